@@ -60,6 +60,7 @@ licences: $(VENV)/.test ## Write docs/reference/licences.md anew
 
 lint: $(VENV)/.test ## Check the style with ruff
 	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check --quiet .
 
 types: $(VENV)/.test ## Check the types with mypy
 	$(VENV)/bin/mypy

@@ -28,7 +28,15 @@ TABLES = {
     "adult": (["age", "workclass", "occupation", "race", "sex"], "relationship"),
 }
 Frame = pd.DataFrame
-HEAD = ["table", "planted", "releases", "Anonymeter finds", "chaffinch finds", "Anonymeter CPU s", "chaffinch CPU s"]
+HEAD = [
+    "table",
+    "planted",
+    "releases",
+    "Anonymeter finds",
+    "chaffinch finds",
+    "Anonymeter CPU s",
+    "chaffinch CPU s",
+]
 
 
 def independent(_members: Frame, others: Frame, rng: np.random.Generator) -> Frame:
@@ -67,28 +75,59 @@ def main() -> None:
     for name, (keys, secret) in TABLES.items():
         if asked.only not in (None, name):
             continue
-        frame = pd.read_csv(DATA / "diabetes.csv") if name == "diabetes" else pd.read_parquet(DATA / "adult_train.parquet").sample(3000, random_state=1)
+        frame = (
+            pd.read_csv(DATA / "diabetes.csv")
+            if name == "diabetes"
+            else pd.read_parquet(DATA / "adult_train.parquet").sample(3000, random_state=1)
+        )
         for plant, release in PLANTS.items():
             folders, ours, seconds = [], 0, 0.0
             for repeat in range(asked.repeats):
                 rng = np.random.default_rng([repeat, len(frame)])
                 order = rng.permutation(len(frame))
                 third = len(frame) // 3
-                members, control, others = (frame.iloc[order[k * third : (k + 1) * third]].reset_index(drop=True) for k in range(3))
+                members, control, others = (
+                    frame.iloc[order[k * third : (k + 1) * third]].reset_index(drop=True)
+                    for k in range(3)
+                )
                 released = release(members, others, rng)
                 folder = SCRATCH / f"anonymeter-{name}-{list(PLANTS).index(plant)}-{repeat}"
                 folder.mkdir(parents=True, exist_ok=True)
-                for file, part in (("original", members), ("released", released), ("control", control)):
+                for file, part in (
+                    ("original", members),
+                    ("released", released),
+                    ("control", control),
+                ):
                     part.to_csv(folder / f"{file}.csv", index=False)
                 folders.append(folder)
                 began = time.process_time()
-                result = chaffinch.risk(members, released, control, keys=keys, sensitive=[secret], seed=repeat, threads=1)
+                result = chaffinch.risk(
+                    members,
+                    released,
+                    control,
+                    keys=keys,
+                    sensitive=[secret],
+                    seed=repeat,
+                    threads=1,
+                )
                 seconds += time.process_time() - began
                 ours += result.family.p_value <= 0.05
             peer = anonymeter.risks(folders, keys=keys, secret=secret)
-            theirs = sum(any(bound is not None and bound > 0 for bound in one["bounds"].values()) for one in peer["found"])
-            rows.append([name, plant, asked.repeats, theirs, int(ours),
-                         f"{np.mean([one['seconds'] for one in peer['found']]):.1f}", f"{seconds / asked.repeats:.1f}"])  # fmt: skip
+            theirs = sum(
+                any(bound is not None and bound > 0 for bound in one["bounds"].values())
+                for one in peer["found"]
+            )
+            rows.append(
+                [
+                    name,
+                    plant,
+                    asked.repeats,
+                    theirs,
+                    int(ours),
+                    f"{np.mean([one['seconds'] for one in peer['found']]):.1f}",
+                    f"{seconds / asked.repeats:.1f}",
+                ]
+            )
             print(*rows[-1], flush=True)
     show(HEAD, rows)
     if not asked.dry:

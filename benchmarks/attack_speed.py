@@ -39,7 +39,9 @@ EVIDENCE = {"figure12": (1000, 10, 1000), "figure15": (250, 3, 500)}
 def drawn(dataset: str, rows: int, size: int) -> Table:
     """Return a population drawn from a dataset."""
     frame = population(dataset)
-    return prepare(frame.iloc[np.random.default_rng(1).permutation(len(frame))[:size]], declared(frame, rows))
+    return prepare(
+        frame.iloc[np.random.default_rng(1).permutation(len(frame))[:size]], declared(frame, rows)
+    )
 
 
 def whole(name: str) -> None:
@@ -50,11 +52,31 @@ def whole(name: str) -> None:
     began = time.monotonic(), time.process_time()
     plan = ShadowSettings(shadows=pairs, tables=tables, grid="population")
     asked = {"ranking": "hamming", "rows": rows, "releases": releases, "seed": 1, "workers": 1}
-    found = singling_out(table, PrivBayes(10.0, variant="sdg", draw="independent"), settings=plan, **asked)
+    found = singling_out(
+        table, PrivBayes(10.0, variant="sdg", draw="independent"), settings=plan, **asked
+    )
     wall, cpu = time.monotonic() - began[0], time.process_time() - began[1]
     setting = f"{dataset}, {rows:,} of {size:,}, PrivBayes sdg, epsilon 10"
-    row = [setting, 2 * pairs, tables, releases, 50, f"{cpu:.0f}", f"{wall / 60:.1f}", f"{found.success:.3f}"]
-    head = ["setting", "fits to learn from", "tables each", "attacked releases", "targets", "CPU s", "minutes", "success"]
+    row = [
+        setting,
+        2 * pairs,
+        tables,
+        releases,
+        50,
+        f"{cpu:.0f}",
+        f"{wall / 60:.1f}",
+        f"{found.success:.3f}",
+    ]
+    head = [
+        "setting",
+        "fits to learn from",
+        "tables each",
+        "attacked releases",
+        "targets",
+        "CPU s",
+        "minutes",
+        "success",
+    ]
     save(f"attack_{name}", head, [row], "scikit-learn")
 
 
@@ -70,7 +92,11 @@ def fits() -> None:
     assert theirs is not None
     slow = 1000 * (theirs["describe"] + theirs["generate"])
     rows: list[list[object]] = [
-        ["DataSynthesizer {DataSynthesizer}, k = 2, no privacy".format(**theirs["versions"]), f"{slow:.0f}", 1]
+        [
+            "DataSynthesizer {DataSynthesizer}, k = 2, no privacy".format(**theirs["versions"]),
+            f"{slow:.0f}",
+            1,
+        ]
     ]
     for name, settings in {
         "BayesNet, k = 2, no privacy, read anew": BayesNet(parents=2),
@@ -82,10 +108,16 @@ def fits() -> None:
     }.items():
         generator = Generator(settings, table, "population" if "grid" in name else "release")
         run_shadows(generator, draws[:10], seed=1, working=Working(workers=1))  # compiles
-        cost = 1000 * run_shadows(generator, draws, seed=1, working=Working(workers=1)).seconds / len(draws)
+        cost = (
+            1000
+            * run_shadows(generator, draws, seed=1, working=Working(workers=1)).seconds
+            / len(draws)
+        )
         rows.append([name, f"{cost:.1f}", f"{slow / cost:.0f}"])
     save(
-        "attack_fits", ["one shadow: fit 1,000 x 11, draw 1,000 rows", "ms", "times quicker than DataSynthesizer"], rows
+        "attack_fits",
+        ["one shadow: fit 1,000 x 11, draw 1,000 rows", "ms", "times quicker than DataSynthesizer"],
+        rows,
     )
 
 
@@ -95,7 +127,9 @@ def classifiers() -> None:
     rng = np.random.default_rng(3)
     train, test = 300, 400
     draws = shared_draws(world.n_population, world.targets, rows=1000, shadows=train, rng=rng)
-    draws = draws.together(shared_draws(world.n_population, world.targets, rows=1000, shadows=test, rng=rng))
+    draws = draws.together(
+        shared_draws(world.n_population, world.targets, rows=1000, shadows=test, rng=rng)
+    )
     shadows = run_shadows(Generator(BayesNet(), world.table), draws.rows, tables=1, seed=4)
     sight = black_box("queries", world.table.schema.sizes)
     areas: dict[str, list[float]] = {"linear": [], "extra-trees": []}
@@ -112,10 +146,17 @@ def classifiers() -> None:
             print(k, name, f"{areas[name][-1]:.4f}", f"{seconds[name][-1]:.1f} s", flush=True)
     apart = np.array(areas["linear"]) - np.array(areas["extra-trees"])
     rows = [
-        [name, *(f"{a:.3f}" for a in areas[name]), f"{np.mean(areas[name]):.4f}", f"{np.mean(seconds[name]):.1f}"]
+        [
+            name,
+            *(f"{a:.3f}" for a in areas[name]),
+            f"{np.mean(areas[name]):.4f}",
+            f"{np.mean(seconds[name]):.1f}",
+        ]
         for name in areas
     ]
-    rows.append(["linear less extra trees", *(f"{a:+.3f}" for a in apart), f"{apart.mean():+.4f}", ""])
+    rows.append(
+        ["linear less extra trees", *(f"{a:+.3f}" for a in apart), f"{apart.mean():+.4f}", ""]
+    )
     save(
         "attack_classifiers",
         ["AUC on shadows apart", *(f"target {k + 1}" for k in range(5)), "mean", "CPU s for one"],

@@ -38,7 +38,9 @@ FIELDS = Fields(
     tuple(
         Field(
             name,
-            tuple(range(size)) if name in ("age", "tenure") else tuple(str(FIRST_CODE[name] + k) for k in range(size)),
+            tuple(range(size))
+            if name in ("age", "tenure")
+            else tuple(str(FIRST_CODE[name] + k) for k in range(size)),
         )
         for name, size in LEVELS.items()
     )
@@ -54,17 +56,27 @@ LOGIT = {
 def whole(runs: int = 1) -> list[list[object]]:
     """The check as a function call, the first after compilation; and one refit by statsmodels, times what P1 would need."""
     recipes, codes = recipes_of([LOGIT], FIELDS), census(N)
-    check(recipes, census(20_000), keys=KEYS, sensitive=["tenure"], syntheses=2, whole_runs=0, seed=0)  # compiles
+    check(
+        recipes, census(20_000), keys=KEYS, sensitive=["tenure"], syntheses=2, whole_runs=0, seed=0
+    )  # compiles
     rows = []
     for seed in range(runs):
         for whole_runs in (0, 10):
             began = time.perf_counter()
             found = check(
-                recipes, codes, keys=KEYS, sensitive=["tenure"], key_sizes=(3, 6), whole_runs=whole_runs, seed=seed
+                recipes,
+                codes,
+                keys=KEYS,
+                sensitive=["tenure"],
+                key_sizes=(3, 6),
+                whole_runs=whole_runs,
+                seed=seed,
             )
             seconds = time.perf_counter() - began
             what = "two folds" + (", and ten syntheses of all the data" if whole_runs else "")
-            rows.append([what, seed, f"{seconds:.0f}", f"{found.all.reached:.2f}", found.verdict.text])
+            rows.append(
+                [what, seed, f"{seconds:.0f}", f"{found.all.reached:.2f}", found.verdict.text]
+            )
             print(*rows[-1], flush=True)
     output = recipes.computed(codes).outputs[0]
     fit = best(lambda: list(numbers(output, FIELDS, codes)), repeats=3)
@@ -99,14 +111,22 @@ def alone() -> list[list[object]]:
                 for convention in ("matched_rows", "all_rows"):
                     found.append(
                         tcap(
-                            here[:, at], here[:, label], synthetic[:, at], synthetic[:, label], convention=convention
+                            here[:, at],
+                            here[:, label],
+                            synthetic[:, at],
+                            synthetic[:, label],
+                            convention=convention,
                         ).value
                     )
         return found
 
     peer = best(measured, repeats=2)
     return [
-        ["with each person's influence and what is said of them", f"{ours:.3f}", f"{peer / ours:.1f}"],
+        [
+            "with each person's influence and what is said of them",
+            f"{ours:.3f}",
+            f"{peer / ours:.1f}",
+        ],
         ["the measure for synthetic tables, the number alone", f"{peer:.3f}", "1"],
     ]
 
@@ -123,7 +143,13 @@ def document(*outputs: dict[str, object]) -> dict[str, object]:
 
 
 def logit(formula: str, success: object, decimals: int) -> dict[str, object]:
-    return {"name": "logit", "kind": "logit", "formula": formula, "success": success, "decimals": decimals}
+    return {
+        "name": "logit",
+        "kind": "logit",
+        "formula": formula,
+        "success": success,
+        "decimals": decimals,
+    }
 
 
 def table(*by: str) -> dict[str, object]:
@@ -139,15 +165,20 @@ def ols(formula: str, decimals: int) -> dict[str, object]:
 
 
 CMC_LOGIT = logit("contraceptive_method ~ wife_age + num_children + C(wife_education)", 1, 4)
-CMC_KEYS = {"keys": ["wife_age", "wife_education", "num_children"], "sensitive": ["contraceptive_method"]}
+CMC_KEYS = {
+    "keys": ["wife_age", "wife_education", "num_children"],
+    "sensitive": ["contraceptive_method"],
+}
 CMC_TABLES = {
     "living by education, method by education": (
-        table("wife_education", "standard_of_living"), table("wife_education", "contraceptive_method"),
+        table("wife_education", "standard_of_living"),
+        table("wife_education", "contraceptive_method"),
     ),
     "method by age, living by education by method": (
-        table("wife_age", "contraceptive_method"), table("wife_education", "standard_of_living", "contraceptive_method"),
+        table("wife_age", "contraceptive_method"),
+        table("wife_education", "standard_of_living", "contraceptive_method"),
     ),
-}  # fmt: skip
+}
 ADULT_LOGIT = logit("income ~ age + education_num + C(sex) + C(marital_status)", ">50K", 4)
 ADULT_TABLES = (table("sex", "income"), table("marital_status", "relationship"))
 MIXED = {
@@ -182,7 +213,9 @@ COPIES = 6
 MILLION = 1_000_000
 
 
-def one_check(case: str, outputs: dict[str, object], data: object, goal: str, **settings: object) -> list[object]:
+def one_check(
+    case: str, outputs: dict[str, object], data: object, goal: str, **settings: object
+) -> list[object]:
     """A complete check by one worker: CPU seconds in all, and the share of datasets that reproduce every output."""
     began, wall = cpu_seconds(), time.perf_counter()
     found = check(outputs, data, seed=1, workers=1, **settings)  # type: ignore[arg-type]
@@ -227,11 +260,19 @@ def resampled(n_rows: int) -> pa.Table:
 def cases() -> list[list[object]]:
     """The four cases that checking is held to, and a variant of the first and of the second."""
     small = bundled("cmc")
-    one_check("warm", document(CMC_LOGIT), small, "", **CMC_KEYS, syntheses=2, whole_runs=0)  # compiles
+    one_check(
+        "warm", document(CMC_LOGIT), small, "", **CMC_KEYS, syntheses=2, whole_runs=0
+    )  # compiles
     rows = [
-        one_check(f"cmc (1,473 rows), logit, {name}, 50 syntheses a fold", document(CMC_LOGIT, *tables), small, "< 30", **CMC_KEYS)
+        one_check(
+            f"cmc (1,473 rows), logit, {name}, 50 syntheses a fold",
+            document(CMC_LOGIT, *tables),
+            small,
+            "< 30",
+            **CMC_KEYS,
+        )
         for name, tables in CMC_TABLES.items()
-    ]  # fmt: skip
+    ]
     print(*rows, sep="\n", flush=True)
     for name in MIXED:
         rows.append(mixed(name))
@@ -239,10 +280,14 @@ def cases() -> list[list[object]]:
     rows.append(
         one_check(
             "Adult resampled (1,000,000 rows), logit and table, 10 syntheses a fold",
-            document(ADULT_LOGIT, ADULT_TABLES[0]), resampled(MILLION), "< 300",
-            keys=["age", "education_num", "sex", "marital_status"], sensitive=["income"], syntheses=10,
+            document(ADULT_LOGIT, ADULT_TABLES[0]),
+            resampled(MILLION),
+            "< 300",
+            keys=["age", "education_num", "sex", "marital_status"],
+            sensitive=["income"],
+            syntheses=10,
         )
-    )  # fmt: skip
+    )
     print(rows[-1], flush=True)
     problem = paper_case()
     incremental.solve(problem, problem.columns.start(200, seed=0), proposals=1, seed=0)
@@ -270,7 +315,9 @@ def cases() -> list[list[object]]:
 if __name__ == "__main__":
     asked = sys.argv[1:] or ["whole", "attack", "cases"]
     if "attack" in asked:
-        save("check_attack", ["TCAP of one synthesis", "s", "times quicker"], alone(), "statsmodels")
+        save(
+            "check_attack", ["TCAP of one synthesis", "s", "times quicker"], alone(), "statsmodels"
+        )
     if "cases" in asked:
         head = ["case", "goal, CPU s", "CPU s", "s", "reached", "verdict"]
         save("check_cases", head, cases(), "statsmodels")

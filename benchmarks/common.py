@@ -48,7 +48,9 @@ def machine(*packages: str) -> str:
     """Return the machine's size and the versions of packages, in one line."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    names = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "pyarrow", *packages))
+    names = ", ".join(
+        f"{name} {version(name)}" for name in ("numpy", "numba", "pyarrow", *packages)
+    )
     return f"{cores} cores ({processor()}), {memory:.0f} GiB, Python {platform.python_version()}, {names}"
 
 
@@ -56,14 +58,21 @@ def processor() -> str:
     """Return the name of the processor, as far as the system tells it."""
     listed = Path("/proc/cpuinfo")
     lines = listed.read_text().splitlines() if listed.exists() else []
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
 
 
 def show(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under a head, in columns."""
     widths = [max(len(str(row[i])) for row in (head, *rows)) for i in range(len(head))]
     for row in (head, *rows):
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(
+                str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)
+            ).rstrip()
+        )
     print()
 
 

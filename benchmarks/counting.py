@@ -102,8 +102,13 @@ def adult_pairs() -> list[list[object]]:
     frame = pl.DataFrame({name: table.code(name) for name in table.schema.names})
     counter = MemoryCounter(table)
     ours = best(lambda: counter.marginals(pairs))
-    theirs = best(lambda: pl.collect_all([frame.lazy().group_by(pair).len() for pair in pairs]), repeats=3)
-    what, n = f"all {len(pairs)} pairs of Adult, {table.n_rows:,} x {len(table.columns)}", table.n_rows * len(pairs)
+    theirs = best(
+        lambda: pl.collect_all([frame.lazy().group_by(pair).len() for pair in pairs]), repeats=3
+    )
+    what, n = (
+        f"all {len(pairs)} pairs of Adult, {table.n_rows:,} x {len(table.columns)}",
+        table.n_rows * len(pairs),
+    )
     return [
         [what, "chaffinch", f"{ours * 1e3:.3f}", f"{ours / n * 1e9:.2f}", "1.0"],
         [

@@ -59,15 +59,25 @@ def two_way(original: pd.DataFrame, synthetic: pd.DataFrame) -> tuple[float, flo
         return float(np.abs(p / p.sum() - q / q.sum()).sum() / 2)
 
     ones = [distance(codes[a], sizes[a]) for a in original]
-    twos = [distance(codes[a] * sizes[b] + codes[b], sizes[a] * sizes[b]) for a, b in combinations(original, 2)]
+    twos = [
+        distance(codes[a] * sizes[b] + codes[b], sizes[a] * sizes[b])
+        for a, b in combinations(original, 2)
+    ]
     return float(np.mean(ones)), float(np.mean(twos))
 
 
-def fits(name: str, table: pd.DataFrame, how: str, epsilon: float, repeats: int) -> list[dict[str, object]]:
+def fits(
+    name: str, table: pd.DataFrame, how: str, epsilon: float, repeats: int
+) -> list[dict[str, object]]:
     """Return a row for each of some fits without a seed."""
     declared = how == "declared"
     columns = tuple(
-        Column(c, "categorical", levels=tuple(sorted(table[c].unique())) if declared else None, discover=not declared)
+        Column(
+            c,
+            "categorical",
+            levels=tuple(sorted(table[c].unique())) if declared else None,
+            discover=not declared,
+        )
         for c in table
     )
     schema = Schema(columns, public=True, rows=len(table))
@@ -82,22 +92,40 @@ def fits(name: str, table: pd.DataFrame, how: str, epsilon: float, repeats: int)
         one, two = two_way(table, synthetic)
         rows.append(
             {
-                "table": name, "rows": len(table), "columns": table.shape[1], "levels": int(table.nunique().sum()),
-                "domain": how, "epsilon": epsilon, "fit": repeat, "lost": lost, "one_way": round(one, 5),
-                "two_way": round(two, 5), "cpu_seconds": round(seconds, 2),
+                "table": name,
+                "rows": len(table),
+                "columns": table.shape[1],
+                "levels": int(table.nunique().sum()),
+                "domain": how,
+                "epsilon": epsilon,
+                "fit": repeat,
+                "lost": lost,
+                "one_way": round(one, 5),
+                "two_way": round(two, 5),
+                "cpu_seconds": round(seconds, 2),
             }
-        )  # fmt: skip
+        )
         print(rows[-1], flush=True)
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="FLIGHTS PLANES, and any other tables (Parquet).")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="FLIGHTS PLANES, and any other tables (Parquet).",
+    )
     parser.add_argument("--out", type=Path)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0])
-    parser.add_argument("--label", default=chaffinch.__version__, help="What the rows of the result say of the version.")
+    parser.add_argument(
+        "--label",
+        default=chaffinch.__version__,
+        help="What the rows of the result say of the version.",
+    )
     given = parser.parse_args()
     tables = {"flights": flights(*given.files[:2])}
     tables |= {file.stem: coarse(pd.read_parquet(file).dropna()) for file in given.files[2:]}

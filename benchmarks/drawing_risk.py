@@ -25,14 +25,32 @@ from chaffinch.risk.shadows import Working
 Draw = Literal["independent", "systematic"]
 DRAWS: tuple[Draw, ...] = ("independent", "systematic")
 MAKERS = {"network": BayesNet, "independent columns": Independent}
-HEAD = ["table", "model", "drawing", "membership AUC", "standard error", "exact-row excess", "standard error of excess"]
+HEAD = [
+    "table",
+    "model",
+    "drawing",
+    "membership AUC",
+    "standard error",
+    "exact-row excess",
+    "standard error of excess",
+]
 
 
-def membership(table: Table, maker: Any, targets: np.ndarray, plan: ShadowSettings) -> tuple[float, float]:
+def membership(
+    table: Table, maker: Any, targets: np.ndarray, plan: ShadowSettings
+) -> tuple[float, float]:
     """Return the AUC of all parts together over all targets, and its standard error."""
     working = Working(workers=1)
     campaign = campaign_against(
-        table, maker, None, plan, 1, working, targets=targets, rows=table.n_rows // 5, duplicates="keep"
+        table,
+        maker,
+        None,
+        plan,
+        1,
+        working,
+        targets=targets,
+        rows=table.n_rows // 5,
+        duplicates="keep",
     )
     seen = campaign.learnt().look(campaign.drawn(plan.tests, 3), "test", 4)
     strength = part_strength("combined", seen, seen.log_odds)
@@ -68,7 +86,9 @@ def main() -> None:
     rows: list[list[object]] = []
     for path in asked.tables:
         frame = read(path, rare="keep").to_pandas()
-        frame = frame.iloc[np.sort(np.random.default_rng(1).permutation(len(frame))[:RECORDS])].reset_index(drop=True)
+        frame = frame.iloc[
+            np.sort(np.random.default_rng(1).permutation(len(frame))[:RECORDS])
+        ].reset_index(drop=True)
         table = read(frame.iloc[:, :12], rare="keep")
         targets = targets_of(table, asked.targets)
         for label, maker in MAKERS.items():
@@ -76,7 +96,15 @@ def main() -> None:
                 auc = membership(table, maker(draw=draw), targets, plan)
                 excess = exact_rows(table, maker(draw=draw), asked.splits)
                 rows.append(
-                    [path.stem, label, draw, f"{auc[0]:.3f}", f"{auc[1]:.3f}", f"{excess[0]:.4f}", f"{excess[1]:.4f}"]
+                    [
+                        path.stem,
+                        label,
+                        draw,
+                        f"{auc[0]:.3f}",
+                        f"{auc[1]:.3f}",
+                        f"{excess[0]:.4f}",
+                        f"{excess[1]:.4f}",
+                    ]
                 )
                 print(*rows[-1], sep="\t", flush=True)
     save("drawing_risk", HEAD, rows, "scikit-learn")

@@ -92,9 +92,19 @@ def paper(runs: int = 10) -> tuple[list[Row], list[Row]]:
                 then = np.abs(refit(problem, half.codes) - target).mean()
             four = bool(solved.reached and (off <= FOUR_DECIMALS).all())
             rows.append(
-                [name, seed, "yes" if four else "no", f"{wall:.2f}", f"{cpu:.2f}", f"{off.max():.6f}", f"{off.mean():.6f}",
-                 f"{seconds:.2f}", f"{then:.6f}", f"{solved.proposals:,}"]
-            )  # fmt: skip
+                [
+                    name,
+                    seed,
+                    "yes" if four else "no",
+                    f"{wall:.2f}",
+                    f"{cpu:.2f}",
+                    f"{off.max():.6f}",
+                    f"{off.mean():.6f}",
+                    f"{seconds:.2f}",
+                    f"{then:.6f}",
+                    f"{solved.proposals:,}",
+                ]
+            )
             print(*rows[-1], flush=True)
             reached.setdefault(name, []).append(wall)
             soon += [seconds] if name == "incremental" else []
@@ -117,10 +127,28 @@ def ratio(problem: Problem, codes: Codes, whole: float, soon: float) -> list[Row
     return [
         ["one fit by statsmodels' formula, 50,357 x 23; quickest of 5", f"{fit:.3f}", "", ""],
         ["one fit by statsmodels, design made already; quickest of 5", f"{bare:.3f}", "", ""],
-        [f"{PAPER_FITS:,} fits by formula, as P1 needs, extrapolated", f"{PAPER_FITS * fit:.0f}", "1", ""],
-        [f"{PAPER_FITS:,} fits with designs made already, extrapolated", f"{PAPER_FITS * bare:.0f}", "", "1"],
-        ["search until the mean error is at most 0.0004, median", f"{soon:.3f}", *_times(soon, fit, bare)],
-        ["search until all coefficients have four decimals, median", f"{whole:.3f}", *_times(whole, fit, bare)],
+        [
+            f"{PAPER_FITS:,} fits by formula, as P1 needs, extrapolated",
+            f"{PAPER_FITS * fit:.0f}",
+            "1",
+            "",
+        ],
+        [
+            f"{PAPER_FITS:,} fits with designs made already, extrapolated",
+            f"{PAPER_FITS * bare:.0f}",
+            "",
+            "1",
+        ],
+        [
+            "search until the mean error is at most 0.0004, median",
+            f"{soon:.3f}",
+            *_times(soon, fit, bare),
+        ],
+        [
+            "search until all coefficients have four decimals, median",
+            f"{whole:.3f}",
+            *_times(whole, fit, bare),
+        ],
     ]
 
 
@@ -154,9 +182,18 @@ def joint(runs: int = 5) -> list[Row]:
         solved, wall, cpu = timed(lambda: incremental.solve(problem, start, seed=seed))  # noqa: B023
         off = np.abs(refit(problem, solved.codes) - target)
         rows.append(
-            [seed, "yes" if solved.reached else "no", f"{wall:.1f}", f"{cpu:.1f}", f"{n_cells:,}", wrong_cells(problem, solved.codes),
-             f"{off.max():.6f}", f"{off.mean():.6f}", f"{solved.proposals:,}"]
-        )  # fmt: skip
+            [
+                seed,
+                "yes" if solved.reached else "no",
+                f"{wall:.1f}",
+                f"{cpu:.1f}",
+                f"{n_cells:,}",
+                wrong_cells(problem, solved.codes),
+                f"{off.max():.6f}",
+                f"{off.mean():.6f}",
+                f"{solved.proposals:,}",
+            ]
+        )
         print(*rows[-1], flush=True)
     return rows
 
@@ -164,7 +201,12 @@ def joint(runs: int = 5) -> list[Row]:
 def literal() -> list[Row]:
     """P1's table 1 as printed, under each rule of selection that we name, and in the other metric."""
     problem = paper_case()
-    ea.solve(problem, problem.columns.start(200, seed=0), seed=0, settings=ea.EvolutionSettings(generations=1))  # compiles
+    ea.solve(
+        problem,
+        problem.columns.start(200, seed=0),
+        seed=0,
+        settings=ea.EvolutionSettings(generations=1),
+    )  # compiles
     target = problem.outputs[0].at  # type: ignore[union-attr]
     rows: list[Row] = []
     for selection, fitness in (
@@ -178,11 +220,23 @@ def literal() -> list[Row]:
         start = problem.columns.start(PAPER_ROWS, seed=0)
         first = np.abs(refit(problem, start) - target)
         solved, _, cpu = timed(lambda: ea.solve(problem, start, seed=1, settings=settings))  # noqa: B023
-        off, generations = np.abs(refit(problem, solved.codes) - target), solved.proposals // settings.population
+        off, generations = (
+            np.abs(refit(problem, solved.codes) - target),
+            solved.proposals // settings.population,
+        )
         rows.append(
-            [selection, fitness, f"{generations:,}", f"{cpu:.1f}", f"{1_000 * cpu / generations:.1f}", f"{first.mean():.4f}", f"{off.mean():.4f}",
-             f"{off.max():.4f}", "yes" if off.mean() <= PAPER_MAE else "no"]
-        )  # fmt: skip
+            [
+                selection,
+                fitness,
+                f"{generations:,}",
+                f"{cpu:.1f}",
+                f"{1_000 * cpu / generations:.1f}",
+                f"{first.mean():.4f}",
+                f"{off.mean():.4f}",
+                f"{off.max():.4f}",
+                "yes" if off.mean() <= PAPER_MAE else "no",
+            ]
+        )
         print(*rows[-1], flush=True)
         save("evolve_ea", EA_HEAD, rows, "statsmodels")  # each takes long: keep what there is
     return rows
@@ -202,7 +256,18 @@ def command(runs: int = 3) -> list[Row]:
             for _ in range(runs + 1):
                 began = time.perf_counter()
                 subprocess.run(
-                    [sys.executable, "-m", "chaffinch", "evolve", *words, "--seed", "1", "--quiet", "--overwrite"], check=True
+                    [
+                        sys.executable,
+                        "-m",
+                        "chaffinch",
+                        "evolve",
+                        *words,
+                        "--seed",
+                        "1",
+                        "--quiet",
+                        "--overwrite",
+                    ],
+                    check=True,
                 )
                 times.append(time.perf_counter() - began)
         rows.append([f"examples/outputs/{name}.toml", f"{min(times[1:]):.1f}"])
@@ -214,9 +279,25 @@ def main(asked: list[str]) -> None:
     """Measure what was asked for, and save it."""
     if "paper" in asked:
         runs, ratios = paper()
-        head = ["engine", "seed", "all to four decimals", "s", "CPU s", "largest error", "MAE", "s to MAE 0.0004", "MAE refitted then", "proposals"]  # fmt: skip
+        head = [
+            "engine",
+            "seed",
+            "all to four decimals",
+            "s",
+            "CPU s",
+            "largest error",
+            "MAE",
+            "s to MAE 0.0004",
+            "MAE refitted then",
+            "proposals",
+        ]
         save("evolve_paper", head, runs, "statsmodels")
-        save("evolve_ratio", ["what", "s", "times quicker than by formula", "than with designs"], ratios, "statsmodels")
+        save(
+            "evolve_ratio",
+            ["what", "s", "times quicker than by formula", "than with designs"],
+            ratios,
+            "statsmodels",
+        )
     if "joint" in asked:
         head = [
             "seed",

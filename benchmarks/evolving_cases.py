@@ -20,12 +20,30 @@ FIRST_CODE = {"areap": 57, "ethgroup": 1, "ltill": 1, "mstatus": 1, "sex": 1}
 """The code of each variable's first level, which is the reference category of appendix C."""
 
 ORIGINAL = {
-    "constant": 0.2498, "age": 0.0012,
-    "areap_58": -0.3754, "areap_59": -0.3389, "areap_60": 0.3404, "areap_61": -0.7305, "areap_62": 0.0805, "areap_63": 0.1464,
-    "ethgroup_10": 0.7427, "ethgroup_2": 0.5044, "ethgroup_3": 1.0247, "ethgroup_4": 0.9189, "ethgroup_5": -1.6371,
-    "ethgroup_6": -0.7816, "ethgroup_7": 0.0191, "ethgroup_8": 0.5156, "ethgroup_9": 0.3519, "ltill_2": -0.6933,
-    "mstatus_2": -0.8421, "mstatus_3": -0.3890, "mstatus_4": 0.3676, "mstatus_5": -0.0176, "sex_2": 0.0709,
-}  # fmt: skip
+    "constant": 0.2498,
+    "age": 0.0012,
+    "areap_58": -0.3754,
+    "areap_59": -0.3389,
+    "areap_60": 0.3404,
+    "areap_61": -0.7305,
+    "areap_62": 0.0805,
+    "areap_63": 0.1464,
+    "ethgroup_10": 0.7427,
+    "ethgroup_2": 0.5044,
+    "ethgroup_3": 1.0247,
+    "ethgroup_4": 0.9189,
+    "ethgroup_5": -1.6371,
+    "ethgroup_6": -0.7816,
+    "ethgroup_7": 0.0191,
+    "ethgroup_8": 0.5156,
+    "ethgroup_9": 0.3519,
+    "ltill_2": -0.6933,
+    "mstatus_2": -0.8421,
+    "mstatus_3": -0.3890,
+    "mstatus_4": 0.3676,
+    "mstatus_5": -0.0176,
+    "sex_2": 0.0709,
+}
 """Table 2 of the paper, column "Original"."""
 
 FOUR_DECIMALS = 5e-5
@@ -61,7 +79,9 @@ def design(columns: Columns, features: Sequence[str]) -> list[Terms]:
     return terms
 
 
-def tenure_logit(columns: Columns, coefficients: Floats, *, half_widths: float, with_age: bool = True) -> SumSystem:
+def tenure_logit(
+    columns: Columns, coefficients: Floats, *, half_widths: float, with_age: bool = True
+) -> SumSystem:
     """Return the logit of tenure on everything else."""
     features = [feature for feature in ORIGINAL if with_age or feature != "age"]
     tenure = columns.position("tenure")
@@ -78,8 +98,12 @@ def tenure_logit(columns: Columns, coefficients: Floats, *, half_widths: float, 
 def paper_case(*, with_age: bool = True, half_widths: float = FOUR_DECIMALS) -> Problem:
     """Return the paper's case: 23 coefficients as printed. Its dataset has `PAPER_ROWS` records."""
     columns = schema(with_age=with_age)
-    coefficients = np.array([value for feature, value in ORIGINAL.items() if with_age or feature != "age"])
-    return Problem(columns, (tenure_logit(columns, coefficients, half_widths=half_widths, with_age=with_age),))
+    coefficients = np.array(
+        [value for feature, value in ORIGINAL.items() if with_age or feature != "age"]
+    )
+    return Problem(
+        columns, (tenure_logit(columns, coefficients, half_widths=half_widths, with_age=with_age),)
+    )
 
 
 def refit(problem: Problem, codes: Codes, *, output: int = 0) -> Floats:
@@ -101,8 +125,14 @@ def census(n_rows: int, *, seed: int = 0) -> Codes:
         return (rng.random(n_rows)[:, None] > shares).sum(axis=1)
 
     area = rng.choice(7, n_rows, p=[0.36, 0.11, 0.12, 0.11, 0.08, 0.10, 0.12])
-    group = rng.choice(10, n_rows, p=[0.78, 0.05, 0.004, 0.01, 0.07, 0.06, 0.006, 0.004, 0.006, 0.01])
-    age = np.where(group > 0, rng.gamma(2.2, 13.0, n_rows), rng.gamma(2.6, 15.0, n_rows)).clip(0, 95).astype(int)
+    group = rng.choice(
+        10, n_rows, p=[0.78, 0.05, 0.004, 0.01, 0.07, 0.06, 0.006, 0.004, 0.006, 0.01]
+    )
+    age = (
+        np.where(group > 0, rng.gamma(2.2, 13.0, n_rows), rng.gamma(2.6, 15.0, n_rows))
+        .clip(0, 95)
+        .astype(int)
+    )
     sex = (rng.random(n_rows) < 0.5 + 0.002 * (age - 40)).astype(int)
     states = [
         np.exp(-(age - 15) / 8.0),
@@ -114,8 +144,12 @@ def census(n_rows: int, *, seed: int = 0) -> Codes:
     weights = np.stack(states, axis=1)
     weights[age < 16] = [1.0, 0.0, 0.0, 0.0, 0.0]
     status = drawn(weights)
-    well = (rng.random(n_rows) > 1.0 / (1.0 + np.exp(3.2 - 0.05 * age - 0.2 * (group > 0)))).astype(int)
-    codes = np.stack([age, area, group, well, status, sex, np.zeros(n_rows, dtype=int)], axis=1).astype(np.int32)
+    well = (rng.random(n_rows) > 1.0 / (1.0 + np.exp(3.2 - 0.05 * age - 0.2 * (group > 0)))).astype(
+        int
+    )
+    codes = np.stack(
+        [age, area, group, well, status, sex, np.zeros(n_rows, dtype=int)], axis=1
+    ).astype(np.int32)
     model = paper_case().outputs[0].model
     eta = np.sum([look.of(codes) for look in model.eta], axis=0)[:, 0]
     rent = 1.0 / (1.0 + np.exp(-eta - 0.15 * ((age > 30) & (status == 1) & (area == 4))))
@@ -132,7 +166,9 @@ def exact_table(columns: Columns, codes: Codes, names: Sequence[str]) -> CountTa
     return CountTable(" x ".join(names), groups, counts, counts)
 
 
-def joint_case(n_rows: int = JOINT_ROWS, *, seed: int = 0, half_widths: float = FOUR_DECIMALS) -> tuple[Problem, Codes]:
+def joint_case(
+    n_rows: int = JOINT_ROWS, *, seed: int = 0, half_widths: float = FOUR_DECIMALS
+) -> tuple[Problem, Codes]:
     """Return a logit with seven margins and two tables of three columns (2,451 numbers), and the dataset they are from.
 
     Coefficients are rounded to the decimals that `half_widths` stands for; 0 for all of them.
@@ -141,7 +177,10 @@ def joint_case(n_rows: int = JOINT_ROWS, *, seed: int = 0, half_widths: float = 
     coefficients = refit(paper_case(), codes)
     if half_widths:
         coefficients = np.round(coefficients / (2 * half_widths)) * 2 * half_widths
-    tables = [[name] for name in columns.names] + [["age", "areap", "tenure"], ["age", "mstatus", "tenure"]]
+    tables = [[name] for name in columns.names] + [
+        ["age", "areap", "tenure"],
+        ["age", "mstatus", "tenure"],
+    ]
     outputs = (
         tenure_logit(columns, coefficients, half_widths=half_widths),
         *(exact_table(columns, codes, t) for t in tables),
@@ -169,7 +208,10 @@ def main(runs: int = 10) -> None:
             solved = solve(problem, start, seed=seed)
             cpu = time.process_time() - cpu
             off = np.abs(refit(problem, solved.codes) - problem.outputs[0].at)
-            sooner = next((here.seconds for _, here in pairwise(solved.trace) if here.errors[0].mean <= 4e-4), np.nan)
+            sooner = next(
+                (here.seconds for _, here in pairwise(solved.trace) if here.errors[0].mean <= 4e-4),
+                np.nan,
+            )
             wrong = sum(error.outside for error in solved.errors[1:])
             print(
                 f"{name:18} seed {seed} reached {solved.reached} cpu {cpu:.2f} s wall {solved.seconds:.2f} s "

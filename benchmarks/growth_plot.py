@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor, log10
 
-SEARCHES = {"greedy": "#b5541c", "genetic": "#2a6f97", "ordering": "#2e7d4f", "ordering, from a file": "#8a8a8a"}
+SEARCHES = {
+    "greedy": "#b5541c",
+    "genetic": "#2a6f97",
+    "ordering": "#2e7d4f",
+    "ordering, from a file": "#8a8a8a",
+}
 ENGINES = {"stream": "#2e7d4f", "memory": "#b5541c"}
 COLOURS = SEARCHES | ENGINES
 WIDTH, HEIGHT, LEFT, TOP, GAP_X, GAP_Y = 230, 170, 62, 52, 62, 64
@@ -38,8 +43,14 @@ def draw(rows: Sequence[Sequence[object]]) -> str:
 
 def draw_journey(rows: Sequence[Sequence[object]]) -> str:
     """Return the picture of the rows of results/journey_growth.csv."""
-    panels, measures = (("rows", "rows, of 15 columns", 2), ("columns", "columns, of 100,000 rows", 3)), (("processor time, s", 4), ("peak memory, GiB", 12))
-    width, height = LEFT + len(panels) * (WIDTH + GAP_X), TOP + len(measures) * (HEIGHT + GAP_Y) + 24
+    panels, measures = (
+        (("rows", "rows, of 15 columns", 2), ("columns", "columns, of 100,000 rows", 3)),
+        (("processor time, s", 4), ("peak memory, GiB", 12)),
+    )
+    width, height = (
+        LEFT + len(panels) * (WIDTH + GAP_X),
+        TOP + len(measures) * (HEIGHT + GAP_Y) + 24,
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d" font-family="sans-serif" font-size="11" fill="#222">',
         '<title id="t">Growth of chaffinch synth with rows and with columns</title>',
@@ -52,9 +63,26 @@ def draw_journey(rows: Sequence[Sequence[object]]) -> str:
             lines: dict[str, list[Point]] = {}
             for row in rows:
                 if row[0] == grows:
-                    lines.setdefault(str(row[1]), []).append((float(str(row[x_at])), float(str(row[at]))))
-            parts += _panel(lines, LEFT + j * (WIDTH + GAP_X), TOP + i * (HEIGHT + GAP_Y), name, measure, figures=True)
-    parts += _legend(LEFT, 22, {f"--engine {name}": colour for name, colour in ENGINES.items() if any(row[1] == name for row in rows)})
+                    lines.setdefault(str(row[1]), []).append(
+                        (float(str(row[x_at])), float(str(row[at])))
+                    )
+            parts += _panel(
+                lines,
+                LEFT + j * (WIDTH + GAP_X),
+                TOP + i * (HEIGHT + GAP_Y),
+                name,
+                measure,
+                figures=True,
+            )
+    parts += _legend(
+        LEFT,
+        22,
+        {
+            f"--engine {name}": colour
+            for name, colour in ENGINES.items()
+            if any(row[1] == name for row in rows)
+        },
+    )
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -64,7 +92,9 @@ def _lines(rows: Sequence[Sequence[object]], grows: str, at: int) -> dict[str, l
     out: dict[str, list[Point]] = {}
     for row in rows:
         if row[0] == grows:
-            out.setdefault(str(row[1]), []).append((float(str(row[x_at])), max(float(str(row[at])), 1e-4)))
+            out.setdefault(str(row[1]), []).append(
+                (float(str(row[x_at])), max(float(str(row[at])), 1e-4))
+            )
     return out
 
 
@@ -77,17 +107,34 @@ def _ticks(values: Sequence[float]) -> list[float]:
     return [t for t in fine if min(values) / 2.5 < t < max(values) * 2.5]
 
 
-def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measure: str, *, figures: bool = False) -> list[str]:
+def _panel(
+    lines: dict[str, list[Point]],
+    x0: float,
+    y0: float,
+    name: str,
+    measure: str,
+    *,
+    figures: bool = False,
+) -> list[str]:
     """Return one panel: frame, grid, ticks, lines; with `figures` also what each point stands for, above the highest line and below the others."""
     points = [point for line in lines.values() for point in line]
     if not points:
         return []
     heights = [y for _, y in points]
-    x_ticks, y_ticks = _ticks([x for x, _ in points]), _ticks([0.75 * min(heights), *heights])  # room for a figure below the lowest point
+    x_ticks, y_ticks = (
+        _ticks([x for x, _ in points]),
+        _ticks([0.75 * min(heights), *heights]),
+    )  # room for a figure below the lowest point
     if not name.startswith("rows"):
         x_ticks = sorted({x for x, _ in points})
-    x_low, x_high = log10(min(x_ticks[0], *(x for x, _ in points))), log10(max(x_ticks[-1], *(x for x, _ in points)))
-    y_low, y_high = log10(min(y_ticks[0], *(y for _, y in points))), log10(max(y_ticks[-1], *(y for _, y in points)))
+    x_low, x_high = (
+        log10(min(x_ticks[0], *(x for x, _ in points))),
+        log10(max(x_ticks[-1], *(x for x, _ in points))),
+    )
+    y_low, y_high = (
+        log10(min(y_ticks[0], *(y for _, y in points))),
+        log10(max(y_ticks[-1], *(y for _, y in points))),
+    )
 
     def place(x: float, y: float) -> Point:
         across = (log10(x) - x_low) / ((x_high - x_low) or 1)
@@ -97,13 +144,21 @@ def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measu
     out = [f'<rect x="{x0}" y="{y0}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/>']
     for tick in x_ticks:
         x, _ = place(tick, 10**y_low)
-        out.append(f'<line x1="{x:.1f}" y1="{y0}" x2="{x:.1f}" y2="{y0 + HEIGHT}" stroke="#e4e4e4"/>')
-        out.append(f'<text x="{x:.1f}" y="{y0 + HEIGHT + 14}" text-anchor="middle">{_number(tick)}</text>')
+        out.append(
+            f'<line x1="{x:.1f}" y1="{y0}" x2="{x:.1f}" y2="{y0 + HEIGHT}" stroke="#e4e4e4"/>'
+        )
+        out.append(
+            f'<text x="{x:.1f}" y="{y0 + HEIGHT + 14}" text-anchor="middle">{_number(tick)}</text>'
+        )
     for tick in y_ticks:
         _, y = place(10**x_low, tick)
-        out.append(f'<line x1="{x0}" y1="{y:.1f}" x2="{x0 + WIDTH}" y2="{y:.1f}" stroke="#e4e4e4"/>')
+        out.append(
+            f'<line x1="{x0}" y1="{y:.1f}" x2="{x0 + WIDTH}" y2="{y:.1f}" stroke="#e4e4e4"/>'
+        )
         out.append(f'<text x="{x0 - 5}" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
-    out.append(f'<text x="{x0 + WIDTH / 2}" y="{y0 + HEIGHT + 30}" text-anchor="middle">{name}</text>')
+    out.append(
+        f'<text x="{x0 + WIDTH / 2}" y="{y0 + HEIGHT + 30}" text-anchor="middle">{name}</text>'
+    )
     out.append(f'<text x="{x0}" y="{y0 - 6}">{measure}</text>')
     for search, line in lines.items():
         placed = [place(*point) for point in sorted(line)]
@@ -111,12 +166,24 @@ def _panel(lines: dict[str, list[Point]], x0: float, y0: float, name: str, measu
         colour = COLOURS.get(search, "#555")
         out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>' for x, y in placed]
-        highest = dict(line) if len(lines) == 1 else {x: y for x, y in line if y >= max(other for some in lines.values() for at, other in some if at == x)}
+        highest = (
+            dict(line)
+            if len(lines) == 1
+            else {
+                x: y
+                for x, y in line
+                if y >= max(other for some in lines.values() for at, other in some if at == x)
+            }
+        )
         for (x, y), (value_x, value) in zip(placed, sorted(line), strict=True) if figures else ():
             left, right = x - x0 < 20, x0 + WIDTH - x < 20
             anchor, shift = ("start", 5) if left else ("end", -5) if right else ("middle", 0)
-            above = value_x in highest and not left  # lines rise: the first figure stands below them
-            out.append(f'<text x="{x + shift:.1f}" y="{y - 7 if above else y + (22 if right else 13):.1f}" text-anchor="{anchor}" font-size="9" fill="{colour}">{value:.3g}</text>')
+            above = (
+                value_x in highest and not left
+            )  # lines rise: the first figure stands below them
+            out.append(
+                f'<text x="{x + shift:.1f}" y="{y - 7 if above else y + (22 if right else 13):.1f}" text-anchor="{anchor}" font-size="9" fill="{colour}">{value:.3g}</text>'
+            )
     return out
 
 
@@ -131,7 +198,9 @@ def _legend(x: float, y: float, colours: dict[str, str]) -> list[str]:
     """Return a line of colours and names."""
     out = []
     for name, colour in colours.items():
-        out.append(f'<line x1="{x}" y1="{y}" x2="{x + 22}" y2="{y}" stroke="{colour}" stroke-width="2.5"/>')
+        out.append(
+            f'<line x1="{x}" y1="{y}" x2="{x + 22}" y2="{y}" stroke="{colour}" stroke-width="2.5"/>'
+        )
         out.append(f'<text x="{x + 28}" y="{y + 4}">{name}</text>')
         x += 50 + 7 * len(name)
     return out

@@ -62,7 +62,13 @@ class Measured:
 
 def take(table: Table, rows: NDArray[np.int64]) -> Table:
     """Return some rows of a table, under its schema."""
-    return Table(table.schema, table.data.take(pa.array(rows)), table.codes.take(rows), table.notes, table.origin)
+    return Table(
+        table.schema,
+        table.data.take(pa.array(rows)),
+        table.codes.take(rows),
+        table.notes,
+        table.origin,
+    )
 
 
 def halves(table: Table, seed: int) -> tuple[Table, Table]:
@@ -80,7 +86,9 @@ def cliques(table: Table) -> tuple[list[tuple[int, ...]], int]:
     return kept, len(every) - len(kept)
 
 
-def shares(codes: list[NDArray[np.int64]], sizes: tuple[int, ...], clique: tuple[int, ...]) -> NDArray[np.float64]:
+def shares(
+    codes: list[NDArray[np.int64]], sizes: tuple[int, ...], clique: tuple[int, ...]
+) -> NDArray[np.float64]:
     """Return the share of rows in each cell."""
     a, b, c = clique
     key = (codes[a] * sizes[b] + codes[b]) * sizes[c] + codes[c]
@@ -103,7 +111,9 @@ def likelihoods(model: BayesNetModel, held: Table) -> tuple[float, float, float]
     return float(rows[possible].mean()), float(floored.mean()), float(1 - possible.mean())
 
 
-def measure(model: BayesNetModel, held: Table, triples: list[tuple[int, ...]], seed: int) -> Measured:
+def measure(
+    model: BayesNetModel, held: Table, triples: list[tuple[int, ...]], seed: int
+) -> Measured:
     """Return the measures of a model on held-out rows."""
     likelihood, floored, impossible = likelihoods(model, held)
     drawn = model.draw_codes(held.n_rows, np.random.default_rng(seed), {})
@@ -118,20 +128,25 @@ def compare(name: str, splits: range, penalty: float) -> dict[tuple[int, str], l
     table = chaffinch.read(bundled(name))
     triples, left_out = cliques(table)
     print(
-        f"{name}: {table.n_rows:,} rows, {len(triples)} 3-way marginals, {left_out} left out for their size", flush=True
+        f"{name}: {table.n_rows:,} rows, {len(triples)} 3-way marginals, {left_out} left out for their size",
+        flush=True,
     )
     out: dict[tuple[int, str], list[Measured]] = {(k, how): [] for k in PARENTS for how in SETTINGS}
     for split in splits:
         fitted, held = halves(table, split)
         for (k, how), found in out.items():
-            model = BayesNet(parents=k, smoothing=SMOOTHING, penalty=penalty, **SETTINGS[how]).fit(fitted, seed=split)
+            model = BayesNet(parents=k, smoothing=SMOOTHING, penalty=penalty, **SETTINGS[how]).fit(
+                fitted, seed=split
+            )
             found.append(measure(model, held, triples, 1000 + split))
     return out
 
 
 def mean_and_error(values: list[float]) -> tuple[float, float]:
     """Return a mean and its standard error."""
-    return statistics.fmean(values), statistics.stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
+    return statistics.fmean(values), statistics.stdev(values) / sqrt(len(values)) if len(
+        values
+    ) > 1 else 0.0
 
 
 def means(name: str, found: dict[tuple[int, str], list[Measured]]) -> list[list[object]]:
@@ -161,7 +176,17 @@ def differences(name: str, found: dict[tuple[int, str], list[Measured]]) -> list
                     better = z < -2 if measure_name == "3-way distance" else z > 2
                     verdict = "worse" if worse else "better" if better else "same"
                     rows.append(
-                        [name, k, ours, theirs, measure_name, f"{mean:+.5f}", f"{error:.5f}", f"{z:+.1f}", verdict]
+                        [
+                            name,
+                            k,
+                            ours,
+                            theirs,
+                            measure_name,
+                            f"{mean:+.5f}",
+                            f"{error:.5f}",
+                            f"{z:+.1f}",
+                            verdict,
+                        ]
                     )
     return rows
 
@@ -170,24 +195,36 @@ def main() -> None:
     """Compare the searches on every table asked for."""
     parser = argparse.ArgumentParser(description="Held-out comparison of the searches.")
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--first-split", type=int, default=FIRST_SPLIT, help="seed of the first split")
-    parser.add_argument("--penalty", type=float, default=BayesNet().penalty, help="of the penalised score")
+    parser.add_argument(
+        "--first-split", type=int, default=FIRST_SPLIT, help="seed of the first split"
+    )
+    parser.add_argument(
+        "--penalty", type=float, default=BayesNet().penalty, help="of the penalised score"
+    )
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES)
     asked = parser.parse_args()
     print(machine())
     levels: list[list[object]] = []
     paired: list[list[object]] = []
     for name in asked.tables:
-        found = compare(name, range(asked.first_split, asked.first_split + asked.splits), asked.penalty)
+        found = compare(
+            name, range(asked.first_split, asked.first_split + asked.splits), asked.penalty
+        )
         levels += means(name, found)
         paired += differences(name, found)
-    whole = asked.splits >= 10 and set(asked.tables) == set(TABLES) and asked.penalty == BayesNet().penalty
+    whole = (
+        asked.splits >= 10
+        and set(asked.tables) == set(TABLES)
+        and asked.penalty == BayesNet().penalty
+    )
     whole = whole and asked.first_split == FIRST_SPLIT
     put = save if whole else (lambda _name, head, rows: show(head, rows))
     named = [word for measure_name in MEASURES for word in (measure_name, "s.e.")]
     put("heldout", ["table", "k", "search", *named, "impossible rows"], levels)
     put(
-        "heldout_differences", ["table", "k", "ours", "theirs", "measure", "difference", "s.e.", "z", "verdict"], paired
+        "heldout_differences",
+        ["table", "k", "ours", "theirs", "measure", "difference", "s.e.", "z", "verdict"],
+        paired,
     )
 
 

@@ -29,7 +29,21 @@ ROWS = 100_000
 """Rows of wide tables."""
 
 RESULT = RESULTS / "journey_growth.csv"
-HEAD = ["grows", "engine", "rows", "columns", "cpu, s", "cpu a row, ns", "wall, s", "read, s", "fit, s", "sample, s", "compare, s", "write, s", "peak, GiB"]
+HEAD = [
+    "grows",
+    "engine",
+    "rows",
+    "columns",
+    "cpu, s",
+    "cpu a row, ns",
+    "wall, s",
+    "read, s",
+    "fit, s",
+    "sample, s",
+    "compare, s",
+    "write, s",
+    "peak, GiB",
+]
 
 
 def write_columns(n_rows: int, n_columns: int) -> Path:
@@ -59,7 +73,12 @@ def measured(arguments: list[str]) -> tuple[float, float, float]:
     """Return processor seconds, seconds and the peak in GiB of a command of chaffinch."""
     code = "import resource, subprocess, sys; c = subprocess.run(sys.argv[1:]); u = resource.getrusage(resource.RUSAGE_CHILDREN); print(c.returncode, u.ru_utime + u.ru_stime, u.ru_maxrss / 2**20)"
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", code, sys.executable, "-m", "chaffinch", *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, sys.executable, "-m", "chaffinch", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     status, cpu, peak = map(float, done.stdout.split()[-3:])
     assert status == 0
     return cpu, time.perf_counter() - start, peak
@@ -70,12 +89,35 @@ def journey(grows: str, size: int, engine: str) -> list[str]:
     path = Path(write_rows(size)) if grows == "rows" else write_columns(ROWS, size)
     shape = (size, 15) if grows == "rows" else (ROWS, size)
     account, output = SCRATCH / "journey.json", SCRATCH / "journey_out.parquet"
-    arguments = ["synth", str(path), "-o", str(output), "--seed", "1", "--json", str(account), "--quiet", "--overwrite", "--engine", engine]
+    arguments = [
+        "synth",
+        str(path),
+        "-o",
+        str(output),
+        "--seed",
+        "1",
+        "--json",
+        str(account),
+        "--quiet",
+        "--overwrite",
+        "--engine",
+        engine,
+    ]
     cpu, wall, peak = measured(arguments)
     seconds = json.loads(account.read_text())["run"]["seconds"]
     output.unlink()
     steps = [f"{seconds[step]:.1f}" for step in ("read", "fit", "sample", "compare", "write")]
-    return [grows, engine, str(shape[0]), str(shape[1]), f"{cpu:.1f}", f"{cpu / shape[0] * 1e9:.0f}", f"{wall:.1f}", *steps, f"{peak:.2f}"]
+    return [
+        grows,
+        engine,
+        str(shape[0]),
+        str(shape[1]),
+        f"{cpu:.1f}",
+        f"{cpu / shape[0] * 1e9:.0f}",
+        f"{wall:.1f}",
+        *steps,
+        f"{peak:.2f}",
+    ]
 
 
 if __name__ == "__main__":
@@ -87,7 +129,11 @@ if __name__ == "__main__":
     print(machine())
     old = list(csv.reader(RESULT.open()))[1:] if RESULT.exists() else []
     for number in options.sizes:
-        line = journey(options.grows, int(number), options.engine or ("stream" if options.grows == "rows" else "auto"))
+        line = journey(
+            options.grows,
+            int(number),
+            options.engine or ("stream" if options.grows == "rows" else "auto"),
+        )
         old = [other for other in old if other[:4] != line[:4]] + [line]
         old.sort(key=lambda one: (one[0], one[1], int(one[2]), int(one[3])))
         save("journey_growth", HEAD, old)

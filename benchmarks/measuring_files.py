@@ -22,12 +22,29 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from common import HERE, RESULTS, SCRATCH, machine, source
 
-CELLS = [f"{command}:{engine}:{rows}" for rows in ("1e5", "1e6") for command in ("utility", "risk") for engine in ("memory", "stream")]
+CELLS = [
+    f"{command}:{engine}:{rows}"
+    for rows in ("1e5", "1e6")
+    for command in ("utility", "risk")
+    for engine in ("memory", "stream")
+]
 OPTIONS = {
     "utility": ["--label", "income", "--measures=-rules"],
     "risk": ["--keys", "age,sex,race,marital_status,education", "--sensitive", "occupation"],
 }
-HEAD = ("command", "engine", "rows", "holdout rows", "CPU seconds", "microseconds a row", "peak GiB", "sample of original", "options", "machine", "source")
+HEAD = (
+    "command",
+    "engine",
+    "rows",
+    "holdout rows",
+    "CPU seconds",
+    "microseconds a row",
+    "peak GiB",
+    "sample of original",
+    "options",
+    "machine",
+    "source",
+)
 
 
 def files(n_rows: int) -> tuple[Path, Path, Path]:
@@ -35,14 +52,26 @@ def files(n_rows: int) -> tuple[Path, Path, Path]:
     import chaffinch
 
     SCRATCH.mkdir(exist_ok=True)
-    paths = tuple(SCRATCH / f"measuring_{what}_{n_rows}.parquet" for what in ("original", "synthetic", "holdout"))
-    train, test = (pq.read_table(HERE.parent / "examples" / "data" / f"adult_{half}.parquet") for half in ("train", "test"))
-    for seed, (path, table, rows) in enumerate(((paths[0], train, n_rows), (paths[2], test, n_rows // 10))):
+    paths = tuple(
+        SCRATCH / f"measuring_{what}_{n_rows}.parquet"
+        for what in ("original", "synthetic", "holdout")
+    )
+    train, test = (
+        pq.read_table(HERE.parent / "examples" / "data" / f"adult_{half}.parquet")
+        for half in ("train", "test")
+    )
+    for seed, (path, table, rows) in enumerate(
+        ((paths[0], train, n_rows), (paths[2], test, n_rows // 10))
+    ):
         if not path.exists():
             rng = np.random.default_rng(seed)
             with pq.ParquetWriter(path, table.schema) as writer:
                 for start in range(0, rows, 1_000_000):
-                    writer.write_table(table.take(pa.array(rng.integers(0, table.num_rows, min(1_000_000, rows - start)))))
+                    writer.write_table(
+                        table.take(
+                            pa.array(rng.integers(0, table.num_rows, min(1_000_000, rows - start)))
+                        )
+                    )
     if not paths[1].exists():
         model = chaffinch.BayesNet(parents=2).fit(train, seed=1)
         writer = None
@@ -59,18 +88,43 @@ def measured(command: str, engine: str, n_rows: int) -> dict[str, object]:
     original, synthetic, holdout = files(n_rows)
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "told.json"
-        words = [command, str(original), str(synthetic), "--holdout", str(holdout), *OPTIONS[command], "--engine", engine, "--seed", "1", "--threads", "1", "--quiet"]
+        words = [
+            command,
+            str(original),
+            str(synthetic),
+            "--holdout",
+            str(holdout),
+            *OPTIONS[command],
+            "--engine",
+            engine,
+            "--seed",
+            "1",
+            "--threads",
+            "1",
+            "--quiet",
+        ]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "chaffinch", *words, "--json", str(told)], check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        subprocess.run(
+            [sys.executable, "-m", "chaffinch", *words, "--json", str(told)],
+            check=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         about = json.loads(told.read_text())["about"]
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {
-        "command": command, "engine": engine, "rows": n_rows, "holdout rows": n_rows // 10, "CPU seconds": round(seconds, 1),
-        "microseconds a row": round(seconds / n_rows * 1e6, 1), "peak GiB": round(after.ru_maxrss / 2**20, 2),
-        "sample of original": about.get("sample", {}).get("original", ""), "options": " ".join(OPTIONS[command]),
-        "machine": machine(), "source": source(),
-    }  # fmt: skip
+        "command": command,
+        "engine": engine,
+        "rows": n_rows,
+        "holdout rows": n_rows // 10,
+        "CPU seconds": round(seconds, 1),
+        "microseconds a row": round(seconds / n_rows * 1e6, 1),
+        "peak GiB": round(after.ru_maxrss / 2**20, 2),
+        "sample of original": about.get("sample", {}).get("original", ""),
+        "options": " ".join(OPTIONS[command]),
+        "machine": machine(),
+        "source": source(),
+    }
 
 
 if __name__ == "__main__":

@@ -30,8 +30,20 @@ from chaffinch.risk.shadows import Working
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "data"
 RECORDS = 2_000
-HEAD = ["table", "generator", "targets", "learnt from", "tested on", "attacker", "AUC", "standard error", "mean AUC of targets",
-        "behind the best part", "within 0.01 or two standard errors", "seconds of learning"]  # fmt: skip
+HEAD = [
+    "table",
+    "generator",
+    "targets",
+    "learnt from",
+    "tested on",
+    "attacker",
+    "AUC",
+    "standard error",
+    "mean AUC of targets",
+    "behind the best part",
+    "within 0.01 or two standard errors",
+    "seconds of learning",
+]
 
 
 def permuted(given: Table, seed: Any) -> Any:
@@ -64,7 +76,9 @@ def noisy(given: Table, seed: Any) -> Any:
             moved = column + rng.normal(0, 0.2 * column.std(), len(frame))
             frame[name] = moved.round().astype(column.dtype) if column.dtype.kind == "i" else moved
         else:
-            frame[name] = np.where(rng.random(len(frame)) < 0.2, column.to_numpy()[rng.permutation(len(frame))], column)
+            frame[name] = np.where(
+                rng.random(len(frame)) < 0.2, column.to_numpy()[rng.permutation(len(frame))], column
+            )
     return frame
 
 
@@ -82,11 +96,21 @@ GENERATORS: dict[str, tuple[Any, str]] = {
 def targets_of(table: Table, count: int) -> np.ndarray:
     """Half by Hamming vulnerability, half by one value: the largest of each number, and levels that nobody else has."""
     frame = table.to_pandas()
-    numbers = [int(frame[name].argmax()) for name in frame if frame[name].dtype.kind in "if" and frame[name].nunique() > 20]
-    words = [
-        int(np.flatnonzero(frame[name] == frame[name].value_counts().index[-1])[0]) for name in frame if frame[name].dtype.kind not in "if"
+    numbers = [
+        int(frame[name].argmax())
+        for name in frame
+        if frame[name].dtype.kind in "if" and frame[name].nunique() > 20
     ]
-    single = [row for pair in zip(numbers + words[::-1], words + numbers[::-1], strict=False) for row in pair] or numbers + words
+    words = [
+        int(np.flatnonzero(frame[name] == frame[name].value_counts().index[-1])[0])
+        for name in frame
+        if frame[name].dtype.kind not in "if"
+    ]
+    single = [
+        row
+        for pair in zip(numbers + words[::-1], words + numbers[::-1], strict=False)
+        for row in pair
+    ] or numbers + words
     order = most_vulnerable(vulnerability(table, distance="hamming"), count)
     chosen = list(dict.fromkeys(single))[: count // 2]
     return np.array(list(dict.fromkeys([*chosen, *order.tolist()]))[:count])
@@ -101,43 +125,84 @@ def declared(frame: Any, rows: int) -> Any:
         column = frame[name]
         if column.dtype.kind in "if":
             edges = np.linspace(np.floor(column.min()), np.ceil(column.max()) + 1, 11)
-            columns.append(Column(name, "integer" if column.dtype.kind == "i" else "float", binning="edges", edges=tuple(np.unique(np.rint(edges)).tolist())))
+            columns.append(
+                Column(
+                    name,
+                    "integer" if column.dtype.kind == "i" else "float",
+                    binning="edges",
+                    edges=tuple(np.unique(np.rint(edges)).tolist()),
+                )
+            )
         else:
-            columns.append(Column(name, "categorical", levels=tuple(sorted(column.dropna().astype(str).unique()))))
+            columns.append(
+                Column(
+                    name, "categorical", levels=tuple(sorted(column.dropna().astype(str).unique()))
+                )
+            )
     return Schema(tuple(columns), public=True, rows=rows)
 
 
-def compared(name: str, table: Table, label: str, plan: ShadowSettings, targets: np.ndarray) -> list[list[object]]:
+def compared(
+    name: str, table: Table, label: str, plan: ShadowSettings, targets: np.ndarray
+) -> list[list[object]]:
     """The rows of one table and generator."""
     maker, grid = GENERATORS[label]
     size = table.n_rows // 5
     out: dict[str, tuple[float, float, float, float]] = {}
     setting = {"targets": targets, "rows": size, "duplicates": "keep"}
     # What is attacked with, and with whose bins; all but the last look at the same shadows.
-    attacks = [("combined", "combined", "release"), ("random-forest", "random-forest", "release"), ("codes alone", "linear", "population")]
+    attacks = [
+        ("combined", "combined", "release"),
+        ("random-forest", "random-forest", "release"),
+        ("codes alone", "linear", "population"),
+    ]
     with TemporaryDirectory() as folder:
         for kind, learner, bins in attacks:
             chosen = replace(plan, grid=bins, learner=learner)
             working = Working(workers=1, keep=Path(folder) / bins)
             campaign = campaign_against(table, maker, None, chosen, 1, working, **setting)
-            if grid == "population":  # values are seen all the same, drawn inside the population's bins
-                campaign = replace(campaign, generator=replace(campaign.generator, grid="population"))
+            if (
+                grid == "population"
+            ):  # values are seen all the same, drawn inside the population's bins
+                campaign = replace(
+                    campaign, generator=replace(campaign.generator, grid="population")
+                )
             began = time.perf_counter()
             learnt = campaign.learnt()
             seconds = time.perf_counter() - began
             seen = learnt.look(campaign.drawn(plan.tests, 3), "test", 4)
             for part, odds in {kind: seen.log_odds, **seen.parts}.items():
                 strength = part_strength("linear" if part == "codes alone" else part, seen, odds)
-                error = (strength.interval[1] - strength.interval[0]) / 4  # a 95 % interval is about four of them
-                took = seconds - (learnt.seconds or 0.0) if part == kind and learnt.seconds is not None else float("nan")
+                error = (
+                    strength.interval[1] - strength.interval[0]
+                ) / 4  # a 95 % interval is about four of them
+                took = (
+                    seconds - (learnt.seconds or 0.0)
+                    if part == kind and learnt.seconds is not None
+                    else float("nan")
+                )
                 out[part] = strength.auc, error, strength.mean_auc, took
     best = max(out[part][0] for part in (*PARTS, "random-forest") if part in out)
     rows = []
     for part, (area, error, mean, seconds) in out.items():
         behind = best - area
         fine = "" if part != "combined" else "yes" if behind <= max(0.01, 2 * error) else "no"
-        rows.append([name, label, len(targets), 2 * plan.shadows, 2 * plan.tests, part, f"{area:.3f}", f"{error:.3f}", f"{mean:.3f}",
-                     f"{behind:.3f}", fine, "" if np.isnan(seconds) else f"{seconds:.1f}"])  # fmt: skip
+        rows.append(
+            [
+                name,
+                label,
+                len(targets),
+                2 * plan.shadows,
+                2 * plan.tests,
+                part,
+                f"{area:.3f}",
+                f"{error:.3f}",
+                f"{mean:.3f}",
+                f"{behind:.3f}",
+                fine,
+                "" if np.isnan(seconds) else f"{seconds:.1f}",
+            ]
+        )
     return rows
 
 
@@ -155,7 +220,9 @@ def main() -> None:
     rows: list[list[object]] = []
     for path in asked.tables or [EXAMPLES / "adult_train.parquet", EXAMPLES / "diabetes.csv"]:
         frame = read(path, rare="keep").to_pandas()
-        frame = frame.iloc[np.sort(np.random.default_rng(1).permutation(len(frame))[:RECORDS])].reset_index(drop=True)
+        frame = frame.iloc[
+            np.sort(np.random.default_rng(1).permutation(len(frame))[:RECORDS])
+        ].reset_index(drop=True)
         frame = frame.iloc[:, :12]
         table = read(frame, rare="keep")
         targets = targets_of(table, asked.targets)

@@ -30,7 +30,17 @@ from common import save
 
 SCRATCH = PLACE.resolve()
 ROWS, COLUMNS = 1_000_000, 500
-SCREENS = ("/open", "/columns", "/attackers", "/promise", "/runs", "/runs/live", "/result/1", "/compare", "/decide")
+SCREENS = (
+    "/open",
+    "/columns",
+    "/attackers",
+    "/promise",
+    "/runs",
+    "/runs/live",
+    "/result/1",
+    "/compare",
+    "/decide",
+)
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -38,7 +48,16 @@ class Served:
     """A page that was started as a person starts it."""
 
     def __init__(self, place: Path, project: Path) -> None:
-        words = [sys.executable, "-m", "chaffinch", "open", str(place), "--project", str(project), "--no-browser"]
+        words = [
+            sys.executable,
+            "-m",
+            "chaffinch",
+            "open",
+            str(place),
+            "--project",
+            str(project),
+            "--no-browser",
+        ]
         start = time.perf_counter()
         self.process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
@@ -46,9 +65,13 @@ class Served:
         self.started = time.perf_counter() - start
         self.cpu_at_start = cpu_of(self.process.pid)
         self.host, self.cookie = address.split("/")[2], ""
-        self.cookie = self.ask("GET", "/" + address.split("/", 3)[3])[1]["set-cookie"].partition(";")[0]
+        self.cookie = self.ask("GET", "/" + address.split("/", 3)[3])[1]["set-cookie"].partition(
+            ";"
+        )[0]
 
-    def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> tuple[int, dict[str, str], str]:
+    def ask(
+        self, method: str, path: str, body: str | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], str]:
         """Return the status, the headers and the text of an answer."""
         connection = http.client.HTTPConnection(self.host, timeout=120)
         connection.request(method, path, body, {"cookie": self.cookie, **headers})
@@ -60,8 +83,15 @@ class Served:
     def post(self, where: str, screen: str, /, **fields: str) -> None:
         """Send a form of a screen."""
         text = self.ask("GET", screen)[2]
-        own = {name: found[1] for name in ("form_key", "choices", "decisions") if (found := re.search(f'name="{name}" value="([^"]*)"', text))}
-        kind = {"origin": f"http://{self.host}", "content-type": "application/x-www-form-urlencoded"}
+        own = {
+            name: found[1]
+            for name in ("form_key", "choices", "decisions")
+            if (found := re.search(f'name="{name}" value="([^"]*)"', text))
+        }
+        kind = {
+            "origin": f"http://{self.host}",
+            "content-type": "application/x-www-form-urlencoded",
+        }
         status, _, said = self.ask("POST", where, urlencode({**own, **fields}), **kind)
         assert status == 303, said
 
@@ -83,7 +113,10 @@ class Served:
 
 def cpu_of(pid: int) -> float:
     """Return the processor time of a process so far, with that of its children that ended."""
-    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15])) / TICK
+    return (
+        sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
+        / TICK
+    )
 
 
 def cpu_of_group(leader: int) -> float:
@@ -107,14 +140,21 @@ def wide(name: str) -> Path:
     SCRATCH.mkdir(exist_ok=True)
     rng, part = np.random.default_rng(1), 50_000
     kinds: tuple[Callable[[], pa.Array], ...] = (
-        lambda: pa.array(rng.integers(0, 2, part)), lambda: pa.array(rng.integers(18, 90, part)), lambda: pa.array(np.round(rng.normal(50, 10, part), 2)),
-        lambda: pa.array(np.array(list("abcdef"))[rng.integers(0, 6, part)]), lambda: pa.array(rng.integers(0, 12, part)),
-    )  # fmt: skip
+        lambda: pa.array(rng.integers(0, 2, part)),
+        lambda: pa.array(rng.integers(18, 90, part)),
+        lambda: pa.array(np.round(rng.normal(50, 10, part), 2)),
+        lambda: pa.array(np.array(list("abcdef"))[rng.integers(0, 6, part)]),
+        lambda: pa.array(rng.integers(0, 12, part)),
+    )
     writer = None
     for _ in range(0, ROWS, part):
         table = pa.table({f"c{i:03d}": kinds[i % 5]() for i in range(COLUMNS)})
         if writer is None:
-            writer = pq.ParquetWriter(path, table.schema) if name.endswith("parquet") else pc.CSVWriter(path, table.schema)
+            writer = (
+                pq.ParquetWriter(path, table.schema)
+                if name.endswith("parquet")
+                else pc.CSVWriter(path, table.schema)
+            )
         writer.write_table(table)
     assert writer is not None
     writer.close()
@@ -132,9 +172,14 @@ def row(what: str, seconds: list[float], cpu: float | str, goal: str) -> dict[st
     """Return a line of the result; times in milliseconds."""
     ordered = sorted(seconds)
     return {
-        "what": what, "times": len(ordered), "median ms": round(1000 * statistics.median(ordered)), "95 % ms": round(1000 * ordered[int(0.95 * (len(ordered) - 1))]),
-        "CPU ms each": cpu if isinstance(cpu, str) else round(1000 * cpu, 1), "goal ms": goal, "load": round(os.getloadavg()[0], 1),
-    }  # fmt: skip
+        "what": what,
+        "times": len(ordered),
+        "median ms": round(1000 * statistics.median(ordered)),
+        "95 % ms": round(1000 * ordered[int(0.95 * (len(ordered) - 1))]),
+        "CPU ms each": cpu if isinstance(cpu, str) else round(1000 * cpu, 1),
+        "goal ms": goal,
+        "load": round(os.getloadavg()[0], 1),
+    }
 
 
 def start() -> list[dict[str, object]]:
@@ -160,17 +205,33 @@ def columns(whole: bool = False) -> list[dict[str, object]]:
         seconds = time.perf_counter() - begin
         look = project / "look" / "begun.json"
         worker = int(re.search(r'"pid": (\d+)', look.read_text())[1])  # type: ignore[index]
-        rows.append(row(f"{name}, {COLUMNS} x 10^6: columns of its first rows", [seconds], cpu_of_group(worker), "5000"))
+        rows.append(
+            row(
+                f"{name}, {COLUMNS} x 10^6: columns of its first rows",
+                [seconds],
+                cpu_of_group(worker),
+                "5000",
+            )
+        )
         times = []
         for _ in range(5):
             begin = time.perf_counter()
             before = cpu_of(served.process.pid)
             served.ask("GET", "/columns")
             times.append(time.perf_counter() - begin)
-        rows.append(row(f"{name}: the screen of {COLUMNS} columns, loaded again", times, cpu_of(served.process.pid) - before, ""))
+        rows.append(
+            row(
+                f"{name}: the screen of {COLUMNS} columns, loaded again",
+                times,
+                cpu_of(served.process.pid) - before,
+                "",
+            )
+        )
         if whole:
             served.until("/columns", "1,000,000 rows. Say", every=1.0)
-            rows.append(row(f"{name}: columns of all rows", [time.perf_counter() - begin + seconds], "", ""))
+            rows.append(
+                row(f"{name}: columns of all rows", [time.perf_counter() - begin + seconds], "", "")
+            )
         else:
             os.killpg(worker, signal.SIGKILL)
         served.close()
@@ -205,7 +266,12 @@ def _answers(served: Served, what: str, times: int) -> dict[str, object]:
             status, _, _ = served.ask("GET", path)
             seconds.append(time.perf_counter() - begin)
             assert status == 200
-    return row(f"an answer while {what}", seconds, (cpu_of(served.process.pid) - before) / len(seconds), "100")
+    return row(
+        f"an answer while {what}",
+        seconds,
+        (cpu_of(served.process.pid) - before) / len(seconds),
+        "100",
+    )
 
 
 def main() -> None:

@@ -22,7 +22,11 @@ from chaffinch.synth.bayesnet import model as model_module
 from chaffinch.synth.bayesnet.model import BayesNetModel
 from chaffinch.synth.bayesnet.systematic import TIES
 
-WAYS = {"one by one": ("independent", TIES), "by halves": ("systematic", 0), "and sorted": ("systematic", TIES)}
+WAYS = {
+    "one by one": ("independent", TIES),
+    "by halves": ("systematic", 0),
+    "and sorted": ("systematic", TIES),
+}
 HEAD = ["table", "shape", "drawing", "1-way", "2-way", "3-way", "2-way to one by one", "CPU ms"]
 
 
@@ -63,7 +67,16 @@ def main() -> None:
             quickest = 1000 * min(seconds for *_, seconds in runs)
             shape = f"{coarse.n_rows:,} x {len(coarse.sizes)}"
             rows.append(
-                [name, shape, way, f"{one:.4f}", f"{two:.4f}", f"{three:.4f}", f"{two / base:.3f}", f"{quickest:.1f}"]
+                [
+                    name,
+                    shape,
+                    way,
+                    f"{one:.4f}",
+                    f"{two:.4f}",
+                    f"{three:.4f}",
+                    f"{two / base:.3f}",
+                    f"{quickest:.1f}",
+                ]
             )
             print(*rows[-1], sep="\t", flush=True)
     save("private_drawing", HEAD, rows, "opendp")

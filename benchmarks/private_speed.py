@@ -57,16 +57,37 @@ def main() -> None:
     small = Coarse(full.names[:11], full.sizes[:11], full.codes[:, :11])
     settings = BayesNet(epsilon=1.0, delta=1e-6)
     rows: list[list[object]] = []
-    for coarse, repeats in ((small, asked.repeats), (wide(asked.wide_columns), min(asked.repeats, 3))):
+    for coarse, repeats in (
+        (small, asked.repeats),
+        (wide(asked.wide_columns), min(asked.repeats, 3)),
+    ):
         table, shape = coarse.declared(), f"{coarse.n_rows:,} x {len(coarse.sizes)}"
         for noise, seed in (("seeded", 1), ("from the system", None)):
-            rows.append([f"fit {shape}", noise, *milliseconds(partial(settings.fit, table, seed=seed), repeats)])
+            rows.append(
+                [
+                    f"fit {shape}",
+                    noise,
+                    *milliseconds(partial(settings.fit, table, seed=seed), repeats),
+                ]
+            )
         model = settings.fit(table, seed=1)
-        rows.append([f"draw {shape}", "", *milliseconds(partial(model.sample, coarse.n_rows, seed=1), repeats)])
+        rows.append(
+            [
+                f"draw {shape}",
+                "",
+                *milliseconds(partial(model.sample, coarse.n_rows, seed=1), repeats),
+            ]
+        )
     zeros = np.zeros(CELLS, dtype=np.int64)
     for law, scale in (("laplace", 0.05), ("laplace", 20.0), ("gaussian", 20.0)):
         work = partial(getattr(noise_of(), law), zeros, scale)
-        rows.append([f"{law} noise, scale {scale:g}, {CELLS:,} cells", "from the system", *milliseconds(work, 3)])
+        rows.append(
+            [
+                f"{law} noise, scale {scale:g}, {CELLS:,} cells",
+                "from the system",
+                *milliseconds(work, 3),
+            ]
+        )
     save("private_speed", HEAD, rows, "opendp")
 
 

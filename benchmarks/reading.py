@@ -44,7 +44,9 @@ def write_rows(name: str, n_rows: int | None, *, head: bool = False) -> str:
         if head:
             adult = adult.slice(0, n_rows)
         elif n_rows is not None:
-            adult = adult.take(pa.array(np.random.default_rng(0).integers(0, adult.num_rows, n_rows)))
+            adult = adult.take(
+                pa.array(np.random.default_rng(0).integers(0, adult.num_rows, n_rows))
+            )
         pv.write_csv(adult, path, pv.WriteOptions(quoting_style="needed"))
     return str(path)
 
@@ -53,7 +55,9 @@ def measured(path: str, small: str, repeats: int) -> dict[str, float]:
     """Return the quickest of some reads, each in its own process."""
     runs = []
     for _ in range(repeats):
-        ended = subprocess.run([sys.executable, "-c", WORK, path, small], capture_output=True, text=True, check=True)
+        ended = subprocess.run(
+            [sys.executable, "-c", WORK, path, small], capture_output=True, text=True, check=True
+        )
         runs.append(json.loads(ended.stdout))
     return min(runs, key=lambda run: run["cpu"])
 
@@ -69,6 +73,15 @@ if __name__ == "__main__":
     small = write_rows("reading_small.csv", 2_000, head=True)
     for name, n_rows, repeats in (("adult.csv", None, 5), ("adult_1e6.csv", 10**6, 3)):
         run = measured(write_rows(name, n_rows), small, repeats)
-        kept.append([state, name, str(run["rows"]), str(run["columns"]), f"{run['cpu']:.2f}", f"{run['peak']:.0f}"])
+        kept.append(
+            [
+                state,
+                name,
+                str(run["rows"]),
+                str(run["columns"]),
+                f"{run['cpu']:.2f}",
+                f"{run['peak']:.0f}",
+            ]
+        )
         print(kept[-1])
     save("reading", HEAD, kept)

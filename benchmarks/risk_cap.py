@@ -25,9 +25,9 @@ def adult(n_rows: int, *, seed: int = 0) -> Tables:
     """Return keys and sensitive values of people and of a source, each so many rows of Adult drawn with replacement."""
     table = bundled("adult")
     columns = [pc.fill_null(table[name].cast("string"), "?") for name in (*KEYS, SENSITIVE)]
-    codes = np.stack([c.combine_chunks().dictionary_encode().indices.to_numpy() for c in columns], axis=1).astype(
-        np.int64
-    )
+    codes = np.stack(
+        [c.combine_chunks().dictionary_encode().indices.to_numpy() for c in columns], axis=1
+    ).astype(np.int64)
     rng = np.random.default_rng(seed)
     people, source = (codes[rng.integers(0, len(codes), n_rows)] for _ in range(2))
     return people[:, :-1], people[:, -1], source[:, :-1], source[:, -1]
@@ -76,7 +76,9 @@ def by_polars(tables: Tables) -> list[float]:
         joined = (
             people.join(selected, on=keys)
             .group_by(keys)
-            .agg((pl.col(SENSITIVE) == pl.col("said")).mean().alias("share"), pl.col("rows").first())
+            .agg(
+                (pl.col(SENSITIVE) == pl.col("said")).mean().alias("share"), pl.col("rows").first()
+            )
         )
         out.append(float((joined["share"] * joined["rows"]).sum() / joined["rows"].sum()))
     return out
@@ -95,7 +97,11 @@ def measure() -> list[list[object]]:
     what = "TCAP, 42 subsets of 3-6 of 6 keys, 50,000 + 50,000 rows"
     add(what, "5 conventions", best(lambda: sweep(tables)))
     add(what, "5 conventions, no shared beginnings", best(lambda: one_by_one(tables)))
-    add(what, "polars group_by and join, P1's convention alone", best(lambda: by_polars(tables), repeats=2))
+    add(
+        what,
+        "polars group_by and join, P1's convention alone",
+        best(lambda: by_polars(tables), repeats=2),
+    )
     for n_rows in (10_000, 100_000, 1_000_000):
         grown = adult(n_rows)
         add(
@@ -117,7 +123,11 @@ def measure() -> list[list[object]]:
     add(what, what_drawn, best(lambda: totals(drawn, n_people, n_people)))
     missing = [rng.random(keys.shape) < 0.03 for keys in (tables[0], tables[2])]
     masks = {"people_missing": missing[0], "source_missing": missing[1]}
-    add(what, "match, 3 % of each key missing and matching anything", best(lambda: match(*tables, **masks), repeats=3))
+    add(
+        what,
+        "match, 3 % of each key missing and matching anything",
+        best(lambda: match(*tables, **masks), repeats=3),
+    )
     return rows
 
 

@@ -34,7 +34,14 @@ Rows = list[list[object]]
 Coded = tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray, int]
 
 KEYS = ["age", "workclass", "occupation", "race", "sex"]
-MORE = ["education", "marital_status", "hours_per_week", "native_country", "income", "education_num"]
+MORE = [
+    "education",
+    "marital_status",
+    "hours_per_week",
+    "native_country",
+    "income",
+    "education_num",
+]
 WIDE = [*KEYS, *MORE, "capital_gain", "capital_loss", "decade", "fnlwgt"]
 SENSITIVE = "relationship"
 ROWS = (10**4, 10**5, 10**6)
@@ -54,7 +61,9 @@ GROWTH_HEAD = [
 
 def text(table: pa.Table, columns: list[str]) -> pa.Table:
     """Return columns as text, missing as "?"."""
-    return pa.table({name: pc.fill_null(pc.cast(table[name], pa.string()), "?") for name in columns})
+    return pa.table(
+        {name: pc.fill_null(pc.cast(table[name], pa.string()), "?") for name in columns}
+    )
 
 
 def coded(original: pa.Table, synthetic: pa.Table, keys: list[str], sensitive: str) -> Coded:
@@ -62,7 +71,9 @@ def coded(original: pa.Table, synthetic: pa.Table, keys: list[str], sensitive: s
     first, second = [], []
     n = original.num_rows
     for name in (*keys, sensitive):
-        both = pa.concat_arrays([*original[name].chunks, *synthetic[name].chunks]).dictionary_encode()
+        both = pa.concat_arrays(
+            [*original[name].chunks, *synthetic[name].chunks]
+        ).dictionary_encode()
         codes = both.indices.to_numpy()
         first.append(codes[:n])
         second.append(codes[n:])
@@ -81,7 +92,9 @@ def beside_peer(n_rows: int, *, with_peer: bool) -> Rows:
     adult = bundled("adult")
     model = chaffinch.BayesNet(parents=2).fit(chaffinch.read(adult), seed=1)
     columns = [*KEYS, SENSITIVE]
-    original = text(adult.take(pa.array(rng.choice(adult.num_rows, n_rows, replace=False))), columns).combine_chunks()
+    original = text(
+        adult.take(pa.array(rng.choice(adult.num_rows, n_rows, replace=False))), columns
+    ).combine_chunks()
     synthetic = text(model.sample(n_rows, seed=2).to_arrow(), columns).combine_chunks()
     tables = coded(original, synthetic, KEYS, SENSITIVE)
     value = attack(tables, 1).mean_score
@@ -102,26 +115,45 @@ def beside_peer(n_rows: int, *, with_peer: bool) -> Rows:
         found = sdmetrics.generalized_cap(*paths, keys=KEYS, sensitive=SENSITIVE)
         assert abs(1 - found["score"] - value) < 1e-9, (found["score"], value)
         theirs = found["seconds"]
-        versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items() if name != "sdmetrics")
+        versions = ", ".join(
+            f"{name} {number}" for name, number in found["versions"].items() if name != "sdmetrics"
+        )
         how = f"SDMetrics {found['versions']['sdmetrics']} ({versions})"
         rows.append([what, how, f"{theirs:.3f}", f"{1 - found['score']:.6f}", "1"])
     for how, taken in seconds.items():
-        rows.append([what, how, f"{taken:.4f}", f"{value:.6f}", f"{theirs / taken:.0f}" if theirs else ""])
+        rows.append(
+            [what, how, f"{taken:.4f}", f"{value:.6f}", f"{theirs / taken:.0f}" if theirs else ""]
+        )
     return rows
 
 
 def whole_adult() -> Rows:
     """Return the times on all of Adult, three sensitive columns."""
     adult = bundled("adult")
-    made = chaffinch.BayesNet(parents=2).fit(chaffinch.read(adult), seed=1).sample(adult.num_rows, seed=2).to_arrow()
+    made = (
+        chaffinch.BayesNet(parents=2)
+        .fit(chaffinch.read(adult), seed=1)
+        .sample(adult.num_rows, seed=2)
+        .to_arrow()
+    )
     rows: Rows = []
     for sensitive in ("relationship", "education", "marital_status"):
-        original, synthetic = (text(table, [*KEYS, sensitive]).combine_chunks() for table in (adult, made))
+        original, synthetic = (
+            text(table, [*KEYS, sensitive]).combine_chunks() for table in (adult, made)
+        )
         for name, source in (("synthetic", synthetic), ("itself", original)):
             tables = coded(original, source, KEYS, sensitive)
             what = f"Adult, 48,842 x 48,842, 5 keys, {sensitive}, from {name}"
             value = f"{attack(tables, 1).mean_score:.6f}"
-            rows.append([what, "chaffinch, 1 thread", f"{best(lambda t=tables: attack(t, 1)):.4f}", value, ""])
+            rows.append(
+                [
+                    what,
+                    "chaffinch, 1 thread",
+                    f"{best(lambda t=tables: attack(t, 1)):.4f}",
+                    value,
+                    "",
+                ]
+            )
     return rows
 
 
@@ -134,16 +166,34 @@ def prepared(asked: dict[str, Any]) -> Coded:
     adult = bundled("adult")
     decades = pc.cast(pc.floor(pc.divide(pc.cast(adult["age"], pa.float64()), 10.0)), pa.int64())
     adult = adult.append_column("decade", pc.cast(decades, pa.string()))
-    made = chaffinch.BayesNet(parents=2).fit(chaffinch.read(adult), seed=1).sample(n, seed=2).to_arrow()
+    made = (
+        chaffinch.BayesNet(parents=2)
+        .fit(chaffinch.read(adult), seed=1)
+        .sample(n, seed=2)
+        .to_arrow()
+    )
     keys = WIDE[: asked["keys"]]
     drawn = adult.take(pa.array(rng.integers(0, adult.num_rows, n)))
-    return coded(*(text(table, [*keys, SENSITIVE]).combine_chunks() for table in (drawn, made)), keys, SENSITIVE)
+    return coded(
+        *(text(table, [*keys, SENSITIVE]).combine_chunks() for table in (drawn, made)),
+        keys,
+        SENSITIVE,
+    )
 
 
 def work(asked: dict[str, Any]) -> dict[str, float]:
     """Attack once, after a small attack that is not counted, and return seconds and memory."""
     tables = prepared(asked)
-    attack(([k[:99] for k in tables[0]], tables[1][:99], [k[:99] for k in tables[2]], tables[3][:99], tables[4]), None)
+    attack(
+        (
+            [k[:99] for k in tables[0]],
+            tables[1][:99],
+            [k[:99] for k in tables[2]],
+            tables[3][:99],
+            tables[4],
+        ),
+        None,
+    )
     before = peak()
     start = time.perf_counter()
     found = attack(tables, asked["threads"])
@@ -186,16 +236,22 @@ def growth(most_rows: int) -> Rows:
 def main() -> None:
     """Measure all, or the line of the growth that is asked for."""
     parser = argparse.ArgumentParser(description="Speed of GCAP.")
-    parser.add_argument("--without-peer", action="store_true", help="leave SDMetrics out; then nothing is saved")
+    parser.add_argument(
+        "--without-peer", action="store_true", help="leave SDMetrics out; then nothing is saved"
+    )
     parser.add_argument("--most-rows", type=int, default=ROWS[-1])
     parser.add_argument("--dry", action="store_true", help="print and save nothing")
-    parser.add_argument("--line", help="attack once, as this JSON says, and print the figures as JSON")
+    parser.add_argument(
+        "--line", help="attack once, as this JSON says, and print the figures as JSON"
+    )
     asked = parser.parse_args()
     if asked.line:
         print(json.dumps(work(json.loads(asked.line))))
         return
     print(machine())
-    rows = [row for n in PEER_ROWS for row in beside_peer(n, with_peer=not asked.without_peer)] + whole_adult()
+    rows = [
+        row for n in PEER_ROWS for row in beside_peer(n, with_peer=not asked.without_peer)
+    ] + whole_adult()
     grown = growth(asked.most_rows)
     if asked.dry or asked.without_peer:
         show(HEAD, rows)

@@ -21,16 +21,32 @@ def main() -> None:
     """Time each measure, then what is drawn for it."""
     table = chaffinch.read(BUNDLED / "adult_train.parquet")
     synthetic = chaffinch.BayesNet(parents=3).fit(table, seed=1).sample(table.n_rows, seed=2)
-    data = AttackData.of(table, [synthetic], BUNDLED / "adult_test.parquet", columns=[*KEYS, "relationship"], numeric="bins")
+    data = AttackData.of(
+        table,
+        [synthetic],
+        BUNDLED / "adult_test.parquet",
+        columns=[*KEYS, "relationship"],
+        numeric="bins",
+    )
     rows = []
     for name in (attacker.name for attacker in ATTACKERS if not attacker.learns):
         question = Question(KEYS, "relationship", (name,))
         sides = ["original", "holdout"]
-        measure = best(lambda q=question, s=sides: outcomes(Attempt(data, "synthetic", s, q)), repeats=5)
+        measure = best(
+            lambda q=question, s=sides: outcomes(Attempt(data, "synthetic", s, q)), repeats=5
+        )
         members, others = outcomes(Attempt(data, "synthetic", sides, question))[name]
         first = best(lambda m=members: interval(*m.group, statistic=m.statistic, seed=1), repeats=3)
-        second = best(lambda m=members, o=others: excess(m.group, o.group, statistic=m.statistic, seed=1), repeats=3)
-        costs = [f"{first * 1e3:.1f}", f"{first / measure:.1f}", f"{second * 1e3:.1f}", f"{second / measure:.1f}"]
+        second = best(
+            lambda m=members, o=others: excess(m.group, o.group, statistic=m.statistic, seed=1),
+            repeats=3,
+        )
+        costs = [
+            f"{first * 1e3:.1f}",
+            f"{first / measure:.1f}",
+            f"{second * 1e3:.1f}",
+            f"{second / measure:.1f}",
+        ]
         rows.append([name, f"{measure * 1e3:.1f}", *costs])
     head = [
         "measure",

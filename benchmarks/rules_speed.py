@@ -25,29 +25,60 @@ RESULTS = Path(__file__).parent / "results" / "rules_speed.csv"
 
 
 def columns(*sizes: int) -> tuple[Field, ...]:
-    return tuple(Field(f"C{k}", tuple(f"l{level}" for level in range(size))) for k, size in enumerate(sizes))
+    return tuple(
+        Field(f"C{k}", tuple(f"l{level}" for level in range(size))) for k, size in enumerate(sizes)
+    )
 
 
-def table(rows: int, width: int, height: int, *, others: bool = False) -> tuple[Fields, Any, list[dict[str, Any]]]:
+def table(
+    rows: int, width: int, height: int, *, others: bool = False
+) -> tuple[Fields, Any, list[dict[str, Any]]]:
     """A table by two columns with small counts withheld and totals shown; with others beside it, by a third column."""
     fields = Fields(columns(width, height, 3))
     # Levels of which the first are frequent and the last rare, as they are in life.
     codes = (np.random.default_rng(1).random((rows, 3)) ** 2 * (width, height, 3)).astype(np.int32)
-    entries = [{"name": "t", "kind": "table", "by": ["C0", "C1"], "threshold": 10, "suppressed_zeros": True, "margins": True}]
-    beside = [{"name": f"o{k}", "kind": "table", "by": [f"C{k}", "C2"]} for k in range(2)] if others else []
+    entries = [
+        {
+            "name": "t",
+            "kind": "table",
+            "by": ["C0", "C1"],
+            "threshold": 10,
+            "suppressed_zeros": True,
+            "margins": True,
+        }
+    ]
+    beside = (
+        [{"name": f"o{k}", "kind": "table", "by": [f"C{k}", "C2"]} for k in range(2)]
+        if others
+        else []
+    )
     return fields, codes, [*entries, *beside]
 
 
-def web(rows: int, n_columns: int, levels: int, *, filters: bool = False) -> tuple[Fields, Any, list[dict[str, Any]]]:
+def web(
+    rows: int, n_columns: int, levels: int, *, filters: bool = False
+) -> tuple[Fields, Any, list[dict[str, Any]]]:
     """All tables by two of several columns; with filters by age that end a year apart."""
     fields = Fields((*columns(*[levels] * n_columns), Field("AGE", tuple(range(100)))))
     rng = np.random.default_rng(2)
-    codes = np.append(rng.integers(0, levels, (rows, n_columns)), rng.integers(0, 100, (rows, 1)), axis=1).astype(np.int32)
+    codes = np.append(
+        rng.integers(0, levels, (rows, n_columns)), rng.integers(0, 100, (rows, 1)), axis=1
+    ).astype(np.int32)
     ages = [None, "AGE < 65", "AGE >= 65", "AGE < 66"] if filters else [None]
     pairs = enumerate(combinations(range(n_columns), 2))
-    return fields, codes, [
-        {"name": f"t{k}", "kind": "table", "by": [f"C{a}", f"C{b}"], "where": ages[k % len(ages)]} for k, (a, b) in pairs
-    ]  # fmt: skip
+    return (
+        fields,
+        codes,
+        [
+            {
+                "name": f"t{k}",
+                "kind": "table",
+                "by": [f"C{a}", f"C{b}"],
+                "where": ages[k % len(ages)],
+            }
+            for k, (a, b) in pairs
+        ],
+    )
 
 
 def three() -> tuple[Fields, Any, list[dict[str, Any]]]:
@@ -56,7 +87,10 @@ def three() -> tuple[Fields, Any, list[dict[str, Any]]]:
     codes = np.random.default_rng(3).integers(0, (4, 4, 80), (100_000, 3)).astype(np.int32)
     codes[0, 2] = 90
     ages = {"young": "AGE < 50", "old": "AGE >= 50 and AGE < 80"}
-    parts = [{"name": name, "kind": "table", "by": ["C0"], "where": where} for name, where in ages.items()]
+    parts = [
+        {"name": name, "kind": "table", "by": ["C0"], "where": where}
+        for name, where in ages.items()
+    ]
     return fields, codes, [{"name": "all", "kind": "table", "by": ["C0", "C1"]}, *parts]
 
 
@@ -76,7 +110,18 @@ def main(label: str) -> None:
     with RESULTS.open("a", newline="") as file:
         writer = csv.writer(file)
         if new:
-            writer.writerow(["label", "case", "outputs", "withheld", "not_assessed_cells", "suppression", "differencing", "cpu_seconds"])
+            writer.writerow(
+                [
+                    "label",
+                    "case",
+                    "outputs",
+                    "withheld",
+                    "not_assessed_cells",
+                    "suppression",
+                    "differencing",
+                    "cpu_seconds",
+                ]
+            )
         for case, (fields, codes, entries) in cases():
             start = time.process_time()
             report = check_entries(entries, fields, codes, Policy())
@@ -87,7 +132,15 @@ def main(label: str) -> None:
             }
             cells = [one for one in report if one.rule == "suppression undone"]
             open_cells = sum(one.cells for one in cells if one.status == "not assessed")
-            row = [label, case, len(entries), max((one.of for one in cells), default=0), open_cells, *said.values(), f"{seconds:.2f}"]
+            row = [
+                label,
+                case,
+                len(entries),
+                max((one.of for one in cells), default=0),
+                open_cells,
+                *said.values(),
+                f"{seconds:.2f}",
+            ]
             writer.writerow(row)
             print(*row, sep=" | ", flush=True)
 

@@ -67,10 +67,15 @@ def works(path: str) -> dict[str, Callable[[], object]]:
     scanned = chaffinch.scan(path)
     pairs = list(combinations(scanned.schema.names, 2))
     memory = chaffinch.MemoryCounter(chaffinch.read(path, scanned.schema), threads=1)
-    stream, cached = (chaffinch.StreamCounter(one, threads=1) for one in (scanned, CACHES.enter_context(coded_scan(path))))
+    stream, cached = (
+        chaffinch.StreamCounter(one, threads=1)
+        for one in (scanned, CACHES.enter_context(coded_scan(path)))
+    )
     tables, trees = chaffinch.BayesNet(parents=3, conditionals="tables"), chaffinch.BayesNet()
     return {
-        "reading all columns": lambda: sum(batch.num_rows for batch in scanned.source.batches(scanned.schema.names)),
+        "reading all columns": lambda: sum(
+            batch.num_rows for batch in scanned.source.batches(scanned.schema.names)
+        ),
         "all 105 pairs from codes": lambda: memory.marginals(pairs),
         "all 105 pairs from the cache": lambda: cached.marginals(pairs),
         "all 105 pairs from Parquet": lambda: stream.marginals(pairs),
@@ -97,12 +102,31 @@ def measured(work: Callable[[], object], n_rows: int) -> tuple[float, int]:
 def command(path: str, n_rows: int, *words: str) -> tuple[float, float]:
     """Return ns a row and peak GiB of a command that writes a synthetic file of as many rows."""
     with tempfile.TemporaryDirectory(dir=HERE / "scratch") as folder:
-        args = [sys.executable, "-m", "chaffinch", "synth", path, "-o", str(Path(folder) / "out.parquet"), "--seed", "1", "--quiet", *words]
+        args = [
+            sys.executable,
+            "-m",
+            "chaffinch",
+            "synth",
+            path,
+            "-o",
+            str(Path(folder) / "out.parquet"),
+            "--seed",
+            "1",
+            "--quiet",
+            *words,
+        ]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         measured = subprocess.run(
-            [sys.executable, "-c", "import resource,subprocess,sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)", *args],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-c",
+                "import resource,subprocess,sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)",
+                *args,
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return spent / n_rows * 1e9, int(measured.stdout) / 2**20
@@ -121,7 +145,11 @@ def known(state: str, n_rows: int) -> set[str]:
     if not TARGET.exists():
         return set()
     with open(TARGET, newline="") as handle:
-        return {line["what"] for line in csv.DictReader(handle) if (line["state"], line["rows"]) == (state, str(n_rows))}
+        return {
+            line["what"]
+            for line in csv.DictReader(handle)
+            if (line["state"], line["rows"]) == (state, str(n_rows))
+        }
 
 
 if __name__ == "__main__":

@@ -51,7 +51,9 @@ def tree_cpu() -> float:
     return sum(stats[pid][1] for pid in ours if pid in stats) / TICKS
 
 
-def measured(what: str, how: str, n_rows: int, work, *, warm: int = 1, times: int = 1) -> tuple[object, list[object]]:
+def measured(
+    what: str, how: str, n_rows: int, work, *, warm: int = 1, times: int = 1
+) -> tuple[object, list[object]]:
     """Run some work, `warm` times before it is counted, and return what the last run gave and its row: means over runs."""
     for _ in range(warm):
         work()
@@ -74,30 +76,52 @@ def code_files(table: chaffinch.Table, n_rows: int, folder: Path) -> FileBlocks:
             blocks = 0
             while left:
                 rows = rng.integers(0, table.n_rows, min(left, 1 << 16))
-                writer.write_batch(block_of(Codes.of([table.codes[j][rows] for j in range(len(sizes))], sizes), 0))
+                writer.write_batch(
+                    block_of(Codes.of([table.codes[j][rows] for j in range(len(sizes))], sizes), 0)
+                )
                 left, blocks = left - len(rows), blocks + 1
         units.append((str(path), 0, blocks))
     return FileBlocks(tuple(units))
 
 
-def pairs_beside(session, table: chaffinch.Table, blocks: FileBlocks, n_rows: int) -> list[list[object]]:
+def pairs_beside(
+    session, table: chaffinch.Table, blocks: FileBlocks, n_rows: int
+) -> list[list[object]]:
     """Return the rows of counting all pairs from files of codes, on Spark and in a loop."""
     pairs = list(combinations(table.schema.names, 2))
     tasks = _tasks(FILES, n_rows >> 16, parallelism(session))
-    on_spark = SparkCounter(session.range(0, FILES, 1, tasks), blocks, table.schema, RowsSeen(n_rows // FILES * FILES, 0), n_tasks=tasks)
+    on_spark = SparkCounter(
+        session.range(0, FILES, 1, tasks),
+        blocks,
+        table.schema,
+        RowsSeen(n_rows // FILES * FILES, 0),
+        n_tasks=tasks,
+    )
 
     def alone() -> list[chaffinch.counts.Marginal]:
         tally = CliqueTally(table.schema, pairs, threads=1, n_rows=n_rows)
-        for codes, _ in codes_of(blocks.read(iter([pa.record_batch({"id": list(range(FILES))})])), table.schema.sizes):
+        for codes, _ in codes_of(
+            blocks.read(iter([pa.record_batch({"id": list(range(FILES))})])), table.schema.sizes
+        ):
             tally.add(codes)
         return tally.marginals()
 
     times = max(2, 10**8 // n_rows)
-    some = SparkCounter(session.range(0, 1, 1, 1), FileBlocks(blocks.units[:1]), table.schema, RowsSeen(n_rows // FILES, 0), n_tasks=1)
-    for _ in range(8):  # Spark takes its workers in turn, and each loads kernels when it is first asked to count
+    some = SparkCounter(
+        session.range(0, 1, 1, 1),
+        FileBlocks(blocks.units[:1]),
+        table.schema,
+        RowsSeen(n_rows // FILES, 0),
+        n_tasks=1,
+    )
+    for _ in range(
+        8
+    ):  # Spark takes its workers in turn, and each loads kernels when it is first asked to count
         some.marginals(pairs)
     theirs, first = measured("105 pairs from code files", "one machine", n_rows, alone, times=times)
-    ours, second = measured("105 pairs from code files", "Spark", n_rows, lambda: on_spark.marginals(pairs), times=times)
+    ours, second = measured(
+        "105 pairs from code files", "Spark", n_rows, lambda: on_spark.marginals(pairs), times=times
+    )
     assert all(a.same(b) for a, b in zip(ours, theirs, strict=True))
     return [first, second]
 
@@ -106,35 +130,64 @@ def main() -> None:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        print("Left out: pyspark is not installed here. make test-spark makes an environment with it.")
+        print(
+            "Left out: pyspark is not installed here. make test-spark makes an environment with it."
+        )
         return
     n_rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**6
     SCRATCH.mkdir(exist_ok=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "1g").getOrCreate()
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        .getOrCreate()
+    )
     session.sparkContext.setLogLevel("OFF")
     small = chaffinch.read(HERE.parent / "examples" / "data" / "adult_train.parquet")
     rows: list[list[object]] = []
     with TemporaryDirectory(dir=SCRATCH) as name:
         folder = Path(name)
         path = folder / "people.parquet"
-        drawn = small.data.take(pa.array(np.random.default_rng(0).integers(0, small.n_rows, n_rows)))
+        drawn = small.data.take(
+            pa.array(np.random.default_rng(0).integers(0, small.n_rows, n_rows))
+        )
         pq.write_table(drawn, path, row_group_size=max(1, n_rows // 8))
-        tiny = session.createDataFrame(small.data.slice(0, 2000).to_pandas()).repartition(4)  # starts workers and compiles, not counted
+        tiny = session.createDataFrame(small.data.slice(0, 2000).to_pandas()).repartition(
+            4
+        )  # starts workers and compiles, not counted
         with cs.scan(tiny).coded(folder) as counter:
             chaffinch.BayesNet(parents=1).fit(counter, seed=1)
 
         frame = session.read.parquet(str(path))
         scanned, row = measured("schema", "Spark", n_rows, lambda: cs.scan(frame))
         rows.append(row)
-        rows.append(measured("schema", "one machine", n_rows, lambda: chaffinch.scan(path, {"age": "integer"}))[1])
-        counter, row = measured("rows to code files", "Spark", n_rows, lambda: scanned.coded(folder), warm=0)
+        rows.append(
+            measured(
+                "schema", "one machine", n_rows, lambda: chaffinch.scan(path, {"age": "integer"})
+            )[1]
+        )
+        counter, row = measured(
+            "rows to code files", "Spark", n_rows, lambda: scanned.coded(folder), warm=0
+        )
         rows.append(row)
         with counter:
-            model, row = measured("fit from code files, 2 parents", "Spark", n_rows, lambda: chaffinch.BayesNet(parents=2).fit(counter, seed=7))
+            model, row = measured(
+                "fit from code files, 2 parents",
+                "Spark",
+                n_rows,
+                lambda: chaffinch.BayesNet(parents=2).fit(counter, seed=7),
+            )
             rows.append(row)
         many = 4 * n_rows
-        rows.append(measured("draw and write", "Spark, workers write", many, lambda: cs.write(model, folder / "drawn", many, seed=8, overwrite=True))[1])
+        rows.append(
+            measured(
+                "draw and write",
+                "Spark, workers write",
+                many,
+                lambda: cs.write(model, folder / "drawn", many, seed=8, overwrite=True),
+            )[1]
+        )
 
         def write_alone() -> None:
             writer = None
@@ -145,13 +198,31 @@ def main() -> None:
 
         rows.append(measured("draw and write", "one machine", many, write_alone)[1])
         spark_writes = cs.draw(model, n_rows, seed=8).write.mode("overwrite")
-        rows.append(measured("draw and write", "Spark's writer", n_rows, lambda: spark_writes.parquet(str(folder / "spark")), warm=0)[1])
+        rows.append(
+            measured(
+                "draw and write",
+                "Spark's writer",
+                n_rows,
+                lambda: spark_writes.parquet(str(folder / "spark")),
+                warm=0,
+            )[1]
+        )
 
         empty = session.range(0, 2, 1, 2)
-        rows.append(measured("a job of two tasks that do nothing", "Spark", 1, lambda: empty.mapInArrow(lambda batches: batches, "id long").collect(), times=20)[1])
+        rows.append(
+            measured(
+                "a job of two tasks that do nothing",
+                "Spark",
+                1,
+                lambda: empty.mapInArrow(lambda batches: batches, "id long").collect(),
+                times=20,
+            )[1]
+        )
         for many in (10 * n_rows, 100 * n_rows):
             rows += pairs_beside(session, small, code_files(small, many, folder), many)
-    save("spark_speed", ["what", "how", "rows", "CPU ns a row", "CPU s", "clock s"], rows, "pyspark")
+    save(
+        "spark_speed", ["what", "how", "rows", "CPU ns a row", "CPU s", "clock s"], rows, "pyspark"
+    )
 
 
 if __name__ == "__main__":

@@ -45,8 +45,16 @@ def main() -> None:
     connection.execute("CREATE TABLE stored AS SELECT * FROM people")
     memory = chaffinch.MemoryCounter(table, threads=1)
     want, first = measured("105 pairs, kernel on codes", n_rows, lambda: memory.marginals(pairs))
-    ours, second = measured("105 pairs, DuckDB on codes", n_rows, lambda: SqlCounter(connection, "people", table.schema, coded="codes").marginals(pairs))
-    raw, third = measured("105 pairs, DuckDB on columns", n_rows, lambda: SqlCounter(connection, "stored", table.schema).marginals(pairs))
+    ours, second = measured(
+        "105 pairs, DuckDB on codes",
+        n_rows,
+        lambda: SqlCounter(connection, "people", table.schema, coded="codes").marginals(pairs),
+    )
+    raw, third = measured(
+        "105 pairs, DuckDB on columns",
+        n_rows,
+        lambda: SqlCounter(connection, "stored", table.schema).marginals(pairs),
+    )
     assert all(a.same(b) and a.same(c) for a, b, c in zip(want, ours, raw, strict=True))
     save("sql_speed", ["what", "rows", "CPU ns a row", "CPU s"], [first, second, third], "duckdb")
 

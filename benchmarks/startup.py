@@ -23,7 +23,18 @@ CMC = HERE.parent / "examples" / "data" / "cmc.csv"
 DECLARED = HERE.parent / "examples" / "data" / "cmc_declared.toml"
 OUTPUTS = HERE.parent / "examples" / "outputs" / "check_cmc.toml"
 HEAD = ("state", "command", "modules", "packages", "CPU, s", "s", "CPU of the run that compiles, s")
-HEAVY = ("numpy", "pyarrow", "numba", "scipy", "sklearn", "pandas", "narwhals", "pydantic", "jinja2", "starlette")
+HEAVY = (
+    "numpy",
+    "pyarrow",
+    "numba",
+    "scipy",
+    "sklearn",
+    "pandas",
+    "narwhals",
+    "pydantic",
+    "jinja2",
+    "starlette",
+)
 ROLES = ("--keys", "wife_age,wife_education,num_children", "--sensitive", "contraceptive_method")
 REPEATS = int(os.environ.get("REPEATS", "5"))
 """Runs of each command; fewer where somebody is in a hurry."""
@@ -42,7 +53,23 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "inspect": ("inspect", "small.chaffinch"),
     "utility": ("utility", CMC, "small.csv", "--measures", "tvd", "--json", "worth.json"),
     "risk": ("risk", CMC, "small.csv", *ROLES, "--attackers", "gcap", "--json", "risk.json"),
-    "release": ("release", CMC, "-o", "released", *ROLES, "--label", "contraceptive_method", "--attackers", "nb", "--repeats", "1", "--measures", "tvd", "--seed", "1"),
+    "release": (
+        "release",
+        CMC,
+        "-o",
+        "released",
+        *ROLES,
+        "--label",
+        "contraceptive_method",
+        "--attackers",
+        "nb",
+        "--repeats",
+        "1",
+        "--measures",
+        "tvd",
+        "--seed",
+        "1",
+    ),
     "check --rules-only": ("check", OUTPUTS, "--data", CMC, *ROLES, "--rules-only"),
     "tree audit": ("tree", "audit", "small.skops"),
     "open": ("open", CMC, "--no-browser", "--project", "page"),
@@ -52,7 +79,11 @@ COMMANDS: dict[str, tuple[object, ...]] = {
 COMPILING = ("schema", "synth", "utility")
 """Commands whose first run, with an empty cache, is measured too."""
 
-FLOORS = {"python": "pass", "numpy + pyarrow": "import numpy, pyarrow.compute", "numba": "import numba"}
+FLOORS = {
+    "python": "pass",
+    "numpy + pyarrow": "import numpy, pyarrow.compute",
+    "numba": "import numba",
+}
 """What no command can go below."""
 
 TREE = """
@@ -67,9 +98,17 @@ LISTED = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=o
 
 def run(words: list[str], cache: Path, *, serves: bool = False) -> tuple[float, float]:
     """Return the CPU seconds and the seconds of a process, until it ends or, where it serves, prints its first line."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | {"NUMBA_CACHE_DIR": str(cache)}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    } | {"NUMBA_CACHE_DIR": str(cache)}
     start = time.perf_counter()
-    process = subprocess.Popen(words, stdout=subprocess.PIPE if serves else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE if serves else subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     if serves:
         assert process.stdout is not None
         process.stdout.readline()
@@ -101,7 +140,14 @@ def measured(name: str, cache: Path) -> list[object]:
     modules = set() if serves else modules_of(words, cache)
     packages = " ".join(package for package in HEAVY if package in modules)
     cpu, wall = (min(values) for values in zip(*runs, strict=True))
-    return [name, len(modules) or "", packages, f"{cpu:.2f}", f"{wall:.2f}", "" if compiling is None else f"{compiling:.2f}"]
+    return [
+        name,
+        len(modules) or "",
+        packages,
+        f"{cpu:.2f}",
+        f"{wall:.2f}",
+        "" if compiling is None else f"{compiling:.2f}",
+    ]
 
 
 def main() -> None:
@@ -112,7 +158,11 @@ def main() -> None:
     rows: list[list[object]] = []
     if path.exists():
         with open(path, newline="") as handle:
-            rows = [list(row) for row in csv.reader(handle) if row[0] != HEAD[0] and not (row[0] == state and (not names or row[1] in names))]
+            rows = [
+                list(row)
+                for row in csv.reader(handle)
+                if row[0] != HEAD[0] and not (row[0] == state and (not names or row[1] in names))
+            ]
     (SCRATCH / "startup").mkdir(parents=True, exist_ok=True)
     os.chdir(SCRATCH / "startup")
     cache = Path("kernels").resolve()
@@ -120,7 +170,16 @@ def main() -> None:
     for floor, code in FLOORS.items():
         if not names:
             runs = [run([sys.executable, "-c", code], cache) for _ in range(REPEATS)]
-            rows.append([state, f"({floor})", "", "", *(f"{min(values):.2f}" for values in zip(*runs, strict=True)), ""])
+            rows.append(
+                [
+                    state,
+                    f"({floor})",
+                    "",
+                    "",
+                    *(f"{min(values):.2f}" for values in zip(*runs, strict=True)),
+                    "",
+                ]
+            )
     for name in names or COMMANDS:
         rows.append([state, *measured(name, cache)])
         print(*rows[-1], flush=True)

@@ -59,7 +59,10 @@ if __name__ == "__main__":
     for n_rows in [int(float(word)) for word in sys.argv[1:]] or [10**6, 10**7, 10**8]:
         adult = str(HERE.parent / "examples" / "data" / "adult_train.parquet")
         done = subprocess.run(
-            [sys.executable, "-c", WORK, write_rows(n_rows), adult], capture_output=True, text=True, check=True
+            [sys.executable, "-c", WORK, write_rows(n_rows), adult],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         got = json.loads(done.stdout)
         out.append(
@@ -72,4 +75,8 @@ if __name__ == "__main__":
                 f"{got['peak']:.2f}",
             ]
         )
-    save("streaming", ["file", "count all pairs, s", "ns per row", "fit schema, s", "ns per row", "peak GiB"], out)
+    save(
+        "streaming",
+        ["file", "count all pairs, s", "ns per row", "fit schema, s", "ns per row", "peak GiB"],
+        out,
+    )

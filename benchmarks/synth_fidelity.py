@@ -86,7 +86,10 @@ def distances(grid: Grid, first: pa.Table, second: pa.Table) -> tuple[float, flo
     (a, sizes), (b, _) = grid.codes(first), grid.codes(second)
     means = []
     for width in (2, 3):
-        found = [_total_variation(a, b, sizes, clique) for clique in combinations(range(len(sizes)), width)]
+        found = [
+            _total_variation(a, b, sizes, clique)
+            for clique in combinations(range(len(sizes)), width)
+        ]
         means.append(statistics.fmean(found))
     return means[0], means[1]
 
@@ -169,10 +172,17 @@ def held_out(original: pa.Table, seeds: int) -> list[list[object]]:
     for name, make in makers().items():
         tables = [make(a, seed) for seed, (a, _) in enumerate(pairs)]
         cells = [
-            [*distances(grid, a, table), *distances(grid, b, table), found_in(table, a), found_in(table, b)]
+            [
+                *distances(grid, a, table),
+                *distances(grid, b, table),
+                found_in(table, a),
+                found_in(table, b),
+            ]
             for table, (a, b) in zip(tables, pairs, strict=True)
         ]
-        rows.append([name, *(f"{statistics.fmean(column):.4f}" for column in zip(*cells, strict=True))])
+        rows.append(
+            [name, *(f"{statistics.fmean(column):.4f}" for column in zip(*cells, strict=True))]
+        )
         print(*rows[-1], flush=True)
     return [*rows, ["half B itself", two, three, "0", "0", f"{shared:.4f}", ""]]
 
@@ -188,7 +198,15 @@ def main() -> None:
     print(machine())
     head = ["how", "2-way", "3-way", "rows equal to an original row"]
     put("fidelity", head, whole(original, asked.seeds))
-    head = ["how", "2-way to A", "3-way to A", "2-way to B", "3-way to B", "rows found in A", "rows found in B"]
+    head = [
+        "how",
+        "2-way to A",
+        "3-way to A",
+        "2-way to B",
+        "3-way to B",
+        "rows found in A",
+        "rows found in B",
+    ]
     put("fidelity_halves", head, held_out(original, asked.seeds))
 
 

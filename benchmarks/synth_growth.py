@@ -24,7 +24,17 @@ from growth_plot import draw
 ROWS = (10**4, 10**5, 10**6, 10**7)
 COLUMNS = (10, 20, 50, 100, 200)
 PARENTS = (1, 2, 3, 4)
-HEAD = ["grows", "search", "rows", "columns", "k", "fit, s", "sample, s", "peak before fit, GiB", "peak, GiB"]
+HEAD = [
+    "grows",
+    "search",
+    "rows",
+    "columns",
+    "k",
+    "fit, s",
+    "sample, s",
+    "peak before fit, GiB",
+    "peak, GiB",
+]
 
 
 def jobs(most_rows: int, most_columns: int) -> list[dict[str, Any]]:
@@ -42,7 +52,13 @@ def jobs(most_rows: int, most_columns: int) -> list[dict[str, Any]]:
 
 def job(grows: str, search: str, n_rows: int, n_columns: int, parents: int) -> dict[str, Any]:
     """Return one job as plain data."""
-    return {"grows": grows, "search": search, "rows": n_rows, "columns": n_columns, "parents": parents}
+    return {
+        "grows": grows,
+        "search": search,
+        "rows": n_rows,
+        "columns": n_columns,
+        "parents": parents,
+    }
 
 
 def peak() -> float:
@@ -84,7 +100,12 @@ def work(asked: dict[str, Any]) -> dict[str, float]:
     fitted = time.perf_counter()
     for _ in model.batches(asked["rows"], seed=2):
         pass
-    return {"fit": fitted - start, "sample": time.perf_counter() - fitted, "before": before, "peak": peak()}
+    return {
+        "fit": fitted - start,
+        "sample": time.perf_counter() - fitted,
+        "before": before,
+        "peak": peak(),
+    }
 
 
 def write_rows(n_rows: int) -> None:
@@ -100,7 +121,13 @@ def measured(asked: dict[str, Any]) -> list[object]:
     if done.returncode:
         raise SystemExit(f"{asked} failed:\n{done.stderr[-2000:]}")
     got = json.loads(done.stdout)
-    row = [*asked.values(), f"{got['fit']:.4f}", f"{got['sample']:.4f}", f"{got['before']:.3f}", f"{got['peak']:.3f}"]
+    row = [
+        *asked.values(),
+        f"{got['fit']:.4f}",
+        f"{got['sample']:.4f}",
+        f"{got['before']:.3f}",
+        f"{got['peak']:.3f}",
+    ]
     print(*row, flush=True)
     return row
 

@@ -29,7 +29,13 @@ from chaffinch.cli.estimates import START, Work, drawing_seconds
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 COMMAND = [sys.executable, "-m", "chaffinch"]
-NAMES = {"read": "reading", "fit": "learning", "sample": "drawing", "compare": "comparing", "write": "writing"}
+NAMES = {
+    "read": "reading",
+    "fit": "learning",
+    "sample": "drawing",
+    "compare": "comparing",
+    "write": "writing",
+}
 """Steps as the commands' JSON names them, and as estimates do."""
 
 Rows = list[list[object]]
@@ -57,7 +63,9 @@ def _parts(n_rows: int, most: int = 1_000_000) -> list[int]:
 def run(*arguments: object) -> tuple[float, float, float]:
     """Return the seconds and the CPU seconds that a command took, and its peak of memory in GiB."""
     start = time.perf_counter()
-    process = subprocess.Popen([*COMMAND, *map(str, arguments), "--overwrite"], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments), "--overwrite"], stderr=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"chaffinch {arguments[0]} failed")
@@ -66,28 +74,49 @@ def run(*arguments: object) -> tuple[float, float, float]:
 
 def steps_of(told: Path) -> dict[str, float]:
     """Return the seconds of each step that a command wrote."""
-    return {NAMES[name]: seconds for name, seconds in json.loads(told.read_text())["run"]["seconds"].items()}
+    return {
+        NAMES[name]: seconds
+        for name, seconds in json.loads(told.read_text())["run"]["seconds"].items()
+    }
 
 
 def measured(n_rows: int, ending: str) -> Rows:
     """Return a row for each step of synth, fit and sample on a table of so many rows."""
     source = table_of(n_rows, ending)
-    output, model, told = (SCRATCH / name for name in (f"journey.{ending}", "journey.chaffinch", "journey.json"))
+    output, model, told = (
+        SCRATCH / name for name in (f"journey.{ending}", "journey.chaffinch", "journey.json")
+    )
     d = adult("train").num_columns
     work = Work(BayesNet(), source, [output])
     out: Rows = []
 
     def add(
-        command: str, taken: tuple[float, float, float], steps: dict[str, float], expected: dict[str, float]
+        command: str,
+        taken: tuple[float, float, float],
+        steps: dict[str, float],
+        expected: dict[str, float],
     ) -> None:
         whole, cpu, peak = taken
         every = {"whole command": (whole, START + sum(expected.values()))}
         every |= {name: (steps[name], expected[name]) for name in expected if name in steps}
         for name, (seconds, estimate) in every.items():
-            more = [f"{cpu:.2f}", f"{estimate / cpu:.2f}", f"{peak:.2f}"] if name == "whole command" else ["", "", ""]
+            more = (
+                [f"{cpu:.2f}", f"{estimate / cpu:.2f}", f"{peak:.2f}"]
+                if name == "whole command"
+                else ["", "", ""]
+            )
             per_cell = f"{1e9 * seconds / (n_rows * d):.1f}"
             out.append(
-                [command, f"{n_rows:,} x {d}", ending, name, f"{seconds:.2f}", per_cell, f"{estimate:.2f}", *more]
+                [
+                    command,
+                    f"{n_rows:,} x {d}",
+                    ending,
+                    name,
+                    f"{seconds:.2f}",
+                    per_cell,
+                    f"{estimate:.2f}",
+                    *more,
+                ]
             )
 
     taken = run("synth", source, "-o", output, "--model", model, "--seed", 1, "--json", told)

@@ -68,9 +68,13 @@ def peer(scale: float, limit: float) -> tuple[list[str], Rows]:
     what = f"Adult train, {table.n_rows:,} x {len(table.schema.names)}, k = 2"
     rows: Rows = []
     if theirs is None:
-        rows.append([what, f"DataSynthesizer 0.1.13, stopped at {limit:.0f} s", "", "", "", "", "", ""])
+        rows.append(
+            [what, f"DataSynthesizer 0.1.13, stopped at {limit:.0f} s", "", "", "", "", "", ""]
+        )
     else:
-        how = "DataSynthesizer {DataSynthesizer} (numpy {numpy}, pandas {pandas})".format(**theirs["versions"])
+        how = "DataSynthesizer {DataSynthesizer} (numpy {numpy}, pandas {pandas})".format(
+            **theirs["versions"]
+        )
         rows.append(
             [
                 what,
@@ -90,7 +94,15 @@ def peer(scale: float, limit: float) -> tuple[list[str], Rows]:
             else [f"{peer_total / (fit + sample):.0f}", f"{peer_total / (read + fit + sample):.0f}"]
         )
         rows.append(
-            [what, f"chaffinch, {search}", f"{read:.3f}", f"{fit:.3f}", f"{sample:.3f}", f"{fit + sample:.3f}", *ratios]
+            [
+                what,
+                f"chaffinch, {search}",
+                f"{read:.3f}",
+                f"{fit:.3f}",
+                f"{sample:.3f}",
+                f"{fit + sample:.3f}",
+                *ratios,
+            ]
         )
     head = [
         "what",
@@ -105,7 +117,9 @@ def peer(scale: float, limit: float) -> tuple[list[str], Rows]:
     return head, rows
 
 
-def searches(what: str, table: Table, settings: dict[str, BayesNet], *, repeats: int = 3) -> tuple[list[str], Rows]:
+def searches(
+    what: str, table: Table, settings: dict[str, BayesNet], *, repeats: int = 3
+) -> tuple[list[str], Rows]:
     """One table, several settings."""
     rows: Rows = []
     for how, setting in settings.items():
@@ -118,7 +132,9 @@ def searches(what: str, table: Table, settings: dict[str, BayesNet], *, repeats:
 def whole_adult(scale: float) -> tuple[list[str], Rows]:
     """Adult, all rows, k = 4."""
     table = chaffinch.read(share(adult("train", "test"), scale))
-    settings = {search: BayesNet(parents=4, search=search) for search in ("greedy", "genetic", "ordering")}
+    settings = {
+        search: BayesNet(parents=4, search=search) for search in ("greedy", "genetic", "ordering")
+    }
     return searches(f"Adult, {table.n_rows:,} x 15, k = 4", table, settings)
 
 
@@ -131,7 +147,9 @@ def large(scale: float) -> tuple[list[str], Rows] | None:
     table = chaffinch.read(share(values, scale))
     settings = {
         "greedy": BayesNet(parents=3, search="greedy"),
-        "genetic, 2,000 generations": BayesNet(parents=3, search="genetic", evolution=Evolution(generations=2000)),
+        "genetic, 2,000 generations": BayesNet(
+            parents=3, search="genetic", evolution=Evolution(generations=2000)
+        ),
         "ordering": BayesNet(parents=3),
     }
     what = f"Credit Card Fraud (resampled, jitter), {table.n_rows:,} x {len(table.schema.names)}, k = 3"
@@ -145,8 +163,17 @@ def sampling(scale: float) -> tuple[list[str], Rows]:
     for parents in (2, 4):
         model = BayesNet(parents=parents).fit(chaffinch.read(adult("train")), seed=1)
         for how, threads in (("1 thread", 1), ("all cores", None)):
-            seconds = best(lambda m=model, t=threads: m.sample(n_rows, seed=2, threads=t), repeats=3)
-            rows.append([f"Adult, k = {parents}, {n_rows:,} x 15", how, f"{seconds:.3f}", f"{n_rows / seconds:,.0f}"])
+            seconds = best(
+                lambda m=model, t=threads: m.sample(n_rows, seed=2, threads=t), repeats=3
+            )
+            rows.append(
+                [
+                    f"Adult, k = {parents}, {n_rows:,} x 15",
+                    how,
+                    f"{seconds:.3f}",
+                    f"{n_rows / seconds:,.0f}",
+                ]
+            )
     return ["what", "how", "s", "rows a second"], rows
 
 
@@ -161,7 +188,11 @@ def small(repeats: int = 200) -> tuple[list[str], Rows]:
         cuts = statistics.quantiles(times, n=20)
         shown = (statistics.median(times), cuts[0], cuts[-1])
         rows.append(
-            [f"Cardio, {table.n_rows:,} x {len(table.schema.names)}, k = 2", search, *(f"{t * 1e3:.2f}" for t in shown)]
+            [
+                f"Cardio, {table.n_rows:,} x {len(table.schema.names)}, k = 2",
+                search,
+                *(f"{t * 1e3:.2f}" for t in shown),
+            ]
         )
     return ["what", "how", "median, ms", "5 %, ms", "95 %, ms"], rows
 
@@ -170,8 +201,12 @@ def main() -> None:
     """Run the parts asked for."""
     parser = argparse.ArgumentParser(description="Speed of the synthesisers.")
     parser.add_argument("parts", nargs="*", help="peer, adult, creditcard, sampling, small (all)")
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the rows; below 1 nothing is saved")
-    parser.add_argument("--peer-limit", type=float, default=3600.0, help="seconds after which the peer is stopped")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="share of the rows; below 1 nothing is saved"
+    )
+    parser.add_argument(
+        "--peer-limit", type=float, default=3600.0, help="seconds after which the peer is stopped"
+    )
     asked = parser.parse_args()
     work = {
         "peer": lambda: peer(asked.scale, asked.peer_limit),

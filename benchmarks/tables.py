@@ -45,13 +45,18 @@ def markdown(rows: list[Row]) -> str:
 def only_distance_and_likelihood(rows: list[Row]) -> list[Row]:
     """Return the paired differences of the default search, without the floored likelihood, which says the same."""
     head, *body = rows
-    return [head, *(row for row in body if row[2] == "ordering, penalised" and "floored" not in row[4])]
+    return [
+        head,
+        *(row for row in body if row[2] == "ordering, penalised" and "floored" not in row[4]),
+    ]
 
 
 def only_whole_commands(rows: list[Row]) -> list[Row]:
     """Return what whole commands took, without their steps."""
     head, *body = rows
-    return [[*row[:3], *row[4:]] for row in (head, *body) if row is head or row[3] == "whole command"]
+    return [
+        [*row[:3], *row[4:]] for row in (head, *body) if row is head or row[3] == "whole command"
+    ]
 
 
 def states_side_by_side(rows: list[Row]) -> list[Row]:
@@ -60,7 +65,13 @@ def states_side_by_side(rows: list[Row]) -> list[Row]:
     states = list(dict.fromkeys(row[0] for row in body))
     cells = {(row[2], int(row[1]), row[0]): row[3] for row in body}
     lines = list(dict.fromkeys((what, n_rows) for what, n_rows, _ in cells))
-    return [["what", "rows", *states], *([what, f"{n_rows:,}", *(cells.get((what, n_rows, state), "") for state in states)] for what, n_rows in lines)]
+    return [
+        ["what", "rows", *states],
+        *(
+            [what, f"{n_rows:,}", *(cells.get((what, n_rows, state), "") for state in states)]
+            for what, n_rows in lines
+        ),
+    ]
 
 
 CHOSEN: dict[str, Callable[[list[Row]], list[Row]]] = {
@@ -89,7 +100,10 @@ def notes() -> dict[str, dict[str, str]]:
 def rewritten(text: str) -> str:
     """Return the text with each marked section made anew."""
     return SECTION.sub(
-        lambda found: f"<!-- {found['name']} -->\n{section(found['name'])}\n<!-- /{found['name']} -->", text
+        lambda found: (
+            f"<!-- {found['name']} -->\n{section(found['name'])}\n<!-- /{found['name']} -->"
+        ),
+        text,
     )
 
 
@@ -100,4 +114,6 @@ if __name__ == "__main__":
     print(f"Rewrote {len(names)} tables of benchmarks/README.md.")
     older = [name for name in names if notes().get(name, {}).get("source") != SOURCE]
     if older:
-        print(f"Measured with another state of the source than now, or unknown: {', '.join(older)}.")
+        print(
+            f"Measured with another state of the source than now, or unknown: {', '.join(older)}."
+        )

@@ -21,11 +21,15 @@ def main() -> None:
     """Time the command once, as a person runs it, and the rendering several times."""
     SCRATCH.mkdir(exist_ok=True)
     original, synthetic, told = (
-        SCRATCH / name for name in ("adult.parquet", "adult_synthetic.parquet", "adult_utility.json")
+        SCRATCH / name
+        for name in ("adult.parquet", "adult_synthetic.parquet", "adult_utility.json")
     )
     pq.write_table(adult("train", "test"), original)
     command = [sys.executable, "-m", "chaffinch"]
-    subprocess.run([*command, "synth", original, "-o", synthetic, "--seed", "1", "--quiet", "--overwrite"], check=True)
+    subprocess.run(
+        [*command, "synth", original, "-o", synthetic, "--seed", "1", "--quiet", "--overwrite"],
+        check=True,
+    )
     options = [
         "--label",
         "income",
@@ -39,13 +43,20 @@ def main() -> None:
         "--quiet",
     ]
     start = time.perf_counter()
-    subprocess.run([*command, "utility", original, synthetic, *options, "--json", told, "--overwrite"], check=True)
+    subprocess.run(
+        [*command, "utility", original, synthetic, *options, "--json", told, "--overwrite"],
+        check=True,
+    )
     whole = time.perf_counter() - start
     study = json.loads(told.read_text())
     rows: list[list[object]] = [["utility, whole command", f"{whole:.1f}"]]
-    rows += [[f"of it: {step}", f"{seconds:.2f}"] for step, seconds in study["run"]["seconds"].items()]
+    rows += [
+        [f"of it: {step}", f"{seconds:.2f}"] for step, seconds in study["run"]["seconds"].items()
+    ]
     report = report_of(study, title="Adult")
-    rows.append(["page from plain data", f"{min(durations(lambda: render(report), repeats=3)):.2f}"])
+    rows.append(
+        ["page from plain data", f"{min(durations(lambda: render(report), repeats=3)):.2f}"]
+    )
     save("utility_journey", ["what", "seconds"], rows, "scikit-learn")
 
 

@@ -27,7 +27,9 @@ def adult() -> TablePair:
     """Return Adult, both parts, and as many records with independent columns."""
     folder = HERE.parent / "examples" / "data"
     table = chaffinch.read(
-        pa.concat_tables([pq.read_table(folder / f"adult_{part}.parquet") for part in ("train", "test")])
+        pa.concat_tables(
+            [pq.read_table(folder / f"adult_{part}.parquet") for part in ("train", "test")]
+        )
     )
     return TablePair(table, Independent().fit(table).sample(table.n_rows, seed=1))
 
@@ -55,10 +57,16 @@ def by_numpy(pair: TablePair, cliques: list[tuple[str, ...]]) -> float:
 
 def by_polars(frames: list[pl.DataFrame], cliques: list[tuple[str, ...]]) -> float:
     """Return the same from one grouped count of both tables' records, signed, for each clique."""
-    signed = [f.with_columns(pl.lit(sign / f.height).alias("share")) for f, sign in zip(frames, (1, -1), strict=True)]
+    signed = [
+        f.with_columns(pl.lit(sign / f.height).alias("share"))
+        for f, sign in zip(frames, (1, -1), strict=True)
+    ]
     both = pl.concat(signed).lazy()
     found = pl.collect_all(
-        [both.group_by(clique).agg(pl.col("share").sum().abs()).select(pl.col("share").sum()) for clique in cliques]
+        [
+            both.group_by(clique).agg(pl.col("share").sum().abs()).select(pl.col("share").sum())
+            for clique in cliques
+        ]
     )
     return 0.5 * sum(frame.item() for frame in found) / len(cliques)
 
@@ -66,11 +74,15 @@ def by_polars(frames: list[pl.DataFrame], cliques: list[tuple[str, ...]]) -> flo
 def measure() -> list[list[object]]:
     pair = adult()
     first, second = pair.tables
-    frames = [pl.DataFrame({name: table.code(name) for name in pair.names}) for table in pair.tables]
+    frames = [
+        pl.DataFrame({name: table.code(name) for name in pair.names}) for table in pair.tables
+    ]
     rows: list[list[object]] = []
 
     def add(what: str, how: str, seconds: float, ours: float | None = None) -> None:
-        rows.append([what, how, f"{seconds * 1e3:.1f}", "" if ours is None else f"{seconds / ours:.1f}"])
+        rows.append(
+            [what, how, f"{seconds * 1e3:.1f}", "" if ours is None else f"{seconds / ours:.1f}"]
+        )
 
     for width in (1, 2, 3):
         cliques = list(combinations(pair.names, width))
@@ -79,8 +91,18 @@ def measure() -> list[list[object]]:
         assert np.ptp(values) < 1e-9, values
         ours = best(lambda cliques=cliques: by_chaffinch(pair, cliques))
         add(what, "chaffinch, no interval", ours, ours)
-        add(what, "chaffinch", best(lambda width=width: marginal_distance(first, second, width=width), repeats=5), ours)
-        add(what, "numpy int64 key + bincount", best(lambda cliques=cliques: by_numpy(pair, cliques), repeats=3), ours)
+        add(
+            what,
+            "chaffinch",
+            best(lambda width=width: marginal_distance(first, second, width=width), repeats=5),
+            ours,
+        )
+        add(
+            what,
+            "numpy int64 key + bincount",
+            best(lambda cliques=cliques: by_numpy(pair, cliques), repeats=3),
+            ours,
+        )
         add(
             what,
             "polars group_by (collect_all)",
@@ -88,7 +110,11 @@ def measure() -> list[list[object]]:
             ours,
         )
     add("Jensen-Shannon, 15 columns", "chaffinch", best(lambda: jensen_shannon(first, second)))
-    add("impossible pairs, 105 column pairs", "chaffinch", best(lambda: impossible_pairs(first, second)))
+    add(
+        "impossible pairs, 105 column pairs",
+        "chaffinch",
+        best(lambda: impossible_pairs(first, second)),
+    )
     for model in ("tree", "logistic"):
         how = "20 permutations" if model == "tree" else "null by formula"
         add(
@@ -101,4 +127,10 @@ def measure() -> list[list[object]]:
 
 if __name__ == "__main__":
     print(machine("polars", "scikit-learn"))
-    save("utility_marginals", ["what", "how", "ms", "times ours"], measure(), "polars", "scikit-learn")
+    save(
+        "utility_marginals",
+        ["what", "how", "ms", "times ours"],
+        measure(),
+        "polars",
+        "scikit-learn",
+    )

@@ -68,7 +68,9 @@ def ours(repeats: int) -> dict[str, float]:
     from chaffinch.utility import phi_k_coefficient
     from chaffinch.utility.phi_k import phi_k
 
-    out["loading the compiled kernel"] = seconds(lambda: MemoryCounter(table).marginals([table.schema.names[:1]]))
+    out["loading the compiled kernel"] = seconds(
+        lambda: MemoryCounter(table).marginals([table.schema.names[:1]])
+    )
 
     def plain() -> object:
         return phi_k(table, other, interval=False)
@@ -99,14 +101,25 @@ def theirs(repeats: int) -> dict[str, float]:
     numeric = list(frame.select_dtypes("number").columns)
     out["cold"] = seconds(lambda: phik_matrix(frame, interval_cols=numeric, njobs=1))
     for how, jobs in (("1 job", 1), ("all cores", -1)):
-        out[how] = best(lambda jobs=jobs: phik_matrix(frame, interval_cols=numeric, njobs=jobs), repeats=repeats)
+        out[how] = best(
+            lambda jobs=jobs: phik_matrix(frame, interval_cols=numeric, njobs=jobs), repeats=repeats
+        )
     return out
 
 
 def in_fresh_process(side: str, repeats: int) -> dict[str, float]:
     """Return the times of one side, measured in a process of its own."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--side", side, "--repeats", str(repeats)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    command = [
+        sys.executable,
+        str(Path(__file__).resolve()),
+        "--side",
+        side,
+        "--repeats",
+        str(repeats),
+    ]
+    return json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+    )
 
 
 def measure(scale: float, repeats: int) -> tuple[list[str], Rows]:
@@ -121,10 +134,19 @@ def measure(scale: float, repeats: int) -> tuple[list[str], Rows]:
     against = {"imports": quickest["imports"], "cold": min(warm, quickest["cold"])}
     rows: Rows = []
     for name, value in quickest.items():
-        rows.append([f"Adult, {n_rows:,} x 15", f"phik, one table, {name}", f"{value * 1e3:.1f}", ""])
+        rows.append(
+            [f"Adult, {n_rows:,} x 15", f"phik, one table, {name}", f"{value * 1e3:.1f}", ""]
+        )
     for name, value in found.items():
         ratio = "" if name.startswith("loading") else f"{against.get(name, warm) / value:.1f}"
-        rows.append([f"Adult, {n_rows:,} x 15", f"chaffinch, two tables, {name}", f"{value * 1e3:.1f}", ratio])
+        rows.append(
+            [
+                f"Adult, {n_rows:,} x 15",
+                f"chaffinch, two tables, {name}",
+                f"{value * 1e3:.1f}",
+                ratio,
+            ]
+        )
     return ["what", "how", "ms", "times faster"], rows
 
 
@@ -132,9 +154,13 @@ def main() -> None:
     """Measure both sides, or the side asked for."""
     parser = argparse.ArgumentParser(description="Speed of phi_k matrices.")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the rows; below 1 nothing is saved")
     parser.add_argument(
-        "--side", choices=["ours", "theirs"], help="print the times of one side as JSON (tables are there)"
+        "--scale", type=float, default=1.0, help="share of the rows; below 1 nothing is saved"
+    )
+    parser.add_argument(
+        "--side",
+        choices=["ours", "theirs"],
+        help="print the times of one side as JSON (tables are there)",
     )
     asked = parser.parse_args()
     if asked.side:

@@ -21,13 +21,39 @@ SENSITIVE = ("relationship",)
 def main(folder: Path) -> None:
     """Run every step, then say where the files are."""
     folder.mkdir(parents=True, exist_ok=True)
-    schema, description, picture = folder / "adult.toml", folder / "adult.json", folder / "network.svg"
+    schema, description, picture = (
+        folder / "adult.toml",
+        folder / "adult.json",
+        folder / "network.svg",
+    )
     run("schema", ADULT, "-o", schema)
     run("describe", ADULT, "--schema", schema, "--json", description)
     run(
-        "release", ADULT, "--schema", schema, "-o", folder, "--holdout", FRESH, "--label", LABEL,
-        "--sensitive", ",".join(SENSITIVE), "--keys", ",".join(KEYS), "--attackers", "gcap,nb,lr", "--repeats", "1", "--svm-rows", "2000", "--title", "Synthetic Adult", "--seed", "1",
-    )  # fmt: skip
+        "release",
+        ADULT,
+        "--schema",
+        schema,
+        "-o",
+        folder,
+        "--holdout",
+        FRESH,
+        "--label",
+        LABEL,
+        "--sensitive",
+        ",".join(SENSITIVE),
+        "--keys",
+        ",".join(KEYS),
+        "--attackers",
+        "gcap,nb,lr",
+        "--repeats",
+        "1",
+        "--svm-rows",
+        "2000",
+        "--title",
+        "Synthetic Adult",
+        "--seed",
+        "1",
+    )
     leaves, stays = folder / "to-release", folder / "confidential"
     run("inspect", stays / "model.chaffinch", "--svg", picture)
     say(stays / "report.json")
@@ -47,7 +73,9 @@ def main(folder: Path) -> None:
 def run(*arguments: str | Path) -> None:
     """Run the command line with this Python; files of an earlier demonstration are replaced."""
     print("$ chaffinch", *map(shown, arguments), flush=True)
-    subprocess.run([sys.executable, "-m", "chaffinch", *map(str, arguments), "--overwrite"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "chaffinch", *map(str, arguments), "--overwrite"], check=True
+    )
 
 
 def say(report: Path) -> None:
@@ -72,7 +100,11 @@ def show(files: dict[str, Path]) -> None:
 
 def shown(word: str | Path) -> str:
     """Return a path as seen from the project, if it lies there; words as they are."""
-    return str(word.relative_to(ROOT)) if isinstance(word, Path) and word.is_relative_to(ROOT) else str(word)
+    return (
+        str(word.relative_to(ROOT))
+        if isinstance(word, Path) and word.is_relative_to(ROOT)
+        else str(word)
+    )
 
 
 if __name__ == "__main__":

@@ -48,30 +48,53 @@ def attacked(
     first kind; of all others the synthesis alone is attacked. Support vectors learn from 5,000 records.
     """
     plan = {
-        "keys": keys, "sensitive": sensitive, "key_sizes": key_sizes, "label": label, "numeric": "values", "resamples": 2, "tests": (),
+        "keys": keys,
+        "sensitive": sensitive,
+        "key_sizes": key_sizes,
+        "label": label,
+        "numeric": "values",
+        "resamples": 2,
+        "tests": (),
         "measures": ("gcap_vote",),
-    }  # fmt: skip
-    sets = [list(chosen) for chosen in combinations(keys, key_sizes[0])] if key_sizes else [list(keys)]
+    }
+    sets = (
+        [list(chosen) for chosen in combinations(keys, key_sizes[0])] if key_sizes else [list(keys)]
+    )
     found: Accuracies = {}
     for seed in range(syntheses):
         for name, maker in makers.items():
             first = seed == 0 and name == next(iter(makers))
 
-            def one(name: str = name, maker: Any = maker, seed: int = seed, first: bool = first) -> list[list[Any]]:
-                synthetic = again(maker.fit(table, seed=seed).sample(table.n_rows, seed=100 + seed), table)
+            def one(
+                name: str = name, maker: Any = maker, seed: int = seed, first: bool = first
+            ) -> list[list[Any]]:
+                synthetic = again(
+                    maker.fit(table, seed=seed).sample(table.n_rows, seed=100 + seed), table
+                )
                 attackers = ("gcap", *LEARNERS.values()) if first else ("gcap",)
                 rows: list[list[Any]] = []
-                for a in chaffinch.risk(table, synthetic, seed=seed, attackers=attackers, **plan).attacks:
-                    sides = {name: a.value} | ({"original": a.original, "label_only": a.label_only} if first else {})
+                for a in chaffinch.risk(
+                    table, synthetic, seed=seed, attackers=attackers, **plan
+                ).attacks:
+                    sides = {name: a.value} | (
+                        {"original": a.original, "label_only": a.label_only} if first else {}
+                    )
                     model = OURS.get(a.measure, a.measure)
-                    rows += [[a.sensitive, side, model, f"{100 * v:.4f}"] for side, v in sides.items() if v is not None]
+                    rows += [
+                        [a.sensitive, side, model, f"{100 * v:.4f}"]
+                        for side, v in sides.items()
+                        if v is not None
+                    ]
                     if model == "gcap" and first:
                         rows.append([a.sensitive, ZERO_RULE, "", f"{100 * a.guess:.4f}"])
                 if not first:
                     for column in sensitive:
                         for chosen in sets:
                             accuracies = learners_find(synthetic, table, chosen, column, seed=seed)
-                            rows += [[column, name, model, f"{value:.4f}"] for model, value in accuracies.items()]
+                            rows += [
+                                [column, name, model, f"{value:.4f}"]
+                                for model, value in accuracies.items()
+                            ]
                 return rows
 
             for column, side, model, accuracy in cells.get((arm, name, seed), one):
@@ -79,13 +102,17 @@ def attacked(
     return found
 
 
-def learners_find(source: Table, original: Table, keys: Sequence[str], sensitive: str, *, seed: int) -> dict[str, float]:
+def learners_find(
+    source: Table, original: Table, keys: Sequence[str], sensitive: str, *, seed: int
+) -> dict[str, float]:
     """Return how often learners that know one table name the sensitive value of the original's records from their keys, in per cent.
 
     As `chaffinch.risk` asks them, but of each combination of keys once, and without asking the original and the label too.
     """
     encoder = Encoder.of([source, original], keys)
-    matrix, asked = standardised(encoder.matrix(source), encoder.matrix(original), scaled=encoder.scaled)
+    matrix, asked = standardised(
+        encoder.matrix(source), encoder.matrix(original), scaled=encoder.scaled
+    )
     combinations_asked, inverse = np.unique(asked, axis=0, return_inverse=True)
     values = [table.data.column(sensitive) for table in (original, source)]
     every = pc.unique(pa.chunked_array([chunk for column in values for chunk in column.chunks]))
@@ -95,13 +122,23 @@ def learners_find(source: Table, original: Table, keys: Sequence[str], sensitive
 
     def right(name: str) -> float:
         chosen = few if is_svm(models[name]) else slice(None)
-        answers = fit(models[name], matrix[chosen], classes[chosen], [combinations_asked], seed=seed).answers[0].predicted
+        answers = (
+            fit(models[name], matrix[chosen], classes[chosen], [combinations_asked], seed=seed)
+            .answers[0]
+            .predicted
+        )
         return 100 * float((answers[inverse.ravel()] == truth).mean())
 
     return dict(zip(models, work(right, list(models)), strict=True))
 
 
-def rows_of(dataset: str, arm: str, found: Accuracies, paper: Mapping[tuple[str, str, str], str], syntheses: int) -> list[list[Any]]:
+def rows_of(
+    dataset: str,
+    arm: str,
+    found: Accuracies,
+    paper: Mapping[tuple[str, str, str], str],
+    syntheses: int,
+) -> list[list[Any]]:
     """Return a row for each sensitive column, source and attacker, with the mean over attackers, ours beside the paper's."""
     out: list[list[Any]] = []
     for sensitive, side in dict.fromkeys((s, side) for s, side, _ in found if side != ZERO_RULE):
@@ -110,7 +147,20 @@ def rows_of(dataset: str, arm: str, found: Accuracies, paper: Mapping[tuple[str,
             values = np.array(found[sensitive, side, model])
             means.append(values.mean())
             printed = paper.get((sensitive, side, model), "")
-            out.append([dataset, arm, sensitive, side, model, "all", syntheses, f"{values.mean():.2f}", f"{values.std():.2f}", printed])
+            out.append(
+                [
+                    dataset,
+                    arm,
+                    sensitive,
+                    side,
+                    model,
+                    "all",
+                    syntheses,
+                    f"{values.mean():.2f}",
+                    f"{values.std():.2f}",
+                    printed,
+                ]
+            )
         mean, printed = f"{np.mean(means):.2f}", paper.get((sensitive, side, "avg"), "")
         out.append([dataset, arm, sensitive, side, "avg", "all", syntheses, mean, "", printed])
     out += [
@@ -121,4 +171,15 @@ def rows_of(dataset: str, arm: str, found: Accuracies, paper: Mapping[tuple[str,
     return out
 
 
-HEAD = ["dataset", "arm", "sensitive", "learnt_from", "attacker", "records", "syntheses", "accuracy", "sd", "accuracy printed"]
+HEAD = [
+    "dataset",
+    "arm",
+    "sensitive",
+    "learnt_from",
+    "attacker",
+    "records",
+    "syntheses",
+    "accuracy",
+    "sd",
+    "accuracy printed",
+]

@@ -40,7 +40,9 @@ class Cells:
             with open(path, newline="") as handle:
                 head, *rows = list(csv.reader(handle))
             if head != self.head:
-                raise SystemExit(f"{path.name} has other columns than this script writes: rename it and start again.")
+                raise SystemExit(
+                    f"{path.name} has other columns than this script writes: rename it and start again."
+                )
             for row in rows:
                 if len(row) == len(self.head):  # a run that was stopped leaves half a line at most
                     self.rows.setdefault(tuple(row[: self.n_keys]), []).append(row)
@@ -48,14 +50,18 @@ class Cells:
     def __contains__(self, key: tuple[Any, ...]) -> bool:
         return tuple(map(str, key)) in self.rows
 
-    def get(self, key: tuple[Any, ...], work: Callable[[], Sequence[Sequence[Any]]]) -> list[list[str]]:
+    def get(
+        self, key: tuple[Any, ...], work: Callable[[], Sequence[Sequence[Any]]]
+    ) -> list[list[str]]:
         """Return the values of a cell, each row without its key and its CPU seconds: from the file, or worked out and appended to it."""
         name = tuple(map(str, key))
         if name not in self.rows:
             start = time.process_time()
             found = work()
             spent = f"{time.process_time() - start:.2f}"
-            self.rows[name] = [[*name, *map(str, row), spent if i == 0 else ""] for i, row in enumerate(found)]
+            self.rows[name] = [
+                [*name, *map(str, row), spent if i == 0 else ""] for i, row in enumerate(found)
+            ]
             append_rows(self.path, self.head, self.rows[name])
             print(".", end="", flush=True, file=sys.stderr)
         return [row[self.n_keys : -1] for row in self.rows[name]]

@@ -65,7 +65,14 @@ def figure(file: str, chosen: str, column: str, form: str) -> str:
             break
         if name not in rows[0]:
             raise LookupError(f"{where}: no column '{name}'.")
-        rows = next((kept for value in values.split("/") if (kept := [row for row in rows if same(row[name], value)])), [])
+        rows = next(
+            (
+                kept
+                for value in values.split("/")
+                if (kept := [row for row in rows if same(row[name], value)])
+            ),
+            [],
+        )
     if column == "number of rows":
         return str(len(rows))
     if not rows or column not in rows[0]:
@@ -91,16 +98,27 @@ def table() -> str:
     """Return the table of the page, a part for each paper."""
     out = []
     for paper, title in PAPERS.items():
-        out += [f"### {paper}: {title}\n", "| | what it shows | rerun | extent | verdict | ours, theirs, why |", "|---|---|---|---|---|---|"]
+        out += [
+            f"### {paper}: {title}\n",
+            "| | what it shows | rerun | extent | verdict | ours, theirs, why |",
+            "|---|---|---|---|---|---|",
+        ]
         for line in (line for line in lines() if line["paper"] == paper):
             files = line["evidence"].split()
             rerun = f"[{line['folder']}]({line['folder']}/README.md)" if line["folder"] else ""
             rerun += "".join(f", [{Path(file).name}]({file})" for file in files[:1])
             extent = ": ".join(filter(None, (line["extent"], filled(line["how"]))))
-            out.append(f"| {line['item']} | {line['what']} | {rerun.removeprefix(', ')} | {extent} | **{line['verdict']}** | {filled(line['why'])} |")
+            out.append(
+                f"| {line['item']} | {line['what']} | {rerun.removeprefix(', ')} | {extent} | **{line['verdict']}** | {filled(line['why'])} |"
+            )
         out.append("")
-    counts = ", ".join(f"{sum(line['verdict'] == verdict for line in lines())} {verdict}" for verdict in VERDICTS)
-    return f"{len(lines())} lines, a table or figure or a part of one each: {counts}.\n\n" + "\n".join(out)
+    counts = ", ".join(
+        f"{sum(line['verdict'] == verdict for line in lines())} {verdict}" for verdict in VERDICTS
+    )
+    return (
+        f"{len(lines())} lines, a table or figure or a part of one each: {counts}.\n\n"
+        + "\n".join(out)
+    )
 
 
 def page() -> str:

@@ -35,5 +35,7 @@ def declared(frame: pd.DataFrame, rows: int) -> Schema:
     def order(level: Any) -> tuple[float, str]:
         return (float(level) if level.lstrip("-").isdigit() else 0.0, level)
 
-    columns = (Column(c, "categorical", levels=tuple(sorted(frame[c].unique(), key=order))) for c in frame)
+    columns = (
+        Column(c, "categorical", levels=tuple(sorted(frame[c].unique(), key=order))) for c in frame
+    )
     return Schema(tuple(columns), public=True, rows=rows)

@@ -13,7 +13,10 @@ def read_values(folder: Path) -> dict[tuple[int, str, str], float]:
     """Return what could be read from the paper's figures, by figure, series and epsilon; about two digits are good."""
     with open(folder / "p3_figures_read.csv", newline="") as handle:
         rows = [row for row in csv.DictReader(handle) if row["value"] != "hidden/none"]
-    return {(int(row["figure"].removeprefix("fig")), row["series"], row["epsilon"]): float(row["value"]) for row in rows}
+    return {
+        (int(row["figure"].removeprefix("fig")), row["series"], row["epsilon"]): float(row["value"])
+        for row in rows
+    }
 
 
 def replace_between(path: Path, name: str, lines: Sequence[str]) -> None:
@@ -22,5 +25,7 @@ def replace_between(path: Path, name: str, lines: Sequence[str]) -> None:
     head, found, rest = path.read_text(encoding="utf-8").partition(first)
     _, end, tail = rest.partition(last)
     if not found or not end:
-        raise ValueError(f"{path.name} has no place between '{first.strip()}' and '{last.strip()}'.")
+        raise ValueError(
+            f"{path.name} has no place between '{first.strip()}' and '{last.strip()}'."
+        )
     path.write_text(head + first + "\n".join(lines) + "\n" + last + tail, encoding="utf-8")

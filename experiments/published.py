@@ -65,9 +65,14 @@ def coding_of(column: pa.ChunkedArray, *, bins: int = BINS) -> Coding:
     """Return the coding of a column, from its values alone."""
     values = pc.drop_null(pc.unique(column))
     values = values.take(pc.sort_indices(values))
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) or len(values) <= bins:
+    if (
+        not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type))
+        or len(values) <= bins
+    ):
         return Coding(values)
-    return Coding(values, np.linspace(float(values[0].as_py()), float(values[-1].as_py()), BINS + 1))
+    return Coding(
+        values, np.linspace(float(values[0].as_py()), float(values[-1].as_py()), BINS + 1)
+    )
 
 
 @dataclass(frozen=True)
@@ -82,10 +87,18 @@ class Published:
 
     def fit(self, table: Table, *, seed: int) -> PublishedModel:
         """Return a model of a table."""
-        codings = {name: coding_of(table.data.column(name), bins=self.levels) for name in table.schema.names}
+        codings = {
+            name: coding_of(table.data.column(name), bins=self.levels)
+            for name in table.schema.names
+        }
         codes = {name: coding.codes(table.data.column(name)) for name, coding in codings.items()}
-        coded = chaffinch.read(pa.table({name: pc.cast(pa.array(c), pa.string()) for name, c in codes.items()}), rare="keep")
-        network = replace(self.search, conditionals="tables", smoothing=0.0).fit(coded, seed=seed).network
+        coded = chaffinch.read(
+            pa.table({name: pc.cast(pa.array(c), pa.string()) for name, c in codes.items()}),
+            rare="keep",
+        )
+        network = (
+            replace(self.search, conditionals="tables", smoothing=0.0).fit(coded, seed=seed).network
+        )
         return PublishedModel(table, codings, codes, network)
 
 
@@ -104,17 +117,26 @@ class PublishedModel:
         rows: dict[str, Codes] = {}
         for name in self.network.order:
             parents, size = self.network[name], self.codings[name].size + 1
-            fitted, asked = np.zeros(len(self.codes[name]), dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+            fitted, asked = (
+                np.zeros(len(self.codes[name]), dtype=np.int64),
+                np.zeros(n_rows, dtype=np.int64),
+            )
             for parent in parents:
                 width = self.codings[parent].size + 1
                 fitted, asked = fitted * width + self.codes[parent], asked * width + rows[parent]
             rows[name] = plain_draws(fitted, self.codes[name], asked, size, rng)
-        arrays = {name: self.codings[name].drawn(rows[name], rng) for name in self.table.schema.names}
+        arrays = {
+            name: self.codings[name].drawn(rows[name], rng) for name in self.table.schema.names
+        }
         types = self.table.data.schema
-        return chaffinch.read(pa.table({n: a.cast(types.field(n).type) for n, a in arrays.items()}), self.table.schema)
+        return chaffinch.read(
+            pa.table({n: a.cast(types.field(n).type) for n, a in arrays.items()}), self.table.schema
+        )
 
 
-def plain_draws(parents: Codes, child: Codes, asked: Codes, size: int, rng: np.random.Generator) -> Codes:
+def plain_draws(
+    parents: Codes, child: Codes, asked: Codes, size: int, rng: np.random.Generator
+) -> Codes:
     """Return a code of the child for each asked combination of parents: one of those it had there, any observed code where it never occurs.
 
     Examples
@@ -125,6 +147,10 @@ def plain_draws(parents: Codes, child: Codes, asked: Codes, size: int, rng: np.r
     order = np.argsort(parents, kind="stable")
     low = np.searchsorted(parents[order], asked, side="left")
     high = np.searchsorted(parents[order], asked, side="right")
-    at = low + (rng.random(len(asked)) * (high - low)).astype(np.int64)  # an own record of the combination: the plain conditional distribution
-    even = rng.integers(0, min(size, int(child.max()) + 1), len(asked))  # their tables end at the largest code that occurs
+    at = low + (rng.random(len(asked)) * (high - low)).astype(
+        np.int64
+    )  # an own record of the combination: the plain conditional distribution
+    even = rng.integers(
+        0, min(size, int(child.max()) + 1), len(asked)
+    )  # their tables end at the largest code that occurs
     return np.where(high > low, child[order[np.minimum(at, len(order) - 1)]], even)

@@ -24,7 +24,19 @@ from chaffinch.stats.splits import split, subsample
 from chaffinch.table import Table
 from chaffinch.utility.pearson import Pearson
 
-__all__ = ["CLASSIFIERS", "accuracies", "again", "confusions", "halves", "kept", "map_of", "printed", "save", "shown", "whole"]
+__all__ = [
+    "CLASSIFIERS",
+    "accuracies",
+    "again",
+    "confusions",
+    "halves",
+    "kept",
+    "map_of",
+    "printed",
+    "save",
+    "shown",
+    "whole",
+]
 
 
 def whole(values: pa.Table) -> Table:
@@ -34,10 +46,16 @@ def whole(values: pa.Table) -> Table:
 
 def again(table: Table, like: Table) -> Table:
     """Return rows under the schema of another table: trees cut numbers finer than the table they learn from."""
-    return table if table.schema.sizes == like.schema.sizes else chaffinch.read(table.data, like.schema)
+    return (
+        table
+        if table.schema.sizes == like.schema.sizes
+        else chaffinch.read(table.data, like.schema)
+    )
 
 
-def halves(table: Table, share: float, seed: int, *, label: str | None = None) -> tuple[Table, Table]:
+def halves(
+    table: Table, share: float, seed: int, *, label: str | None = None
+) -> tuple[Table, Table]:
     """Return a random split into training and test records; with a label each class is split by itself."""
     labels = None if label is None else table.code(label)
     train, test = split(labels, table.n_rows, share, np.random.default_rng(seed))
@@ -45,7 +63,13 @@ def halves(table: Table, share: float, seed: int, *, label: str | None = None) -
 
 
 def confusions(
-    train: Table, test: Table, label: str, *, seed: int, svm_rows: int | None = None, rows: int | None = None
+    train: Table,
+    test: Table,
+    label: str,
+    *,
+    seed: int,
+    svm_rows: int | None = None,
+    rows: int | None = None,
 ) -> dict[str, np.ndarray]:
     """Return the confusion matrix of each learner: integer codes, standard scaling fitted on the training side.
 
@@ -54,7 +78,9 @@ def confusions(
     rng = np.random.default_rng(seed)
     train = train.take(subsample(train.code(label), train.n_rows, rows, rng))
     encoder = Encoder.of([train, test], [name for name in train.schema.names if name != label])
-    matrix, tested = standardised(encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled)
+    matrix, tested = standardised(
+        encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled
+    )
     classes, truth = train.code(label).astype(np.int64), test.code(label)
     few = subsample(classes, len(classes), svm_rows, rng)
     models, _ = chosen_models(None, task="classification")
@@ -67,7 +93,15 @@ def confusions(
     return dict(zip(models, work(one, list(models)), strict=True))
 
 
-def accuracies(train: Table, test: Table, label: str, *, seed: int, svm_rows: int | None = None, rows: int | None = None) -> list[float]:
+def accuracies(
+    train: Table,
+    test: Table,
+    label: str,
+    *,
+    seed: int,
+    svm_rows: int | None = None,
+    rows: int | None = None,
+) -> list[float]:
     """Return the accuracy of each of `CLASSIFIERS`, in per cent."""
     found = confusions(train, test, label, seed=seed, svm_rows=svm_rows, rows=rows)
     return [100 * accuracy(found[name]) for name in CLASSIFIERS]
@@ -81,7 +115,9 @@ def shown(values: Iterable[float]) -> list[str]:
 def map_of(matrix: np.ndarray, names: Sequence[str], what: str) -> str:
     """Return a heat map of correlations as SVG."""
     relations = Pearson(value=0.0, names=tuple(names), original=matrix, synthetic=matrix.copy())
-    return str(heat_maps("map", what, Matrices(relations), signs=True)[0]).replace(", original table", "")
+    return str(heat_maps("map", what, Matrices(relations), signs=True)[0]).replace(
+        ", original table", ""
+    )
 
 
 def printed(path: Path) -> list[dict[str, str]]:

@@ -11,7 +11,9 @@ import tomllib
 from pathlib import Path
 
 PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
-REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?P<rules>[^;]*)(?P<marker>;.*)?$")
+REQUIREMENT = re.compile(
+    r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?P<rules>[^;]*)(?P<marker>;.*)?$"
+)
 
 
 def declared(extras: list[str], path: Path = PYPROJECT) -> list[str]:
@@ -40,7 +42,9 @@ def lowest(requirement: str) -> str:
     found = REQUIREMENT.match(requirement)
     bound = found and re.search(r">=\s*([\w.]+)", found["rules"])
     if not found or not bound:
-        raise SystemExit(f"'{requirement}' has no lower bound: write NAME>=VERSION in pyproject.toml.")
+        raise SystemExit(
+            f"'{requirement}' has no lower bound: write NAME>=VERSION in pyproject.toml."
+        )
     return f"{found['name']}=={bound[1]}{found['marker'] or ''}"
 
 

@@ -23,19 +23,42 @@ ELSEWHERE = {"pyspark": "Apache-2.0"}
 """Licences of packages that stand in environments of their own."""
 
 PURPOSES = {
-    "numpy": "arrays", "numba": "compiled kernels", "pyarrow": "tables and files", "narwhals": "pandas, polars and others at the door", "scipy": "distributions, optimisers",
-    "scikit-learn": "learners of measures and attacks", "threadpoolctl": "threads of linear algebra", "pydantic": "files that people write", "typer": "the command line",
-    "rich": "the terminal", "jinja2": "pages", "safetensors": "model files", "pyreadstat": "SPSS, Stata and SAS files", "pandas": "data frames", "python-calamine": "Excel files",
-    "duckdb": "DuckDB files, counting in a database", "polars": "data frames", "opendp": "noise for formal promises", "skops": "scikit-learn models without pickle", "pyspark": "clusters",
-    "onnx": "ONNX models", "statsmodels": "regressions as they are published", "formulaic": "formulas", "starlette": "the local page", "uvicorn": "the local page",
-}  # fmt: skip
+    "numpy": "arrays",
+    "numba": "compiled kernels",
+    "pyarrow": "tables and files",
+    "narwhals": "pandas, polars and others at the door",
+    "scipy": "distributions, optimisers",
+    "scikit-learn": "learners of measures and attacks",
+    "threadpoolctl": "threads of linear algebra",
+    "pydantic": "files that people write",
+    "typer": "the command line",
+    "rich": "the terminal",
+    "jinja2": "pages",
+    "safetensors": "model files",
+    "pyreadstat": "SPSS, Stata and SAS files",
+    "pandas": "data frames",
+    "python-calamine": "Excel files",
+    "duckdb": "DuckDB files, counting in a database",
+    "polars": "data frames",
+    "opendp": "noise for formal promises",
+    "skops": "scikit-learn models without pickle",
+    "pyspark": "clusters",
+    "onnx": "ONNX models",
+    "statsmodels": "regressions as they are published",
+    "formulaic": "formulas",
+    "starlette": "the local page",
+    "uvicorn": "the local page",
+}
 
 
 def direct() -> dict[str, list[str]]:
     """Return the names that pyproject.toml declares for users, each with where: "core" or extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     where: dict[str, list[str]] = {}
-    for group, requirements in {"core": project["dependencies"], **{k: v for k, v in project["optional-dependencies"].items() if k not in OURS}}.items():
+    for group, requirements in {
+        "core": project["dependencies"],
+        **{k: v for k, v in project["optional-dependencies"].items() if k not in OURS},
+    }.items():
         for requirement in requirements:
             name = re.match(r"[A-Za-z0-9._-]+", requirement)
             assert name
@@ -56,9 +79,16 @@ def licence_of(name: str) -> str:
 def page() -> str:
     """Return the text of the page."""
     where = direct()
-    declared = [f"| {name} | {PURPOSES.get(name, '')} | {', '.join(groups)} | {licence_of(name)} |" for name, groups in sorted(where.items(), key=lambda item: (item[1] != ["core"], item[0]))]
+    declared = [
+        f"| {name} | {PURPOSES.get(name, '')} | {', '.join(groups)} | {licence_of(name)} |"
+        for name, groups in sorted(where.items(), key=lambda item: (item[1] != ["core"], item[0]))
+    ]
     extras = frozenset(group for groups in where.values() for group in groups if group != "core")
-    brought = [f"| {name} | {licence(distribution)} |" for name, distribution in sorted(closure(extras)[0].items()) if name not in where and name != "chaffinch"]
+    brought = [
+        f"| {name} | {licence(distribution)} |"
+        for name, distribution in sorted(closure(extras)[0].items())
+        if name not in where and name != "chaffinch"
+    ]
     return "\n".join(
         [
             "# Licences",

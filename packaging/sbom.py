@@ -19,13 +19,35 @@ from typing import Any
 
 ROOT = "chaffinch"
 SPDX = {
-    "apache 2.0": "Apache-2.0", "apache license 2.0": "Apache-2.0", "apache software license": "Apache-2.0", "apache-2.0": "Apache-2.0", "apache license, version 2.0": "Apache-2.0",
-    "mit": "MIT", "mit license": "MIT", "mit license (mit)": "MIT", "the mit license (mit)": "MIT", "expat license": "MIT",
-    "bsd 3-clause": "BSD-3-Clause", "bsd-3-clause": "BSD-3-Clause", "bsd 3-clause license": "BSD-3-Clause", "3-clause bsd license": "BSD-3-Clause",
-    "new bsd": "BSD-3-Clause", "modified bsd license": "BSD-3-Clause", "bsd license": "BSD", "bsd": "BSD", "simplified bsd": "BSD-2-Clause", "bsd-2-clause": "BSD-2-Clause",
-    "python software foundation license": "PSF-2.0", "psf-2.0": "PSF-2.0", "psfl": "PSF-2.0", "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0", "mpl-2.0": "MPL-2.0",
-    "isc license (iscl)": "ISC", "isc": "ISC", "the unlicense (unlicense)": "Unlicense",
-}  # fmt: skip
+    "apache 2.0": "Apache-2.0",
+    "apache license 2.0": "Apache-2.0",
+    "apache software license": "Apache-2.0",
+    "apache-2.0": "Apache-2.0",
+    "apache license, version 2.0": "Apache-2.0",
+    "mit": "MIT",
+    "mit license": "MIT",
+    "mit license (mit)": "MIT",
+    "the mit license (mit)": "MIT",
+    "expat license": "MIT",
+    "bsd 3-clause": "BSD-3-Clause",
+    "bsd-3-clause": "BSD-3-Clause",
+    "bsd 3-clause license": "BSD-3-Clause",
+    "3-clause bsd license": "BSD-3-Clause",
+    "new bsd": "BSD-3-Clause",
+    "modified bsd license": "BSD-3-Clause",
+    "bsd license": "BSD",
+    "bsd": "BSD",
+    "simplified bsd": "BSD-2-Clause",
+    "bsd-2-clause": "BSD-2-Clause",
+    "python software foundation license": "PSF-2.0",
+    "psf-2.0": "PSF-2.0",
+    "psfl": "PSF-2.0",
+    "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
+    "mpl-2.0": "MPL-2.0",
+    "isc license (iscl)": "ISC",
+    "isc": "ISC",
+    "the unlicense (unlicense)": "Unlicense",
+}
 """Names of licences as packages write them, and their identifiers. "BSD" alone does not say which of them, and stays so."""
 
 
@@ -48,7 +70,9 @@ def installed() -> dict[str, metadata.Distribution]:
     return found
 
 
-def needed_names(distribution: metadata.Distribution, extras: frozenset[str] = frozenset()) -> set[tuple[str, frozenset[str]]]:
+def needed_names(
+    distribution: metadata.Distribution, extras: frozenset[str] = frozenset()
+) -> set[tuple[str, frozenset[str]]]:
     """Return the names that a distribution requires, with the extras of each: those of its own extras where they are asked for."""
     names = set()
     for requirement in distribution.requires or ():
@@ -59,11 +83,20 @@ def needed_names(distribution: metadata.Distribution, extras: frozenset[str] = f
         name = re.match(r"\s*([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?", words)
         if name is None:
             raise SystemExit(f"A requirement of {distribution.metadata['Name']} cannot be read.")
-        names.add((canonical(name[1]), frozenset(canonical(word.strip()) for word in (name[2] or "").split(",") if word.strip())))
+        names.add(
+            (
+                canonical(name[1]),
+                frozenset(
+                    canonical(word.strip()) for word in (name[2] or "").split(",") if word.strip()
+                ),
+            )
+        )
     return names
 
 
-def closure(extras: frozenset[str] = frozenset()) -> tuple[dict[str, metadata.Distribution], dict[str, set[str]]]:
+def closure(
+    extras: frozenset[str] = frozenset(),
+) -> tuple[dict[str, metadata.Distribution], dict[str, set[str]]]:
     """Return what the package needs as it is installed here, and who needs whom. What a marker excludes is not installed, and is left out."""
     here = installed()
     if ROOT not in here:
@@ -91,14 +124,25 @@ def licence(distribution: metadata.Distribution) -> str:
     told = distribution.metadata
     if told.get("License-Expression"):
         return str(told["License-Expression"])
-    classed = [line.split(" :: ")[-1] for line in told.get_all("Classifier") or () if line.startswith("License ::") and not line.endswith("OSI Approved")]
+    classed = [
+        line.split(" :: ")[-1]
+        for line in told.get_all("Classifier") or ()
+        if line.startswith("License ::") and not line.endswith("OSI Approved")
+    ]
     short = (told.get("License") or "").strip()
     for word in ([short] if "\n" not in short and len(short) < 60 else []) + classed:
         if word.lower() in SPDX:
             return SPDX[word.lower()]
     if classed or (short and "\n" not in short and len(short) < 60):
         return (classed or [short])[0]
-    texts = [short, *(distribution.read_text(f"{folder}{name}") or "" for name in told.get_all("License-File") or () for folder in ("licenses/", ""))]
+    texts = [
+        short,
+        *(
+            distribution.read_text(f"{folder}{name}") or ""
+            for name in told.get_all("License-File") or ()
+            for folder in ("licenses/", "")
+        ),
+    ]
     titles = (text.strip().splitlines()[0].strip().lower() for text in texts if text.strip())
     return next((SPDX[title] for title in titles if title in SPDX), "unknown")
 
@@ -119,11 +163,26 @@ def reference(distribution: metadata.Distribution) -> str:
     return f"pkg:pypi/{canonical(distribution.metadata['Name'])}@{distribution.version}"
 
 
-def component(name: str, distribution: metadata.Distribution, kind: str = "library") -> dict[str, Any]:
+def component(
+    name: str, distribution: metadata.Distribution, kind: str = "library"
+) -> dict[str, Any]:
     """Return a distribution as a component."""
     word = licence(distribution)
-    stated: dict[str, Any] = {"expression": word} if re.fullmatch(r"[\w.+() -]+", word) and word != "unknown" and ((word in SPDX.values() and word != "BSD") or " " in word or "-" in word) else {"license": {"name": word}}
-    entry: dict[str, Any] = {"type": kind, "bom-ref": reference(distribution), "name": name, "version": distribution.version, "licenses": [stated], "purl": reference(distribution)}
+    stated: dict[str, Any] = (
+        {"expression": word}
+        if re.fullmatch(r"[\w.+() -]+", word)
+        and word != "unknown"
+        and ((word in SPDX.values() and word != "BSD") or " " in word or "-" in word)
+        else {"license": {"name": word}}
+    )
+    entry: dict[str, Any] = {
+        "type": kind,
+        "bom-ref": reference(distribution),
+        "name": name,
+        "version": distribution.version,
+        "licenses": [stated],
+        "purl": reference(distribution),
+    }
     home = address(distribution)
     return entry | ({"externalReferences": [{"type": "website", "url": home}]} if home else {})
 
@@ -132,33 +191,70 @@ def bill(extras: frozenset[str] = frozenset()) -> dict[str, Any]:
     """Return the bill of materials of the package in this environment."""
     found, edges = closure(extras)
     parts = [component(name, found[name]) for name in sorted(found) if name != ROOT]
-    graph = [{"ref": reference(found[name]), "dependsOn": sorted(reference(found[other]) for other in edges[name])} for name in sorted(edges)]
+    graph = [
+        {
+            "ref": reference(found[name]),
+            "dependsOn": sorted(reference(found[other]) for other in edges[name]),
+        }
+        for name in sorted(edges)
+    ]
     told = {
-        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
-        "metadata": {"component": component(ROOT, found[ROOT], "application"), "properties": [{"name": "python", "value": ".".join(map(str, sys.version_info[:3]))}]},
-        "components": parts, "dependencies": graph,
-    }  # fmt: skip
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": component(ROOT, found[ROOT], "application"),
+            "properties": [{"name": "python", "value": ".".join(map(str, sys.version_info[:3]))}],
+        },
+        "components": parts,
+        "dependencies": graph,
+    }
     number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(told, sort_keys=True))
     return {**told, "serialNumber": f"urn:uuid:{number}"}
 
 
 def faults(told: dict[str, Any]) -> list[str]:
     """Return what is wrong in the structure of a bill: keys that CycloneDX requires, one name for each thing, and no reference to nothing."""
-    wrong = [f"{key} is missing" for key in ("bomFormat", "specVersion", "serialNumber", "version", "metadata", "components", "dependencies") if key not in told]
+    wrong = [
+        f"{key} is missing"
+        for key in (
+            "bomFormat",
+            "specVersion",
+            "serialNumber",
+            "version",
+            "metadata",
+            "components",
+            "dependencies",
+        )
+        if key not in told
+    ]
     if wrong:
         return wrong
     if (told["bomFormat"], told["specVersion"]) != ("CycloneDX", "1.6"):
         wrong.append("it is no CycloneDX 1.6")
-    if not re.fullmatch(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", told["serialNumber"]):
+    if not re.fullmatch(
+        r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", told["serialNumber"]
+    ):
         wrong.append("the serial number is no UUID")
     parts = [told["metadata"]["component"], *told["components"]]
-    wrong += [f"{part.get('name')}: {key} is missing" for part in parts for key in ("type", "name", "version", "bom-ref", "purl", "licenses") if not part.get(key)]
+    wrong += [
+        f"{part.get('name')}: {key} is missing"
+        for part in parts
+        for key in ("type", "name", "version", "bom-ref", "purl", "licenses")
+        if not part.get(key)
+    ]
     names = [part["bom-ref"] for part in parts]
     if len(set(names)) < len(names):
         wrong.append("two components have one name")
     if sorted(entry["ref"] for entry in told["dependencies"]) != sorted(set(names)):
         wrong.append("components and dependencies are not of the same things")
-    wrong += [f"{entry['ref']} needs {other}, which is not listed" for entry in told["dependencies"] for other in entry["dependsOn"] if other not in names]
+    wrong += [
+        f"{entry['ref']} needs {other}, which is not listed"
+        for entry in told["dependencies"]
+        for other in entry["dependsOn"]
+        if other not in names
+    ]
     return wrong
 
 

@@ -14,16 +14,28 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None,
     reason="no Chromium found (chromium, chromium-browser, google-chrome): install one to look at pages",
 )
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage", "--hide-scrollbars",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-pipe",
-)  # fmt: skip
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--remote-debugging-pipe",
+)
 PATIENCE = 60.0
 
 
@@ -99,16 +111,28 @@ class Browser:
             self.requests.append(about["request"]["url"])
         elif event == "Log.entryAdded" and about["entry"]["level"] in ("warning", "error"):
             self.complaints.append(about["entry"]["text"])
-        elif event == "Runtime.consoleAPICalled" and about["type"] in ("warning", "error", "assert"):
+        elif event == "Runtime.consoleAPICalled" and about["type"] in (
+            "warning",
+            "error",
+            "assert",
+        ):
             self.complaints.append(str(about["args"]))
         elif event == "Runtime.exceptionThrown":
             self.complaints.append(about["exceptionDetails"]["text"])
         elif event == "Page.loadEventFired":
             self.loaded = True
 
-    def look(self, place: Path | str, *, width: int = 1280, settle: float = 0.7, unfold: bool = True) -> None:
+    def look(
+        self, place: Path | str, *, width: int = 1280, settle: float = 0.7, unfold: bool = True
+    ) -> None:
         """Open a file or an address in a window of some width, wait until nothing more happens, and open all that is folded."""
-        self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self("Page.navigate", url="about:blank")
         self.requests, self.complaints, self.loaded = [], [], False
         self("Page.navigate", url=place if isinstance(place, str) else place.as_uri())

@@ -51,13 +51,20 @@ def java() -> str | None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
     """A session with two cores that tries a failed task up to four times."""
-    pytest.importorskip("pyspark", reason="pyspark is not installed: make test-spark has an environment with it")
+    pytest.importorskip(
+        "pyspark", reason="pyspark is not installed: make test-spark has an environment with it"
+    )
     if java() is None:
         pytest.skip("Spark needs Java: install a JRE (Debian and Ubuntu: default-jre-headless)")
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
     session = SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
@@ -93,81 +100,202 @@ def run_here(monkeypatch, capsys):
         return Done(ended.value.code or 0, said.out, said.err)
 
     return call
+
+
 # A made-up study of risk, for verdicts and pages.
 
-GUESSERS = ("cap", "dcap", "tcap", "disco", "gcap_score", "gcap_vote", "nb", "svm", "knn", "rf", "lr")
+GUESSERS = (
+    "cap",
+    "dcap",
+    "tcap",
+    "disco",
+    "gcap_score",
+    "gcap_vote",
+    "nb",
+    "svm",
+    "knn",
+    "rf",
+    "lr",
+)
 
 
 def make_attack(
-    measure: str, keys: Sequence[str], sensitive: str, *, holdout: bool = True, excess: float = 0.005, **more: Any
+    measure: str,
+    keys: Sequence[str],
+    sensitive: str,
+    *,
+    holdout: bool = True,
+    excess: float = 0.005,
+    **more: Any,
 ) -> dict[str, Any]:
     """Return one attack between its references; `more` replaces what it says."""
     value = 0.56 + 0.02 * len(keys)
     return {
-        "measure": measure, "convention": "matched_rows" if measure == "tcap" else "", "keys": list(keys), "sensitive": sensitive,
-        "value": value, "interval": [value - 0.01, value + 0.01], "direction": "lower is safer", "guess": 0.27 if measure in ("cap", "dcap", "gcap_score") else 0.41,
+        "measure": measure,
+        "convention": "matched_rows" if measure == "tcap" else "",
+        "keys": list(keys),
+        "sensitive": sensitive,
+        "value": value,
+        "interval": [value - 0.01, value + 0.01],
+        "direction": "lower is safer",
+        "guess": 0.27 if measure in ("cap", "dcap", "gcap_score") else 0.41,
         "guess_by": "draw" if measure in ("cap", "dcap", "gcap_score") else "value",
-        "holdout": value - excess if holdout else None, "original": 0.81, "marginals_only": 0.4, "label_only": 0.45,
-        "excess": excess if holdout else None, "excess_interval": [excess - 0.01, excess + 0.01] if holdout else None,
-        "p_value": 0.2 if holdout else None, "p_family": 0.7 if holdout else None, "lower_bound": excess - 0.05 if holdout else None,
-        "detectable": 0.012 if holdout else None, "n_records": 32560, "n_matched": "<10" if measure == "tcap" else 28960,
-        "reason": None if holdout else "No holdout was given, so no excess can be stated.", **more,
-    }  # fmt: skip
+        "holdout": value - excess if holdout else None,
+        "original": 0.81,
+        "marginals_only": 0.4,
+        "label_only": 0.45,
+        "excess": excess if holdout else None,
+        "excess_interval": [excess - 0.01, excess + 0.01] if holdout else None,
+        "p_value": 0.2 if holdout else None,
+        "p_family": 0.7 if holdout else None,
+        "lower_bound": excess - 0.05 if holdout else None,
+        "detectable": 0.012 if holdout else None,
+        "n_records": 32560,
+        "n_matched": "<10" if measure == "tcap" else 28960,
+        "reason": None if holdout else "No holdout was given, so no excess can be stated.",
+        **more,
+    }
 
 
 def make_risk(
-    keys: Sequence[str] = ("age", "workclass", "occupation", "race", "sex"), sensitive: Sequence[str] = ("relationship", "education"), *,
-    holdout: bool = True, sizes: tuple[int, int] | None = None, measures: Sequence[str] = GUESSERS, extras: bool = True, excess: float = 0.005,
-) -> dict[str, Any]:  # fmt: skip
+    keys: Sequence[str] = ("age", "workclass", "occupation", "race", "sex"),
+    sensitive: Sequence[str] = ("relationship", "education"),
+    *,
+    holdout: bool = True,
+    sizes: tuple[int, int] | None = None,
+    measures: Sequence[str] = GUESSERS,
+    extras: bool = True,
+    excess: float = 0.005,
+) -> dict[str, Any]:
     """Return a whole study of risk; `sizes` tries all sets of so many keys."""
     rng = np.random.default_rng(5)
     low, high = sizes or (len(keys), len(keys))
     sets = [chosen for size in range(low, high + 1) for chosen in combinations(keys, size)]
     attacks = [
-        make_attack(m, chosen, s, holdout=holdout, excess=excess + (float(rng.normal(0, 0.01)) if sizes else 0.0))
-        for s in sensitive for chosen in sets for m in measures
-    ]  # fmt: skip
+        make_attack(
+            m,
+            chosen,
+            s,
+            holdout=holdout,
+            excess=excess + (float(rng.normal(0, 0.01)) if sizes else 0.0),
+        )
+        for s in sensitive
+        for chosen in sets
+        for m in measures
+    ]
     family = {"p_value": None, "lower_bound": None, "reason": "No holdout was given."}
     if holdout:
-        family = {"p_value": 0.31, "strongest": 0, "lower_bound": -0.004, "level": 0.95, "resamples": 1000}
+        family = {
+            "p_value": 0.31,
+            "strongest": 0,
+            "lower_bound": -0.004,
+            "level": 0.95,
+            "resamples": 1000,
+        }
     study: dict[str, Any] = {
         "format": "chaffinch-risk",
         "version": 1,
         "about": {
-            "original": {"name": "adult_train.parquet", "rows": 32560}, "synthetic": [{"name": "synthetic.parquet", "rows": 32560}],
-            "holdout": {"name": "adult_test.parquet", "rows": 16280} if holdout else None, "keys": list(keys), "sensitive": list(sensitive),
-            "key_sizes": None if sizes is None else list(sizes), "key_sets": len(sets), "label": "income", "seed": 1,
+            "original": {"name": "adult_train.parquet", "rows": 32560},
+            "synthetic": [{"name": "synthetic.parquet", "rows": 32560}],
+            "holdout": {"name": "adult_test.parquet", "rows": 16280} if holdout else None,
+            "keys": list(keys),
+            "sensitive": list(sensitive),
+            "key_sizes": None if sizes is None else list(sizes),
+            "key_sets": len(sets),
+            "label": "income",
+            "seed": 1,
             "scenario": f"Someone knows {', '.join(keys)} of a person and wants {', '.join(sensitive)}.",
-            "settings": {"convention": "matched_rows", "tau": 1.0, "missing": "level", "numeric": "bins", "resamples": 1000},
+            "settings": {
+                "convention": "matched_rows",
+                "tau": 1.0,
+                "missing": "level",
+                "numeric": "bins",
+                "resamples": 1000,
+            },
             "notes": ["One synthetic table: the variance between syntheses is absent."],
         },
         "attacks": attacks,
         "family": family,
         "by_measure": [
-            {"sensitive": s, "measure": m, "key_sets": len(sets), "mean": 0.5, "maximum": 0.6, "maximum_keys": list(keys), "mean_excess": 0.002, "maximum_excess": 0.01}
-            for s in sensitive for m in measures
+            {
+                "sensitive": s,
+                "measure": m,
+                "key_sets": len(sets),
+                "mean": 0.5,
+                "maximum": 0.6,
+                "maximum_keys": list(keys),
+                "mean_excess": 0.002,
+                "maximum_excess": 0.01,
+            }
+            for s in sensitive
+            for m in measures
         ],
         "by_attacker": [
-            {"sensitive": s, "keys": list(chosen), "attackers": ["gcap_vote", "nb", "rf"], "value": 0.55, "guess": 0.41, "holdout": 0.54 if holdout else None, "original": 0.6, "marginals_only": 0.38, "label_only": 0.45, "maximum": 0.61, "maximum_attacker": "rf"}
-            for s in sensitive for chosen in sets
+            {
+                "sensitive": s,
+                "keys": list(chosen),
+                "attackers": ["gcap_vote", "nb", "rf"],
+                "value": 0.55,
+                "guess": 0.41,
+                "holdout": 0.54 if holdout else None,
+                "original": 0.6,
+                "marginals_only": 0.38,
+                "label_only": 0.45,
+                "maximum": 0.61,
+                "maximum_attacker": "rf",
+            }
+            for s in sensitive
+            for chosen in sets
         ],
         "run": {"seconds": {"synthetic": 1.2}, "date": "2025-11-16 10:00 UTC"},
-    }  # fmt: skip
+    }
     if extras:
         crossed = [
-            make_attack(m, keys, s, excess=0.2, p_family=0.002, lower_bound=0.15) for s in sensitive for m in measures
+            make_attack(m, keys, s, excess=0.2, p_family=0.002, lower_bound=0.15)
+            for s in sensitive
+            for m in measures
         ]
         study |= {
             "funnel": [
-                {"sensitive": s, "keys": list(chosen), "iS": 0.89, "DiS": 0.31, "DiSCO": 0.078, "DiSDiO": 0.041, "Dorig": 0.08, "UiO": 0.12, "UiOiS": 0.04, "repU": 0.01,
-                 "tcap": {"matched_rows": 0.55, "all_rows": 0.31, "certain": 0.046, "matched": 0.088, "conditional": None}}
-                for s in sensitive for chosen in sets
+                {
+                    "sensitive": s,
+                    "keys": list(chosen),
+                    "iS": 0.89,
+                    "DiS": 0.31,
+                    "DiSCO": 0.078,
+                    "DiSDiO": 0.041,
+                    "Dorig": 0.08,
+                    "UiO": 0.12,
+                    "UiOiS": 0.04,
+                    "repU": 0.01,
+                    "tcap": {
+                        "matched_rows": 0.55,
+                        "all_rows": 0.31,
+                        "certain": 0.046,
+                        "matched": 0.088,
+                        "conditional": None,
+                    },
+                }
+                for s in sensitive
+                for chosen in sets
             ],
-            "records": [{"bins": [i / 10 for i in range(11)], "shares": [0.1, 0.2, 0.3, 0.2, 0.1, 0.05, 0.05, None, None, 0.0], "sensitive": sensitive[0], "what": "Share of nearest synthetic rows that have the record's own value."}],
+            "records": [
+                {
+                    "bins": [i / 10 for i in range(11)],
+                    "shares": [0.1, 0.2, 0.3, 0.2, 0.1, 0.05, 0.05, None, None, 0.0],
+                    "sensitive": sensitive[0],
+                    "what": "Share of nearest synthetic rows that have the record's own value.",
+                }
+            ],
             "classes": [{"sensitive": sensitive[0], "people": "<10", "share": 0.002}],
             "memorisation": {"rows_equal": 0.031, "holdout_rows_equal": 0.028 if holdout else None},
-            "cross_fit": {"attacks": crossed, "family": {"p_value": 0.001, "strongest": 1, "lower_bound": 0.15}, "note": "The figures are for models of half the size."},
-        }  # fmt: skip
+            "cross_fit": {
+                "attacks": crossed,
+                "family": {"p_value": 0.001, "strongest": 1, "lower_bound": 0.15},
+                "note": "The figures are for models of half the size.",
+            },
+        }
     return study
 
 

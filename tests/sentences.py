@@ -23,10 +23,32 @@ HERE = "tests/test_sentences.py"
 """The test that feeds most of them."""
 NOT_FED = "no bad figure: "
 """How the reason begins that stands in place of a test."""
-FIGURES = frozenset(("number", "fixed", "signed", "percent", "between", "count_noun", "detectable_words", "masked_count", "len", "sum", "round", "way_between", "_count", "_few", "_share"))
+FIGURES = frozenset(
+    (
+        "number",
+        "fixed",
+        "signed",
+        "percent",
+        "between",
+        "count_noun",
+        "detectable_words",
+        "masked_count",
+        "len",
+        "sum",
+        "round",
+        "way_between",
+        "_count",
+        "_few",
+        "_share",
+    )
+)
 """Functions that make words of figures, or figures."""
-WORDS = re.compile(r"[A-Za-z]{2,}[^<>{}=]*[ ,;:][^<>{}=]*[A-Za-z]{2,}|[A-Za-z]{2,}[ :]|[ :][A-Za-z]{2,}")
-MARKUP = re.compile(r"<(path|rect|circle|g|svg|text|title|span|p|li|div)\b|[MLHV]\{\}|stroke=|fill=|[a-z]=\"")
+WORDS = re.compile(
+    r"[A-Za-z]{2,}[^<>{}=]*[ ,;:][^<>{}=]*[A-Za-z]{2,}|[A-Za-z]{2,}[ :]|[ :][A-Za-z]{2,}"
+)
+MARKUP = re.compile(
+    r"<(path|rect|circle|g|svg|text|title|span|p|li|div)\b|[MLHV]\{\}|stroke=|fill=|[a-z]=\""
+)
 SPEC = re.compile(r"^[,+]?(\.\d+)?[,dfge%n]$|^,\.\d[fg]$|^\+?\.\d+f$|^,$")
 
 
@@ -57,9 +79,20 @@ def _of_python(path: Path) -> Iterator[Sentence]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             function = node.name
         if isinstance(node, ast.JoinedStr):
-            words = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
-            if WORDS.search(words.replace("{}", "")) and not MARKUP.search(words) and any(map(_is_figure, node.values)):
-                yield Sentence(name, function, " ".join(words.split()), (node.lineno, node.end_lineno or node.lineno))
+            words = "".join(
+                part.value if isinstance(part, ast.Constant) else "{}" for part in node.values
+            )
+            if (
+                WORDS.search(words.replace("{}", ""))
+                and not MARKUP.search(words)
+                and any(map(_is_figure, node.values))
+            ):
+                yield Sentence(
+                    name,
+                    function,
+                    " ".join(words.split()),
+                    (node.lineno, node.end_lineno or node.lineno),
+                )
         for child in ast.iter_child_nodes(node):
             yield from walk(child, function)
 
@@ -70,11 +103,25 @@ def _is_figure(part: ast.expr) -> bool:
     if not isinstance(part, ast.FormattedValue):
         return False
     if isinstance(part.format_spec, ast.JoinedStr):
-        spec = "".join(one.value if isinstance(one, ast.Constant) else "3" for one in part.format_spec.values)
+        spec = "".join(
+            one.value if isinstance(one, ast.Constant) else "3" for one in part.format_spec.values
+        )
         return bool(SPEC.match(spec))
-    called = {one.func.id for one in ast.walk(part.value) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
-    names = {one.id for one in ast.walk(part.value) if isinstance(one, ast.Name)} | {one.attr for one in ast.walk(part.value) if isinstance(one, ast.Attribute)}
-    return bool(called & FIGURES) or any(re.match(r"(n|count|counts|rows|people|records|share|low|high|least|most|seconds|epsilon|delta|p_value)$|n_", one) for one in names)
+    called = {
+        one.func.id
+        for one in ast.walk(part.value)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+    }
+    names = {one.id for one in ast.walk(part.value) if isinstance(one, ast.Name)} | {
+        one.attr for one in ast.walk(part.value) if isinstance(one, ast.Attribute)
+    }
+    return bool(called & FIGURES) or any(
+        re.match(
+            r"(n|count|counts|rows|people|records|share|low|high|least|most|seconds|epsilon|delta|p_value)$|n_",
+            one,
+        )
+        for one in names
+    )
 
 
 def _of_template(path: Path) -> Iterator[Sentence]:
@@ -82,7 +129,10 @@ def _of_template(path: Path) -> Iterator[Sentence]:
     for place, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         for text in re.split(r"<[^>]*>|{%.*?%}", line):
             words = re.sub(r"{{.*?}}", "{}", text)
-            figure = re.search(r"{{[^}]*(length|count|number|rows|share|missing|epsilon|left|seconds|excess)[^}]*}}", text)
+            figure = re.search(
+                r"{{[^}]*(length|count|number|rows|share|missing|epsilon|left|seconds|excess)[^}]*}}",
+                text,
+            )
             if figure and WORDS.search(words.replace("{}", "")) and not MARKUP.search(words):
                 yield Sentence(name, "", " ".join(words.split()), (place, place))
 
@@ -103,7 +153,14 @@ def main() -> None:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(["file", "function", "sentence", "test"])
         for one in sentences():
-            writer.writerow([one.file, one.function, one.words, HERE if one.words in reached else others.get(one.words, "")])
+            writer.writerow(
+                [
+                    one.file,
+                    one.function,
+                    one.words,
+                    HERE if one.words in reached else others.get(one.words, ""),
+                ]
+            )
 
 
 if __name__ == "__main__":

@@ -25,16 +25,23 @@ DOORS = {
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
     ("data", "words"),
-    [([1, 2], "Cannot read a list. Give a path, a pandas"), (MODEL, "This is a model, and data are needed"), (3, "Cannot read a int")],
+    [
+        ([1, 2], "Cannot read a list. Give a path, a pandas"),
+        (MODEL, "This is a model, and data are needed"),
+        (3, "Cannot read a int"),
+    ],
     ids=["list", "model", "number"],
-)  # fmt: skip
+)
 def test_what_is_no_table_is_named_at_every_door(door, data, words):
     with pytest.raises(InputError, match=words):
         DOORS[door](data)
 
 
 def test_describe_takes_what_read_takes():
-    assert chaffinch.describe(TABLE).to_dict() == chaffinch.describe(chaffinch.MemoryCounter(chaffinch.read(TABLE))).to_dict()
+    assert (
+        chaffinch.describe(TABLE).to_dict()
+        == chaffinch.describe(chaffinch.MemoryCounter(chaffinch.read(TABLE))).to_dict()
+    )
 
 
 def test_about_thirty_names_and_each_is_there():

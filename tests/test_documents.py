@@ -81,7 +81,9 @@ def test_the_journey_needs_no_network(tmp_path: Path, offline: dict[str, str], n
     assert written == ["d.json", "out.arrow", "out.csv", "out.csv.gz", "out.parquet", "schema.toml"]
 
 
-def test_the_demo_runs_without_a_network_and_names_its_files(tmp_path: Path, offline: dict[str, str]) -> None:
+def test_the_demo_runs_without_a_network_and_names_its_files(
+    tmp_path: Path, offline: dict[str, str]
+) -> None:
     folder = tmp_path / "demo"
     said = python("examples/demo.py", str(folder), **offline).stdout
     again = python("examples/demo.py", str(folder), **offline).stdout
@@ -122,14 +124,24 @@ NOT_RUN = {
 
 def indented_commands(markdown: str) -> list[tuple[int, str]]:
     """Return the indented commands of a document, and where they stand: lines that end in a backslash go on, what follows a dollar sign is a command."""
-    plain = re.sub(r"^```.*?^```$", lambda block: re.sub(r"[^\n]", " ", block[0]), markdown, flags=re.MULTILINE | re.DOTALL)
-    found = re.finditer(r"^    (?:\$ )?((?:chaffinch|sed) (?:[^\n]*\\\n)*[^\n]*)$", plain, flags=re.MULTILINE)
+    plain = re.sub(
+        r"^```.*?^```$",
+        lambda block: re.sub(r"[^\n]", " ", block[0]),
+        markdown,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    found = re.finditer(
+        r"^    (?:\$ )?((?:chaffinch|sed) (?:[^\n]*\\\n)*[^\n]*)$", plain, flags=re.MULTILINE
+    )
     return [(one.start(), re.sub(r"\\\n\s*", "", one[1]).strip()) for one in found]
 
 
 def test_indented_commands_are_found_and_those_in_fences_are_not() -> None:
     text = "Say:\n\n    chaffinch a b \\\n        --c\n\n```sh\n    chaffinch no\n```\n\n    $ chaffinch d\n    its answer\n"
-    assert [command for _, command in indented_commands(text)] == ["chaffinch a b --c", "chaffinch d"]
+    assert [command for _, command in indented_commands(text)] == [
+        "chaffinch a b --c",
+        "chaffinch d",
+    ]
 
 
 def as_script(markdown: str) -> tuple[str, list[str | None]]:
@@ -142,12 +154,23 @@ def as_script(markdown: str) -> tuple[str, list[str | None]]:
         "    assert done.returncode in (0, 1), (command, done.stderr)",
     ]
     shown: list[str | None] = []
-    indented = [(place, command) for place, command in indented_commands(markdown) if not any(command.startswith(start) for start in NOT_RUN)]
-    places = [one.start() for one in re.finditer(r"^```(\w+)\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)]
-    for start, ((language, text), (after, output)) in zip([*places], pairwise([*blocks_of(markdown), ("", "")]), strict=True):
+    indented = [
+        (place, command)
+        for place, command in indented_commands(markdown)
+        if not any(command.startswith(start) for start in NOT_RUN)
+    ]
+    places = [
+        one.start()
+        for one in re.finditer(r"^```(\w+)\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)
+    ]
+    for start, ((language, text), (after, output)) in zip(
+        [*places], pairwise([*blocks_of(markdown), ("", "")]), strict=True
+    ):
         while indented and indented[0][0] < start:
             script.append(f"indented({indented.pop(0)[1]!r})")
-        commands = [shlex.split(line) for line in text.splitlines() if line.startswith("chaffinch ")]
+        commands = [
+            shlex.split(line) for line in text.splitlines() if line.startswith("chaffinch ")
+        ]
         if language == "python":
             script.append(text)
         elif language == "sh" and commands:
@@ -170,11 +193,17 @@ def rights(text: str) -> str:
 
 def documents_with_code() -> list[str]:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page.relative_to(ROOT).as_posix() for page in pages if as_script(page.read_text("utf-8"))[1] or indented_commands(page.read_text("utf-8"))]
+    return [
+        page.relative_to(ROOT).as_posix()
+        for page in pages
+        if as_script(page.read_text("utf-8"))[1] or indented_commands(page.read_text("utf-8"))
+    ]
 
 
 def test_every_command_that_is_not_run_stands_in_some_document() -> None:
-    commands = [command for page in documents_with_code() for _, command in indented_commands(text_of(page))]
+    commands = [
+        command for page in documents_with_code() for _, command in indented_commands(text_of(page))
+    ]
     for start, reason in NOT_RUN.items():
         assert reason
         assert any(command.startswith(start) for command in commands), start
@@ -209,7 +238,9 @@ def test_readme_and_tutorial_have_code_that_runs() -> None:
 
 def test_the_script_for_every_night_says_which_sessions_need_a_person(tmp_path: Path) -> None:
     """A session that fails, a file that passes, and one that cannot be read: each has its line, and the worst is the exit code."""
-    sessions, verdicts, programs = (tmp_path / name for name in ("sessions", "verdicts", "programs"))
+    sessions, verdicts, programs = (
+        tmp_path / name for name in ("sessions", "verdicts", "programs")
+    )
     for folder in (sessions, programs):
         folder.mkdir()
     head = 'format = "chaffinch-outputs"\nversion = 1\n[[outputs]]\nname = "t"\nkind = "table"\n'
@@ -218,7 +249,13 @@ def test_the_script_for_every_night_says_which_sessions_need_a_person(tmp_path: 
     program = programs / "chaffinch"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m chaffinch "$@"\n')
     program.chmod(0o755)
-    command = ["sh", str(ROOT / "examples" / "nightly.sh"), str(sessions), str(DATA / "cmc.csv"), str(verdicts)]
+    command = [
+        "sh",
+        str(ROOT / "examples" / "nightly.sh"),
+        str(sessions),
+        str(DATA / "cmc.csv"),
+        str(verdicts),
+    ]
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     assert subprocess.run(command, env=environment, check=False, timeout=300).returncode == 1
     assert (verdicts / "list.txt").read_text() == "few.toml: needs a person\nfine.toml: passed\n"

@@ -37,7 +37,9 @@ PRINTED = {
 
 def test_every_table_and_figure_of_the_papers_has_a_line() -> None:
     for paper, (tables, figures) in PRINTED.items():
-        wanted = {f"table {name}" for name in tables} | {f"figure {number}" for number in range(1, figures + 1)}
+        wanted = {f"table {name}" for name in tables} | {
+            f"figure {number}" for number in range(1, figures + 1)
+        }
         assert {line["item"].split(",")[0] for line in LINES if line["paper"] == paper} == wanted
 
 
@@ -72,10 +74,21 @@ def test_links_of_the_page_lead_somewhere() -> None:
 def test_a_figure_is_a_mean_a_word_or_a_count_and_what_is_not_there_is_refused() -> None:
     file = "p4_composite/p4_epsilons.csv"
     assert INDEX.figure(file, "position=1", "epsilon", "") == "2.0"
-    assert INDEX.figure(file, "position=1.0", "epsilon", ".3f") == "2.000"  # numbers are equal as numbers
-    assert INDEX.figure(file, "position=99/2", "epsilon", "") == "1.5"  # the first value that has any
+    assert (
+        INDEX.figure(file, "position=1.0", "epsilon", ".3f") == "2.000"
+    )  # numbers are equal as numbers
+    assert (
+        INDEX.figure(file, "position=99/2", "epsilon", "") == "1.5"
+    )  # the first value that has any
     assert INDEX.figure(file, "", "number of rows", "") == "14"
-    assert INDEX.figure(file, "", "epsilon", ".4f") == f"{(2 + 1.5 + 1 + 0.9 + 0.8 + 0.7 + 0.6 + 0.5 + 0.4 + 0.3 + 0.2 + 0.1 + 0.05 + 0.01) / 14:.4f}"
-    for chosen, column in (("position=99", "epsilon"), ("place=1", "epsilon"), ("position=1", "nothing")):
+    assert (
+        INDEX.figure(file, "", "epsilon", ".4f")
+        == f"{(2 + 1.5 + 1 + 0.9 + 0.8 + 0.7 + 0.6 + 0.5 + 0.4 + 0.3 + 0.2 + 0.1 + 0.05 + 0.01) / 14:.4f}"
+    )
+    for chosen, column in (
+        ("position=99", "epsilon"),
+        ("place=1", "epsilon"),
+        ("position=1", "nothing"),
+    ):
         with pytest.raises(LookupError, match=re.escape(file)):
             INDEX.figure(file, chosen, column, "")

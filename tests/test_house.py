@@ -26,14 +26,29 @@ RANKS = {
     name: rank
     for rank, names in enumerate(
         # The command line and the page stand side by side: a command may start the page.
-        ["_base", "table", "counts", "privacy", "synth", "spark sql", "stats", "utility risk trees", "outputs", "report", "workflows", "cli web"]
+        [
+            "_base",
+            "table",
+            "counts",
+            "privacy",
+            "synth",
+            "spark sql",
+            "stats",
+            "utility risk trees",
+            "outputs",
+            "report",
+            "workflows",
+            "cli web",
+        ]
     )
     for name in names.split()
 }
 LAST = max(RANKS.values())
 
 
-def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+def python(
+    *arguments: str, cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run this Python and return what it said; fail if it did not end well."""
     done = subprocess.run(
         [sys.executable, *arguments],
@@ -43,7 +58,9 @@ def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.
         text=True,
         encoding="utf-8",
     )
-    assert done.returncode == 0, f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == 0, (
+        f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    )
     return done
 
 
@@ -64,7 +81,11 @@ def imports_of(tree: ast.AST, module: str, *, is_package: bool) -> Iterator[tupl
             stem = ".".join([*base, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{stem}.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            called = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             first = node.args[0] if node.args else None
             if called in ("import_module", "__import__") and isinstance(first, ast.Constant):
                 yield node.lineno, str(first.value)
@@ -83,7 +104,9 @@ def backward_imports(package: Path) -> list[str]:
             continue
         is_package = file.name == "__init__.py"
         module = ".".join([package.name, *relative.with_suffix("").parts]).removesuffix(".__init__")
-        for line, name in imports_of(ast.parse(file.read_text("utf-8")), module, is_package=is_package):
+        for line, name in imports_of(
+            ast.parse(file.read_text("utf-8")), module, is_package=is_package
+        ):
             root, _, rest = name.partition(".")
             if root != package.name:
                 continue
@@ -111,7 +134,10 @@ def plant(folder: Path, files: dict[str, str]) -> Path:
         ("table/read.py", "import chaffinch.synth.privbayes"),
         ("table/read.py", "from chaffinch.report import html"),
         ("table/read.py", "def f():\n    from ..risk.attribution import cap"),
-        ("table/read.py", "def f():\n    import importlib\n    importlib.import_module('chaffinch.cli')"),
+        (
+            "table/read.py",
+            "def f():\n    import importlib\n    importlib.import_module('chaffinch.cli')",
+        ),
         ("table/read.py", "if TYPE_CHECKING:\n    from ..counts import Marginal"),
         ("table/__init__.py", "from ..counts import Marginal"),
         ("synth/bayesnet/greedy.py", "from ...stats import intervals"),
@@ -152,7 +178,11 @@ HEAVY = {"numba", "sklearn", "pandas", "polars", "duckdb", "pyreadstat", "pyspar
 def loaded_by(*arguments: str) -> set[str]:
     """Return the top names of all modules that a run of Python imports."""
     lines = python("-X", "importtime", *arguments).stderr.splitlines()
-    return {line.rsplit("|", 1)[1].strip().split(".")[0] for line in lines if line.startswith("import time:")}
+    return {
+        line.rsplit("|", 1)[1].strip().split(".")[0]
+        for line in lines
+        if line.startswith("import time:")
+    }
 
 
 def test_loaded_modules_are_seen() -> None:
@@ -168,7 +198,19 @@ def test_start_up_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
 
 CMC = str(ROOT / "examples" / "data" / "cmc.csv")
 OUTPUTS = str(ROOT / "examples" / "outputs" / "check_cmc.toml")
-SLOW_TO_LOAD = HEAVY | {"numpy", "pyarrow", "jinja2", "narwhals", "rich", "starlette", "statsmodels", "opendp", "chaffinch.risk", "chaffinch.utility", "chaffinch.report"}
+SLOW_TO_LOAD = HEAVY | {
+    "numpy",
+    "pyarrow",
+    "jinja2",
+    "narwhals",
+    "rich",
+    "starlette",
+    "statsmodels",
+    "opendp",
+    "chaffinch.risk",
+    "chaffinch.utility",
+    "chaffinch.report",
+}
 
 
 @pytest.mark.parametrize(
@@ -176,17 +218,27 @@ SLOW_TO_LOAD = HEAVY | {"numpy", "pyarrow", "jinja2", "narwhals", "rich", "starl
     [
         (("--version",), set()),
         (("schema", CMC, "-o", "cmc.toml", "--overwrite"), {"numpy", "pyarrow", "numba"}),
-        (("plan", CMC, "--schema", CMC.replace(".csv", "_declared.toml"), "--epsilon", "1"), {"numpy", "pyarrow", "rich"}),
-        (("synth", CMC, "-o", "synthetic.csv", "--quiet", "--overwrite"), {"numpy", "pyarrow", "numba"}),
+        (
+            ("plan", CMC, "--schema", CMC.replace(".csv", "_declared.toml"), "--epsilon", "1"),
+            {"numpy", "pyarrow", "rich"},
+        ),
+        (
+            ("synth", CMC, "-o", "synthetic.csv", "--quiet", "--overwrite"),
+            {"numpy", "pyarrow", "numba"},
+        ),
     ],
 )
-def test_a_command_loads_what_it_needs(command: tuple[str, ...], needed: set[str], tmp_path: Path) -> None:
+def test_a_command_loads_what_it_needs(
+    command: tuple[str, ...], needed: set[str], tmp_path: Path
+) -> None:
     """Import sets, not times: a command that comes to load more is noticed here. `scipy` alone is a name and a version, which numba asks for."""
     code = (
         "import sys; sys.argv[0] = 'chaffinch'\nfrom chaffinch.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         f"print('loaded', *(n for n in {sorted(SLOW_TO_LOAD)} if n in sys.modules), *(n for n in sys.modules if n in ('scipy.linalg', 'scipy.special', 'scipy.stats')))"
     )
-    run = [python("-c", code, *command, cwd=tmp_path) for _ in range(2)][1]  # the first one may compile
+    run = [python("-c", code, *command, cwd=tmp_path) for _ in range(2)][
+        1
+    ]  # the first one may compile
     loaded = set(run.stdout.splitlines()[-1].split()[1:]) - {"scipy"}
     assert loaded <= needed, run.stderr
 
@@ -217,12 +269,25 @@ def test_the_page_of_a_command_names_its_options() -> None:
     from chaffinch.cli.app import app
 
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert {"schema", "describe", "synth", "fit", "sample", "inspect", "utility", "risk", "release", "compare"} <= set(commands)
+    assert {
+        "schema",
+        "describe",
+        "synth",
+        "fit",
+        "sample",
+        "inspect",
+        "utility",
+        "risk",
+        "release",
+        "compare",
+    } <= set(commands)
     for name, command in commands.items():
         page = text_of("docs", "commands", f"{name}.md")
         for option in command.params:
             for spelling in option.opts:
-                assert spelling in page or option.param_type_name == "argument", f"{name}: {spelling}"
+                assert spelling in page or option.param_type_name == "argument", (
+                    f"{name}: {spelling}"
+                )
 
 
 # (d) One version.
@@ -246,7 +311,9 @@ def code_runners(source: str) -> list[str]:
     """Return a line for each import of a pickle, each call of eval or exec, and each allowed pickle."""
     tree = ast.parse(source)
     imported = imports_of(tree, "m", is_package=False)
-    faults = [f"{line} imports {name}" for line, name in imported if name.split(".")[0] in RUNS_CODE]
+    faults = [
+        f"{line} imports {name}" for line, name in imported if name.split(".")[0] in RUNS_CODE
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -286,15 +353,34 @@ def test_no_pickle_no_eval() -> None:
 # (f) Nothing knows the machine it was written on.
 
 MACHINE_PATH = re.compile(r"(?<![\w.:/~-])/" + "(?:root|work|tmp|home)" + r"\b")
-TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".cff", ".csv", ".json", ".txt", ".html", ".css", ""}
+TEXT = {
+    ".py",
+    ".md",
+    ".toml",
+    ".yml",
+    ".yaml",
+    ".cff",
+    ".csv",
+    ".json",
+    ".txt",
+    ".html",
+    ".css",
+    "",
+}
 TOP = [".ci", "benchmarks", "docs", "examples", "experiments", "src", "tests"]
 
 
 def project_texts() -> list[Path]:
     """Return the text files of the project: those at the top and those in its folders."""
-    files = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]  # a file where the checkout is a worktree
+    files = [
+        path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"
+    ]  # a file where the checkout is a worktree
     files += [path for folder in TOP for path in (ROOT / folder).rglob("*") if path.is_file()]
-    return [path for path in files if path.suffix in TEXT and not {"__pycache__", "scratch"} & set(path.parts)]
+    return [
+        path
+        for path in files
+        if path.suffix in TEXT and not {"__pycache__", "scratch"} & set(path.parts)
+    ]
 
 
 def test_a_planted_path_is_found() -> None:
@@ -307,9 +393,19 @@ def test_a_planted_path_is_found() -> None:
 
 def test_no_file_names_a_folder_of_some_machine() -> None:
     files = project_texts()
-    for known in ("README.md", "Makefile", ".ci/run", "src/chaffinch/__init__.py", "examples/data/cmc.csv"):
+    for known in (
+        "README.md",
+        "Makefile",
+        ".ci/run",
+        "src/chaffinch/__init__.py",
+        "examples/data/cmc.csv",
+    ):
         assert ROOT / known in files
-    found = {str(path.relative_to(ROOT)) for path in files if MACHINE_PATH.search(path.read_text("utf-8"))}
+    found = {
+        str(path.relative_to(ROOT))
+        for path in files
+        if MACHINE_PATH.search(path.read_text("utf-8"))
+    }
     assert found == set()
 
 
@@ -331,4 +427,6 @@ def test_bundled_tables_are_small_and_credited() -> None:
 def test_each_stage_has_its_tests() -> None:
     stages = {folder.name for folder in PACKAGE.iterdir() if (folder / "__init__.py").exists()}
     assert stages == set(RANKS)
-    assert {stage for stage in stages if not list((ROOT / "tests" / stage).rglob("test_*.py"))} == set()
+    assert {
+        stage for stage in stages if not list((ROOT / "tests" / stage).rglob("test_*.py"))
+    } == set()

@@ -22,10 +22,11 @@ def _table(n, rng, levels):
     """People of three columns; the label is rare."""
     return pa.table(
         {
-            "a": rng.integers(0, levels, n).astype(str), "b": rng.integers(0, 5, n).astype(str),
+            "a": rng.integers(0, levels, n).astype(str),
+            "b": rng.integers(0, 5, n).astype(str),
             "c": np.where(rng.random(n) < 0.15, "yes", "no"),
         }
-    )  # fmt: skip
+    )
 
 
 def _small_shares(result, n_members, n_others):
@@ -41,18 +42,35 @@ def _small_shares(result, n_members, n_others):
 
 
 @settings(max_examples=6, deadline=None)
-@given(n=st.integers(60, 220), levels=st.integers(4, 30), copied=st.integers(0, 25), seed=st.integers(0, 10**6))
+@given(
+    n=st.integers(60, 220),
+    levels=st.integers(4, 30),
+    copied=st.integers(0, 25),
+    seed=st.integers(0, 10**6),
+)
 def test_no_share_of_a_risk_study_tells_a_small_number(n, levels, copied, seed):
     rng = np.random.default_rng(seed)
     original, holdout = _table(n, rng, levels), _table(n, rng, levels)
     synthetic = pa.concat_tables([original.slice(0, copied), _table(n - copied, rng, levels)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = chaffinch.risk(original, synthetic, holdout, keys=["a", "b"], sensitive=["c"], attackers=["nb"], seed=1).to_dict()
-    shares = [one for one in result["memorisation_tests"] if one["test"] not in ("dcr", "nndr", "rare_combination", "rare_level", "rare_number")]
+        result = chaffinch.risk(
+            original, synthetic, holdout, keys=["a", "b"], sensitive=["c"], attackers=["nb"], seed=1
+        ).to_dict()
+    shares = [
+        one
+        for one in result["memorisation_tests"]
+        if one["test"] not in ("dcr", "nndr", "rare_combination", "rare_level", "rare_number")
+    ]
     assert not _small_shares({**result, "memorisation_tests": shares}, n, n)
     every = [*result["attacks"], *result["memorisation_tests"]]
-    hidden = [excess for one, excess in zip(every, result["family"].get("excesses") or [None] * len(every), strict=True) if one["excess"] is None]
+    hidden = [
+        excess
+        for one, excess in zip(
+            every, result["family"].get("excesses") or [None] * len(every), strict=True
+        )
+        if one["excess"] is None
+    ]
     assert hidden == [None] * len(hidden)  # what a line hides is not beside it
 
 
@@ -60,12 +78,30 @@ def test_nine_people_are_found_by_no_attack_that_leaves():
     """A holdout of whom few are right: neither their share nor the difference leaves; whether it is more than chance does."""
     from chaffinch.risk.attribution.attack import Attack
 
-    attack = Attack(measure="disco", value=0.05, holdout=0.01125, excess=0.03875, excess_interval=(0.01, 0.07), p_value=0.2, upper_bound=0.08, n_records=800)
+    attack = Attack(
+        measure="disco",
+        value=0.05,
+        holdout=0.01125,
+        excess=0.03875,
+        excess_interval=(0.01, 0.07),
+        p_value=0.2,
+        upper_bound=0.08,
+        n_records=800,
+    )
     shown = attack.masked(THRESHOLD, 800)
-    assert (shown.value, shown.holdout, shown.excess, shown.excess_interval, shown.upper_bound, shown.p_value) == (0.05, None, None, None, None, 0.2)
+    assert (
+        shown.value,
+        shown.holdout,
+        shown.excess,
+        shown.excess_interval,
+        shown.upper_bound,
+        shown.p_value,
+    ) == (0.05, None, None, None, None, 0.2)
     assert "Fewer than 10 people of the holdout" in shown.reason
     assert attack.masked(THRESHOLD, 8000).excess == attack.excess  # ninety people
-    few = Attack(measure="nb", value=0.01125, holdout=0.5, excess=-0.4, n_records=800).masked(THRESHOLD, 800)
+    few = Attack(measure="nb", value=0.01125, holdout=0.5, excess=-0.4, n_records=800).masked(
+        THRESHOLD, 800
+    )
     assert (few.value, few.excess) == (None, None)
 
 
@@ -76,7 +112,14 @@ def test_no_rate_of_a_rare_class_tells_what_the_matrix_hides(n, seed):
     original, synthetic = _table(n, rng, 4), _table(n, rng, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = learning(chaffinch.read(original), synthetic, label="c", models={"nb": GaussianNB()}, repeats=1, seed=1).to_dict()
+        result = learning(
+            chaffinch.read(original),
+            synthetic,
+            label="c",
+            models={"nb": GaussianNB()},
+            repeats=1,
+            seed=1,
+        ).to_dict()
     for row, matrix in zip(result.get("rows", ()), result.get("confusion", ()), strict=True):
         counts = matrix["counts"]
         if len(counts) != 2:
@@ -84,7 +127,9 @@ def test_no_rate_of_a_rare_class_tells_what_the_matrix_hides(n, seed):
         masked = [[isinstance(cell, str) for cell in line] for line in counts]
         # One of the two is the rarer class: its rates are there only where what they are made of is.
         assert row["recall"] is None or any(not any(masked[k]) for k in (0, 1))
-        assert row["precision"] is None or any(not masked[0][k] and not masked[1][k] for k in (0, 1))
+        assert row["precision"] is None or any(
+            not masked[0][k] and not masked[1][k] for k in (0, 1)
+        )
 
 
 def test_rates_of_few_records_by_hand():
@@ -103,7 +148,10 @@ def test_rates_of_few_records_by_hand():
     assert hidden([[900, 30], [40, 9]], fits=3) == {"recall", "precision", "f2"}
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0.0, 0.0), (1 / 800, "<0.0125"), (9 / 800, "<0.0125"), (10 / 800, 10 / 800), (1.0, 1.0)])
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, 0.0), (1 / 800, "<0.0125"), (9 / 800, "<0.0125"), (10 / 800, 10 / 800), (1.0, 1.0)],
+)
 def test_a_share_is_masked_as_its_count_is(share, shown):
     assert masked_share(share, 800) == shown
 
@@ -111,7 +159,9 @@ def test_a_share_is_masked_as_its_count_is(share, shown):
 def test_rows_equal_to_an_original_are_masked_as_a_count(tmp_path):
     rng = np.random.default_rng(5)
     wide = pa.table({f"q{i}": rng.integers(0, 9, 800).astype(str) for i in range(4)})
-    made = chaffinch.release(wide, method="independent", seed=3, measures=["tvd"], attackers=[]).report.synthesis
+    made = chaffinch.release(
+        wide, method="independent", seed=3, measures=["tvd"], attackers=[]
+    ).report.synthesis
     share = made.rows_equal_to_an_original
     assert isinstance(share, str) or share * 800 >= THRESHOLD or share == 0.0
     assert type(made).from_dict(made.to_dict()) == made

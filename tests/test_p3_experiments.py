@@ -37,8 +37,13 @@ def people():
     rng = np.random.default_rng(1)
     columns = {"a": rng.integers(2, size=120)}
     for name, before, size in zip("bcde", "abcd", SIZES[1:], strict=True):
-        columns[name] = np.where(rng.random(120) < 0.6, columns[before] % size, rng.integers(size, size=120))
-    levels = (Column(name, "categorical", levels=tuple(map(str, range(size)))) for name, size in zip("abcde", SIZES, strict=True))
+        columns[name] = np.where(
+            rng.random(120) < 0.6, columns[before] % size, rng.integers(size, size=120)
+        )
+    levels = (
+        Column(name, "categorical", levels=tuple(map(str, range(size))))
+        for name, size in zip("abcde", SIZES, strict=True)
+    )
     return prepare(pd.DataFrame(columns).astype(str), Schema(tuple(levels), public=True, rows=60))
 
 
@@ -46,7 +51,11 @@ def seen(codes):
     """Sums of squared shares of every column and pair: how uneven they are, and how they go together."""
     out = []
     for table in codes:
-        numbers = [np.bincount(table[:, j].astype(int) * 8 + table[:, i]) for j in range(5) for i in range(j + 1)]
+        numbers = [
+            np.bincount(table[:, j].astype(int) * 8 + table[:, i])
+            for j in range(5)
+            for i in range(j + 1)
+        ]
         out.append([((one / len(table)) ** 2).sum() for one in numbers])
     return np.array(out)
 
@@ -58,19 +67,28 @@ def test_compiled_fits_have_the_law_of_the_librarys(compiled, people, variant):
     rng = np.random.default_rng(2)
     draws = np.stack([np.sort(rng.choice(120, 60, replace=False)) for _ in range(100)])
     library = Generator(PrivBayes(20.0, variant=variant, draw="independent"), people, "population")
-    ours = compiled.CompiledGenerator(compiled.PackagePrivBayes(variant, 20.0, "declared"), people, "population")
-    one, other = (run_shadows(maker, draws, seed=3, working=Working(workers=1)).gather(seen)[:, 0] for maker in (library, ours))
+    ours = compiled.CompiledGenerator(
+        compiled.PackagePrivBayes(variant, 20.0, "declared"), people, "population"
+    )
+    one, other = (
+        run_shadows(maker, draws, seed=3, working=Working(workers=1)).gather(seen)[:, 0]
+        for maker in (library, ours)
+    )
     error = np.sqrt((one.var(axis=0, ddof=1) + other.var(axis=0, ddof=1)) / 100)
     assert (abs(one.mean(axis=0) - other.mean(axis=0)) < 6 * error).all()
 
 
 @pytest.mark.slow  # compiles
 def test_levels_read_from_the_data_are_the_only_ones_drawn(compiled, people):
-    codes = np.stack([people.code(name) for name in people.schema.names]).astype(np.int32)[:, :3]  # fewer records than the last column has levels
+    codes = np.stack([people.code(name) for name in people.schema.names]).astype(np.int32)[
+        :, :3
+    ]  # fewer records than the last column has levels
     sizes = np.array(SIZES)
     for levels, closed in (("data", True), ("declared", False)):
         drawn = [
-            compiled.fitted(compiled.PackagePrivBayes("dpart", 0.1, levels), codes, sizes, seed).draw(200, seed + 1, np.uint8)
+            compiled.fitted(
+                compiled.PackagePrivBayes("dpart", 0.1, levels), codes, sizes, seed
+            ).draw(200, seed + 1, np.uint8)
             for seed in range(5)
         ]
         every = np.concatenate(drawn)
@@ -81,7 +99,9 @@ def test_levels_read_from_the_data_are_the_only_ones_drawn(compiled, people):
 def test_without_noise_to_speak_of_a_table_is_the_counts(compiled):
     """Two columns that are equal, epsilon a million: one is drawn, and the other is a copy of it."""
     codes = np.array([[0, 0, 0, 1], [0, 0, 0, 1], [0, 1, 0, 1]], dtype=np.int32)
-    model = compiled.fitted(compiled.PackagePrivBayes("dpart", 1e6, "declared"), codes, np.array([2, 2, 2]), 1)
+    model = compiled.fitted(
+        compiled.PackagePrivBayes("dpart", 1e6, "declared"), codes, np.array([2, 2, 2]), 1
+    )
     drawn = model.draw(400, 2, np.uint8)
     np.testing.assert_array_equal(drawn[:, 0], drawn[:, 1])
     # 400 draws of a chance of one quarter: standard deviation 0.022, and six of them.
@@ -98,7 +118,9 @@ def test_a_flattened_model_is_its_adjacency_and_its_tables_in_order(compiled):
     finally:
         sys.path.remove(str(FOLDER))
     codes = np.array([[0, 0, 0, 1], [0, 1, 2, 1], [0, 1, 0, 1]], dtype=np.int32)
-    model = compiled.fitted(compiled.PackagePrivBayes("sdg", 1e6, "declared"), codes, np.array([2, 3, 2]), 4)
+    model = compiled.fitted(
+        compiled.PackagePrivBayes("sdg", 1e6, "declared"), codes, np.array([2, 3, 2]), 4
+    )
     for by_column in (False, True):
         flat = flattened(model, by_column=by_column)
         assert flat[:9].sum() == sum(int(mask).bit_count() for mask in model.parents)
@@ -118,11 +140,18 @@ def test_pages_hold_what_the_results_say(name, tmp_path, monkeypatch):
     showing = module_from_spec(spec)
     spec.loader.exec_module(showing)
     monkeypatch.setattr(showing, "HERE", tmp_path)
-    figures = {12: ("adult", 1_000, 5_000), 13: ("cardio", 100, 500), 14: ("cardio", 1_000, 5_000), 15: ("cardio", 6_000, 30_000)}
+    figures = {
+        12: ("adult", 1_000, 5_000),
+        13: ("cardio", 100, 500),
+        14: ("cardio", 1_000, 5_000),
+        15: ("cardio", 6_000, 30_000),
+    }
     asked = (figures, (0.1, 1.0, 10.0, 100.0, 1000.0)) if name == "p3_singling_out" else ()
     showing.tabulate(*asked)
     showing.draw(*asked)
-    assert (tmp_path / "README.md").read_text(encoding="utf-8") == (folder / "README.md").read_text(encoding="utf-8")
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == (folder / "README.md").read_text(
+        encoding="utf-8"
+    )
     pictures = sorted(tmp_path.glob("*.svg"))
     assert len(pictures) == 4
     for picture in pictures:

@@ -25,7 +25,9 @@ def test_bins_are_those_of_a_histogram_of_twenty() -> None:
     counts, edges = np.histogram(values, bins=20)
     assert coding.edges is not None
     np.testing.assert_allclose(coding.edges, edges)
-    np.testing.assert_array_equal(np.bincount(coding.codes(pa.chunked_array([pa.array(values)])), minlength=20), counts)
+    np.testing.assert_array_equal(
+        np.bincount(coding.codes(pa.chunked_array([pa.array(values)])), minlength=20), counts
+    )
 
 
 def test_numbers_come_back_inside_their_bins_whole_and_missing_as_they_went() -> None:
@@ -48,7 +50,12 @@ def test_words_and_numbers_of_few_values_are_levels() -> None:
     for values in ([3, 1, 1, 2], ["b", "a", "b", "c"]):
         coding = coding_of(pa.chunked_array([pa.array(values)]))
         assert coding.edges is None
-        assert coding.drawn(coding.codes(pa.chunked_array([pa.array(values)])), np.random.default_rng(0)).to_pylist() == values
+        assert (
+            coding.drawn(
+                coding.codes(pa.chunked_array([pa.array(values)])), np.random.default_rng(0)
+            ).to_pylist()
+            == values
+        )
     many = pa.chunked_array([pa.array(list(range(22)))])
     assert coding_of(many).edges is not None
     assert coding_of(many, bins=22).edges is None
@@ -60,7 +67,9 @@ def test_plain_draws_follow_counts_and_are_even_where_nothing_was_seen() -> None
     drawn = plain_draws(parents, child, asked, 4, np.random.default_rng(3))
     shares = [np.bincount(drawn[asked == key], minlength=4) / 30_000 for key in (0, 5, 3)]
     # Five standard errors of a share of 30,000 draws: 0.0144. Codes that never occur (3) have no chance, as in their tables.
-    np.testing.assert_allclose(shares, [[3 / 4, 0, 1 / 4, 0], [0, 1, 0, 0], [1 / 3, 1 / 3, 1 / 3, 0]], atol=0.0144)
+    np.testing.assert_allclose(
+        shares, [[3 / 4, 0, 1 / 4, 0], [0, 1, 0, 0], [1 / 3, 1 / 3, 1 / 3, 0]], atol=0.0144
+    )
     assert shares[0][1] == shares[1][0] == 0
 
 
@@ -69,9 +78,11 @@ def test_the_papers_arm_keeps_the_schema_and_cuts_the_sensitive_column_off() -> 
     label = rng.integers(0, 2, 600)
     ill = np.where(rng.random(600) < 0.8, label, 1 - label)
     values = {
-        "age": 20 + 20 * ill + rng.integers(0, 40, 600), "ill": np.array(["no", "yes"])[ill], "label": label,
+        "age": 20 + 20 * ill + rng.integers(0, 40, 600),
+        "ill": np.array(["no", "yes"])[ill],
+        "label": label,
         "town": np.array(["x", "y"])[ill],
-    }  # fmt: skip
+    }
     table = chaffinch.read(pa.table(values), rare="keep")
     maker = Published(BayesNet(parents=3, search="genetic", label="label", sensitive=("ill",)))
     model = maker.fit(table, seed=1)

@@ -24,13 +24,19 @@ def test_the_shared_search_scores_as_scikit_learn_does(kind: type) -> None:
     x = rng.normal(size=(400, 3)).astype(np.float32)
     y = x[:, 0] + x[:, 1] ** 2 + rng.normal(size=400)
     y = (y > 1).astype(int) if kind is DecisionTreeClassifier else y
-    bounds = {"max_depth": np.arange(2, 9), "min_samples_split": np.arange(2, 60), "min_samples_leaf": np.arange(12, 16)}
+    bounds = {
+        "max_depth": np.arange(2, 9),
+        "min_samples_split": np.arange(2, 60),
+        "min_samples_leaf": np.arange(12, 16),
+    }
     candidates = list(ParameterSampler(bounds, 12, random_state=0))
     ours = scores_of(kind(random_state=0), candidates, x, y, folds=4)
     theirs = [cross_val_score(kind(random_state=0, **one), x, y, cv=4).mean() for one in candidates]
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
     chosen = best_tree(kind(random_state=0), bounds, x, y, draws=12, folds=4, seed=0)
-    assert {key: chosen.get_params()[key] for key in bounds} == dict(candidates[int(np.argmax(theirs))])
+    assert {key: chosen.get_params()[key] for key in bounds} == dict(
+        candidates[int(np.argmax(theirs))]
+    )
 
 
 def test_scores_by_order_and_the_wrong_node_by_hand() -> None:
@@ -48,10 +54,14 @@ def test_scores_by_order_and_the_wrong_node_by_hand() -> None:
     assert trees.audit(model, columns=[x[:, 0]], labels=[y]).tries[0].score == 1.0  # ties by number
     # The wrong node: the first leaf is held against the root's mean 4.33 (none below, all above), the second against 0.25.
     order = np.argsort(-node_depths(model.tree_)[[1, 3, 4]])
-    assert wrong_node_score(model.tree_, leaf_of, y) == pytest.approx(_by_hand(model, [(1, 3, 4)[i] for i in order], leaf_of, y))
+    assert wrong_node_score(model.tree_, leaf_of, y) == pytest.approx(
+        _by_hand(model, [(1, 3, 4)[i] for i in order], leaf_of, y)
+    )
 
 
-def _by_hand(model: DecisionTreeRegressor, leaves: list[int], leaf_of: np.ndarray, y: np.ndarray) -> float:
+def _by_hand(
+    model: DecisionTreeRegressor, leaves: list[int], leaf_of: np.ndarray, y: np.ndarray
+) -> float:
     tried = 0
     for turn, leaf in enumerate(leaves):
         for not_above in (True, False):

@@ -54,19 +54,34 @@ def described() -> dict[str, str]:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    names = {f"chaffinch.{name}" for name in chaffinch.__all__} - {"chaffinch.__version__", "chaffinch.trees"}
+    names = {f"chaffinch.{name}" for name in chaffinch.__all__} - {
+        "chaffinch.__version__",
+        "chaffinch.trees",
+    }
     for package in ("trees", "spark"):
-        names |= {f"chaffinch.{package}.{name}" for name in exported(PACKAGE / package / "__init__.py")}
+        names |= {
+            f"chaffinch.{package}.{name}" for name in exported(PACKAGE / package / "__init__.py")
+        }
     for module in sorted(READERS.glob("[a-z]*.py")):
-        functions = {node.name for node in ast.parse(module.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
-        names |= {f"chaffinch.outputs.readers.{module.stem}.{name}" for name in functions - INTERNAL if not name.startswith("_")}
+        functions = {
+            node.name
+            for node in ast.parse(module.read_text("utf-8")).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        names |= {
+            f"chaffinch.outputs.readers.{module.stem}.{name}"
+            for name in functions - INTERNAL
+            if not name.startswith("_")
+        }
     assert len(names) > 60
     assert names - set(described()) == set()
 
 
 def test_the_list_of_public_names_is_whole() -> None:
     page = text_of("docs", "reference", "api.md")
-    assert [name for name in chaffinch.__all__ if name != "__version__" and f"`{name}`" not in page] == []
+    assert [
+        name for name in chaffinch.__all__ if name != "__version__" and f"`{name}`" not in page
+    ] == []
 
 
 def test_every_entry_of_the_reference_is_an_object() -> None:
@@ -79,8 +94,18 @@ def test_every_entry_of_the_reference_is_an_object() -> None:
             continue
         body = ast.parse(file.read_text("utf-8")).body
         functions = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        values = {target.id for node in body if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)}
-        values |= {node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+        values = {
+            target.id
+            for node in body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        values |= {
+            node.target.id
+            for node in body
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        }
         assert name in functions | values, home
 
 
@@ -110,7 +135,9 @@ def broken_links(page: Path) -> list[str]:
         if not target.exists():
             faults.append(f"{page.name}: {address}: there is no such file")
         elif anchor and target.suffix == ".md":
-            headings = re.findall(r"^#+ (.+)$", prose_of(target.read_text("utf-8")), flags=re.MULTILINE)
+            headings = re.findall(
+                r"^#+ (.+)$", prose_of(target.read_text("utf-8")), flags=re.MULTILINE
+            )
             if anchor not in {slug(heading) for heading in headings}:
                 faults.append(f"{page.name}: {address}: there is no such heading")
     return faults
@@ -118,7 +145,9 @@ def broken_links(page: Path) -> list[str]:
 
 def test_a_planted_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# Here: `it` is\n[a](#here-it-is) [b](#gone) [c](other.md) [d](https://example.org) ![e](e.png)\n```py\n[f](g)\n```\n")
+    page.write_text(
+        "# Here: `it` is\n[a](#here-it-is) [b](#gone) [c](other.md) [d](https://example.org) ![e](e.png)\n```py\n[f](g)\n```\n"
+    )
     assert broken_links(page) == [
         "page.md: #gone: there is no such heading",
         "page.md: other.md: there is no such file",
@@ -127,7 +156,11 @@ def test_a_planted_broken_link_is_found(tmp_path: Path) -> None:
 
 
 def pages() -> list[Path]:
-    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *sorted(DOCS.rglob("*.md")),
+        *sorted((ROOT / "examples").rglob("*.md")),
+    ]
 
 
 def test_links_lead_somewhere() -> None:
@@ -144,7 +177,9 @@ def test_every_page_has_its_place_in_the_contents() -> None:
 
 def test_every_picture_is_shown_somewhere() -> None:
     shown = "\n".join(page.read_text("utf-8") for page in pages())
-    assert [picture.name for picture in sorted((DOCS / "images").iterdir()) if picture.name not in shown] == []
+    assert [
+        picture.name for picture in sorted((DOCS / "images").iterdir()) if picture.name not in shown
+    ] == []
 
 
 # (c) The page that compares shows figures that were measured.
@@ -155,9 +190,18 @@ def figures_without_source(page: str, root: Path) -> list[str]:
     faults = []
     for section in re.split(r"^(?=##+ )", page, flags=re.MULTILINE):
         sources = re.findall(r"`([\w/]+\.csv)`", section)
-        cells = {cell for source in sources for cell in re.split(r'[,"\n]', (root / source).read_text("utf-8"))}
+        cells = {
+            cell
+            for source in sources
+            for cell in re.split(r'[,"\n]', (root / source).read_text("utf-8"))
+        }
         rows = re.findall(r"^\|(?!---)(.+)\|$", section, flags=re.MULTILINE) if sources else []
-        numbers = {cell.strip() for row in rows for cell in row.split("|") if re.fullmatch(r"\d+\.\d+", cell.strip())}
+        numbers = {
+            cell.strip()
+            for row in rows
+            for cell in row.split("|")
+            if re.fullmatch(r"\d+\.\d+", cell.strip())
+        }
         faults += [f"{section.splitlines()[0]}: {number}" for number in sorted(numbers - cells)]
     return faults
 
@@ -180,10 +224,14 @@ def test_figures_that_compare_stand_in_the_results() -> None:
 def test_the_check_of_built_pages_finds_planted_faults(tmp_path: Path) -> None:
     check = loaded(DOCS / "hooks" / "site_check.py")
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "two.html").write_text('<h1 id="top">Two</h1><a href="../one.html#here">back</a><img src="data:image/png;base64,">')
+    (tmp_path / "b" / "two.html").write_text(
+        '<h1 id="top">Two</h1><a href="../one.html#here">back</a><img src="data:image/png;base64,">'
+    )
     (tmp_path / "404.html").write_text('<a href="/one.html">start</a>')
     page = tmp_path / "one.html"
-    page.write_text('<p id="here"><a href="b/two.html#top">two</a><a href="https://example.org">out</a><link rel="canonical" href="https://example.org">')
+    page.write_text(
+        '<p id="here"><a href="b/two.html#top">two</a><a href="https://example.org">out</a><link rel="canonical" href="https://example.org">'
+    )
     assert check.faults_of(tmp_path) == []
     page.write_text(
         '<a href="b/three.html">gone</a><a href="b/two.html#gone">gone</a><script src="https://example.org/x.js"></script>'
@@ -207,24 +255,53 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
 @pytest.mark.slow
 @needs_chromium
-@pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="there is no site/: run `make docs` first")
+@pytest.mark.skipif(
+    not (SITE / "index.html").is_file(), reason="there is no site/: run `make docs` first"
+)
 def test_the_site_is_searched_from_the_disk_without_a_network(browser: Browser) -> None:
     browser.look(f"{(SITE / 'index.html').as_uri()}?q=TCAP", settle=3, unfold=False)
-    found = browser.ask("[...document.querySelectorAll('.md-search-result__item a')].map(one => one.href)")
+    found = browser.ask(
+        "[...document.querySelectorAll('.md-search-result__item a')].map(one => one.href)"
+    )
     assert any("reference/attacks.html" in address for address in found), found
-    assert {address.split(":")[0] for address in browser.requests} <= {"file", "data", "blob", "about"}
+    assert {address.split(":")[0] for address in browser.requests} <= {
+        "file",
+        "data",
+        "blob",
+        "about",
+    }
     assert browser.complaints == []
 
 
 @pytest.mark.slow
 @needs_chromium
-@pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="there is no site/: run `make docs` first")
-@pytest.mark.parametrize("page", ["index", "tutorial", "compared", "reference/api/release", "reference/measures", "commands/release"])
+@pytest.mark.skipif(
+    not (SITE / "index.html").is_file(), reason="there is no site/: run `make docs` first"
+)
+@pytest.mark.parametrize(
+    "page",
+    [
+        "index",
+        "tutorial",
+        "compared",
+        "reference/api/release",
+        "reference/measures",
+        "commands/release",
+    ],
+)
 def test_pages_do_not_scroll_sideways_on_a_telephone(browser: Browser, page: str) -> None:
     assert (SITE / f"{page}.html").is_file()
     browser.look(SITE / f"{page}.html", width=390, unfold=False)
-    assert browser.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-    assert {address.split(":")[0] for address in browser.requests} <= {"file", "data", "blob", "about"}
+    assert (
+        browser.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        <= 0
+    )
+    assert {address.split(":")[0] for address in browser.requests} <= {
+        "file",
+        "data",
+        "blob",
+        "about",
+    }
 
 
 # (e) Commands that pages show exist, with their options: also those that are not run.
@@ -234,8 +311,21 @@ def commands_of(markdown: str) -> list[str]:
     """Return the commands in fenced and indented blocks, those that are forms (`...`, `[--option]`, names in capitals) left out."""
     from .test_documents import blocks_of, indented_commands
 
-    fenced = [line for language, text in blocks_of(markdown) if language == "sh" for line in re.sub(r"\\\n\s*", "", text).splitlines() if line.startswith("chaffinch ")]
-    every = [*fenced, *(command for _, command in indented_commands(markdown) if command.startswith("chaffinch "))]
+    fenced = [
+        line
+        for language, text in blocks_of(markdown)
+        if language == "sh"
+        for line in re.sub(r"\\\n\s*", "", text).splitlines()
+        if line.startswith("chaffinch ")
+    ]
+    every = [
+        *fenced,
+        *(
+            command
+            for _, command in indented_commands(markdown)
+            if command.startswith("chaffinch ")
+        ),
+    ]
     return [command for command in every if "..." not in command and "[--" not in command]
 
 
@@ -254,7 +344,15 @@ def parse(command: str) -> None:
         group.make_context("chaffinch", words)
 
 
-@pytest.mark.parametrize("fault", ["chaffinch synthesise a.csv", "chaffinch synth a.csv -o b.csv --variant dpart", "chaffinch synth -o b.csv", "chaffinch tree trim m.skops"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "chaffinch synthesise a.csv",
+        "chaffinch synth a.csv -o b.csv --variant dpart",
+        "chaffinch synth -o b.csv",
+        "chaffinch tree trim m.skops",
+    ],
+)
 def test_a_planted_command_that_does_not_exist_is_found(fault: str) -> None:
     with pytest.raises(Exception, match=r"[Nn]o such|Missing|variant"):
         parse(fault)
@@ -262,7 +360,9 @@ def test_a_planted_command_that_does_not_exist_is_found(fault: str) -> None:
 
 def test_commands_that_pages_show_can_be_typed() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    commands = [(page, command) for page in pages for command in commands_of(page.read_text("utf-8"))]
+    commands = [
+        (page, command) for page in pages for command in commands_of(page.read_text("utf-8"))
+    ]
     assert len(commands) > 80
     faults = []
     for page, command in commands:

@@ -14,7 +14,12 @@ SCRIPT = Path(__file__).with_name("acro_run.py")
 def environment() -> Path:
     """Return the Python of the peer's environment; make the environment if it is not there or not whole."""
     python = ENVIRONMENT / "bin" / "python"
-    check = [str(python), "-P", "-c", "from importlib.metadata import version; assert version('acro') == '1.0.2'"]
+    check = [
+        str(python),
+        "-P",
+        "-c",
+        "from importlib.metadata import version; assert version('acro') == '1.0.2'",
+    ]
     if not python.exists() or subprocess.run(check, capture_output=True, check=False).returncode:
         print("Making an environment for ACRO ...", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
@@ -27,6 +32,8 @@ def folder_of_results(data: Path, folder: Path) -> None:
     reasons = "to be compared\n" * 20  # ACRO asks for one for each result that failed
     # -P: else the file acro.py, that stands beside the script, would be what the script imports as acro.
     command = [str(environment()), "-P", str(SCRIPT), str(data), str(folder)]
-    done = subprocess.run(command, input=reasons, capture_output=True, text=True, check=False, cwd=folder.parent)
+    done = subprocess.run(
+        command, input=reasons, capture_output=True, text=True, check=False, cwd=folder.parent
+    )
     if done.returncode:
         raise SystemExit(f"ACRO failed:\n{done.stderr[-2000:]}")

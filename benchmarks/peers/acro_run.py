@@ -13,7 +13,7 @@ from acro import ACRO
 df = pd.read_csv(sys.argv[1])
 s = ACRO(suppress=False)
 # A result's command is its line of source, so each call stands on one line.
-# fmt: off
+
 s.crosstab(df.wife_education, df.contraceptive_method)
 s.rename_output("output_0", "method by education")
 s.enable_suppression()
@@ -44,7 +44,7 @@ s.surv_func(df.wife_age, df.wife_now_working, output="table")
 s.rename_output("output_12", "age and work")
 s.hist(df, "wife_age")
 s.rename_output("output_13", "ages")
-# fmt: on
+
 with tempfile.TemporaryDirectory() as place:
     notes = Path(place) / "notes.txt"
     notes.write_text("What another program printed.\n", encoding="utf-8")

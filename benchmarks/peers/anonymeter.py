@@ -17,7 +17,12 @@ SCRIPT = Path(__file__).with_name("anonymeter_run.py")
 def environment() -> Path:
     """Return the Python of the peer's environment; make the environment if it is not there or not whole."""
     python = ENVIRONMENT / "bin" / "python"
-    if not python.exists() or subprocess.run([str(python), "-P", "-c", "import anonymeter"], capture_output=True, check=False).returncode:
+    if (
+        not python.exists()
+        or subprocess.run(
+            [str(python), "-P", "-c", "import anonymeter"], capture_output=True, check=False
+        ).returncode
+    ):
         print("Making an environment for Anonymeter ...", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)

@@ -34,7 +34,9 @@ def run(path: str, parents: int, n_rows: int) -> dict[str, object]:
     return {
         "describe": described - start,
         "generate": generated - described,
-        "versions": {name: version(name) for name in ("DataSynthesizer", "numpy", "pandas", "scikit-learn")},
+        "versions": {
+            name: version(name) for name in ("DataSynthesizer", "numpy", "pandas", "scikit-learn")
+        },
     }
 
 

@@ -25,10 +25,20 @@ def environment() -> Path:
     return python
 
 
-def generalized_cap(original: Path, synthetic: Path, *, keys: Sequence[str], sensitive: str) -> dict[str, Any]:
+def generalized_cap(
+    original: Path, synthetic: Path, *, keys: Sequence[str], sensitive: str
+) -> dict[str, Any]:
     """Return the peer's `seconds` for two CSV files, its `score` (1 less the mean score of equation 1) and its `versions`."""
     # -P: else this very file, that stands beside the script, would be what the script imports as sdmetrics.
-    command = [str(environment()), "-P", str(SCRIPT), str(original), str(synthetic), ",".join(keys), sensitive]
+    command = [
+        str(environment()),
+        "-P",
+        str(SCRIPT),
+        str(original),
+        str(synthetic),
+        ",".join(keys),
+        sensitive,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"SDMetrics failed:\n{done.stderr[-2000:]}")

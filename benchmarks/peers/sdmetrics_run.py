@@ -18,7 +18,9 @@ from sdmetrics.single_table import CategoricalGeneralizedCAP
 def run(original: str, synthetic: str, keys: list[str], sensitive: str) -> dict[str, object]:
     """Return the seconds of the measure, reading not counted, and its value. Every column is text, also numbers."""
     warnings.simplefilter("ignore")
-    real, fake = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (original, synthetic))
+    real, fake = (
+        pd.read_csv(path, dtype=str, keep_default_na=False) for path in (original, synthetic)
+    )
     metadata = {"columns": {name: {"sdtype": "categorical"} for name in real.columns}}
     start = time.perf_counter()
     score = CategoricalGeneralizedCAP.compute(

@@ -31,7 +31,12 @@ ADULT_RANGES = {
     "capital_loss": (0, 4_400),
     "hours_per_week": (1, 100),
 }
-CARDIO_RANGES = {"height": (50, 260, 21), "weight": (0, 210, 21), "ap_hi": (0, 250, 25), "ap_lo": (0, 200, 20)}
+CARDIO_RANGES = {
+    "height": (50, 260, 21),
+    "weight": (0, 210, 21),
+    "ap_hi": (0, 250, 25),
+    "ap_lo": (0, 200, 20),
+}
 """Ten units to a bin, after the table's own rounding. Values outside, which no body has, count as the nearest bin."""
 
 TRIPLES = 100
@@ -69,7 +74,9 @@ class Coarse:
         """Write codes.npy and domain.json, which every synthesiser's process reads."""
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / "codes.npy", self.codes, allow_pickle=False)
-        (folder / "domain.json").write_text(json.dumps(dict(zip(self.names, self.sizes, strict=True))))
+        (folder / "domain.json").write_text(
+            json.dumps(dict(zip(self.names, self.sizes, strict=True)))
+        )
 
     @classmethod
     def read(cls, folder: Path) -> Coarse:
@@ -84,13 +91,17 @@ def codes_of(table: Table) -> Cells:
     Its values are the codes: they are read as values, so that a fault in decoding would show as a distance.
     """
     arrow = table.to_arrow()
-    return np.stack([np.asarray(arrow.column(name), dtype=np.int64) for name in arrow.column_names], axis=1)
+    return np.stack(
+        [np.asarray(arrow.column(name), dtype=np.int64) for name in arrow.column_names], axis=1
+    )
 
 
 def adult() -> Coarse:
     """Return coarse Adult: 48,842 x 14."""
     return _coded(
-        bundled("adult").drop_columns(["education"]), {k: (*v, BINS) for k, v in ADULT_RANGES.items()}, "adult"
+        bundled("adult").drop_columns(["education"]),
+        {k: (*v, BINS) for k, v in ADULT_RANGES.items()},
+        "adult",
     )
 
 
@@ -109,7 +120,9 @@ def cmc() -> Coarse:
 TABLES = {"adult": adult, "cardio": cardio, "cmc": cmc}
 
 
-def _coded(table: pa.Table, ranges: Mapping[str, tuple[int, int, int]], declared: str | None) -> Coarse:
+def _coded(
+    table: pa.Table, ranges: Mapping[str, tuple[int, int, int]], declared: str | None
+) -> Coarse:
     """Return numbers in equal bins, other columns by the levels of a declared schema (or the table's own), missing as a level."""
     schema = as_schema(BUNDLED / f"{declared}_declared.toml") if declared else None
     columns, sizes = [], []
@@ -118,7 +131,9 @@ def _coded(table: pa.Table, ranges: Mapping[str, tuple[int, int, int]], declared
         if name in ranges:
             low, high, bins = ranges[name]
             edges = np.linspace(low, high, bins + 1)
-            columns.append(np.clip(np.searchsorted(edges, values.to_numpy(), side="right") - 1, 0, bins - 1))
+            columns.append(
+                np.clip(np.searchsorted(edges, values.to_numpy(), side="right") - 1, 0, bins - 1)
+            )
             sizes.append(bins)
             continue
         levels = list(schema[name].levels or ()) if schema is not None else []
@@ -147,7 +162,9 @@ class Distances:
 def distances(original: Coarse, synthetic: Cells) -> Distances:
     """Return how far a synthetic table is: all columns, all pairs, and 100 triples that are always the same."""
     if synthetic.shape != original.codes.shape:
-        raise SystemExit(f"The synthetic table is {synthetic.shape}, the original {original.codes.shape}.")
+        raise SystemExit(
+            f"The synthetic table is {synthetic.shape}, the original {original.codes.shape}."
+        )
     width = len(original.sizes)
     one, two = (_distances(original, synthetic, combinations(range(width), k)) for k in (1, 2))
     three = _distances(original, synthetic, triples(width))
@@ -165,16 +182,22 @@ def triples(width: int) -> list[tuple[int, ...]]:
     every: list[tuple[int, ...]] = list(combinations(range(width), 3))
     if len(every) <= TRIPLES:
         return every
-    return [every[i] for i in sorted(np.random.default_rng(0).choice(len(every), TRIPLES, replace=False))]
+    return [
+        every[i]
+        for i in sorted(np.random.default_rng(0).choice(len(every), TRIPLES, replace=False))
+    ]
 
 
-def _distances(original: Coarse, synthetic: Cells, cliques: Iterable[tuple[int, ...]]) -> list[float]:
+def _distances(
+    original: Coarse, synthetic: Cells, cliques: Iterable[tuple[int, ...]]
+) -> list[float]:
     found = []
     for clique in cliques:
         sizes = [original.sizes[j] for j in clique]
         cells = int(np.prod(sizes))
         a, b = (
-            np.bincount(np.ravel_multi_index([codes[:, j] for j in clique], sizes), minlength=cells) / len(codes)
+            np.bincount(np.ravel_multi_index([codes[:, j] for j in clique], sizes), minlength=cells)
+            / len(codes)
             for codes in (original.codes, synthetic)
         )
         found.append(float(np.abs(a - b).sum() / 2))

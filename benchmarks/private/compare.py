@@ -44,7 +44,19 @@ PEER_EPSILONS = (0.1, 1.0)
 LIMIT = 900
 """Seconds of processor time for one run of a peer."""
 
-HEAD = ["method", "epsilon", "runs", "1-way", "2-way", "s.d.", "worst 2-way", "3-way", "CPU s", "wall s", "peak MiB"]
+HEAD = [
+    "method",
+    "epsilon",
+    "runs",
+    "1-way",
+    "2-way",
+    "s.d.",
+    "worst 2-way",
+    "3-way",
+    "CPU s",
+    "wall s",
+    "peak MiB",
+]
 
 Run = dict[str, Any]
 Key = tuple[str, str, float | None]
@@ -68,7 +80,11 @@ class Runs:
 
     def of(self, key: Key, source: str | None = None) -> list[Run]:
         """Return the runs of a key; with a source, only those that noted this state of it."""
-        return [run for run in self._runs if key_of(run) == key and (source is None or run.get("source") == source)]
+        return [
+            run
+            for run in self._runs
+            if key_of(run) == key and (source is None or run.get("source") == source)
+        ]
 
     def add(self, key: Key, found: Iterable[Run]) -> None:
         """Keep runs, in memory and in the file."""
@@ -82,14 +98,36 @@ class Runs:
 
 
 def run_ours(
-    name: str, coarse: Coarse, method: str, epsilon: float | None, runs: int, *, delta: float = DELTA
+    name: str,
+    coarse: Coarse,
+    method: str,
+    epsilon: float | None,
+    runs: int,
+    *,
+    delta: float = DELTA,
 ) -> list[Run]:
     """Return runs of one of ours in a process of its own."""
     folder = SCRATCH / f"private_{name}"
     coarse.write(folder)
     told = "none" if epsilon is None else f"{epsilon:g}"
-    command = [sys.executable, "-m", "private.ours", str(folder), method, told, str(runs), f"{delta:g}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE, env={**os.environ, **THREADS})
+    command = [
+        sys.executable,
+        "-m",
+        "private.ours",
+        str(folder),
+        method,
+        told,
+        str(runs),
+        f"{delta:g}",
+    ]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=HERE,
+        env={**os.environ, **THREADS},
+    )
     if done.returncode:
         raise SystemExit(f"{method} at epsilon {told} failed on {name}:\n{done.stderr[-2000:]}")
     found: list[Run] = json.loads(done.stdout.splitlines()[-1])
@@ -120,9 +158,21 @@ def peers(runs: Runs, coarse: Coarse, *, repeats: int) -> list[list[object]]:
             if len(runs.of(key)) >= seed or seed > most:
                 continue
             folder = SCRATCH / f"private_{peer.name}"
-            found = run_peer(peer, method, coarse, folder, epsilon=key[2] or 0.0, delta=DELTA, seed=seed, limit=LIMIT)
+            found = run_peer(
+                peer,
+                method,
+                coarse,
+                folder,
+                epsilon=key[2] or 0.0,
+                delta=DELTA,
+                seed=seed,
+                limit=LIMIT,
+            )
             if found is None:
-                print(f"{key[1]} at epsilon {key[2]} did not finish in {LIMIT} s of processor time.", flush=True)
+                print(
+                    f"{key[1]} at epsilon {key[2]} did not finish in {LIMIT} s of processor time.",
+                    flush=True,
+                )
                 continue
             runs.add(key, [found])
             print(*row(runs.of(key)), flush=True)
@@ -131,11 +181,16 @@ def peers(runs: Runs, coarse: Coarse, *, repeats: int) -> list[list[object]]:
 
 def row(found: Sequence[Run]) -> list[object]:
     """Return the means over runs as a row of the table."""
-    means = {name: statistics.fmean(run[name] for run in found) for name in ("one", "two", "worst", "three")}
+    means = {
+        name: statistics.fmean(run[name] for run in found)
+        for name in ("one", "two", "worst", "three")
+    }
     spread = f"{statistics.stdev(run['two'] for run in found):.4f}" if len(found) > 1 else ""
     cost = ["", "", ""]
     if all("cpu" in run for run in found):
-        seconds = [f"{statistics.fmean(run[name] for run in found):.2f}" for name in ("cpu", "wall")]
+        seconds = [
+            f"{statistics.fmean(run[name] for run in found):.2f}" for name in ("cpu", "wall")
+        ]
         cost = [*seconds, f"{max(run['peak'] for run in found):.0f}"]
     epsilon = found[0]["epsilon"]
     told = [f"{means[name]:.4f}" for name in ("one", "two")]
@@ -150,7 +205,9 @@ def row(found: Sequence[Run]) -> list[object]:
     ]
 
 
-def goals(mine: Sequence[Sequence[object]], theirs: Sequence[Sequence[object]]) -> list[list[object]]:
+def goals(
+    mine: Sequence[Sequence[object]], theirs: Sequence[Sequence[object]]
+) -> list[list[object]]:
     """Return what was aimed at beside what was measured; "published at least as good" is set by the peers' own rows."""
     at = {(str(r[0]), str(r[1])): dict(zip(HEAD, r, strict=True)) for r in (*mine, *theirs)}
     wanted = [
@@ -167,10 +224,18 @@ def goals(mine: Sequence[Sequence[object]], theirs: Sequence[Sequence[object]]) 
     for peer in ("dpmm PrivBayes", "DataSynthesizer, k=1"):
         for epsilon in ("1", "0.1"):
             if (peer, epsilon) in at:
-                bar, value = (float(str(at[name, epsilon]["2-way"])) for name in (peer, "PrivBayes"))
+                bar, value = (
+                    float(str(at[name, epsilon]["2-way"])) for name in (peer, "PrivBayes")
+                )
                 verdict = "met" if value <= bar else "not met"
                 out.append(
-                    [f"PrivBayes: 2-way, epsilon {epsilon}, beside {peer}", f"{bar:g}", "", f"{value:g}", verdict]
+                    [
+                        f"PrivBayes: 2-way, epsilon {epsilon}, beside {peer}",
+                        f"{bar:g}",
+                        "",
+                        f"{value:g}",
+                        verdict,
+                    ]
                 )
     return out
 
@@ -191,7 +256,12 @@ def compare(*, only: str | None, resume: bool, rows: int | None, repeats: int = 
             name: ours(runs, name, TABLES[name]().head(rows), repeats=repeats, among=ELSEWHERE)
             for name in ("cmc", "cardio")
         }
-        put("private_others", ["table", *HEAD], [[name, *r] for name in others for r in others[name]], "opendp")
+        put(
+            "private_others",
+            ["table", *HEAD],
+            [[name, *r] for name in others for r in others[name]],
+            "opendp",
+        )
     if only in (None, "peers"):
         theirs = peers(runs, adult, repeats=repeats)
         put("private_peers", HEAD, theirs)
@@ -199,4 +269,9 @@ def compare(*, only: str | None, resume: bool, rows: int | None, repeats: int = 
         mine = mine or [[row[name] for name in HEAD] for row in read("private_adult")]
         theirs = theirs or [[row[name] for name in HEAD] for row in read("private_peers")]
     if mine and theirs:
-        put("private_goals", ["goal", "at most", "stretch", "measured", "verdict"], goals(mine, theirs), "opendp")
+        put(
+            "private_goals",
+            ["goal", "at most", "stretch", "measured", "verdict"],
+            goals(mine, theirs),
+            "opendp",
+        )

@@ -37,12 +37,16 @@ def run(folder: Path, parents: int, epsilon: float, seed: int, out: Path) -> dic
     sizes = json.loads((folder / "domain.json").read_text())
     codes = np.load(folder / "codes.npy")
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
-        table, levels, description = (str(Path(place) / name) for name in ("table.csv", "levels.json", "told.json"))
+        table, levels, description = (
+            str(Path(place) / name) for name in ("table.csv", "levels.json", "told.json")
+        )
         with open(table, "w", newline="") as handle:
             writer = csv.writer(handle)
             writer.writerow(sizes)
             writer.writerows([f"v{code}" for code in row] for row in codes.tolist())
-        Path(levels).write_text(json.dumps({name: [f"v{i}" for i in range(size)] for name, size in sizes.items()}))
+        Path(levels).write_text(
+            json.dumps({name: [f"v{i}" for i in range(size)] for name, size in sizes.items()})
+        )
         start, begun = cpu(), time.perf_counter()
         describer = DataDescriber()
         describer.describe_dataset_in_correlated_attribute_mode(
@@ -60,8 +64,16 @@ def run(folder: Path, parents: int, epsilon: float, seed: int, out: Path) -> dic
         generator.generate_dataset_in_correlated_attribute_mode(len(codes), description, seed=seed)
         made = generator.synthetic_dataset
         seconds = {"cpu": cpu() - start, "wall": time.perf_counter() - begun}
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
-    np.save(out, np.stack([made[name].str[1:].astype(np.int64).to_numpy() for name in sizes], axis=1))
+    peak = (
+        max(
+            resource.getrusage(who).ru_maxrss
+            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+        / 1024
+    )
+    np.save(
+        out, np.stack([made[name].str[1:].astype(np.int64).to_numpy() for name in sizes], axis=1)
+    )
     return {**seconds, "peak": peak, "version": version("DataSynthesizer")}
 
 

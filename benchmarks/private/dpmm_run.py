@@ -29,7 +29,9 @@ def cpu() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def run(folder: Path, method: str, epsilon: float, delta: float, seed: int, out: Path) -> dict[str, object]:
+def run(
+    folder: Path, method: str, epsilon: float, delta: float, seed: int, out: Path
+) -> dict[str, object]:
     """Return the seconds of fit and generate, and the peak memory; the synthetic codes are written to a file."""
     warnings.simplefilter("ignore")
     domain = json.loads((folder / "domain.json").read_text())
@@ -47,4 +49,8 @@ def run(folder: Path, method: str, epsilon: float, delta: float, seed: int, out:
 
 if __name__ == "__main__":
     source, name, budget, slack, start_at, target = sys.argv[1:]
-    print(json.dumps(run(Path(source), name, float(budget), float(slack), int(start_at), Path(target))))
+    print(
+        json.dumps(
+            run(Path(source), name, float(budget), float(slack), int(start_at), Path(target))
+        )
+    )

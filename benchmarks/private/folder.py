@@ -62,7 +62,9 @@ def coarsened(table: pa.Table) -> Coarse:
     ((16, 3), [[0, 0], [0, 1], [0, 2], [15, 2]])
     """
     bins = SMALL_BINS if table.num_rows < LARGE else LARGE_BINS
-    columns = {name: _codes(table.column(name).combine_chunks(), bins) for name in table.column_names}
+    columns = {
+        name: _codes(table.column(name).combine_chunks(), bins) for name in table.column_names
+    }
     columns = {name: (codes, size) for name, (codes, size) in columns.items() if size > 1}
     codes = np.stack([codes for codes, _ in columns.values()], axis=1)
     return Coarse(tuple(columns), tuple(size for _, size in columns.values()), codes)

@@ -24,7 +24,14 @@ from private.tree import run as run_tree
 
 DELTA = 1e-6
 EPSILONS = (1.0, 0.1, 10.0)
-METHODS = ("BayesNet", "BayesNet, pure", "PrivBayes", "PrivBayes, add-remove", "Independent", BOOTSTRAP)
+METHODS = (
+    "BayesNet",
+    "BayesNet, pure",
+    "PrivBayes",
+    "PrivBayes, add-remove",
+    "Independent",
+    BOOTSTRAP,
+)
 MST, MBI_MST, AIM = "MST", "mbi MST", "mbi AIM"
 NOTE = SCRATCH / "private_tables.jsonl"
 
@@ -57,18 +64,24 @@ class Question:
     repeats: int = 5
 
     @classmethod
-    def of(cls, folder: str, tables: str, methods: str | None, epsilons: str | None, repeats: int) -> Question:
+    def of(
+        cls, folder: str, tables: str, methods: str | None, epsilons: str | None, repeats: int
+    ) -> Question:
         """Return the question that words of a command line ask: names with commas between them; "tuning" and "judging" are sets."""
         names = [name for word in tables.split(",") for name in SETS.get(word, (word,))]
         chosen = METHODS if methods is None else tuple(methods.split(";"))
-        budgets = EPSILONS if epsilons is None else tuple(float(word) for word in epsilons.split(","))
+        budgets = (
+            EPSILONS if epsilons is None else tuple(float(word) for word in epsilons.split(","))
+        )
         return cls(Path(folder), tuple(names), chosen, budgets, repeats)
 
     def keys(self, name: str) -> list[Key]:
         """Return what is asked of ours on one table: baselines once, the others at each epsilon."""
         plain = [m for m in self.methods if m in ("Independent", BOOTSTRAP)]
         private = [m for m in self.methods if m not in plain]
-        return [(name, m, e) for e in self.epsilons for m in private] + [(name, m, None) for m in plain]
+        return [(name, m, e) for e in self.epsilons for m in private] + [
+            (name, m, None) for m in plain
+        ]
 
 
 def judge(question: Question, *, only: str | None, resume: bool) -> None:
@@ -119,9 +132,22 @@ def peers(runs: Runs, question: Question) -> None:
                     LIMITS[peer],
                 )
                 method = peer.split()[-1]
-                found = run_peer(MBI, method, coarse, folder, epsilon=epsilon, delta=DELTA, seed=seed, limit=limit)
+                found = run_peer(
+                    MBI,
+                    method,
+                    coarse,
+                    folder,
+                    epsilon=epsilon,
+                    delta=DELTA,
+                    seed=seed,
+                    limit=limit,
+                )
                 runs.add(key, [{"stopped": limit} if found is None else found])
-                print(name, *(row(runs.of(key)) if found else [peer, epsilon, f"stopped after {limit} s"]), flush=True)
+                print(
+                    name,
+                    *(row(runs.of(key)) if found else [peer, epsilon, f"stopped after {limit} s"]),
+                    flush=True,
+                )
 
 
 def finished(runs: Runs, key: Key) -> list[Run]:
@@ -147,7 +173,9 @@ def write(folder: Path) -> None:
             }
             rows += [[group, name, shape, *row(found)] for found in at.values() if found]
             verdicts += [[group, name, shape, *verdict] for verdict in goals(at)]
-            short.append([group, name, shape, *(cell(at[method, epsilon]) for method, epsilon in SHORT)])
+            short.append(
+                [group, name, shape, *(cell(at[method, epsilon]) for method, epsilon in SHORT)]
+            )
     save("private_tables", ["set", "table", "shape", *HEAD], rows, "opendp")
     labels = [method if epsilon is None else f"{method}, {epsilon:g}" for method, epsilon in SHORT]
     save("private_judged", ["set", "table", "shape", *labels], short, "opendp")
@@ -167,7 +195,9 @@ def write(folder: Path) -> None:
     save("private_tables_goals", head, verdicts, "opendp")
     for group in SETS:
         for peer in (MST, AIM):
-            ratios = [float(str(v[8])) for v in verdicts if v[0] == group and v[4] == peer and v[5] == "1"]
+            ratios = [
+                float(str(v[8])) for v in verdicts if v[0] == group and v[4] == peer and v[5] == "1"
+            ]
             if ratios:
                 show(
                     ["set", "beside", "tables", "mean ratio at epsilon 1"],
@@ -178,13 +208,22 @@ def write(folder: Path) -> None:
 def cell(found: Sequence[Run]) -> str:
     """Return the mean 2-way and 3-way distances in a word."""
     return (
-        " / ".join(f"{statistics.fmean(run[name] for run in found):.4f}" for name in ("two", "three")) if found else ""
+        " / ".join(
+            f"{statistics.fmean(run[name] for run in found):.4f}" for name in ("two", "three")
+        )
+        if found
+        else ""
     )
 
 
 def goals(at: dict[tuple[str, float | None], list[Run]]) -> list[list[object]]:
     """Return, for one table, our mean 2-way distance beside those of others, and whether it is worse beyond two standard errors."""
-    pairs = [("BayesNet", MST), ("BayesNet", AIM), ("BayesNet, pure", "PrivBayes, add-remove"), ("BayesNet", "Independent")]
+    pairs = [
+        ("BayesNet", MST),
+        ("BayesNet", AIM),
+        ("BayesNet, pure", "PrivBayes, add-remove"),
+        ("BayesNet", "Independent"),
+    ]
     out: list[list[object]] = []
     for mine, other in pairs:
         for epsilon in sorted(EPSILONS):
@@ -192,8 +231,20 @@ def goals(at: dict[tuple[str, float | None], list[Run]]) -> list[list[object]]:
             if a and b:
                 own, theirs = (statistics.fmean(run["two"] for run in found) for found in (a, b))
                 error = 2 * (standard_error(a) ** 2 + standard_error(b, like=a) ** 2) ** 0.5
-                verdict = "better" if own < theirs - error else "worse" if own > theirs + error else "equal"
-                told = [f"{own:.4f}", f"{theirs:.4f}", f"{own / theirs:.3f}", f"{error:.4f}", verdict]
+                verdict = (
+                    "better"
+                    if own < theirs - error
+                    else "worse"
+                    if own > theirs + error
+                    else "equal"
+                )
+                told = [
+                    f"{own:.4f}",
+                    f"{theirs:.4f}",
+                    f"{own / theirs:.3f}",
+                    f"{error:.4f}",
+                    verdict,
+                ]
                 out.append([mine, other, f"{epsilon:g}", *told])
     return out
 
@@ -201,4 +252,8 @@ def goals(at: dict[tuple[str, float | None], list[Run]]) -> list[list[object]]:
 def standard_error(found: Sequence[Run], *, like: Sequence[Run] = ()) -> float:
     """Return the standard error of the mean 2-way distance; a single run has the spread of other runs."""
     source = found if len(found) > 1 else like
-    return statistics.stdev(run["two"] for run in source) / len(found) ** 0.5 if len(source) > 1 else 0.0
+    return (
+        statistics.stdev(run["two"] for run in source) / len(found) ** 0.5
+        if len(source) > 1
+        else 0.0
+    )

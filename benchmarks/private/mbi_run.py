@@ -41,7 +41,9 @@ def mst(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator
     for (a, b), noisy in zip(released.tree, released.pairs, strict=True):
         measured.append(mbi.LinearMeasurement(noisy.ravel(), (str(a), str(b)), spread))
     domain = mbi.Domain(tuple(str(j) for j in range(len(sizes))), released.sizes)
-    model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=released.total, iters=1000)
+    model = mbi.estimation.MirrorDescent().estimate(
+        domain, measured, known_total=released.total, iters=1000
+    )
     return released.expanded(rows_of(model, len(codes), len(sizes)), rng)
 
 
@@ -57,9 +59,14 @@ def aim(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator
     pairs = list(combinations(range(width), 2))
     candidates = [(j,) for j in range(width)] + pairs
     exact = {clique: counted(codes, sizes, clique).ravel() for clique in candidates}
-    weight = {clique: float(sum(len(set(clique) & set(pair)) for pair in pairs)) for clique in candidates}
+    weight = {
+        clique: float(sum(len(set(clique) & set(pair)) for pair in pairs)) for clique in candidates
+    }
     largest = max(weight.values())
-    sigma, epsilon = math.sqrt(rounds / (2 * share * rho)), math.sqrt(8 * (1 - share) * rho / rounds)
+    sigma, epsilon = (
+        math.sqrt(rounds / (2 * share * rho)),
+        math.sqrt(8 * (1 - share) * rho / rounds),
+    )
     measured: list[mbi.LinearMeasurement] = []
 
     def measure(clique: tuple[int, ...]) -> None:
@@ -74,18 +81,27 @@ def aim(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator
     while not last:
         left = rho - spent
         if left < 2 * (1 / (2 * sigma**2) + epsilon**2 / 8):
-            sigma, epsilon, last = math.sqrt(1 / (2 * share * left)), math.sqrt(8 * (1 - share) * left), True
+            sigma, epsilon, last = (
+                math.sqrt(1 / (2 * share * left)),
+                math.sqrt(8 * (1 - share) * left),
+                True,
+            )
         spent += 1 / (2 * sigma**2) + epsilon**2 / 8
         inside = list({m.clique for m in measured})
         limit = most_mib * spent / rho
         small = [c for c in candidates if fits(domain, inside, tuple(names[j] for j in c), limit)]
         answers = {c: answer(model, names, c) for c in small}
         noise = math.sqrt(2 / math.pi) * sigma
-        scores = [weight[c] * (np.abs(exact[c] - answers[c]).sum() - noise * exact[c].size) for c in small]
+        scores = [
+            weight[c] * (np.abs(exact[c] - answers[c]).sum() - noise * exact[c].size) for c in small
+        ]
         clique = small[exponential(scores, epsilon, largest, rng)]
         measure(clique)
         model = engine.estimate(domain, measured, iters=1000, warm_start=model)
-        if np.abs(answer(model, names, clique) - answers[clique]).sum() <= noise * exact[clique].size:
+        if (
+            np.abs(answer(model, names, clique) - answers[clique]).sum()
+            <= noise * exact[clique].size
+        ):
             sigma, epsilon = sigma / 2, epsilon * 2
     return rows_of(model, len(codes), width)
 
@@ -95,7 +111,9 @@ def answer(model: Any, names: Sequence[str], clique: tuple[int, ...]) -> Counts:
     return np.asarray(model.project(tuple(names[j] for j in clique)).datavector(), dtype=np.float64)
 
 
-def fits(domain: mbi.Domain, inside: Sequence[tuple[str, ...]], clique: tuple[str, ...], limit: float) -> bool:
+def fits(
+    domain: mbi.Domain, inside: Sequence[tuple[str, ...]], clique: tuple[str, ...], limit: float
+) -> bool:
     """Return whether a model with one clique more has at most a size; a clique that is in the model already has."""
     if any(set(clique) <= set(other) for other in inside):
         return True
@@ -117,7 +135,9 @@ def cpu() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def run(folder: Path, method: str, epsilon: float, delta: float, seed: int, out: Path) -> dict[str, object]:
+def run(
+    folder: Path, method: str, epsilon: float, delta: float, seed: int, out: Path
+) -> dict[str, object]:
     """Return the seconds of fit and sample, and the peak memory; the synthetic codes are written to a file."""
     sizes = json.loads((folder / "domain.json").read_text())
     codes = np.load(folder / "codes.npy")
@@ -134,4 +154,8 @@ def run(folder: Path, method: str, epsilon: float, delta: float, seed: int, out:
 
 if __name__ == "__main__":
     source, name, budget, slack, start_at, target = sys.argv[1:]
-    print(json.dumps(run(Path(source), name, float(budget), float(slack), int(start_at), Path(target))))
+    print(
+        json.dumps(
+            run(Path(source), name, float(budget), float(slack), int(start_at), Path(target))
+        )
+    )

@@ -44,16 +44,22 @@ def counted(codes: Codes, sizes: Sequence[int], clique: Sequence[int]) -> Counts
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
 
 
-def exponential(scores: Sequence[float], epsilon: float, sensitivity: float, rng: np.random.Generator) -> int:
+def exponential(
+    scores: Sequence[float], epsilon: float, sensitivity: float, rng: np.random.Generator
+) -> int:
     """Return the place of the largest score plus Gumbel noise: the exponential mechanism."""
-    return int((epsilon / 2 / sensitivity * np.array(scores) + rng.gumbel(size=len(scores))).argmax())
+    return int(
+        (epsilon / 2 / sensitivity * np.array(scores) + rng.gumbel(size=len(scores))).argmax()
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class TreeMeasurements:
     """What MST releases: noisy columns on merged levels, a tree, and noisy tables of its edges."""
 
-    common: tuple[NDArray[np.bool_], ...]  # for each column, the levels that stay; the others are one level, the last
+    common: tuple[
+        NDArray[np.bool_], ...
+    ]  # for each column, the levels that stay; the others are one level, the last
     sizes: tuple[int, ...]  # numbers of merged levels
     columns: tuple[Counts, ...]  # noisy counts times `weights`
     weights: tuple[Counts, ...]  # so that every entry has the noise `column_std`
@@ -74,7 +80,9 @@ class TreeMeasurements:
         return out
 
 
-def measure_tree(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator) -> TreeMeasurements:
+def measure_tree(
+    codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator
+) -> TreeMeasurements:
     """Return what MST releases. Levels whose noisy count is below three standard deviations are merged, as published."""
     width = len(sizes)
     sigma = math.sqrt(width / (2 * rho / 3))
@@ -88,12 +96,17 @@ def measure_tree(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.
         shrunk.append(int(stay.sum()) + len(rest))
         columns.append(np.concatenate([counts[stay], rest]))
         # The sum of several noisy counts has the noise of all of them: it is measured on the scale of one.
-        weights.append(np.array([1.0] * int(stay.sum()) + [1 / math.sqrt((~stay).sum()) for _ in rest]))
+        weights.append(
+            np.array([1.0] * int(stay.sum()) + [1 / math.sqrt((~stay).sum()) for _ in rest])
+        )
     total = max(float(np.mean([counts.sum() for counts in columns])), 1.0)
     # Columns alone need no engine: clipped and scaled, they are the model of independence.
     shares = [np.maximum(counts, 0) / max(np.maximum(counts, 0).sum(), 1e-9) for counts in columns]
     pairs = {pair: counted(merged, shrunk, pair) for pair in combinations(range(width), 2)}
-    scores = {(a, b): float(np.abs(t - total * np.outer(shares[a], shares[b])).sum()) for (a, b), t in pairs.items()}
+    scores = {
+        (a, b): float(np.abs(t - total * np.outer(shares[a], shares[b])).sum())
+        for (a, b), t in pairs.items()
+    }
     epsilon, group = math.sqrt(8 * rho / 3 / max(width - 1, 1)), list(range(width))
     tree: list[tuple[int, int]] = []
     while len(tree) < width - 1:
@@ -105,5 +118,13 @@ def measure_tree(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.
     tables = tuple(pairs[edge] + rng.normal(0, spread, pairs[edge].shape) for edge in tree)
     scaled = tuple(counts * scale for counts, scale in zip(columns, weights, strict=True))
     return TreeMeasurements(
-        tuple(common), tuple(shrunk), scaled, tuple(weights), sigma, tuple(tree), tables, spread, total
+        tuple(common),
+        tuple(shrunk),
+        scaled,
+        tuple(weights),
+        sigma,
+        tuple(tree),
+        tables,
+        spread,
+        total,
     )

@@ -40,7 +40,9 @@ def methods(delta: float = DELTA) -> dict[str, Make]:
         "PrivBayes, add-remove": lambda e: PrivBayes(epsilon=e, neighbours="add-remove"),
         "PrivBayes, dpart": lambda e: PrivBayes(epsilon=e, variant="dpart"),
         "PrivBayes, sdg": lambda e: PrivBayes(epsilon=e, variant="sdg"),
-        "PrivBayes, datasynthesizer, k=1": lambda e: PrivBayes(epsilon=e, variant="datasynthesizer", parents=1),
+        "PrivBayes, datasynthesizer, k=1": lambda e: PrivBayes(
+            epsilon=e, variant="datasynthesizer", parents=1
+        ),
     }
     field_groups = getattr(synth, "FieldGroups", None)
     if field_groups is not None:
@@ -79,7 +81,9 @@ def bootstrap(coarse: Coarse, seed: int) -> Cells:
     return coarse.codes[rng.integers(0, coarse.n_rows, coarse.n_rows)]
 
 
-def run(coarse: Coarse, method: str, epsilon: float | None, runs: int, delta: float = DELTA) -> list[dict[str, float]]:
+def run(
+    coarse: Coarse, method: str, epsilon: float | None, runs: int, delta: float = DELTA
+) -> list[dict[str, float]]:
     """Return, for each run, the distances, the seconds of fit and sample together, and the peak memory of the process in MiB."""
     if method == BOOTSTRAP:
         return [asdict(distances(coarse, bootstrap(coarse, i))) for i in range(runs)]
@@ -93,7 +97,10 @@ def run(coarse: Coarse, method: str, epsilon: float | None, runs: int, delta: fl
         costs.append({"cpu": cpu() - start, "wall": time.perf_counter() - begun, "peak": peak()})
         made.append(codes_of(synthetic))
     # Measured after all fits: the tables of the measure are no part of the peak.
-    return [{**asdict(distances(coarse, codes)), **cost} for codes, cost in zip(made, costs, strict=True)]
+    return [
+        {**asdict(distances(coarse, codes)), **cost}
+        for codes, cost in zip(made, costs, strict=True)
+    ]
 
 
 def main() -> None:

@@ -17,7 +17,9 @@ from common import HERE
 
 from private.coarse import Coarse, distances
 
-THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+THREADS = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 """One thread where it can be set. JAX is told by its flags."""
 
 
@@ -36,11 +38,15 @@ class Peer:
         python = folder / "bin" / "python"
         if (
             not python.exists()
-            or subprocess.run([python, "-c", self.check], capture_output=True, check=False).returncode
+            or subprocess.run(
+                [python, "-c", self.check], capture_output=True, check=False
+            ).returncode
         ):
             print(f"Making an environment for {self.name} ...", flush=True)
             subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", *self.requirements], check=True)
+            subprocess.run(
+                [python, "-m", "pip", "install", "--quiet", *self.requirements], check=True
+            )
         return python
 
 
@@ -60,14 +66,32 @@ DATASYNTHESIZER = Peer(
 
 
 def run(
-    peer: Peer, method: str, coarse: Coarse, folder: Path, *, epsilon: float, delta: float, seed: int, limit: int
+    peer: Peer,
+    method: str,
+    coarse: Coarse,
+    folder: Path,
+    *,
+    epsilon: float,
+    delta: float,
+    seed: int,
+    limit: int,
 ) -> dict[str, Any] | None:
     """Return the distances and the cost of one run of a peer; None past the limit in seconds of processor time."""
     coarse.write(folder)
     out = folder / f"{peer.name}_{method}_{epsilon:g}_{seed}.npy"
     script = str(Path(__file__).with_name(peer.script))
     # -P: else files that stand beside the script could be imported in place of packages.
-    command = [peer.python(), "-P", script, folder, method, f"{epsilon:g}", f"{delta:g}", f"{seed}", out]
+    command = [
+        peer.python(),
+        "-P",
+        script,
+        folder,
+        method,
+        f"{epsilon:g}",
+        f"{delta:g}",
+        f"{seed}",
+        out,
+    ]
     flags = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
         [str(part) for part in command],

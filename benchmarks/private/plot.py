@@ -24,7 +24,10 @@ PEERS = {
     "dpmm PrivBayes": ("#a23b4a", "dpmm 0.1.9 PrivBayes"),
     "DataSynthesizer, k=1": ("#555555", "DataSynthesizer 0.1.13, k = 1"),
 }
-FLOORS = {"Independent": "independent columns, no privacy", "bootstrap of the data": "bootstrap of the data"}
+FLOORS = {
+    "Independent": "independent columns, no privacy",
+    "bootstrap of the data": "bootstrap of the data",
+}
 Y_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 Point = tuple[float, float]
@@ -89,19 +92,25 @@ def _place(row: dict[str, str]) -> Point:
 def _frame() -> list[str]:
     """Return frame, grid, ticks and names of the axes."""
     bottom = TOP + HEIGHT
-    out = [f'<rect x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/>']
+    out = [
+        f'<rect x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/>'
+    ]
     for epsilon in ("0.1", "1", "10", "100", "1000", "none"):
         x = _x(epsilon)
         out.append(f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{bottom}" stroke="#e4e4e4"/>')
         out.append(f'<text x="{x:.1f}" y="{bottom + 17}" text-anchor="middle">{epsilon}</text>')
     for tick in Y_TICKS:
         y = _y(tick)
-        out.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + WIDTH}" y2="{y:.1f}" stroke="#e4e4e4"/>')
+        out.append(
+            f'<line x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + WIDTH}" y2="{y:.1f}" stroke="#e4e4e4"/>'
+        )
         out.append(f'<text x="{LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
     out.append(
         f'<text x="{LEFT + WIDTH / 2}" y="{bottom + 38}" text-anchor="middle">epsilon ("none": no privacy)</text>'
     )
-    out.append(f'<text x="{LEFT}" y="{TOP - 14}">mean total variation of all 2-way marginals; lower is better</text>')
+    out.append(
+        f'<text x="{LEFT}" y="{TOP - 14}">mean total variation of all 2-way marginals; lower is better</text>'
+    )
     return out
 
 
@@ -139,7 +148,11 @@ def _legend(ends: Sequence[tuple[float, str, str, bool]]) -> list[str]:
     for i, (_, colour, label, hollow) in enumerate(sorted(ends)):
         y = TOP + 14 + 24 * i
         dash, fill = (' stroke-dasharray="6 3"', "#fff") if hollow else ("", colour)
-        out.append(f'<line x1="{x}" y1="{y}" x2="{x + 30}" y2="{y}" stroke="{colour}" stroke-width="1.8"{dash}/>')
-        out.append(f'<circle cx="{x + 15}" cy="{y}" r="3.4" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>')
+        out.append(
+            f'<line x1="{x}" y1="{y}" x2="{x + 30}" y2="{y}" stroke="{colour}" stroke-width="1.8"{dash}/>'
+        )
+        out.append(
+            f'<circle cx="{x + 15}" cy="{y}" r="3.4" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>'
+        )
         out.append(f'<text x="{x + 38}" y="{y + 4}">{label}</text>')
     return out

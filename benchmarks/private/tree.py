@@ -55,7 +55,13 @@ def fit_tree(released: TreeMeasurements) -> tuple[Tree, Counts, Counts]:
     bounds = 1 / stds[1] ** 2 + (rows + columns) / stds[0] ** 2
     bound = bounds[tree.order[1:]].max() if len(tree.order) > 1 else 1 / stds[0] ** 2
     single, pair = _descend(
-        tree.columns, tree.weights, tree.pairs, stds, released.total, 2 / bound / released.total, layout
+        tree.columns,
+        tree.weights,
+        tree.pairs,
+        stds,
+        released.total,
+        2 / bound / released.total,
+        layout,
     )
     return tree, single, pair
 
@@ -122,7 +128,9 @@ def _descend(columns, weights, pairs, stds, total, length, layout):  # type: ign
     return counts, tables
 
 
-def rounded_rows(tree: Tree, single: Counts, pair: Counts, n_rows: int, rng: np.random.Generator) -> Codes:
+def rounded_rows(
+    tree: Tree, single: Counts, pair: Counts, n_rows: int, rng: np.random.Generator
+) -> Codes:
     """Return rows: among rows with the same parent, counts are those expected, and what is left over by chance; then shuffled."""
     out = np.zeros((n_rows, len(tree.sizes)), dtype=np.int64)
     for i in tree.order:

@@ -20,7 +20,9 @@ EDGE = 6
 """Empty pixels around what is shown."""
 
 
-def main(page: str, picture: str, selector: str = "body", width: str = "1280", which: str = "0") -> None:
+def main(
+    page: str, picture: str, selector: str = "body", width: str = "1280", which: str = "0"
+) -> None:
     """Write the picture."""
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(Path(profile))
@@ -29,11 +31,21 @@ def main(page: str, picture: str, selector: str = "body", width: str = "1280", w
             f"(r => ({{x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height}}))"
             f"(document.querySelectorAll({selector!r})[{int(which)}].getBoundingClientRect())"
         )
-        clip = {"x": max(box["x"] - EDGE, 0), "y": max(box["y"] - EDGE, 0), "width": box["width"] + 2 * EDGE, "height": box["height"] + 2 * EDGE, "scale": 2}
-        shot = browser("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        clip = {
+            "x": max(box["x"] - EDGE, 0),
+            "y": max(box["y"] - EDGE, 0),
+            "width": box["width"] + 2 * EDGE,
+            "height": box["height"] + 2 * EDGE,
+            "scale": 2,
+        }
+        shot = browser(
+            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+        )
         browser.close()
     # A page has few colours: a palette makes the file a quarter as large.
-    Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB").quantize(255, dither=Image.Dither.NONE).save(picture, optimize=True)
+    Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB").quantize(
+        255, dither=Image.Dither.NONE
+    ).save(picture, optimize=True)
 
 
 main(*sys.argv[1:])

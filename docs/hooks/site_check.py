@@ -10,7 +10,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "embed": "src", "object": "data"}
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "embed": "src",
+    "object": "data",
+}
 """What a page loads by itself, and the attribute that says from where."""
 QUIET = {"canonical", "alternate", "license", "author", "next", "prev", "edit"}
 """Relations of a link element that no browser follows by itself."""
@@ -39,7 +48,9 @@ class PageParts(HTMLParser):
 
 def faults_of(site: Path) -> list[str]:
     """Return a line for each link of the built pages that leads nowhere, and for each thing loaded from elsewhere."""
-    pages = {path.resolve(): PageParts(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {
+        path.resolve(): PageParts(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))
+    }
     faults = []
     for path, parts in pages.items():
         name = path.relative_to(site.resolve()).as_posix()
@@ -53,12 +64,20 @@ def faults_of(site: Path) -> list[str]:
                 continue
             # Only the page for addresses that are not there has addresses from the top: it is for servers.
             start = site if name == "404.html" else path.parent
-            target = (start / unquote(split.path).lstrip("/" if name == "404.html" else "")).resolve() if split.path else path
+            target = (
+                (start / unquote(split.path).lstrip("/" if name == "404.html" else "")).resolve()
+                if split.path
+                else path
+            )
             if target.is_dir():
                 target = target / "index.html"
             if not target.is_file():
                 faults.append(f"{name} points at {address}: there is no such file")
-            elif split.fragment and target in pages and unquote(split.fragment) not in pages[target].anchors | {"__skip"}:
+            elif (
+                split.fragment
+                and target in pages
+                and unquote(split.fragment) not in pages[target].anchors | {"__skip"}
+            ):
                 faults.append(f"{name} points at {address}: there is no such place on that page")
     return faults
 
@@ -67,4 +86,7 @@ def on_post_build(config: dict[str, str], **_: object) -> None:
     """Stop the build with what is wrong with its pages, if anything is."""
     faults = faults_of(Path(config["site_dir"]))
     if faults:
-        raise SystemExit("The pages have links that lead nowhere, or load things from elsewhere:\n  " + "\n  ".join(faults))
+        raise SystemExit(
+            "The pages have links that lead nowhere, or load things from elsewhere:\n  "
+            + "\n  ".join(faults)
+        )

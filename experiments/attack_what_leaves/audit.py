@@ -66,14 +66,20 @@ AUDITS = 100
 
 def power_rows() -> Iterable[Sequence[Any]]:
     """The probability of refuting a claim of epsilon 1 by truth, measure, level and runs: worked out, in drawn audits for some, and by right guesses alone."""
-    truths = (("epsilon 2", 2.0, Mutant), ("all answers given twice", 1.0, ChargeForgotten), ("sound", 1.0, Mutant))
+    truths = (
+        ("epsilon 2", 2.0, Mutant),
+        ("all answers given twice", 1.0, ChargeForgotten),
+        ("sound", 1.0, Mutant),
+    )
     for truth, epsilon, fault in truths:
         for measure in ("epsilon", "mu", "rho"):
             delta = None if measure == "epsilon" else 1e-6
             examples = _examples(fault(BayesNet(network=NETWORK, epsilon=epsilon, delta=delta)), 40)
             sigma = min(query.scale for query in examples[0].sides[0]) if measure == "mu" else None
             claim = claim_of(1.0, delta or 0.0, zcdp=delta is not None, sigma=sigma)
-            draws = [recorded_scores(examples, np.random.SeedSequence([9, i]))(1.0) for i in range(6)]
+            draws = [
+                recorded_scores(examples, np.random.SeedSequence([9, i]))(1.0) for i in range(6)
+            ]
             ratios, member = (np.concatenate(part) for part in zip(*draws, strict=True))
             rng = np.random.default_rng(3)
             for runs in (1000, 2000, 5000, 10_000):
@@ -92,7 +98,10 @@ def power_rows() -> Iterable[Sequence[Any]]:
 def _examples(maker: Any, many: int) -> list[Any]:
     pair = made_pair("narrow", maker.unit)
     tables = (pair.base.take(pair.rows_without), pair.base.take(pair.rows_with))
-    return [couple(maker, tables, member=bool(i % 2), seed=np.random.SeedSequence([5, i])) for i in range(many)]
+    return [
+        couple(maker, tables, member=bool(i % 2), seed=np.random.SeedSequence([5, i]))
+        for i in range(many)
+    ]
 
 
 def _bound(ratios: Any, member: Any, claim: Claim, level: float) -> float:
@@ -140,7 +149,9 @@ class NoiseOverRows(Mutant):
 
     def fit(self, table: Any, *, seed: Any = None) -> Any:
         """Fit with the epsilon times the rows."""
-        return replace(self.inner, epsilon=self.inner.epsilon * max(table.n_rows, 1)).fit(table, seed=seed)
+        return replace(self.inner, epsilon=self.inner.epsilon * max(table.n_rows, 1)).fit(
+            table, seed=seed
+        )
 
 
 class ChargeForgotten(Mutant):
@@ -175,15 +186,22 @@ class LevelsFromData(Mutant):
     def fit(self, table: Any, *, seed: Any = None) -> Any:
         """Fit under a schema read from the table."""
         words = table.data.to_pydict()
-        columns = tuple(Column(name, "categorical", levels=tuple(sorted(set(some)) or ("a",))) for name, some in words.items())
+        columns = tuple(
+            Column(name, "categorical", levels=tuple(sorted(set(some)) or ("a",)))
+            for name, some in words.items()
+        )
         found = prepare(pa.table(words), Schema(columns, public=True, rows=table.schema.rows))
         return self.inner.fit(found, seed=seed)
 
 
 MUTANTS = (
-    ("none", Mutant, "narrow"), ("noise halved", HalfNoise, "narrow"), ("noise over rows", NoiseOverRows, "crowded"),
-    ("charge forgotten", ChargeForgotten, "narrow"), ("seed fixed", FixedSeed, "narrow"), ("levels from data", LevelsFromData, "lone level"),
-)  # fmt: skip
+    ("none", Mutant, "narrow"),
+    ("noise halved", HalfNoise, "narrow"),
+    ("noise over rows", NoiseOverRows, "crowded"),
+    ("charge forgotten", ChargeForgotten, "narrow"),
+    ("seed fixed", FixedSeed, "narrow"),
+    ("levels from data", LevelsFromData, "lone level"),
+)
 METHODS = (
     ("bayesnet pure, fixed network", BayesNet(network=NETWORK, epsilon=1.0)),
     ("bayesnet zcdp, fixed network", BayesNet(network=NETWORK, epsilon=1.0, delta=1e-6)),
@@ -199,8 +217,15 @@ def mutant_rows(chosen: str | None) -> Iterable[Sequence[Any]]:
 
     Numbers with a power below 0.3 are passed over, but for the last.
     """
-    halved = (("half its rho claimed", HalfClaimed, "narrow"), ("charge forgotten", ChargeForgotten, "narrow"))
-    for (method, settings), faults in [*((method, MUTANTS) for method in METHODS[:3]), (LARGER, halved), (METHODS[3], MUTANTS)]:
+    halved = (
+        ("half its rho claimed", HalfClaimed, "narrow"),
+        ("charge forgotten", ChargeForgotten, "narrow"),
+    )
+    for (method, settings), faults in [
+        *((method, MUTANTS) for method in METHODS[:3]),
+        (LARGER, halved),
+        (METHODS[3], MUTANTS),
+    ]:
         if chosen not in (None, method):
             continue
         for fault, mutant, pair_name in faults:
@@ -211,7 +236,9 @@ def mutant_rows(chosen: str | None) -> Iterable[Sequence[Any]]:
                 if not likely and runs < sizes[-1]:
                     continue
                 seen = _runs(maker, pair_name, runs, 11)
-                claim = claim_of(budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma)
+                claim = claim_of(
+                    budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma
+                )
                 name, guessed = attack_mechanism(seen, claim, level=LEVEL)
                 if guessed.bound > claim.amount:
                     break
@@ -220,12 +247,26 @@ def mutant_rows(chosen: str | None) -> Iterable[Sequence[Any]]:
             most = SIZES[-1]
             expected = ratio_power(seen.log_ratio, claim, most - settling_runs(most), level=LEVEL)
             verdict = "claim broken" if guessed.bound > claim.amount else "not refuted"
-            figures = f"{claim.amount:.4f}", runs, f"{guessed.bound:.4f}", name, verdict, f"{expected:.2f}", f"{time.process_time() - began:.0f}"
+            figures = (
+                f"{claim.amount:.4f}",
+                runs,
+                f"{guessed.bound:.4f}",
+                name,
+                verdict,
+                f"{expected:.2f}",
+                f"{time.process_time() - began:.0f}",
+            )
             yield method, fault, pair_name, claim.measure, *figures
 
 
 def _runs(maker: Any, pair_name: str, runs: int, seed: int) -> Any:
-    seen = run_mechanism(maker, made_pair(pair_name, maker.unit), runs=runs, seed=np.random.SeedSequence(seed), working=ALONE)
+    seen = run_mechanism(
+        maker,
+        made_pair(pair_name, maker.unit),
+        runs=runs,
+        seed=np.random.SeedSequence(seed),
+        working=ALONE,
+    )
     if isinstance(seen, str):
         raise InputError(seen)
     return seen
@@ -235,30 +276,77 @@ def sound_rows(runs: int) -> Iterable[Sequence[Any]]:
     """The verdicts on 200 audits of sound methods, one test each."""
     for number in range(200):
         method, settings = METHODS[number % len(METHODS)]
-        budget, pair_name = settings.budget, ("narrow", "repeated", "lone level", "crowded")[number // len(METHODS) % 4]
+        budget, pair_name = (
+            settings.budget,
+            ("narrow", "repeated", "lone level", "crowded")[number // len(METHODS) % 4],
+        )
         seen = _runs(settings, pair_name, runs, 1000 + number)
-        claim = claim_of(budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma)
+        claim = claim_of(
+            budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma
+        )
         bound = attack_mechanism(seen, claim, level=LEVEL)[1].bound
         verdict = "claim broken" if bound > claim.amount else "not refuted"
-        yield number, method, pair_name, claim.measure, f"{claim.amount:.4f}", runs, f"{bound:.4f}", verdict
+        yield (
+            number,
+            method,
+            pair_name,
+            claim.measure,
+            f"{claim.amount:.4f}",
+            runs,
+            f"{bound:.4f}",
+            verdict,
+        )
 
 
 def main() -> None:
     """Run a study and write its table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("study", choices=("power", "mutants", "sound"))
-    parser.add_argument("--method", help="mutants of one method only; its table gets the name of --out")
+    parser.add_argument(
+        "--method", help="mutants of one method only; its table gets the name of --out"
+    )
     parser.add_argument("--runs", type=int, default=300, help="runs of each sound audit")
     parser.add_argument("--out", help="another name of the table")
     asked = parser.parse_args()
     out = asked.out or f"audit_{asked.study}.csv"
     if asked.study == "power":
-        write(out, ("truth", "measure", "claim", "level", "runs", "power", "drawn audits", "right guesses only"), power_rows())
+        write(
+            out,
+            (
+                "truth",
+                "measure",
+                "claim",
+                "level",
+                "runs",
+                "power",
+                "drawn audits",
+                "right guesses only",
+            ),
+            power_rows(),
+        )
     elif asked.study == "mutants":
-        head = ("method", "fault", "pair", "measure", "claim", "runs", "bound", "attacker", "verdict", "power at 10,000", "cpu seconds")
+        head = (
+            "method",
+            "fault",
+            "pair",
+            "measure",
+            "claim",
+            "runs",
+            "bound",
+            "attacker",
+            "verdict",
+            "power at 10,000",
+            "cpu seconds",
+        )
         write(out, head, mutant_rows(asked.method))
     else:
-        write(out, ("audit", "method", "pair", "measure", "claim", "runs", "bound", "verdict"), sound_rows(asked.runs))
+        write(
+            out,
+            ("audit", "method", "pair", "measure", "claim", "runs", "bound", "verdict"),
+            sound_rows(asked.runs),
+        )
 
 
 if __name__ == "__main__":

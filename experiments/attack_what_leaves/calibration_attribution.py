@@ -25,9 +25,13 @@ HERE = Path(__file__).resolve().parent
 N_ORIGINAL, N_HOLDOUT, N_SYNTHETIC = 300, 200, 300
 KEYS = ["town", "age", "score"]
 SCHEMA = Schema(
-    (Column("town", "categorical"), Column("age", "integer", type="int64"), Column("score", "float", type="double", decimals=1),
-     Column("secret", "categorical"))
-)  # fmt: skip
+    (
+        Column("town", "categorical"),
+        Column("age", "integer", type="int64"),
+        Column("score", "float", type="double", decimals=1),
+        Column("secret", "categorical"),
+    )
+)
 
 
 def sample(n: int, rng: np.random.Generator) -> pa.Table:
@@ -36,7 +40,14 @@ def sample(n: int, rng: np.random.Generator) -> pa.Table:
     age = 20 + rng.binomial(12, 0.4, n) + town % 3
     score = np.round(rng.normal(town % 4, 0.2), 1)
     secret = np.minimum((rng.pareto(1.2, n) * 2).astype(int) + age % 2, 29)
-    return pa.table({"town": [f"t{i:02d}" for i in town], "age": age, "score": score, "secret": [f"s{i:02d}" for i in secret]})
+    return pa.table(
+        {
+            "town": [f"t{i:02d}" for i in town],
+            "age": age,
+            "score": score,
+            "secret": [f"s{i:02d}" for i in secret],
+        }
+    )
 
 
 def attacked(seed: int, *, resamples: int = 199) -> RiskResult:
@@ -44,9 +55,16 @@ def attacked(seed: int, *, resamples: int = 199) -> RiskResult:
     rng = np.random.default_rng((5, seed))
     original, synthetic, holdout = (sample(n, rng) for n in (N_ORIGINAL, N_SYNTHETIC, N_HOLDOUT))
     return chaffinch.risk(
-        chaffinch.read(original, SCHEMA), synthetic, holdout, keys=KEYS, sensitive=["secret"], attackers=["gcap"],
-        resamples=resamples, threshold=1, seed=seed,
-    )  # fmt: skip
+        chaffinch.read(original, SCHEMA),
+        synthetic,
+        holdout,
+        keys=KEYS,
+        sensitive=["secret"],
+        attackers=["gcap"],
+        resamples=resamples,
+        threshold=1,
+        seed=seed,
+    )
 
 
 def draws_of(seeds: range) -> list[list[object]]:
@@ -70,8 +88,17 @@ def summarised(rows: list[list[object]]) -> list[list[object]]:
     out: list[list[object]] = []
     for measure, values in groups.items():
         p = np.array([one for _, one in values])
-        covered = "" if measure == "family" else f"{np.mean([float(covers) for covers, _ in values]):.4f}"
-        out.append([measure, len(values), covered, *(f"{np.mean(p <= level):.4f}" for level in (0.01, 0.05, 0.1, 0.5))])
+        covered = (
+            "" if measure == "family" else f"{np.mean([float(covers) for covers, _ in values]):.4f}"
+        )
+        out.append(
+            [
+                measure,
+                len(values),
+                covered,
+                *(f"{np.mean(p <= level):.4f}" for level in (0.01, 0.05, 0.1, 0.5)),
+            ]
+        )
     return out
 
 
@@ -88,7 +115,15 @@ def main(draws: int = 2000, part: int = 0, parts: int = 1) -> None:
             with file.open(encoding="utf-8") as handle:
                 rows += list(csv.reader(handle))[1:]
             file.unlink()
-    head = ["attack", "draws", "coverage_of_95", "p_at_most_01", "p_at_most_05", "p_at_most_10", "p_at_most_50"]
+    head = [
+        "attack",
+        "draws",
+        "coverage_of_95",
+        "p_at_most_01",
+        "p_at_most_05",
+        "p_at_most_10",
+        "p_at_most_50",
+    ]
     _write(HERE / "calibration_attribution.csv", head, summarised(rows))
 
 

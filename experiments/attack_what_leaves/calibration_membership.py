@@ -37,7 +37,9 @@ CASES = [
 ]
 
 
-def scores(kind: str, numbers: tuple[float, ...], member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def scores(
+    kind: str, numbers: tuple[float, ...], member: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Scores (shadows, targets) of members and others.
 
     `normal`: independent, members shifted. `match`: 1 where a value was found, at one rate for members and one for others: ties. `clustered`:
@@ -53,11 +55,16 @@ def scores(kind: str, numbers: tuple[float, ...], member: np.ndarray, rng: np.ra
     if kind == "clustered":
         return noise + numbers[0] * member
     fixed = np.random.default_rng(5)
-    level, slope = fixed.normal(size=shape[1]) / 2, fixed.gamma(1, 0.3, shape[1]) * (np.arange(shape[1]) % 2)
+    level, slope = (
+        fixed.normal(size=shape[1]) / 2,
+        fixed.gamma(1, 0.3, shape[1]) * (np.arange(shape[1]) % 2),
+    )
     return slope * (noise + numbers[0] * (np.arange(shape[1]) % 3 == 0) * member) + level
 
 
-def drawn(kind: str, numbers: tuple[float, ...], targets: int, shadows: int, rng: np.random.Generator) -> Trials:
+def drawn(
+    kind: str, numbers: tuple[float, ...], targets: int, shadows: int, rng: np.random.Generator
+) -> Trials:
     """One test of an attack by the shared design: each target in half of the shadows."""
     member = np.stack([rng.permutation(shadows) < shadows // 2 for _ in range(targets)], axis=1)
     return Trials.of(scores(kind, numbers, member, rng)[..., None], member)
@@ -73,20 +80,36 @@ def truth(kind: str, numbers: tuple[float, ...], targets: int) -> float:
     return area
 
 
-def coverage(kind: str, numbers: tuple[float, ...], targets: int, shadows: int, draws: int = DRAWS, seed: int = 1) -> dict[str, object]:
+def coverage(
+    kind: str,
+    numbers: tuple[float, ...],
+    targets: int,
+    shadows: int,
+    draws: int = DRAWS,
+    seed: int = 1,
+) -> dict[str, object]:
     """How often the interval lies below the AUC, above it and around it, and how wide it is."""
     area, rng = truth(kind, numbers, targets), np.random.default_rng(seed)
     below = above = 0
     width = 0.0
     for _ in range(draws):
         trials = drawn(kind, numbers, targets, shadows, rng)
-        _, (low, high) = clustered_auc(trials.scores, trials.member, trials.shadow, stratum=trials.target)
+        _, (low, high) = clustered_auc(
+            trials.scores, trials.member, trials.shadow, stratum=trials.target
+        )
         below, above, width = below + (high < area), above + (low > area), width + high - low
     return {
-        "scores": kind, "numbers": " ".join(map(str, numbers)), "targets": targets, "shadows": shadows, "auc": round(area, 4),
-        "coverage": round(1 - (below + above) / draws, 4), "interval_below": below / draws, "interval_above": above / draws,
-        "mean_width": round(width / draws, 4), "draws": draws,
-    }  # fmt: skip
+        "scores": kind,
+        "numbers": " ".join(map(str, numbers)),
+        "targets": targets,
+        "shadows": shadows,
+        "auc": round(area, 4),
+        "coverage": round(1 - (below + above) / draws, 4),
+        "interval_below": below / draws,
+        "interval_above": above / draws,
+        "mean_width": round(width / draws, 4),
+        "draws": draws,
+    }
 
 
 def main() -> None:

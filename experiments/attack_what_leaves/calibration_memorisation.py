@@ -39,7 +39,11 @@ def adult(weights: bool = False) -> tuple[ColumnValues, ...]:
     """Return all records of Adult, twelve columns of them, as people; with the sampling weight as one more, whose values hardly two people share."""
     first = pq.read_table(DATA / "adult_train.parquet")
     whole = pa.concat_tables([first, pq.read_table(DATA / "adult_test.parquet").cast(first.schema)])
-    kept = [name for name in whole.column_names if name not in ("fnlwgt", "education_num", "education-num")]
+    kept = [
+        name
+        for name in whole.column_names
+        if name not in ("fnlwgt", "education_num", "education-num")
+    ]
     return _columns(whole.select([*kept[:COLUMNS], *(["fnlwgt"] * weights)]))
 
 
@@ -63,16 +67,21 @@ def _columns(table: pa.Table) -> tuple[ColumnValues, ...]:
     return column_values(whole, [whole])
 
 
-def case_of(columns: tuple[ColumnValues, ...], released: np.ndarray, people: np.ndarray, seed: int) -> ReleaseCase:
+def case_of(
+    columns: tuple[ColumnValues, ...], released: np.ndarray, people: np.ndarray, seed: int
+) -> ReleaseCase:
     """Return the case of some records as released rows and some as people."""
     parts = tuple(
-        ColumnValues(c.name, c.people[released], c.people[people], c.size, c.n_values, c.numbers) for c in columns
+        ColumnValues(c.name, c.people[released], c.people[people], c.size, c.n_values, c.numbers)
+        for c in columns
     )
     keys = tuple(name for name in KEYS if name in {c.name for c in columns})
     return ReleaseCase(parts, len(released), len(people), keys, np.random.SeedSequence(seed), 1)
 
 
-def draw(columns: tuple[ColumnValues, ...], n: int, copied: float, seed: int) -> tuple[dict[str, dict], float]:
+def draw(
+    columns: tuple[ColumnValues, ...], n: int, copied: float, seed: int
+) -> tuple[dict[str, dict], float]:
     """Return what each test says of one draw, and the p-value of all together."""
     rng = np.random.default_rng([n, seed])
     rows = rng.choice(len(columns[0].people), 3 * n, replace=False)
@@ -85,34 +94,53 @@ def draw(columns: tuple[ColumnValues, ...], n: int, copied: float, seed: int) ->
     every = [[one] for one in trials_of(case.take(order), np.argsort(order), n, TESTS, alone=False)]
     found = findings(every, np.random.SeedSequence([seed, 1]), resamples=RESAMPLES, threads=1)
     together = family(
-        [one[0].members for one in every], [one[0].others for one in every], level_shares=[one[0].test.level_share for one in every],
-        resamples=RESAMPLES, seed=seed, threads=1,
-    )  # fmt: skip
+        [one[0].members for one in every],
+        [one[0].others for one in every],
+        level_shares=[one[0].test.level_share for one in every],
+        resamples=RESAMPLES,
+        seed=seed,
+        threads=1,
+    )
     result = {
-        one.test: {"p": one.p_value, "p_family": together.adjusted[j], "interval": one.excess_interval}
+        one.test: {
+            "p": one.p_value,
+            "p_family": together.adjusted[j],
+            "interval": one.excess_interval,
+        }
         for j, one in enumerate(found)
     }
     if known is not None:
         sides = ((known[:n], np.ones(n)), (known[n:], np.ones(n)))
-        result[KNOWN] = {"p": excess(*sides, resamples=RESAMPLES, seed=seed, threads=1).p_value, "p_family": None}
+        result[KNOWN] = {
+            "p": excess(*sides, resamples=RESAMPLES, seed=seed, threads=1).p_value,
+            "p_family": None,
+        }
     return result, float(together.p_value) if together.p_value is not None else 1.0
 
 
-def chances_known(columns: tuple[ColumnValues, ...], released: np.ndarray, people: np.ndarray, copied: float) -> np.ndarray | None:
+def chances_known(
+    columns: tuple[ColumnValues, ...], released: np.ndarray, people: np.ndarray, copied: float
+) -> np.ndarray | None:
     """Return the log likelihood ratio of "a copy" for each match, each row's chance being its share of the population; None without copies."""
     if not copied:
         return None
     rows, size = joint_codes([c.people for c in columns], [c.size for c in columns])
     share = np.bincount(rows, minlength=size)[rows[people]] / len(rows)
-    return np.isin(rows[people], rows[released]) * np.log1p(copied / (len(people) / 2 * share)) / 10.0
+    return (
+        np.isin(rows[people], rows[released]) * np.log1p(copied / (len(people) / 2 * share)) / 10.0
+    )
 
 
-def null_rows(population: str, n: int, results: list[tuple[dict[str, dict], float]]) -> Iterator[list[object]]:
+def null_rows(
+    population: str, n: int, results: list[tuple[dict[str, dict], float]]
+) -> Iterator[list[object]]:
     """Yield a row for each test: how often p is at most 0.05, and how often the interval holds 0."""
     below = np.mean([p <= 0.05 for _, p in results])
     yield [population, n, "all together", len(results), f"{below:.4f}", ""]
     for name in TESTS:
-        ones = [one[name] for one, _ in results if name in one and one[name]["interval"] is not None]
+        ones = [
+            one[name] for one, _ in results if name in one and one[name]["interval"] is not None
+        ]
         if ones:
             level = np.mean([one["p"] <= 0.05 for one in ones])
             cover = np.mean([one["interval"][0] <= 0 <= one["interval"][1] for one in ones])
@@ -124,37 +152,69 @@ def power_rows(
 ) -> Iterator[list[object]]:
     """Yield a row for each test: how often it is found, by itself and among all."""
     together = np.mean([p <= 0.05 for _, p in results])
-    yield [population, n, copied, "all together", len(results), f"{together:.3f}", f"{together:.3f}"]
+    yield [
+        population,
+        n,
+        copied,
+        "all together",
+        len(results),
+        f"{together:.3f}",
+        f"{together:.3f}",
+    ]
     for name in (*TESTS, KNOWN):
         ones = [one[name] for one, _ in results if name in one]
         if ones:
             alone = np.mean([(one["p"] or 1.0) <= 0.05 for one in ones])
             among = np.mean([(one["p_family"] or 1.0) <= 0.05 for one in ones])
-            yield [population, n, copied, name, len(ones), f"{alone:.3f}", "" if name == KNOWN else f"{among:.3f}"]
+            yield [
+                population,
+                n,
+                copied,
+                name,
+                len(ones),
+                f"{alone:.3f}",
+                "" if name == KNOWN else f"{among:.3f}",
+            ]
 
 
 def tables(what: str) -> Iterator[list[object]]:
     """Yield the head, then the rows, of the table of null draws or that of power."""
     people = {"made-up": (made_up, 300), "Adult, 12 columns": (adult, 500)}
     if what == "null":
-        yield ["population", "rows", "test", "draws", "share of p <= 0.05", "share of 95 % intervals that hold 0"]
+        yield [
+            "population",
+            "rows",
+            "test",
+            "draws",
+            "share of p <= 0.05",
+            "share of 95 % intervals that hold 0",
+        ]
         for population, (columns, n) in people.items():
             records = columns()
-            yield from null_rows(population, n, [draw(records, n, 0.0, seed) for seed in range(2000)])
+            yield from null_rows(
+                population, n, [draw(records, n, 0.0, seed) for seed in range(2000)]
+            )
         return
     yield ["population", "rows", "copied", "test", "draws", "found by itself", "found among all"]
     coarse, fine = adult(), adult(weights=True)
     for population, records, n, copied, draws in (
-        ("Adult, 12 columns", coarse, 2000, 0.01, 200), ("Adult, 12 columns", coarse, 2000, 0.02, 200),
-        ("made-up", made_up(), 2000, 0.01, 100), ("Adult, 12 columns and fnlwgt", fine, 2000, 0.01, 100),
-        ("Adult, 12 columns", coarse, 10_000, 0.01, 40), ("Adult, 12 columns and fnlwgt", fine, 10_000, 0.01, 20),
-    ):  # fmt: skip
-        yield from power_rows(population, n, copied, [draw(records, n, copied, seed) for seed in range(draws)])
+        ("Adult, 12 columns", coarse, 2000, 0.01, 200),
+        ("Adult, 12 columns", coarse, 2000, 0.02, 200),
+        ("made-up", made_up(), 2000, 0.01, 100),
+        ("Adult, 12 columns and fnlwgt", fine, 2000, 0.01, 100),
+        ("Adult, 12 columns", coarse, 10_000, 0.01, 40),
+        ("Adult, 12 columns and fnlwgt", fine, 10_000, 0.01, 20),
+    ):
+        yield from power_rows(
+            population, n, copied, [draw(records, n, copied, seed) for seed in range(draws)]
+        )
 
 
 def main(what: str = "null") -> None:
     """Write the table of null draws, or that of power, as CSV."""
-    with open(HERE / f"calibration_memorisation_{what}.csv", "w", encoding="utf-8", newline="") as file:
+    with open(
+        HERE / f"calibration_memorisation_{what}.csv", "w", encoding="utf-8", newline=""
+    ) as file:
         for row in tables(what):
             csv.writer(file).writerow(row)
             file.flush()

@@ -22,7 +22,9 @@ def permute(table: Table, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     data = table.data
     for j, name in enumerate(data.column_names):
-        data = data.set_column(j, data.schema.field(name), data.column(name).take(rng.permutation(table.n_rows)))
+        data = data.set_column(
+            j, data.schema.field(name), data.column(name).take(rng.permutation(table.n_rows))
+        )
     return data
 
 
@@ -36,7 +38,13 @@ def unique(table: Table, what: str) -> np.ndarray:
             _, of, counts = np.unique(column, return_inverse=True, return_counts=True)
             alone |= counts[of.reshape(-1)] == 1
         sides.append(alone)
-    chosen = sides[0] if what == "number" else sides[1] & ~sides[0] if (sides[1] & ~sides[0]).any() else sides[1]
+    chosen = (
+        sides[0]
+        if what == "number"
+        else sides[1] & ~sides[0]
+        if (sides[1] & ~sides[0]).any()
+        else sides[1]
+    )
     return np.flatnonzero(chosen)[:MOST_TARGETS]
 
 
@@ -51,7 +59,15 @@ def main(folder: Path) -> None:
         targets = unique(table, what)
         found = areas(table, permute, targets, column=None)
         found["ours"] = ours(table, permute, targets)
-        rows.append({"table": name, "unique": what, "targets": len(targets), "tuned on": (name, what) in TUNED, **{k: f"{v:.3f}" for k, v in found.items()}})
+        rows.append(
+            {
+                "table": name,
+                "unique": what,
+                "targets": len(targets),
+                "tuned on": (name, what) in TUNED,
+                **{k: f"{v:.3f}" for k, v in found.items()},
+            }
+        )
         print(rows[-1], flush=True)
         written("exact_values", rows)
 

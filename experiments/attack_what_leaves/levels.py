@@ -39,32 +39,47 @@ def studied(population: pa.Table, column: str, rare_below: int, releases: int) -
     rng = np.random.default_rng(3)
     words = np.array([str(word) for word in population[column].to_pylist()])
     levels, counts = np.unique(words, return_counts=True)
-    rare = rng.permutation(levels[(counts >= max(5, rare_below)) & (counts <= 20) & (levels != "None")])[:TARGETS]
+    rare = rng.permutation(
+        levels[(counts >= max(5, rare_below)) & (counts <= 20) & (levels != "None")]
+    )[:TARGETS]
     areas: dict[str, list[float]] = {"population": [], "all others": []}
     for level in rare:
         same = rng.permutation(np.flatnonzero(words == level))
         target, others = same[0], np.flatnonzero(words != level)
         companions = same[1:rare_below]
-        known = np.concatenate([companions, rng.choice(others, ROWS - 1 - len(companions), replace=False)])
+        known = np.concatenate(
+            [companions, rng.choice(others, ROWS - 1 - len(companions), replace=False)]
+        )
         for attacker, scores in areas.items():
             seen: tuple[list[float], list[float]] = ([], [])
             for i in range(releases):
                 member = i % 2
-                anybody = rng.choice(np.setdiff1d(np.arange(len(words)), [target]), ROWS - 1, replace=False)
+                anybody = rng.choice(
+                    np.setdiff1d(np.arange(len(words)), [target]), ROWS - 1, replace=False
+                )
                 base = anybody if attacker == "population" else known
                 somebody = rng.choice(
-                    np.setdiff1d(np.arange(len(words)) if base is anybody else others, [*base, target])
+                    np.setdiff1d(
+                        np.arange(len(words)) if base is anybody else others, [*base, target]
+                    )
                 )
                 rows = np.sort(np.append(base, target if member else somebody))
                 table = pooled(population.take(rows), rare_below)
-                released = chaffinch.BayesNet(parents=2).fit(table, seed=i).sample(seed=i).to_arrow()[column]
+                released = (
+                    chaffinch.BayesNet(parents=2)
+                    .fit(table, seed=i)
+                    .sample(seed=i)
+                    .to_arrow()[column]
+                )
                 seen[member].append(float(sum(str(word) == level for word in released.to_pylist())))
             scores.append(area(np.array(seen[1]), np.array(seen[0])))
     return {attacker: float(np.mean(scores)) for attacker, scores in areas.items() if scores}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--releases", type=int, default=40)
     options = parser.parse_args()
@@ -72,7 +87,9 @@ def main() -> None:
     rows = [["table", "column", "rare_below", "attacker", "area"]]
     for name, column in COLUMNS.items():
         population = read_population(options.folder / f"{name}.parquet", (column,)).select(range(4))
-        population = population.set_column(0, column, pa.array([str(x) for x in population[column].to_pylist()]))
+        population = population.set_column(
+            0, column, pa.array([str(x) for x in population[column].to_pylist()])
+        )
         for rare_below in (3, 10):
             for attacker, mean in studied(population, column, rare_below, options.releases).items():
                 rows.append([name, column, str(rare_below), attacker, f"{mean:.3f}"])

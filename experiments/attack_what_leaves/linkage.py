@@ -62,7 +62,12 @@ def releases(members: pa.Table, fresh: pa.Table, seed: int) -> dict[str, pa.Tabl
         return pa.concat_tables([members.slice(0, n), fresh.slice(n)])
 
     model = chaffinch.BayesNet(parents=2).fit(chaffinch.read(members), seed=seed)
-    return {"fresh": fresh, "2 % copies": copies(0.02), "20 % copies": copies(0.2), "network": model.sample(members.num_rows, seed=seed + 1).to_arrow()}
+    return {
+        "fresh": fresh,
+        "2 % copies": copies(0.02),
+        "20 % copies": copies(0.2),
+        "network": model.sample(members.num_rows, seed=seed + 1).to_arrow(),
+    }
 
 
 def measured(table: pa.Table, name: str, peer: str | None) -> list[dict[str, Any]]:
@@ -85,15 +90,30 @@ def measured(table: pa.Table, name: str, peer: str | None) -> list[dict[str, Any
         theirs = peer_figures(peer, members, released.select(names), others, keys) if peer else {}
         for one in found:
             success, control, baseline = theirs.get(one.test, (None, None, None))
-            out.append({
-                "table": name, "rows": members.num_rows, "columns": len(names), "released": kind, "test": one.test, "value": one.value,
-                "holdout": one.holdout, "guess": one.guess, "p_value": one.p_value, "anonymeter": success, "anonymeter_control": control,
-                "anonymeter_baseline": baseline, "seconds_of_four_tests": round(seconds, 2), "reason": one.reason,
-            })  # fmt: skip
+            out.append(
+                {
+                    "table": name,
+                    "rows": members.num_rows,
+                    "columns": len(names),
+                    "released": kind,
+                    "test": one.test,
+                    "value": one.value,
+                    "holdout": one.holdout,
+                    "guess": one.guess,
+                    "p_value": one.p_value,
+                    "anonymeter": success,
+                    "anonymeter_control": control,
+                    "anonymeter_baseline": baseline,
+                    "seconds_of_four_tests": round(seconds, 2),
+                    "reason": one.reason,
+                }
+            )
     return out
 
 
-def peer_figures(peer: str, members: pa.Table, released: pa.Table, others: pa.Table, keys: list[str]) -> dict[str, list[float | None]]:
+def peer_figures(
+    peer: str, members: pa.Table, released: pa.Table, others: pa.Table, keys: list[str]
+) -> dict[str, list[float | None]]:
     """Return what Anonymeter says of the same tables."""
     import json
 
@@ -101,7 +121,13 @@ def peer_figures(peer: str, members: pa.Table, released: pa.Table, others: pa.Ta
         for name, table in (("members", members), ("released", released), ("others", others)):
             pq.write_table(table.cast(members.schema, safe=False), f"{folder}/{name}.parquet")
         try:
-            done = subprocess.run([peer, "-c", PEER, folder, json.dumps(keys)], capture_output=True, text=True, timeout=240, check=False)
+            done = subprocess.run(
+                [peer, "-c", PEER, folder, json.dumps(keys)],
+                capture_output=True,
+                text=True,
+                timeout=240,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return {}
     lines = done.stdout.strip().splitlines()
@@ -113,7 +139,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--peer")
-    parser.add_argument("--table", nargs="*", default=["islp_wage", "sm_fair", "lm_card", "nyc_planes"])
+    parser.add_argument(
+        "--table", nargs="*", default=["islp_wage", "sm_fair", "lm_card", "nyc_planes"]
+    )
     options = parser.parse_args()
     rows = []
     for name in options.table:

@@ -44,9 +44,14 @@ def means_of_ten(table: chaffinch.Table, seed: Any) -> pd.DataFrame:
         if column.dtype.kind not in "if" or column.nunique() <= 20 or column.isna().any():
             out[name] = column.iloc[rng.permutation(len(frame))].reset_index(drop=True)
             continue
-        means = [group.mean() for group in np.array_split(np.sort(column.to_numpy(dtype=float)), len(frame) // 10)]
+        means = [
+            group.mean()
+            for group in np.array_split(np.sort(column.to_numpy(dtype=float)), len(frame) // 10)
+        ]
         drawn = np.interp(rng.random(len(frame)) * (len(means) - 1), np.arange(len(means)), means)
-        out[name] = pd.Series(np.rint(drawn) if column.dtype.kind == "i" else drawn).astype(column.dtype)
+        out[name] = pd.Series(np.rint(drawn) if column.dtype.kind == "i" else drawn).astype(
+            column.dtype
+        )
     return pd.DataFrame(out)
 
 
@@ -60,7 +65,11 @@ def opened(folder: Path, name: str) -> tuple[chaffinch.Table, dict[str, int]]:
     numbers = frame.select_dtypes("number").dropna(axis=1)
     numbers = numbers.loc[:, [numbers[one].nunique() > 20 for one in numbers]]
     low, middle, high, most = (numbers.quantile(q) for q in (0.1, 0.5, 0.9, 1.0))
-    columns = list(((most - middle) / (high - low).where(high > low, np.inf)).sort_values(ascending=False, kind="stable").index)
+    columns = list(
+        ((most - middle) / (high - low).where(high > low, np.inf))
+        .sort_values(ascending=False, kind="stable")
+        .index
+    )
     targets: dict[str, int] = {}
     for column in columns:
         row = int(frame[column].argmax())
@@ -77,39 +86,68 @@ def difference_error(first: NDArray[Any], second: NDArray[Any], member: NDArray[
     """Return the standard error of the difference of two areas on the same shadows (DeLong, DeLong and Clarke-Pearson 1988)."""
 
     def placed(scores: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        above = (scores[member][:, None] > scores[~member]) + 0.5 * (scores[member][:, None] == scores[~member])
+        above = (scores[member][:, None] > scores[~member]) + 0.5 * (
+            scores[member][:, None] == scores[~member]
+        )
         return above.mean(axis=1), above.mean(axis=0)
 
     apart = [a - b for a, b in zip(placed(first), placed(second), strict=True)]
     return float(np.sqrt(sum(side.var(ddof=1) / len(side) for side in apart)))
 
 
-def attacked(table: chaffinch.Table, targets: dict[str, int], maker: Any, plan: ShadowSettings, keep: Path) -> list[dict[str, Any]]:
+def attacked(
+    table: chaffinch.Table, targets: dict[str, int], maker: Any, plan: ShadowSettings, keep: Path
+) -> list[dict[str, Any]]:
     """Return the areas of all attackers for each target."""
     working = Working(workers=1, keep=keep)
     size = min(400, table.n_rows // 2)
-    campaign = campaign_against(table, maker, None, plan, 1, working, targets=list(targets.values()), rows=size, duplicates="keep")
+    campaign = campaign_against(
+        table,
+        maker,
+        None,
+        plan,
+        1,
+        working,
+        targets=list(targets.values()),
+        rows=size,
+        duplicates="keep",
+    )
     learnt = campaign.learnt()
     draws = campaign.drawn(plan.tests, 3)
     seen = learnt.look(draws, "test", 4)
-    values = campaign.fitted(draws, "test", 4, tables=1, white=None).values[:, 0]  # finished: they are read, not fitted
+    values = campaign.fitted(draws, "test", 4, tables=1, white=None).values[
+        :, 0
+    ]  # finished: they are read, not fitted
     sight = campaign.sight
     assert sight is not None
     rows = []
     for k, column in enumerate(targets):
         member = draws.member[:, k]
         numeric = [sight.reader.columns[j].name for j in sight.reader.numeric]
-        place = sight._outermost[k].tolist().index(numeric.index(column))  # among the columns in which the target is most extreme
-        scores = {"one line": values[:, k, sight.names.index(f"extremes: {ONE_LINE}, number {place + 1}")]}
+        place = (
+            sight._outermost[k].tolist().index(numeric.index(column))
+        )  # among the columns in which the target is most extreme
+        scores = {
+            "one line": values[:, k, sight.names.index(f"extremes: {ONE_LINE}, number {place + 1}")]
+        }
         scores |= {part: seen.parts[part][:, k] for part in PARTS if part in seen.parts}
         areas = {name: auc(one, member) or 0.5 for name, one in scores.items()}
         ours = seen.log_odds[:, k]
         best = max(areas, key=lambda name: areas[name])
-        behind, error = areas[best] - (auc(ours, member) or 0.5), difference_error(scores[best], ours, member)
+        behind, error = (
+            areas[best] - (auc(ours, member) or 0.5),
+            difference_error(scores[best], ours, member),
+        )
         rows.append(
-            {"column": column, **{name: f"{area:.3f}" for name, area in areas.items()}, "ours": f"{auc(ours, member):.3f}",
-             "best": best, "behind the best": f"{behind:.3f}", "standard error of that": f"{error:.3f}"}
-        )  # fmt: skip
+            {
+                "column": column,
+                **{name: f"{area:.3f}" for name, area in areas.items()},
+                "ours": f"{auc(ours, member):.3f}",
+                "best": best,
+                "behind the best": f"{behind:.3f}",
+                "standard error of that": f"{error:.3f}",
+            }
+        )
     return rows
 
 
@@ -120,7 +158,9 @@ def main() -> None:
     words.add_argument("--pairs", type=int, default=300)
     words.add_argument("--tests", type=int, default=200)
     words.add_argument("--only", nargs="*", default=[])
-    words.add_argument("--generators", nargs="*", default=list(GENERATORS), choices=list(GENERATORS))
+    words.add_argument(
+        "--generators", nargs="*", default=list(GENERATORS), choices=list(GENERATORS)
+    )
     words.add_argument("--keep", type=Path)
     words.add_argument("--out", default="outliers")
     asked = words.parse_args()
@@ -129,13 +169,23 @@ def main() -> None:
     with TemporaryDirectory() as temporary:
         for label in asked.generators:
             for name in (*TUNED, *OTHERS):
-                if (name, label) in {(row["table"], row["generator"]) for row in rows} or (asked.only and name not in asked.only):
+                if (name, label) in {(row["table"], row["generator"]) for row in rows} or (
+                    asked.only and name not in asked.only
+                ):
                     continue
                 table, targets = opened(asked.folder, name)
                 folder = (asked.keep or Path(temporary)) / f"{name}-{label.replace(' ', '-')}"
                 folder.mkdir(parents=True, exist_ok=True)
                 for row in attacked(table, targets, GENERATORS[label], plan, folder):
-                    rows.append({"table": name, "tuned on": name in TUNED, "generator": label, "pairs": f"{asked.pairs} and {asked.tests}", **row})
+                    rows.append(
+                        {
+                            "table": name,
+                            "tuned on": name in TUNED,
+                            "generator": label,
+                            "pairs": f"{asked.pairs} and {asked.tests}",
+                            **row,
+                        }
+                    )
                     print(*rows[-1].values(), sep="\t", flush=True)
                 written(asked.out, rows)
 

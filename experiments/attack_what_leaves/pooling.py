@@ -37,7 +37,10 @@ def populations(seed: int, n_tables: int = 3, n_rows: int = PEOPLE) -> list[dict
     chances /= chances.sum(axis=1, keepdims=True)
     out = []
     for _ in range(n_tables):
-        first, second = rng.integers(0, 4, n_rows), rng.choice(5, n_rows, p=[0.4, 0.3, 0.15, 0.1, 0.05])
+        first, second = (
+            rng.integers(0, 4, n_rows),
+            rng.choice(5, n_rows, p=[0.4, 0.3, 0.15, 0.1, 0.05]),
+        )
         drawn = (rng.random(n_rows)[:, None] > chances[first].cumsum(axis=1)).sum(axis=1)
         out.append({"a": first, "b": second, "secret": np.minimum(drawn, LEVELS - 1)})
     return out
@@ -45,7 +48,9 @@ def populations(seed: int, n_tables: int = 3, n_rows: int = PEOPLE) -> list[dict
 
 def words(table: dict[str, np.ndarray]) -> pa.Table:
     """Return codes as words."""
-    return pa.table({name: [f"{name}{value:02d}" for value in values] for name, values in table.items()})
+    return pa.table(
+        {name: [f"{name}{value:02d}" for value in values] for name, values in table.items()}
+    )
 
 
 def attacked(seed: int, way: str, *, resamples: int = 399) -> RiskResult:
@@ -59,8 +64,16 @@ def attacked(seed: int, way: str, *, resamples: int = 399) -> RiskResult:
     tables = [words(table) for table in (original, synthetic, holdout)]
     first = chaffinch.read(tables[0], SCHEMA)
     return chaffinch.risk(
-        first, tables[1], tables[2], keys=["a", "b"], sensitive=["secret"], attackers=["gcap"], rare=rare, resamples=resamples, seed=seed,
-    )  # fmt: skip
+        first,
+        tables[1],
+        tables[2],
+        keys=["a", "b"],
+        sensitive=["secret"],
+        attackers=["gcap"],
+        rare=rare,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 def summaries(draws: int) -> Iterator[list[object]]:
@@ -78,8 +91,24 @@ def summaries(draws: int) -> Iterator[list[object]]:
         for measure, values in cells.items():
             excesses, covered = (np.array(part, dtype=float) for part in zip(*values, strict=True))
             error = excesses.std(ddof=1) / np.sqrt(len(excesses))
-            yield [way, measure, len(values), f"{excesses.mean():.4f}", f"{error:.4f}", f"{covered.mean():.3f}", ""]
-        yield [way, "family", draws, "", "", "", f"{np.mean([p is not None and p <= 0.05 for p in family]):.3f}"]
+            yield [
+                way,
+                measure,
+                len(values),
+                f"{excesses.mean():.4f}",
+                f"{error:.4f}",
+                f"{covered.mean():.3f}",
+                "",
+            ]
+        yield [
+            way,
+            "family",
+            draws,
+            "",
+            "",
+            "",
+            f"{np.mean([p is not None and p <= 0.05 for p in family]):.3f}",
+        ]
         print(way, flush=True)
 
 
@@ -88,7 +117,17 @@ def main(draws: int = 500) -> None:
     rows = list(summaries(draws))
     with (HERE / "pooling.csv").open("w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(["pooled", "attack", "draws", "mean_excess", "standard_error", "coverage_of_95", "family_p_at_most_05"])
+        writer.writerow(
+            [
+                "pooled",
+                "attack",
+                "draws",
+                "mean_excess",
+                "standard_error",
+                "coverage_of_95",
+                "family_p_at_most_05",
+            ]
+        )
         writer.writerows(rows)
 
 

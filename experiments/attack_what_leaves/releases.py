@@ -44,14 +44,18 @@ def measured(table: pa.Table, name: str) -> list[dict[str, Any]]:
 
     def revealing(share: float) -> pa.Table:
         copied = round(share * n)
-        return pa.concat_tables([members.take(rng.choice(n, copied, replace=False)), fresh().slice(copied)])
+        return pa.concat_tables(
+            [members.take(rng.choice(n, copied, replace=False)), fresh().slice(copied)]
+        )
 
     model = chaffinch.BayesNet(parents=2).fit(chaffinch.read(members), seed=1)
     draws = [model.sample(n, seed=seed) for seed in range(2, 2 + COPIES)]
     cases: dict[str, tuple[list[Any], Any]] = {
-        "fresh tables": ([fresh() for _ in range(COPIES)], None), "2 % of people in each": ([revealing(0.02) for _ in range(COPIES)], None),
-        "copies of a network": (draws, None), "a table and its network": (draws[:1], model),
-    }  # fmt: skip
+        "fresh tables": ([fresh() for _ in range(COPIES)], None),
+        "2 % of people in each": ([revealing(0.02) for _ in range(COPIES)], None),
+        "copies of a network": (draws, None),
+        "a table and its network": (draws[:1], model),
+    }
     out = []
     for kind, (released, fitted) in cases.items():
         start = time.perf_counter()
@@ -59,20 +63,40 @@ def measured(table: pa.Table, name: str) -> list[dict[str, Any]]:
         joint = result.together
         assert joint is not None
         best = joint.strongest
-        out.append({
-            "table": name, "rows": n, "columns": len(names), "released": kind, "adds": best is not None and best.adds,
-            "by": "" if best is None else best.words, "excess_together": None if best is None else best.excess,
-            "added": None if best is None else best.added, "interval": None if best is None else best.added_interval,
-            "p_all_together": None if best is None else best.added_p_family, "seconds": round(time.perf_counter() - start, 1),
-        })  # fmt: skip
+        out.append(
+            {
+                "table": name,
+                "rows": n,
+                "columns": len(names),
+                "released": kind,
+                "adds": best is not None and best.adds,
+                "by": "" if best is None else best.words,
+                "excess_together": None if best is None else best.excess,
+                "added": None if best is None else best.added,
+                "interval": None if best is None else best.added_interval,
+                "p_all_together": None if best is None else best.added_p_family,
+                "seconds": round(time.perf_counter() - start, 1),
+            }
+        )
     return out
 
 
-def attacked(members: pa.Table, released: list[Any], others: pa.Table, names: list[str], **more: Any) -> Any:
+def attacked(
+    members: pa.Table, released: list[Any], others: pa.Table, names: list[str], **more: Any
+) -> Any:
     """Return the study with the first half of the columns as keys and the last as sensitive."""
     keys = [name for name in names[: max(2, len(names) // 2)] if name != names[-1]]
     return chaffinch.risk(
-        members, released, others, keys=keys, sensitive=[names[-1]], measures=["dcap", "disco"], attackers=["gcap"], resamples=500, seed=3, **more
+        members,
+        released,
+        others,
+        keys=keys,
+        sensitive=[names[-1]],
+        measures=["dcap", "disco"],
+        attackers=["gcap"],
+        resamples=500,
+        seed=3,
+        **more,
     )
 
 
@@ -101,7 +125,9 @@ def written(rows: list[dict[str, Any]], name: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--table", nargs="*", default=["islp_wage", "sm_fair", "lm_card", "nyc_planes"])
+    parser.add_argument(
+        "--table", nargs="*", default=["islp_wage", "sm_fair", "lm_card", "nyc_planes"]
+    )
     parser.add_argument("--draws", type=int, default=0)
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
@@ -109,7 +135,12 @@ def main() -> None:
         rows += measured(pq.read_table(options.folder / f"{name}.parquet"), name)
         written(rows, "releases.csv")
     if options.draws:
-        written(null_draws(pq.read_table(options.folder / f"{options.table[0]}.parquet"), options.draws), "releases_null.csv")
+        written(
+            null_draws(
+                pq.read_table(options.folder / f"{options.table[0]}.parquet"), options.draws
+            ),
+            "releases_null.csv",
+        )
 
 
 if __name__ == "__main__":

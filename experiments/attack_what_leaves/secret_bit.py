@@ -27,7 +27,11 @@ TARGETS = 5
 
 def copied(table: chaffinch.Table, seed: Any) -> pd.DataFrame:
     """The rows as they are, in another order."""
-    return table.to_pandas().sample(frac=1.0, random_state=np.random.default_rng(seed)).reset_index(drop=True)
+    return (
+        table.to_pandas()
+        .sample(frac=1.0, random_state=np.random.default_rng(seed))
+        .reset_index(drop=True)
+    )
 
 
 def tossed(column: str) -> Any:
@@ -47,10 +51,28 @@ def tossed(column: str) -> Any:
 def opened(folder: Path, name: str) -> pd.DataFrame:
     """Return at most 2,000 records of a table and eight columns, with the secret among them."""
     if name == "islp_wage":
-        frame = pd.read_parquet(folder / f"{name}.parquet")[["age", "maritl", "race", "education", "jobclass", "health", "health_ins", "wage"]]
+        frame = pd.read_parquet(folder / f"{name}.parquet")[
+            ["age", "maritl", "race", "education", "jobclass", "health", "health_ins", "wage"]
+        ]
     else:
-        frame = pd.read_parquet(folder / f"{name}.parquet", columns=["month", "hour", "dep_delay", "carrier", "dest", "distance", "air_time", "origin"])
-        frame = frame.dropna().assign(origin_is_jfk=lambda one: np.where(one["origin"] == "JFK", "yes", "no")).drop(columns="origin")
+        frame = pd.read_parquet(
+            folder / f"{name}.parquet",
+            columns=[
+                "month",
+                "hour",
+                "dep_delay",
+                "carrier",
+                "dest",
+                "distance",
+                "air_time",
+                "origin",
+            ],
+        )
+        frame = (
+            frame.dropna()
+            .assign(origin_is_jfk=lambda one: np.where(one["origin"] == "JFK", "yes", "no"))
+            .drop(columns="origin")
+        )
     return frame.sample(min(MOST_RECORDS, len(frame)), random_state=0).reset_index(drop=True)
 
 
@@ -67,13 +89,37 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             table = chaffinch.read(opened(asked.folder, name))
-        makers = {"copy (positive control)": copied, "secret tossed again (negative control)": tossed(column), "network of two parents": BayesNet(parents=2)}
+        makers = {
+            "copy (positive control)": copied,
+            "secret tossed again (negative control)": tossed(column),
+            "network of two parents": BayesNet(parents=2),
+        }
         for label, maker in makers.items():
-            result = chaffinch.membership(table, maker, settings=plan, targets=TARGETS, rows=400, secret=column, duplicates="keep", seed=1, workers=1)
+            result = chaffinch.membership(
+                table,
+                maker,
+                settings=plan,
+                targets=TARGETS,
+                rows=400,
+                secret=column,
+                duplicates="keep",
+                seed=1,
+                workers=1,
+            )
             secret = result.secret
-            rows.append({"table": name, "secret": column, "released": label, "pairs": f"{asked.pairs} and {asked.tests}", "targets": TARGETS,
-                         "coins guessed": f"{secret.accuracy:.3f}", "from": f"{secret.interval[0]:.3f}", "to": f"{secret.interval[1]:.3f}",
-                         "AUC": f"{result.pooled.auc:.3f}"})  # fmt: skip
+            rows.append(
+                {
+                    "table": name,
+                    "secret": column,
+                    "released": label,
+                    "pairs": f"{asked.pairs} and {asked.tests}",
+                    "targets": TARGETS,
+                    "coins guessed": f"{secret.accuracy:.3f}",
+                    "from": f"{secret.interval[0]:.3f}",
+                    "to": f"{secret.interval[1]:.3f}",
+                    "AUC": f"{result.pooled.auc:.3f}",
+                }
+            )
             print(*rows[-1].values(), sep="\t", flush=True)
             written("secret_bit", rows)
 

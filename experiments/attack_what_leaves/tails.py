@@ -55,9 +55,25 @@ TARGETS = {
 TUNED_ON = ("islp_wage", "islp_college", "sm_fair", "lm_wage_panel", "lm_fringe")
 POPULATION, ROWS, COLUMNS, UNSEEN = 2000, 400, 8, 9
 FIELDS = (
-    "table", "column", "end", "role", "population", "distance_sd", "tail", "releases", "largest_value", "strongest", "strongest_is",
-    "regression", "ceiling", "kolmogorov", "total_variation", "mean_bias_sd", "mean_rms_sd", "range_beyond_sd",
-)  # fmt: skip
+    "table",
+    "column",
+    "end",
+    "role",
+    "population",
+    "distance_sd",
+    "tail",
+    "releases",
+    "largest_value",
+    "strongest",
+    "strongest_is",
+    "regression",
+    "ceiling",
+    "kolmogorov",
+    "total_variation",
+    "mean_bias_sd",
+    "mean_rms_sd",
+    "range_beyond_sd",
+)
 
 Numbers = NDArray[np.float64]
 
@@ -65,7 +81,12 @@ Numbers = NDArray[np.float64]
 def _as_they_are(values: Numbers, counts: Numbers, **_: object) -> Tailed:
     """Nothing stands in for the extreme records; the ends are the means of the ten outermost."""
     records = np.repeat(values, counts.astype(np.int64))
-    return Tailed(values, counts, 0, (float(records[:10].mean()), float(records[-10:].mean())) if len(records) else (0.0, 0.0))
+    return Tailed(
+        values,
+        counts,
+        0,
+        (float(records[:10].mean()), float(records[-10:].mean())) if len(records) else (0.0, 0.0),
+    )
 
 
 @contextmanager
@@ -88,10 +109,17 @@ def statistics(numbers: Numbers, lines: Numbers) -> dict[str, float]:
     """Return what an attacker works out of a released column, with the target at its upper end."""
     ranked = np.sort(numbers)
     return {
-        "largest": ranked[-1], "second": ranked[-2], "fifth": ranked[-5], "tenth": ranked[-10], "top ten": ranked[-10:].mean(),
-        "mean": ranked.mean(), "variance": ranked.var(), "99 %": np.quantile(ranked, 0.99), "95 %": np.quantile(ranked, 0.95),
+        "largest": ranked[-1],
+        "second": ranked[-2],
+        "fifth": ranked[-5],
+        "tenth": ranked[-10],
+        "top ten": ranked[-10:].mean(),
+        "mean": ranked.mean(),
+        "variance": ranked.var(),
+        "99 %": np.quantile(ranked, 0.99),
+        "95 %": np.quantile(ranked, 0.95),
         **{f"beyond line {i}": float((ranked > line).sum()) for i, line in enumerate(lines)},
-    }  # fmt: skip
+    }
 
 
 def ceiling(population: int, rows: int, rank: int) -> float:
@@ -106,7 +134,9 @@ def ceiling(population: int, rows: int, rank: int) -> float:
         inside = (k >= 0) & (k <= n)
         return np.where(
             inside,
-            gammaln(n + 1) - gammaln(np.where(inside, k, 0) + 1) - gammaln(np.where(inside, n - k, 0) + 1),
+            gammaln(n + 1)
+            - gammaln(np.where(inside, k, 0) + 1)
+            - gammaln(np.where(inside, n - k, 0) + 1),
             -np.inf,
         )
 
@@ -120,7 +150,11 @@ def ceiling(population: int, rows: int, rank: int) -> float:
 
     members, without = odds(rank - 1, rows - 1), odds(rank, rows)
     order = np.argsort(-(members / np.maximum(without, 1e-300)), kind="stable")
-    return float(np.trapezoid(np.append(0, np.cumsum(members[order])), np.append(0, np.cumsum(without[order]))))
+    return float(
+        np.trapezoid(
+            np.append(0, np.cumsum(members[order])), np.append(0, np.cumsum(without[order]))
+        )
+    )
 
 
 def strongest(features: Numbers, member: NDArray[np.bool_], names: list[str]) -> tuple[float, str]:
@@ -128,7 +162,9 @@ def strongest(features: Numbers, member: NDArray[np.bool_], names: list[str]) ->
     halves = np.arange(len(member)) // 2 % 2 == 0
     areas, chosen = [], []
     for choosing in (halves, ~halves):
-        scores = np.array([area(column[choosing & member], column[choosing & ~member]) for column in features.T])
+        scores = np.array(
+            [area(column[choosing & member], column[choosing & ~member]) for column in features.T]
+        )
         best = int(np.argmax(np.abs(scores - 0.5)))
         judged = area(features[~choosing & member, best], features[~choosing & ~member, best])
         areas.append(judged if scores[best] > 0.5 else 1 - judged)
@@ -151,23 +187,35 @@ def regression(features: Numbers, member: NDArray[np.bool_]) -> float:
 def study(name: str, population: pa.Table, releases: int, tail: str) -> list[dict[str, object]]:
     """Return a row for each column and end of a table."""
     columns = {column: population[column].to_numpy().astype(np.float64) for column in TARGETS[name]}
-    targets = [(column, sign, int(np.nanargmax(sign * columns[column]))) for column in columns for sign in (1, -1)]
+    targets = [
+        (column, sign, int(np.nanargmax(sign * columns[column])))
+        for column in columns
+        for sign in (1, -1)
+    ]
     rng = np.random.default_rng(20)
     member = np.stack([rng.permutation(np.arange(releases) % 2 == 0) for _ in targets])
-    of_row = {row: min(i for i, target in enumerate(targets) if target[2] == row) for *_, row in targets}
-    member = np.stack([member[of_row[row]] for *_, row in targets])  # one record may be the target of two columns
+    of_row = {
+        row: min(i for i, target in enumerate(targets) if target[2] == row) for *_, row in targets
+    }
+    member = np.stack(
+        [member[of_row[row]] for *_, row in targets]
+    )  # one record may be the target of two columns
     free = np.setdiff1d(np.arange(len(population)), list(of_row))
     seen: list[list[dict[str, float]]] = [[] for _ in targets]
     worth: dict[str, list[tuple[float, ...]]] = {column: [] for column in columns}
     for i in range(releases):
         inside = [row for row, at in of_row.items() if member[at, i]]
-        rows = np.concatenate([rng.choice(free, ROWS - len(inside), replace=False), inside]).astype(np.int64)
+        rows = np.concatenate([rng.choice(free, ROWS - len(inside), replace=False), inside]).astype(
+            np.int64
+        )
         original = population.take(np.sort(rows))
         synthetic = chaffinch.BayesNet(parents=2).fit(original, seed=i).sample(seed=i).to_arrow()
         released = {column: synthetic[column].to_numpy().astype(np.float64) for column in columns}
         for at, (column, sign, _) in enumerate(targets):
             lines = np.nanquantile(sign * columns[column], [0.95, 0.98, 0.99, 0.995])
-            seen[at].append(statistics(sign * released[column][np.isfinite(released[column])], lines))
+            seen[at].append(
+                statistics(sign * released[column][np.isfinite(released[column])], lines)
+            )
         for column, numbers in released.items():
             worth[column].append(compare(original[column].to_numpy().astype(np.float64), numbers))
     out = []
@@ -178,13 +226,30 @@ def study(name: str, population: pa.Table, releases: int, tail: str) -> list[dic
         spread = float(np.nanstd(columns[column]))
         utility = np.array(worth[column])
         values = (
-            name, column, "high" if sign > 0 else "low", "tuned on" if name in TUNED_ON else "judged on", len(population),
-            sign * (columns[column][row] - np.nanmedian(columns[column])) / spread, tail, releases,
-            area(features[member[at], 0], features[~member[at], 0]), best, which, regression(features, member[at]),
-            1.0 if tail == "means of ten" else ceiling(len(population), ROWS, UNSEEN + 1), *utility[:, :2].mean(axis=0),
-            utility[:, 2].mean() / spread, np.sqrt((utility[:, 2] ** 2).mean()) / spread, utility[:, 3 if sign > 0 else 4].mean() / spread,
-        )  # fmt: skip
-        out.append({field: f"{x:.4f}" if isinstance(x, float) else x for field, x in zip(FIELDS, values, strict=True)})
+            name,
+            column,
+            "high" if sign > 0 else "low",
+            "tuned on" if name in TUNED_ON else "judged on",
+            len(population),
+            sign * (columns[column][row] - np.nanmedian(columns[column])) / spread,
+            tail,
+            releases,
+            area(features[member[at], 0], features[~member[at], 0]),
+            best,
+            which,
+            regression(features, member[at]),
+            1.0 if tail == "means of ten" else ceiling(len(population), ROWS, UNSEEN + 1),
+            *utility[:, :2].mean(axis=0),
+            utility[:, 2].mean() / spread,
+            np.sqrt((utility[:, 2] ** 2).mean()) / spread,
+            utility[:, 3 if sign > 0 else 4].mean() / spread,
+        )
+        out.append(
+            {
+                field: f"{x:.4f}" if isinstance(x, float) else x
+                for field, x in zip(FIELDS, values, strict=True)
+            }
+        )
     return out
 
 
@@ -192,23 +257,33 @@ def compare(original: Numbers, synthetic: Numbers) -> tuple[float, ...]:
     """Return Kolmogorov distance, total variation over even bins, difference of means, and how far each end goes beyond the original's."""
     original, synthetic = original[np.isfinite(original)], synthetic[np.isfinite(synthetic)]
     edges = np.linspace(original.min(), original.max(), 21)
-    shares = [np.histogram(np.clip(x, edges[0], edges[-1]), edges)[0] / len(x) for x in (original, synthetic)]
+    shares = [
+        np.histogram(np.clip(x, edges[0], edges[-1]), edges)[0] / len(x)
+        for x in (original, synthetic)
+    ]
     return (
-        float(ks_2samp(original, synthetic).statistic), float(np.abs(shares[0] - shares[1]).sum() / 2),
-        float(synthetic.mean() - original.mean()), float(synthetic.max() - original.max()), float(original.min() - synthetic.min()),
-    )  # fmt: skip
+        float(ks_2samp(original, synthetic).statistic),
+        float(np.abs(shares[0] - shares[1]).sum() / 2),
+        float(synthetic.mean() - original.mean()),
+        float(synthetic.max() - original.max()),
+        float(original.min() - synthetic.min()),
+    )
 
 
 def read_population(path: Path, targets: tuple[str, ...]) -> pa.Table:
     """Return up to 2,000 rows and eight columns of a table: the targets', and the first of the others."""
     table = pq.read_table(path)
     rows = np.sort(np.random.default_rng(0).permutation(len(table))[:POPULATION])
-    others = [name for name in table.column_names if name not in targets and not name.startswith("__")]
+    others = [
+        name for name in table.column_names if name not in targets and not name.startswith("__")
+    ]
     return table.select([*targets, *others][:COLUMNS]).take(rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--table", nargs="*", default=list(TARGETS))
     parser.add_argument("--releases", type=int, default=400)

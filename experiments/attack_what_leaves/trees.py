@@ -1,8 +1,8 @@
 """Boosted covers as counts, regression leaves without data, and what pruning keeps of trees with many classes.
 
-    python experiments/attack_what_leaves/trees.py covers MODELS        # a folder that boosted_models.py wrote
-    python experiments/attack_what_leaves/trees.py regression TABLES    # a folder of Parquet files
-    python experiments/attack_what_leaves/trees.py classes TABLES
+python experiments/attack_what_leaves/trees.py covers MODELS        # a folder that boosted_models.py wrote
+python experiments/attack_what_leaves/trees.py regression TABLES    # a folder of Parquet files
+python experiments/attack_what_leaves/trees.py classes TABLES
 """
 
 from __future__ import annotations
@@ -60,8 +60,17 @@ def covers(folder: Path) -> pd.DataFrame:
         model = trees.read_xgboost(case["model"])
         seconds = perf_counter() - start
         real = recounted(model, x.T, [y])
-        row: dict[str, Any] = {"table": case["table"], "objective": case["objective"], "setting": case["setting"], "records": len(y), "trees": len(model.trees)}
-        row |= {"exact_trees": sum(t.samples is not None for t in model.trees), "bounded_trees": sum(t.bounds is not None for t in model.trees)}
+        row: dict[str, Any] = {
+            "table": case["table"],
+            "objective": case["objective"],
+            "setting": case["setting"],
+            "records": len(y),
+            "trees": len(model.trees),
+        }
+        row |= {
+            "exact_trees": sum(t.samples is not None for t in model.trees),
+            "bounded_trees": sum(t.bounds is not None for t in model.trees),
+        }
         small = certain = wrong = 0
         for tree, truth in zip(model.trees, real.trees, strict=True):
             sizes = truth.samples[truth.leaves]
@@ -74,8 +83,17 @@ def covers(folder: Path) -> pd.DataFrame:
             wrong += int(((low > sizes) | (sizes > high)).sum())
         audit = trees.audit(model, at_least=2)
         singles = sum(int((t.samples[t.leaves] == 1).sum()) for t in real.trees)
-        leaves = {(p.tree, p.node) for p in audit.predicates or () if model.trees[p.tree].left[p.node] < 0}
-        row |= {"small_leaves": small, "certain": certain, "wrong": wrong, "leaves_of_one": singles, "found": len(leaves), "seconds": round(seconds, 2)}
+        leaves = {
+            (p.tree, p.node) for p in audit.predicates or () if model.trees[p.tree].left[p.node] < 0
+        }
+        row |= {
+            "small_leaves": small,
+            "certain": certain,
+            "wrong": wrong,
+            "leaves_of_one": singles,
+            "found": len(leaves),
+            "seconds": round(seconds, 2),
+        }
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -88,7 +106,9 @@ def regression(folder: Path) -> pd.DataFrame:
         x, y = frame.drop(columns=label).to_numpy(float), frame[label].to_numpy(float)
         fit, other, y_fit, y_other = train_test_split(x, y, test_size=0.3, random_state=0)
         for leaf in (1, 5, 10):
-            model = trees.read_model(DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0).fit(fit, y_fit))
+            model = trees.read_model(
+                DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0).fit(fit, y_fit)
+            )
             data = {"columns": list(fit.T), "labels": [y_fit]}
             ways = {
                 "before": model,
@@ -102,14 +122,27 @@ def regression(folder: Path) -> pd.DataFrame:
                 error = float(((y_other - tree.value[tree.apply(list(other.T)), 0, 0]) ** 2).sum())
                 r2 = 1 - error / float(((y_other - y_other.mean()) ** 2).sum())
                 bad = int((~safe_values(tree, list(fit.T), [y_fit], 2)[tree.leaves]).sum())
-                rows.append({"table": name, "records": len(fit), "min_samples_leaf": leaf, "way": way, "leaves": len(tree.leaves), "leaves_with_a_lone_record": bad, "lone_sides": alone, "r2": round(r2, 3)})
+                rows.append(
+                    {
+                        "table": name,
+                        "records": len(fit),
+                        "min_samples_leaf": leaf,
+                        "way": way,
+                        "leaves": len(tree.leaves),
+                        "leaves_with_a_lone_record": bad,
+                        "lone_sides": alone,
+                        "r2": round(r2, 3),
+                    }
+                )
     return pd.DataFrame(rows)
 
 
 def _lone_sides(tree: trees.Tree, x: np.ndarray, y: np.ndarray) -> list[int]:
     rows = tree.rows(list(x.T))
     above = [int((y[rows[leaf]] > tree.value[leaf, 0, 0]).sum()) for leaf in tree.leaves]
-    return [(a == 1) + (len(rows[leaf]) - a == 1) for a, leaf in zip(above, tree.leaves, strict=True)]
+    return [
+        (a == 1) + (len(rows[leaf]) - a == 1) for a, leaf in zip(above, tree.leaves, strict=True)
+    ]
 
 
 def classes(folder: Path) -> pd.DataFrame:
@@ -117,25 +150,52 @@ def classes(folder: Path) -> pd.DataFrame:
     rows = []
     for name, (label, bins) in CLASSES.items():
         raw = pd.read_parquet(folder / f"{name}.parquet").dropna(subset=[label])
-        y = raw[label].astype(str) if not bins else pd.qcut(raw[label], bins, duplicates="drop").cat.codes
+        y = (
+            raw[label].astype(str)
+            if not bins
+            else pd.qcut(raw[label], bins, duplicates="drop").cat.codes
+        )
         y = y.where(y.map(y.value_counts()) >= 20).dropna()
         if len(y) > 8000:
             y = y.sample(8000, random_state=0)
         features = raw.loc[y.index].drop(columns=label)
-        x = pd.DataFrame({c: v if pd.api.types.is_numeric_dtype(v) else v.astype("category").cat.codes for c, v in features.items()}).fillna(-1)
-        fit, other, y_fit, y_other = train_test_split(x.to_numpy(float), y.to_numpy(), test_size=0.3, random_state=0)
+        x = pd.DataFrame(
+            {
+                c: v if pd.api.types.is_numeric_dtype(v) else v.astype("category").cat.codes
+                for c, v in features.items()
+            }
+        ).fillna(-1)
+        fit, other, y_fit, y_other = train_test_split(
+            x.to_numpy(float), y.to_numpy(), test_size=0.3, random_state=0
+        )
         for leaf in (1, 5, 20):
             fitted = DecisionTreeClassifier(min_samples_leaf=leaf, random_state=0).fit(fit, y_fit)
             for m in (2, 5):
-                row: dict[str, Any] = {"table": name, "label": label, "classes": len(fitted.classes_), "records": len(fit), "min_samples_leaf": leaf, "at_least": m}
-                row |= {"leaves_before": fitted.get_n_leaves(), "accuracy_before": round(fitted.score(other, y_other), 3)}
+                row: dict[str, Any] = {
+                    "table": name,
+                    "label": label,
+                    "classes": len(fitted.classes_),
+                    "records": len(fit),
+                    "min_samples_leaf": leaf,
+                    "at_least": m,
+                }
+                row |= {
+                    "leaves_before": fitted.get_n_leaves(),
+                    "accuracy_before": round(fitted.score(other, y_other), 3),
+                }
                 for keep in ("safe", "most"):
                     done = trees.prune(fitted, at_least=m, keep=keep)
-                    row |= {f"leaves_{keep}": done.leaves[1], f"accuracy_{keep}": round(done.model.score(other, y_other), 3)}
+                    row |= {
+                        f"leaves_{keep}": done.leaves[1],
+                        f"accuracy_{keep}": round(done.model.score(other, y_other), 3),
+                    }
                     loss = -np.log(np.maximum(_shares(done.model, other, y_other), 1e-3)).mean()
                     row |= {f"log_loss_{keep}": round(float(loss), 3)}
                 tried, right = guesses(done.after, m)
-                row |= {"unnamed": tried, "right_guesses": round(right / tried, 3) if tried else 0.0}
+                row |= {
+                    "unnamed": tried,
+                    "right_guesses": round(right / tried, 3) if tried else 0.0,
+                }
                 rows.append(row)
     return pd.DataFrame(rows)
 

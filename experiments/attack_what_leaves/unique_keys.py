@@ -23,15 +23,35 @@ def main(path: str) -> None:
     """Write the table."""
     original = chaffinch.read(path)
     rows = []
-    sources = {"a copy": original, "BayesNet(parents=2)": BayesNet(parents=2).fit(original, seed=1).sample(original.n_rows, seed=2)}
+    sources = {
+        "a copy": original,
+        "BayesNet(parents=2)": BayesNet(parents=2)
+        .fit(original, seed=1)
+        .sample(original.n_rows, seed=2),
+    }
     for source, synthetic in sources.items():
         for numeric in ("values", "bins"):
             result = chaffinch.risk(
-                original, synthetic, keys=KEYS, sensitive=[SENSITIVE], numeric=numeric, attackers=["gcap"], resamples=20, seed=1
+                original,
+                synthetic,
+                keys=KEYS,
+                sensitive=[SENSITIVE],
+                numeric=numeric,
+                attackers=["gcap"],
+                resamples=20,
+                seed=1,
             )
             vote = next(attack for attack in result.attacks if attack.measure == "gcap_vote")
             steps = [getattr(result.funnel[0], step) for step in STEPS]
-            rows.append([source, numeric, *(f"{share:.4f}" for share in steps), f"{vote.value:.4f}", f"{vote.guess:.4f}"])
+            rows.append(
+                [
+                    source,
+                    numeric,
+                    *(f"{share:.4f}" for share in steps),
+                    f"{vote.value:.4f}",
+                    f"{vote.guess:.4f}",
+                ]
+            )
     with (HERE / "unique_keys.csv").open("w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(["attacked", "numbers", *STEPS, "gcap_vote", "guess"])

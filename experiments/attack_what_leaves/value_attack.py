@@ -45,7 +45,9 @@ class OneLine:
     def look(self, values: Any) -> NDArray[np.float32]:
         """Return the features of each target, and the largest number last."""
         seen = self.sight.look(values)
-        largest = 0.0 if self.column is None else np.nanmax(values.numbers[self.column], initial=-np.inf)
+        largest = (
+            0.0 if self.column is None else np.nanmax(values.numbers[self.column], initial=-np.inf)
+        )
         return np.column_stack([seen, np.full(len(seen), largest, dtype=np.float32)])
 
 
@@ -54,20 +56,35 @@ def opened(folder: Path, name: str) -> chaffinch.Table:
     frame = pd.read_parquet(folder / f"{name}.parquet")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return chaffinch.read(frame.sample(min(MOST_RECORDS, len(frame)), random_state=0).reset_index(drop=True))
+        return chaffinch.read(
+            frame.sample(min(MOST_RECORDS, len(frame)), random_state=0).reset_index(drop=True)
+        )
 
 
 def areas(
-    table: chaffinch.Table, maker: Any, targets: Sequence[int], *, rows: int = 400, pairs: int = 60, tests: int = 80,
-    column: int | None = None, seed: int = 1,
-) -> dict[str, float]:  # fmt: skip
+    table: chaffinch.Table,
+    maker: Any,
+    targets: Sequence[int],
+    *,
+    rows: int = 400,
+    pairs: int = 60,
+    tests: int = 80,
+    column: int | None = None,
+    seed: int = 1,
+) -> dict[str, float]:
     """Return the mean AUC over targets of each attacker, on test shadows that it did not learn from."""
     whom = np.asarray(targets)
-    draws = shared_draws(table.n_rows, whom, rows=rows, shadows=2 * (pairs + tests), rng=np.random.default_rng(seed))
+    draws = shared_draws(
+        table.n_rows, whom, rows=rows, shadows=2 * (pairs + tests), rng=np.random.default_rng(seed)
+    )
     sight = OneLine(ValueSight.of(table, whom), column)
     working = Working(workers=1)
-    release = run_shadows(Generator(maker, table), draws.rows, sight=sight, seed=seed, working=working)
-    population = run_shadows(Generator(maker, table, "population"), draws.rows, seed=seed, working=working)
+    release = run_shadows(
+        Generator(maker, table), draws.rows, sight=sight, seed=seed, working=working
+    )
+    population = run_shadows(
+        Generator(maker, table, "population"), draws.rows, seed=seed, working=working
+    )
     queries = black_box("queries", table.schema.sizes, columns=table.schema.names, seed=seed)
     codes = np.stack([table.code(name) for name in table.schema.names], axis=1)[whom]
     learn = 2 * pairs
@@ -75,20 +92,30 @@ def areas(
     for k in range(len(whom)):
         member = draws.member[:, k]
 
-        def judge(name: str, features: NDArray[Any], kind: str, inside: NDArray[np.bool_] = member) -> None:
+        def judge(
+            name: str, features: NDArray[Any], kind: str, inside: NDArray[np.bool_] = member
+        ) -> None:
             # Features that never vary say nothing, and a design without any cannot be fitted.
             varied = features[:learn].reshape(-1, features.shape[-1]).std(axis=0) > 0
             scores = np.zeros(len(inside) - learn)
             if varied.any():
-                attacker = learner("linear", kind=kind).fit(features[:learn][:, :, varied], inside[:learn], seed=seed)  # type: ignore[arg-type]
+                attacker = learner("linear", kind=kind).fit(
+                    features[:learn][:, :, varied], inside[:learn], seed=seed
+                )  # type: ignore[arg-type]
                 scores = attacker.log_odds(features[learn:][:, :, varied])[:, 0]
             out.setdefault(name, []).append(auc(scores, inside[learn:]) or 0.5)
 
         target = codes[k]
         values = release.values[:, :, k, :-1]
         if column is not None:
-            out.setdefault("one line", []).append(auc(release.values[learn:, 0, k, -1], member[learn:]) or 0.5)
-        judge("today: queries, population's grid", population.gather(lambda tables: queries.of(tables, target)), "counts")  # noqa: B023
+            out.setdefault("one line", []).append(
+                auc(release.values[learn:, 0, k, -1], member[learn:]) or 0.5
+            )
+        judge(
+            "today: queries, population's grid",
+            population.gather(lambda tables: queries.of(tables, target)),  # noqa: B023
+            "counts",
+        )
         seen = release.gather(lambda tables: queries.of(tables, target))  # noqa: B023
         judge("queries, release's grid", seen, "counts")
         for group, part in sight.sight.groups.items():
@@ -97,10 +124,28 @@ def areas(
     return {name: float(np.mean(each)) for name, each in out.items()}
 
 
-def ours(table: chaffinch.Table, maker: Any, targets: Sequence[int], *, rows: int = 400, pairs: int = 60, tests: int = 80, seed: int = 2) -> float:
+def ours(
+    table: chaffinch.Table,
+    maker: Any,
+    targets: Sequence[int],
+    *,
+    rows: int = 400,
+    pairs: int = 60,
+    tests: int = 80,
+    seed: int = 2,
+) -> float:
     """Return the mean AUC over targets of the package's own attack as it comes."""
     plan = ShadowSettings(shadows=pairs, tests=tests, tables=1)
-    result = chaffinch.membership(table, maker, settings=plan, targets=list(targets), rows=rows, duplicates="keep", seed=seed, workers=1)
+    result = chaffinch.membership(
+        table,
+        maker,
+        settings=plan,
+        targets=list(targets),
+        rows=rows,
+        duplicates="keep",
+        seed=seed,
+        workers=1,
+    )
     return float(np.mean(result.target_aucs))
 
 

@@ -31,14 +31,31 @@ from chaffinch.outputs.fields import Field, Fields  # noqa: E402
 Draw = Callable[[np.random.Generator, int], Codes]
 SIZES = (6, 4, 3, 2, 3)
 CASES = [
-    ("formula", 300, 2, 0.0), ("formula", 300, 12, 0.0), ("formula", 300, 50, 0.0), ("formula", 1000, 10, 0.0), ("formula", 1000, 50, 0.0),
-    ("formula", 300, 50, 0.3), ("formula", 1000, 50, 0.1), ("formula", 1000, 50, 0.3), ("texas", 1000, 50, 0.0), ("texas", 1000, 50, 0.1),
-]  # fmt: skip
+    ("formula", 300, 2, 0.0),
+    ("formula", 300, 12, 0.0),
+    ("formula", 300, 50, 0.0),
+    ("formula", 1000, 10, 0.0),
+    ("formula", 1000, 50, 0.0),
+    ("formula", 300, 50, 0.3),
+    ("formula", 1000, 50, 0.1),
+    ("formula", 1000, 50, 0.3),
+    ("texas", 1000, 50, 0.0),
+    ("texas", 1000, 50, 0.1),
+]
 """Population, people, syntheses for each fold, and the share of copied records."""
 HEAD = [
-    "population", "people", "syntheses", "copied", "assessments", "marginal risk", "error / sd, matched_rows", "error / sd, all_rows",
-    "covered, matched_rows", "covered, all_rows", "covered together",
-]  # fmt: skip
+    "population",
+    "people",
+    "syntheses",
+    "copied",
+    "assessments",
+    "marginal risk",
+    "error / sd, matched_rows",
+    "error / sd, all_rows",
+    "covered, matched_rows",
+    "covered, all_rows",
+    "covered together",
+]
 
 
 def of_formula() -> tuple[Draw, KeyAttack]:
@@ -58,10 +75,19 @@ def of_texas() -> tuple[Draw, KeyAttack] | None:
     who = people("texas")
     if who is None:
         return None
-    return lambda rng, n: who.codes[rng.integers(0, len(who.codes), n)], attack_of(who.fields, who.keys, who.label)
+    return lambda rng, n: who.codes[rng.integers(0, len(who.codes), n)], attack_of(
+        who.fields, who.keys, who.label
+    )
 
 
-def assessed(draw: Draw, attack: KeyAttack, codes: Codes, rng: np.random.Generator, syntheses: int, copied: float) -> tuple[RiskMeasure, ...]:
+def assessed(
+    draw: Draw,
+    attack: KeyAttack,
+    codes: Codes,
+    rng: np.random.Generator,
+    syntheses: int,
+    copied: float,
+) -> tuple[RiskMeasure, ...]:
     """Return the measures of one split of some people, by ensembles of known truth."""
     found = []
     for fold in folds(len(codes), seed=rng):
@@ -77,25 +103,44 @@ def assessed(draw: Draw, attack: KeyAttack, codes: Codes, rng: np.random.Generat
     return measures_of({attack.sensitive: found}, {attack.sensitive: found})
 
 
-def row_of(case: tuple[str, int, int, float], draw: Draw, attack: KeyAttack, n_populations: int, n_splits: int) -> list[Any]:
+def row_of(
+    case: tuple[str, int, int, float],
+    draw: Draw,
+    attack: KeyAttack,
+    n_populations: int,
+    n_splits: int,
+) -> list[Any]:
     """Return a line of the result."""
     name, n, syntheses, copied = case
-    values, errors, ends = (np.zeros((n_populations, n_splits, 2, *more)) for more in ((), (), (2,)))
+    values, errors, ends = (
+        np.zeros((n_populations, n_splits, 2, *more)) for more in ((), (), (2,))
+    )
     for p in range(n_populations):
         codes = draw(np.random.default_rng((1, p)), n)
         for s in range(n_splits):
-            measures = assessed(draw, attack, codes, np.random.default_rng((2, p, s)), syntheses, copied)
+            measures = assessed(
+                draw, attack, codes, np.random.default_rng((2, p, s)), syntheses, copied
+            )
             values[p, s] = [one.marginal.value for one in measures]
             errors[p, s] = [one.marginal.error for one in measures]
             ends[p, s] = [(one.marginal.low, one.marginal.high) for one in measures]
     truth = values.mean(axis=1, keepdims=True) if copied else np.zeros((1, 1, 2))
-    spread = np.sqrt(((values - truth) ** 2).sum(axis=(0, 1)) / (n_populations * (n_splits - (1 if copied else 0))))
+    spread = np.sqrt(
+        ((values - truth) ** 2).sum(axis=(0, 1))
+        / (n_populations * (n_splits - (1 if copied else 0)))
+    )
     covered = (ends[..., 0] <= truth) & (truth <= ends[..., 1])
     return [
-        name, n, syntheses, copied, n_populations * n_splits, f"{values.mean():.4f}",
+        name,
+        n,
+        syntheses,
+        copied,
+        n_populations * n_splits,
+        f"{values.mean():.4f}",
         *(f"{one:.3f}" for one in np.sqrt((errors**2).mean(axis=(0, 1))) / spread),
-        *(f"{one:.3f}" for one in covered.mean(axis=(0, 1))), f"{covered.all(axis=2).mean():.3f}",
-    ]  # fmt: skip
+        *(f"{one:.3f}" for one in covered.mean(axis=(0, 1))),
+        f"{covered.all(axis=2).mean():.3f}",
+    ]
 
 
 def main(n_populations: int = 10, n_splits: int = 20, *numbers: int) -> None:

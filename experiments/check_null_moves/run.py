@@ -36,7 +36,17 @@ from chaffinch.workflows.check_request import CheckRequest  # noqa: E402
 SYNTHESES = 20
 ROUNDS = (None, 1, 5, 20)
 SEEDS = (1, 2)
-HEAD = ["data", "seed", "next synthesis", "reached", "records changed", "marginal risk", "error", "spread between syntheses", "CPU seconds"]
+HEAD = [
+    "data",
+    "seed",
+    "next synthesis",
+    "reached",
+    "records changed",
+    "marginal risk",
+    "error",
+    "spread between syntheses",
+    "CPU seconds",
+]
 
 
 class Chain:
@@ -46,7 +56,9 @@ class Chain:
         self.rounds = rounds
         self.changed: list[float] = []
 
-    def __call__(self, spec: Outputs, *, copies: int, seed: Any, progress: Any = None) -> DatasetEnsemble:
+    def __call__(
+        self, spec: Outputs, *, copies: int, seed: Any, progress: Any = None
+    ) -> DatasetEnsemble:
         """Return so many datasets that reproduce the outputs of a specification."""
         spec = spec.searched
         rows = spec.n_rows()
@@ -55,7 +67,9 @@ class Chain:
         for stream in seed_sequence(seed).spawn(copies):
             first, search, moves = stream.spawn(3)
             if self.rounds is None or not datasets:
-                solved = incremental.solve(problem, problem.columns.start(rows, seed=first), seed=search)
+                solved = incremental.solve(
+                    problem, problem.columns.start(rows, seed=first), seed=search
+                )
                 datasets.append(solved.codes)
                 reached.append(solved.reached)
             else:
@@ -73,7 +87,11 @@ def cases() -> dict[str, tuple[Any, dict[str, Any], dict[str, list[str]]]]:
     tables = CMC_TABLES["living by education, method by education"]
     return {
         "cmc": (bundled("cmc"), document(CMC_LOGIT, *tables), CMC_KEYS),
-        "3,000 of Adult": (bundled("adult").take(pa.array(some)), document(logit("income ~ age + education_num + C(sex)", ">50K", 4), ADULT_TABLES[0]), adult),
+        "3,000 of Adult": (
+            bundled("adult").take(pa.array(some)),
+            document(logit("income ~ age + education_num + C(sex)", ">50K", 4), ADULT_TABLES[0]),
+            adult,
+        ),
     }
 
 
@@ -82,8 +100,12 @@ def main() -> None:
     rows: list[list[object]] = []
     for name, (data, outputs, attack) in cases().items():
         coder = TableCoder(read(data, rare="keep"))
-        recipes = CheckRequest.read(outputs).of_data(coder, (*attack["keys"], *attack["sensitive"])).ready
-        settings = CheckSettings(**attack, syntheses=SYNTHESES, whole_runs=0, cumulative=False, leave_one_out="never")
+        recipes = (
+            CheckRequest.read(outputs).of_data(coder, (*attack["keys"], *attack["sensitive"])).ready
+        )
+        settings = CheckSettings(
+            **attack, syntheses=SYNTHESES, whole_runs=0, cumulative=False, leave_one_out="never"
+        )
         for seed in SEEDS:
             for rounds in ROUNDS:
                 maker, began = Chain(rounds), time.process_time()
@@ -93,9 +115,25 @@ def main() -> None:
                 (tcaps,) = found.tcaps.values()
                 spread = np.mean([np.std(one.means[:, 0, 1], ddof=1) for one in tcaps])
                 changed = f"{np.mean(maker.changed):.2f}" if maker.changed else ""
-                how = "from scratch" if rounds is None else f"null moves, {rounds} round{'s' if rounds > 1 else ''}"
+                how = (
+                    "from scratch"
+                    if rounds is None
+                    else f"null moves, {rounds} round{'s' if rounds > 1 else ''}"
+                )
                 marginal = measure.marginal
-                rows.append([name, seed, how, f"{found.all.reached:.2f}", changed, f"{marginal.value:.4f}", f"{marginal.error:.4f}", f"{spread:.4f}", f"{seconds:.1f}"])
+                rows.append(
+                    [
+                        name,
+                        seed,
+                        how,
+                        f"{found.all.reached:.2f}",
+                        changed,
+                        f"{marginal.value:.4f}",
+                        f"{marginal.error:.4f}",
+                        f"{spread:.4f}",
+                        f"{seconds:.1f}",
+                    ]
+                )
                 print(*rows[-1], sep="  ", flush=True)
     with (HERE / "chains.csv").open("w", newline="") as file:
         csv.writer(file).writerows([HEAD, *rows])

@@ -35,13 +35,42 @@ FEWEST = 60
 SYNTHESES = 12
 PROPOSALS = 1_000_000
 HEAD = [
-    "data", "people", "outputs", "start", "reached", "convention", "original", "holdout", "marginal risk", "low", "high", "error", "without outputs",
-    "marginal risk without outputs", "certain rows that match", "CPU seconds",
-]  # fmt: skip
+    "data",
+    "people",
+    "outputs",
+    "start",
+    "reached",
+    "convention",
+    "original",
+    "holdout",
+    "marginal risk",
+    "low",
+    "high",
+    "error",
+    "without outputs",
+    "marginal risk without outputs",
+    "certain rows that match",
+    "CPU seconds",
+]
 OTHERS = {
-    "cmc": (("wife_age", "wife_education", "husband_education", "num_children", "husband_occupation", "standard_of_living"), "contraceptive_method", 1),
-    "adult": (("age", "education", "marital_status", "occupation", "race", "sex"), "income", ">50K"),
-}  # fmt: skip
+    "cmc": (
+        (
+            "wife_age",
+            "wife_education",
+            "husband_education",
+            "num_children",
+            "husband_occupation",
+            "standard_of_living",
+        ),
+        "contraceptive_method",
+        1,
+    ),
+    "adult": (
+        ("age", "education", "marital_status", "occupation", "race", "sex"),
+        "income",
+        ">50K",
+    ),
+}
 
 
 def made_here(spec: Outputs, *, copies: int, seed: Any, progress: Any = None) -> DatasetEnsemble:
@@ -67,7 +96,10 @@ def other(name: str) -> People:
 def outputs(who: People) -> dict[str, list[dict[str, Any]]]:
     """Return the sets of outputs: P1's logit, and tables of the label by one key each."""
     formula = f"{who.label} ~ {' + '.join(who.keys)}"
-    tables = [{"name": f"{key} by label", "kind": "table", "by": [key, who.label]} for key in who.keys[-3:]]
+    tables = [
+        {"name": f"{key} by label", "kind": "table", "by": [key, who.label]}
+        for key in who.keys[-3:]
+    ]
     logit = {"name": "logit", "kind": "logit", "formula": formula, "decimals": 2}
     return {"logit": [logit], "logit and tables": [logit, *tables]}
 
@@ -79,9 +111,23 @@ def rows_of(name: str, who: People) -> list[list[Any]]:
     for column, field in enumerate(who.fields):
         if not field.numeric:
             codes = codes[np.bincount(codes[:, column])[codes[:, column]] >= FEWEST]
-    levels = [tuple(level for code, level in enumerate(field.levels) if field.numeric or (codes[:, k] == code).any()) for k, field in enumerate(who.fields)]
-    kept = Fields(tuple(Field(field.name, some) for field, some in zip(who.fields, levels, strict=True)))
-    codes = kept.codes({field.name: [field.levels[code] for code in codes[:, k]] for k, field in enumerate(who.fields)})
+    levels = [
+        tuple(
+            level
+            for code, level in enumerate(field.levels)
+            if field.numeric or (codes[:, k] == code).any()
+        )
+        for k, field in enumerate(who.fields)
+    ]
+    kept = Fields(
+        tuple(Field(field.name, some) for field, some in zip(who.fields, levels, strict=True))
+    )
+    codes = kept.codes(
+        {
+            field.name: [field.levels[code] for code in codes[:, k]]
+            for k, field in enumerate(who.fields)
+        }
+    )
     who = People(kept, codes, who.label)
     rows: list[list[Any]] = []
     for title, entries in outputs(who).items():
@@ -90,19 +136,38 @@ def rows_of(name: str, who: People) -> list[list[Any]]:
                 continue  # nothing is: the same as uniform
             began = time.process_time()
             settings = CheckSettings(
-                keys=who.keys, sensitive=[who.label], start=start, syntheses=SYNTHESES, cumulative=False, leave_one_out="never", whole_runs=2,
-            )  # fmt: skip
-            found = check_recipes(recipes_of(entries, who.fields), codes, settings, seed=1, workers=1, maker=made_here)
+                keys=who.keys,
+                sensitive=[who.label],
+                start=start,
+                syntheses=SYNTHESES,
+                cumulative=False,
+                leave_one_out="never",
+                whole_runs=2,
+            )
+            found = check_recipes(
+                recipes_of(entries, who.fields), codes, settings, seed=1, workers=1, maker=made_here
+            )
             matched, every = (one.full_mean for one in found.whole)
             for one in found.all.measures:
                 numbers = (one.original.value, one.holdout.value)
                 marginal = (one.marginal.value, one.marginal.low, one.marginal.high)
-                rows.append([
-                    name, len(codes), title, start, f"{found.all.reached:.2f}", one.convention, *(f"{value:.4f}" for value in numbers),
-                    *(f"{value:+.4f}" for value in marginal), f"{one.marginal.error:.4f}", f"{one.prior.value:.4f}",
-                    f"{one.prior_marginal.value:+.4f} ({one.prior_marginal.low:+.4f} to {one.prior_marginal.high:+.4f})", f"{every / matched:.3f}",
-                    f"{time.process_time() - began:.0f}",
-                ])  # fmt: skip
+                rows.append(
+                    [
+                        name,
+                        len(codes),
+                        title,
+                        start,
+                        f"{found.all.reached:.2f}",
+                        one.convention,
+                        *(f"{value:.4f}" for value in numbers),
+                        *(f"{value:+.4f}" for value in marginal),
+                        f"{one.marginal.error:.4f}",
+                        f"{one.prior.value:.4f}",
+                        f"{one.prior_marginal.value:+.4f} ({one.prior_marginal.low:+.4f} to {one.prior_marginal.high:+.4f})",
+                        f"{every / matched:.3f}",
+                        f"{time.process_time() - began:.0f}",
+                    ]
+                )
                 print(*rows[-1], flush=True)
     return rows
 

@@ -44,7 +44,15 @@ def main() -> None:
                 continue
             true = f"{group}/{name}.{column.name}" in PERSONAL_COLUMNS
             count["hits" if true else "false alarms"] += 1
-            rows.append({"group": group, "table": name, "column": column.name, "found": str(column.evidence), "is": "hit" if true else "false alarm"})
+            rows.append(
+                {
+                    "group": group,
+                    "table": name,
+                    "column": column.name,
+                    "found": str(column.evidence),
+                    "is": "hit" if true else "false alarm",
+                }
+            )
     for looked, name, truth, table in faker_tables():
         schema = chaffinch.scan(table).schema
         count = totals[f"Faker ({looked})"]
@@ -52,21 +60,52 @@ def main() -> None:
         for column in schema:
             personal = column.name in truth
             stopped = column.evidence is not None and column.modelled
-            outcome = ("hit" if stopped else "dropped" if not column.modelled else "miss") if personal else "false alarm" if stopped else "right"
+            outcome = (
+                ("hit" if stopped else "dropped" if not column.modelled else "miss")
+                if personal
+                else "false alarm"
+                if stopped
+                else "right"
+            )
             count["columns"] += 1
             count["modelled"] += column.modelled
-            count[{"hit": "hits", "miss": "misses", "false alarm": "false alarms", "dropped": "identifiers and text, dropped"}.get(outcome, "right")] += 1
+            count[
+                {
+                    "hit": "hits",
+                    "miss": "misses",
+                    "false alarm": "false alarms",
+                    "dropped": "identifiers and text, dropped",
+                }.get(outcome, "right")
+            ] += 1
             if personal or stopped:
                 found = str(column.evidence) if column.evidence is not None else ""
-                rows.append({"group": "Faker", "table": name, "column": f"{column.name} ({truth.get(column.name, 'nothing')})", "found": found, "is": outcome})
+                rows.append(
+                    {
+                        "group": "Faker",
+                        "table": name,
+                        "column": f"{column.name} ({truth.get(column.name, 'nothing')})",
+                        "found": found,
+                        "is": outcome,
+                    }
+                )
     with (HERE / "detect.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["group", "table", "column", "found", "is"], lineterminator="\n")
+        writer = csv.DictWriter(
+            file, ["group", "table", "column", "found", "is"], lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(rows)
     for row in rows:
         if row["is"] in ("false alarm", "miss") or row["group"] != "Faker":
             print(f"{row['is']:11}  {row['group']}/{row['table']}: {row['column']}: {row['found']}")
-    keys = ("tables", "columns", "modelled", "hits", "misses", "false alarms", "identifiers and text, dropped")
+    keys = (
+        "tables",
+        "columns",
+        "modelled",
+        "hits",
+        "misses",
+        "false alarms",
+        "identifiers and text, dropped",
+    )
     print(f"\n{'group':34}" + "".join(f"{key:>15}" for key in (*keys[:-1], "dropped")))
     for group, count in totals.items():
         print(f"{group:34}" + "".join(f"{count[key]:>15,}" for key in keys))

@@ -34,10 +34,23 @@ def real_tables(data: Path, shared: Path | None) -> Iterator[tuple[str, str, Any
     """Yield the tables of whatever packages are installed, and files of two folders."""
     for path in sorted([*data.glob("*.csv"), *data.glob("*.parquet")]):
         yield "bundled", path.stem, path
-    for path in sorted([*shared.rglob("*.csv"), *shared.rglob("*.parquet"), *shared.rglob("*.sav")]) if shared is not None else ():
+    for path in (
+        sorted([*shared.rglob("*.csv"), *shared.rglob("*.parquet"), *shared.rglob("*.sav")])
+        if shared is not None
+        else ()
+    ):
         if path.stat().st_size < 200 << 20:
             yield "shared", f"{path.parent.name}/{path.stem}", path
-    for source in (_sklearn, _lifelines, _seaborn, _islp, _nycflights, _vega, _statsmodels, _linearmodels):
+    for source in (
+        _sklearn,
+        _lifelines,
+        _seaborn,
+        _islp,
+        _nycflights,
+        _vega,
+        _statsmodels,
+        _linearmodels,
+    ):
         yield from source()
 
 
@@ -45,7 +58,13 @@ def _sklearn() -> Iterator[tuple[str, str, Any]]:
     if importlib.util.find_spec("sklearn"):
         import sklearn.datasets as datasets
 
-        for name in ("load_iris", "load_diabetes", "load_wine", "load_breast_cancer", "load_linnerud"):
+        for name in (
+            "load_iris",
+            "load_diabetes",
+            "load_wine",
+            "load_breast_cancer",
+            "load_linnerud",
+        ):
             yield "scikit-learn", name, getattr(datasets, name)(as_frame=True).frame
 
 
@@ -97,15 +116,52 @@ def _statsmodels() -> Iterator[tuple[str, str, Any]]:
     if importlib.util.find_spec("statsmodels"):
         from statsmodels import datasets
 
-        for name in ("anes96", "cancer", "ccard", "china_smoking", "committee", "copper", "cpunish", "engel", "fair", "fertility", "grunfeld", "heart", "modechoice",
-                     "randhie", "scotland", "spector", "stackloss", "star98", "statecrime", "strikes", "sunspots"):  # fmt: skip
-            yield from _called("statsmodels", name, lambda name=name: getattr(datasets, name).load_pandas().data)
+        for name in (
+            "anes96",
+            "cancer",
+            "ccard",
+            "china_smoking",
+            "committee",
+            "copper",
+            "cpunish",
+            "engel",
+            "fair",
+            "fertility",
+            "grunfeld",
+            "heart",
+            "modechoice",
+            "randhie",
+            "scotland",
+            "spector",
+            "stackloss",
+            "star98",
+            "statecrime",
+            "strikes",
+            "sunspots",
+        ):
+            yield from _called(
+                "statsmodels", name, lambda name=name: getattr(datasets, name).load_pandas().data
+            )
 
 
 def _linearmodels() -> Iterator[tuple[str, str, Any]]:
     if importlib.util.find_spec("linearmodels"):
-        for name in ("birthweight", "card", "fertility", "french", "fringe", "jobtraining", "meps", "mroz", "munnell", "wage", "wage_panel"):
-            yield from _called("linearmodels", name, importlib.import_module(f"linearmodels.datasets.{name}").load)
+        for name in (
+            "birthweight",
+            "card",
+            "fertility",
+            "french",
+            "fringe",
+            "jobtraining",
+            "meps",
+            "mroz",
+            "munnell",
+            "wage",
+            "wage_panel",
+        ):
+            yield from _called(
+                "linearmodels", name, importlib.import_module(f"linearmodels.datasets.{name}").load
+            )
 
 
 def _called(group: str, name: str, load: Any) -> Iterator[tuple[str, str, Any]]:
@@ -128,21 +184,44 @@ def faker_tables(seed: int = 1) -> Iterator[tuple[str, str, dict[str, str], pa.T
     from faker import Faker
 
     names = {
-        "en_US": ("first_name", "last_name", "email", "phone", "ssn", "address"), "de_AT": ("Vorname", "Nachname", "E-Mail", "Telefon", "SVNR", "Anschrift"),
-        "es_ES": ("nombre", "apellidos", "correo", "telefono", "dni", "direccion"), "nl_NL": ("voornaam", "achternaam", "email", "telefoon", "bsn", "adres"),
-        "fr_FR": ("prénom", "nom_de_famille", "courriel", "téléphone", "numéro_sécu", "adresse"), "it_IT": ("nome", "cognome", "email", "telefono", "codice_fiscale", "indirizzo"),
-        "sv_SE": ("förnamn", "efternamn", "e-post", "telefon", "personnummer", "adress"), "fi_FI": ("etunimi", "sukunimi", "sähköposti", "puhelin", "henkilötunnus", "osoite"),
-        "no_NO": ("fornavn", "etternavn", "e-post", "telefon", "fødselsnummer", "adresse"), "pl_PL": ("imię", "nazwisko", "email", "telefon", "pesel", "adres"),
-        "en_GB": ("forename", "surname", "e_mail", "mobile", "national_insurance_number", "address"), "pt_BR": ("nome", "sobrenome", "email", "telefone", "cpf", "endereco"),
-        "cs_CZ": ("jméno", "příjmení", "email", "telefon", "rodné_číslo", "adresa"), "de_CH": ("Vorname", "Nachname", "Email", "Handy", "AHV-Nummer", "Adresse"),
-        "tr_TR": ("ad", "soyad", "eposta", "telefon", "tc_kimlik_no", "adres"), "ru_RU": ("имя", "фамилия", "почта", "телефон", "паспорт", "адрес"),
-    }  # fmt: skip
+        "en_US": ("first_name", "last_name", "email", "phone", "ssn", "address"),
+        "de_AT": ("Vorname", "Nachname", "E-Mail", "Telefon", "SVNR", "Anschrift"),
+        "es_ES": ("nombre", "apellidos", "correo", "telefono", "dni", "direccion"),
+        "nl_NL": ("voornaam", "achternaam", "email", "telefoon", "bsn", "adres"),
+        "fr_FR": ("prénom", "nom_de_famille", "courriel", "téléphone", "numéro_sécu", "adresse"),
+        "it_IT": ("nome", "cognome", "email", "telefono", "codice_fiscale", "indirizzo"),
+        "sv_SE": ("förnamn", "efternamn", "e-post", "telefon", "personnummer", "adress"),
+        "fi_FI": ("etunimi", "sukunimi", "sähköposti", "puhelin", "henkilötunnus", "osoite"),
+        "no_NO": ("fornavn", "etternavn", "e-post", "telefon", "fødselsnummer", "adresse"),
+        "pl_PL": ("imię", "nazwisko", "email", "telefon", "pesel", "adres"),
+        "en_GB": (
+            "forename",
+            "surname",
+            "e_mail",
+            "mobile",
+            "national_insurance_number",
+            "address",
+        ),
+        "pt_BR": ("nome", "sobrenome", "email", "telefone", "cpf", "endereco"),
+        "cs_CZ": ("jméno", "příjmení", "email", "telefon", "rodné_číslo", "adresa"),
+        "de_CH": ("Vorname", "Nachname", "Email", "Handy", "AHV-Nummer", "Adresse"),
+        "tr_TR": ("ad", "soyad", "eposta", "telefon", "tc_kimlik_no", "adres"),
+        "ru_RU": ("имя", "фамилия", "почта", "телефон", "паспорт", "адрес"),
+    }
     what = ("given name", "surname", "e-mail", "telephone", "national number", "address")
     for locale, words in names.items():
         fake = Faker(locale)
         fake.seed_instance(seed)
         persons = [
-            (fake.first_name(), fake.last_name(), fake.email(), fake.phone_number(), fake.ssn(), fake.address().replace("\n", ", ")) for _ in range(ROWS // 4)
+            (
+                fake.first_name(),
+                fake.last_name(),
+                fake.email(),
+                fake.phone_number(),
+                fake.ssn(),
+                fake.address().replace("\n", ", "),
+            )
+            for _ in range(ROWS // 4)
         ]
         rows = [persons[i % len(persons)] for i in range(ROWS)]
         plain = {"age": [20 + i * 7 % 60 for i in range(ROWS)], "sex": ["f", "m"] * (ROWS // 2)}
@@ -152,8 +231,20 @@ def faker_tables(seed: int = 1) -> Iterator[tuple[str, str, dict[str, str], pa.T
             truth = dict(zip(columns, what, strict=True))
             yield looked, f"{locale}, {kind} names", truth, pa.table({**table, **plain})
         others = {
-            "v1": [fake.iban() for _ in persons], "v2": [fake.credit_card_number() for _ in persons], "v3": [fake.ipv4() for _ in persons],
-            "v4": [fake.url() for _ in persons], "v5": [f"{fake.latitude()}, {fake.longitude()}" for _ in persons],
-        }  # fmt: skip
-        truth = dict(zip(others, ("IBAN", "payment card", "IP address", "URL", "coordinates"), strict=True))
-        yield looked, f"{locale}, accounts", truth, pa.table({**{n: [v[i % len(v)] for i in range(ROWS)] for n, v in others.items()}, **plain})
+            "v1": [fake.iban() for _ in persons],
+            "v2": [fake.credit_card_number() for _ in persons],
+            "v3": [fake.ipv4() for _ in persons],
+            "v4": [fake.url() for _ in persons],
+            "v5": [f"{fake.latitude()}, {fake.longitude()}" for _ in persons],
+        }
+        truth = dict(
+            zip(others, ("IBAN", "payment card", "IP address", "URL", "coordinates"), strict=True)
+        )
+        yield (
+            looked,
+            f"{locale}, accounts",
+            truth,
+            pa.table(
+                {**{n: [v[i % len(v)] for i in range(ROWS)] for n, v in others.items()}, **plain}
+            ),
+        )

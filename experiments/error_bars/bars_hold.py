@@ -34,12 +34,18 @@ def declared(table: Table) -> Schema:
     columns = []
     for column in table.schema.modelled[:MOST_COLUMNS]:
         codec: Any = column.codec
-        plain = replace(column, codec=None, discover=False, atoms=None, edges=None, binning="width", bins=8)
+        plain = replace(
+            column, codec=None, discover=False, atoms=None, edges=None, binning="width", bins=8
+        )
         if hasattr(codec, "levels"):
-            columns.append(replace(plain, levels=codec.levels, other=codec.other, binning="quantile"))
+            columns.append(
+                replace(plain, levels=codec.levels, other=codec.other, binning="quantile")
+            )
         else:
             low, high = codec.ranges()
-            columns.append(replace(plain, bounds=(float(low.min()), float(max(high.max(), low.min() + 1)))))
+            columns.append(
+                replace(plain, bounds=(float(low.min()), float(max(high.max(), low.min() + 1))))
+            )
     return Schema(tuple(columns), public=True, rows=table.n_rows)
 
 
@@ -57,10 +63,16 @@ def sets(model: Any, rng: np.random.Generator) -> Iterator[tuple[str, tuple[str,
 def held(bars: ErrorBars, table: Table) -> tuple[int, int, float]:
     """Cells, cells whose count lies within its bar, and the mean width of the bars as a share of the rows."""
     sizes = bars.estimate.shape
-    cells = np.ravel_multi_index([table.code(name).astype(np.int64) for name in bars.columns], sizes)
+    cells = np.ravel_multi_index(
+        [table.code(name).astype(np.int64) for name in bars.columns], sizes
+    )
     counts = np.bincount(cells, minlength=bars.estimate.size).reshape(sizes)
     inside = (counts >= bars.low - 0.5) & (counts <= bars.high + 0.5)
-    return counts.size, int(inside.sum()), float((bars.high - bars.low).mean() / max(table.n_rows, 1))
+    return (
+        counts.size,
+        int(inside.sum()),
+        float((bars.high - bars.low).mean() / max(table.n_rows, 1)),
+    )
 
 
 def study(path: Path, epsilons: list[float]) -> Iterator[list[Any]]:
@@ -78,10 +90,26 @@ def study(path: Path, epsilons: list[float]) -> Iterator[list[Any]]:
                     bars = model.error_bars(columns)
                     one = sums.setdefault((what, bars.basis), [0, 0, 0, 0])
                     cells, inside, width = held(bars, table)
-                    one[0], one[1], one[2], one[3] = one[0] + cells, one[1] + inside, one[2] + width, one[3] + 1
+                    one[0], one[1], one[2], one[3] = (
+                        one[0] + cells,
+                        one[1] + inside,
+                        one[2] + width,
+                        one[3] + 1,
+                    )
             for (what, basis), (cells, inside, width, many) in sums.items():
                 share = f"{inside / cells:.3f}"
-                yield [path.stem, table.n_rows, len(names), method, epsilon, what, basis, int(cells), share, f"{width / many:.4f}"]
+                yield [
+                    path.stem,
+                    table.n_rows,
+                    len(names),
+                    method,
+                    epsilon,
+                    what,
+                    basis,
+                    int(cells),
+                    share,
+                    f"{width / many:.4f}",
+                ]
 
 
 def main() -> None:

@@ -35,13 +35,44 @@ RESULTS = Path(__file__).parent / "results.csv"
 PEOPLE, EVALUATIONS, LIMIT, RESAMPLES = 2000, 8, 0.02, 200
 KEYS = ("table", "run")
 VALUES = (
-    "outcome", "chosen", "attempts", "search estimate", "search lower", "unseen estimate", "unseen lower", "unseen word", "unseen kept", "unseen estimate above limit",
-    "release lower", "release allowed", "fresh estimate", "fresh lower", "fresh word", "default fresh estimate", "default fresh lower", "search worth", "unseen worth", "fresh worth", "default fresh worth",
-)  # fmt: skip
+    "outcome",
+    "chosen",
+    "attempts",
+    "search estimate",
+    "search lower",
+    "unseen estimate",
+    "unseen lower",
+    "unseen word",
+    "unseen kept",
+    "unseen estimate above limit",
+    "release lower",
+    "release allowed",
+    "fresh estimate",
+    "fresh lower",
+    "fresh word",
+    "default fresh estimate",
+    "default fresh lower",
+    "search worth",
+    "unseen worth",
+    "fresh worth",
+    "default fresh worth",
+)
 ASKED: dict[str, dict[str, Any]] = {
-    "adult": {"keys": ("age", "sex", "race", "education", "marital_status"), "sensitive": ("occupation", "relationship"), "label": "income"},
-    "scotland": {"keys": ("sex", "age", "marital_status", "region", "country_of_birth"), "sensitive": ("health", "religion"), "label": "economic_activity"},
-    "acs": {"keys": ("agep", "sex", "msp", "rac1p", "puma"), "sensitive": ("edu", "own_rent"), "label": "pincp_decile"},
+    "adult": {
+        "keys": ("age", "sex", "race", "education", "marital_status"),
+        "sensitive": ("occupation", "relationship"),
+        "label": "income",
+    },
+    "scotland": {
+        "keys": ("sex", "age", "marital_status", "region", "country_of_birth"),
+        "sensitive": ("health", "religion"),
+        "label": "economic_activity",
+    },
+    "acs": {
+        "keys": ("agep", "sex", "msp", "rac1p", "puma"),
+        "sensitive": ("edu", "own_rent"),
+        "label": "pincp_decile",
+    },
 }
 
 
@@ -55,11 +86,22 @@ def one_run(name: str, whole: pa.Table, number: int) -> list[Any]:
     """Return the figures of one run."""
     rng = np.random.default_rng([number, len(name)])
     order = rng.permutation(whole.num_rows)
-    mine, rest = whole.take(np.sort(order[:PEOPLE])), whole.take(np.sort(order[PEOPLE : 2 * PEOPLE]))
+    mine, rest = (
+        whole.take(np.sort(order[:PEOPLE])),
+        whole.take(np.sort(order[PEOPLE : 2 * PEOPLE])),
+    )
     asked = ASKED[name]
     battery: dict[str, Any] = {"attackers": ("gcap", "nb"), "tests": None}
     try:
-        found = chaffinch.frontier(mine, **asked, **battery, evaluations=EVALUATIONS, max_excess=LIMIT, explain=False, seed=number)
+        found = chaffinch.frontier(
+            mine,
+            **asked,
+            **battery,
+            evaluations=EVALUATIONS,
+            max_excess=LIMIT,
+            explain=False,
+            seed=number,
+        )
     except InputError as error:
         if "None of" not in str(error):
             raise
@@ -75,27 +117,73 @@ def one_run(name: str, whole: pa.Table, number: int) -> list[Any]:
     limits = Limits(max_excess=LIMIT)
     risk, outside = first.evaluation.risk, fresh.risk
     return [
-        "confirmed" if choice.evaluation is not None else "none confirmed", first.evaluation.words, len(choice.confirmations), search.risk.estimate, search.risk.lower, risk.estimate, risk.lower,
-        first.word, int(first.word != "exceeds"), int((risk.estimate or 0) > LIMIT), own.risk.lower, int(verdict_of(own.risk, limits) != "exceeds"), outside.estimate, outside.lower, verdict_of(outside, limits), default.risk.estimate, default.risk.lower,
-        search.worth[0].value, first.evaluation.worth[0].value, fresh.worth[0].value, default.worth[0].value,
-    ]  # fmt: skip
+        "confirmed" if choice.evaluation is not None else "none confirmed",
+        first.evaluation.words,
+        len(choice.confirmations),
+        search.risk.estimate,
+        search.risk.lower,
+        risk.estimate,
+        risk.lower,
+        first.word,
+        int(first.word != "exceeds"),
+        int((risk.estimate or 0) > LIMIT),
+        own.risk.lower,
+        int(verdict_of(own.risk, limits) != "exceeds"),
+        outside.estimate,
+        outside.lower,
+        verdict_of(outside, limits),
+        default.risk.estimate,
+        default.risk.lower,
+        search.worth[0].value,
+        first.evaluation.worth[0].value,
+        fresh.worth[0].value,
+        default.worth[0].value,
+    ]
 
 
-def everybody(mine: pa.Table, settings: FrontierSettings, candidate: CandidateSettings, seed: int) -> Evaluation:
+def everybody(
+    mine: pa.Table, settings: FrontierSettings, candidate: CandidateSettings, seed: int
+) -> Evaluation:
     """Return what tables of each half of the run's people give away: what is looked at before a release is written."""
     table = chaffinch.read(mine)
-    first, second = split_people(table, np.arange(table.n_rows), 0.5, np.random.default_rng([seed, 7]))
-    part = PeoplePart("everybody", (PeopleFold(first, second), PeopleFold(second, first)), table.n_rows)
-    study = FrontierStudy(table=table, holdout=None, search=part, confirmation=part, settings=settings, root=np.random.SeedSequence(seed))
+    first, second = split_people(
+        table, np.arange(table.n_rows), 0.5, np.random.default_rng([seed, 7])
+    )
+    part = PeoplePart(
+        "everybody", (PeopleFold(first, second), PeopleFold(second, first)), table.n_rows
+    )
+    study = FrontierStudy(
+        table=table,
+        holdout=None,
+        search=part,
+        confirmation=part,
+        settings=settings,
+        root=np.random.SeedSequence(seed),
+    )
     return study.evaluate(candidate, part).evaluation
 
 
-def unseen(mine: pa.Table, rest: pa.Table, settings: FrontierSettings, candidate: CandidateSettings, seed: int) -> Evaluation:
+def unseen(
+    mine: pa.Table,
+    rest: pa.Table,
+    settings: FrontierSettings,
+    candidate: CandidateSettings,
+    seed: int,
+) -> Evaluation:
     """Return what a table of all the run's people gives away, held against people of the rest of the table."""
     table = chaffinch.read(mine)
     others = chaffinch.table.align.align(table, chaffinch.read(rest), names=("holdout",))[1]
-    part = PeoplePart("fresh", (PeopleFold(np.arange(table.n_rows), np.arange(others.n_rows)),), table.n_rows)
-    study = FrontierStudy(table=table, holdout=others, search=part, confirmation=part, settings=settings, root=np.random.SeedSequence(seed))
+    part = PeoplePart(
+        "fresh", (PeopleFold(np.arange(table.n_rows), np.arange(others.n_rows)),), table.n_rows
+    )
+    study = FrontierStudy(
+        table=table,
+        holdout=others,
+        search=part,
+        confirmation=part,
+        settings=settings,
+        root=np.random.SeedSequence(seed),
+    )
     found = study.evaluate(candidate, part).evaluation
     return replace(found, part="fresh")
 
@@ -112,9 +200,16 @@ def summary(cells: Cells) -> None:
         def mean(column: str, made: list[list[str]] = made) -> float:
             return float(np.mean([float(row[at[column]]) for row in made if row[at[column]]]))
 
-        kept, fresh = (sum(row[at[column]] not in ("0", "broken", "exceeds") for row in made) for column in ("unseen kept", "fresh word"))
+        kept, fresh = (
+            sum(row[at[column]] not in ("0", "broken", "exceeds") for row in made)
+            for column in ("unseen kept", "fresh word")
+        )
         above = sum(int(row[at["unseen estimate above limit"]]) for row in made)
-        allowed = [row for row in made if row[at["unseen kept"]] == "1" and row[at["release allowed"]] == "1"]
+        allowed = [
+            row
+            for row in made
+            if row[at["unseen kept"]] == "1" and row[at["release allowed"]] == "1"
+        ]
         written = sum(row[at["fresh word"]] not in ("broken", "exceeds") for row in allowed)
         broken = sum(float(row[at["default fresh lower"]]) > LIMIT for row in made)
         confirmed = sum(row[at["outcome"]] == "confirmed" for row in rows)
@@ -135,12 +230,23 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=100)
     parser.add_argument("--only")
     options = parser.parse_args()
-    given = {"adult": options.adult, "scotland": options.scotland and [options.scotland], "acs": options.acs and [options.acs]}
-    tables = {name: columns_of(name, pa.concat_tables([pq.read_table(path) for path in paths])) for name, paths in given.items() if paths and options.only in (None, name)}
+    given = {
+        "adult": options.adult,
+        "scotland": options.scotland and [options.scotland],
+        "acs": options.acs and [options.acs],
+    }
+    tables = {
+        name: columns_of(name, pa.concat_tables([pq.read_table(path) for path in paths]))
+        for name, paths in given.items()
+        if paths and options.only in (None, name)
+    }
     cells = Cells(RESULTS, KEYS, VALUES)
     for number in range(options.start, options.start + options.runs):
         for name, whole in tables.items():
-            cells.get((name, number), lambda name=name, whole=whole, number=number: [one_run(name, whole, number)])
+            cells.get(
+                (name, number),
+                lambda name=name, whole=whole, number=number: [one_run(name, whole, number)],
+            )
     summary(cells)
 
 

@@ -39,7 +39,10 @@ REPEATS, SVM_ROWS = 10, 5_000
 def roles(dataset: str) -> tuple[list[str], str, str]:
     """Return the keys, the sensitive column and the label of a scenario of table VIII."""
     rows = [row for row in printed(HERE / "p0_table08_scenarios.csv") if row["dataset"] == dataset]
-    of = {role: [row["column"] for row in rows if row["role"] == role] for role in ("key", "sensitive", "label")}
+    of = {
+        role: [row["column"] for row in rows if row["role"] == role]
+        for role in ("key", "sensitive", "label")
+    }
     return of["key"], of["sensitive"][0], of["label"][0]
 
 
@@ -49,7 +52,11 @@ def makers(arm: str, label: str, sensitive: str) -> dict[str, Any]:
     plain = BayesNet(parents=4, search=search)  # type: ignore[arg-type]
     custom = BayesNet(parents=4, search=search, label=label, sensitive=(sensitive,))  # type: ignore[arg-type]
     made = {"genetic": plain, "genetic_custom": custom}
-    return {name: Published(settings) for name, settings in made.items()} if arm == "papers" else dict(made)
+    return (
+        {name: Published(settings) for name, settings in made.items()}
+        if arm == "papers"
+        else dict(made)
+    )
 
 
 def disclosure(dataset: str, arms: list[str]) -> None:
@@ -64,11 +71,23 @@ def disclosure(dataset: str, arms: list[str]) -> None:
     for arm in ARMS:
         if arm in arms or (arm, "genetic_custom", SYNTHESES[dataset] - 1) in cells:
             found = attacked(
-                table, makers(arm, label, sensitive), cells, arm=arm, syntheses=SYNTHESES[dataset], keys=keys, sensitive=[sensitive], label=label,
+                table,
+                makers(arm, label, sensitive),
+                cells,
+                arm=arm,
+                syntheses=SYNTHESES[dataset],
+                keys=keys,
+                sensitive=[sensitive],
+                label=label,
                 key_sizes=size,
-            )  # fmt: skip
+            )
             rows += rows_of(dataset, arm, found, paper, SYNTHESES[dataset])
-    save(HERE, f"{dataset}_disclosure", HEAD, rows + kept(HERE / f"{dataset}_disclosure.csv", HEAD, {row[1] for row in rows}))
+    save(
+        HERE,
+        f"{dataset}_disclosure",
+        HEAD,
+        rows + kept(HERE / f"{dataset}_disclosure.csv", HEAD, {row[1] for row in rows}),
+    )
     print(f"{dataset} disclosure: {cells.cpu():.0f} CPU seconds in all cells")
 
 
@@ -76,7 +95,9 @@ def learning(dataset: str, arms: list[str]) -> None:
     """Tables XI and XII: what protection costs learners of the label; ten splits (cmc) or ten syntheses of the published split (Adult)."""
     _, sensitive, label = roles(dataset)
     table = whole(bundled("cmc") if dataset == "cmc" else adult("train", "test"))
-    cells = Cells(HERE / f"{dataset}_learning_cells.csv", ["arm", "trained_on", "seed"], CLASSIFIERS)
+    cells = Cells(
+        HERE / f"{dataset}_learning_cells.csv", ["arm", "trained_on", "seed"], CLASSIFIERS
+    )
     for seed in range(REPEATS):
         if dataset == "cmc":
             train, test = halves(table, 0.2, seed)
@@ -85,8 +106,12 @@ def learning(dataset: str, arms: list[str]) -> None:
         for arm in arms:
             for name, maker in makers(arm, label, sensitive).items():
 
-                def one(maker: Any = maker, seed: int = seed, train: Any = train, test: Any = test) -> list[list[str]]:
-                    synthetic = again(maker.fit(train, seed=seed).sample(train.n_rows, seed=50 + seed), train)
+                def one(
+                    maker: Any = maker, seed: int = seed, train: Any = train, test: Any = test
+                ) -> list[list[str]]:
+                    synthetic = again(
+                        maker.fit(train, seed=seed).sample(train.n_rows, seed=50 + seed), train
+                    )
                     return [shown(accuracies(synthetic, test, label, seed=seed, svm_rows=SVM_ROWS))]
 
                 cells.get((arm, name, seed), one)
@@ -98,11 +123,40 @@ def learning(dataset: str, arms: list[str]) -> None:
             runs = [rows[0] for key, rows in cells.rows.items() if key[:2] == (arm, name)]
             if runs:
                 values = np.array([row[3:-1] for row in runs], dtype=float)
-                for model, column in zip((*CLASSIFIERS, "avg"), [*values.T, values.mean(axis=1)], strict=True):
+                for model, column in zip(
+                    (*CLASSIFIERS, "avg"), [*values.T, values.mean(axis=1)], strict=True
+                ):
                     spread = f"{column.std(ddof=1):.1f}" if len(column) > 1 else ""
-                    rows.append([dataset, arm, sensitive, name, model, f"{column.mean():.1f}", spread, len(column), paper[name, model]])
-    head = ["dataset", "arm", "sensitive", "trained_on", "model", "accuracy", "sd", "n", "accuracy P0"]
-    save(HERE, f"{dataset}_learning", head, rows + kept(HERE / f"{dataset}_learning.csv", head, {row[1] for row in rows}))
+                    rows.append(
+                        [
+                            dataset,
+                            arm,
+                            sensitive,
+                            name,
+                            model,
+                            f"{column.mean():.1f}",
+                            spread,
+                            len(column),
+                            paper[name, model],
+                        ]
+                    )
+    head = [
+        "dataset",
+        "arm",
+        "sensitive",
+        "trained_on",
+        "model",
+        "accuracy",
+        "sd",
+        "n",
+        "accuracy P0",
+    ]
+    save(
+        HERE,
+        f"{dataset}_learning",
+        head,
+        rows + kept(HERE / f"{dataset}_learning.csv", head, {row[1] for row in rows}),
+    )
     print(f"{dataset} learning: {cells.cpu():.0f} CPU seconds in all cells")
 
 

@@ -21,7 +21,19 @@ sys.path.insert(0, str(HERE.parent))
 
 from cells import Cells  # noqa: E402
 from published import Published  # noqa: E402
-from training import CLASSIFIERS, accuracies, again, confusions, halves, kept, map_of, printed, save, shown, whole  # noqa: E402
+from training import (  # noqa: E402
+    CLASSIFIERS,
+    accuracies,
+    again,
+    confusions,
+    halves,
+    kept,
+    map_of,
+    printed,
+    save,
+    shown,
+    whole,
+)
 
 from chaffinch import BayesNet, Evolution  # noqa: E402
 from chaffinch._base.threads import one_thread  # noqa: E402
@@ -42,8 +54,19 @@ LEFT_OUT = ("fnlwgt", "education")
 """Columns of Adult that the table published with the paper's code does not have."""
 SPLITS, SYNTHESES, KEYS = 10, {"papers": 1, "ours": 10}, ["arm", "trained_on", "k", "run"]
 HEAD = [
-    "dataset", "arm", "trained_on", "k", "model", "accuracy", "sd", "n", "accuracy P0", "gap", "gap P0", "standard error",
-]  # fmt: skip
+    "dataset",
+    "arm",
+    "trained_on",
+    "k",
+    "model",
+    "accuracy",
+    "sd",
+    "n",
+    "accuracy P0",
+    "gap",
+    "gap P0",
+    "standard error",
+]
 
 Accuracies = dict[tuple[str, int], np.ndarray]
 """Per cents of one arm by training set and k: a row for each run, a column for each learner."""
@@ -60,7 +83,9 @@ def settings(search: str, k: int, *, generations: int = 400, **more: object) -> 
 def table_of(dataset: str, arm: str) -> Table:
     """Return the table of an arm."""
     values: pa.Table = bundled("cmc") if dataset == "cmc" else adult("train", "test")
-    return whole(values.drop_columns(list(LEFT_OUT)) if (dataset, arm) == ("adult", "papers") else values)
+    return whole(
+        values.drop_columns(list(LEFT_OUT)) if (dataset, arm) == ("adult", "papers") else values
+    )
 
 
 def sides_of(dataset: str, table: Table, run: int) -> tuple[Table, Table]:
@@ -80,20 +105,41 @@ def learning(dataset: str, arms: list[str], syntheses: int | None) -> None:
             train, test = sides_of(dataset, table, run)
 
             def learnt(source: Table, run: int = run, test: Table = test) -> list[list[str]]:
-                return [shown(accuracies(source, test, label, seed=run if dataset == "cmc" else 0, svm_rows=svm))]
+                return [
+                    shown(
+                        accuracies(
+                            source, test, label, seed=run if dataset == "cmc" else 0, svm_rows=svm
+                        )
+                    )
+                ]
 
-            def drawn(search: str, k: int, arm: str = arm, run: int = run, train: Table = train) -> Table:
-                maker: Any = Published(settings(search, k)) if arm == "papers" else settings(search, k)
-                return again(maker.fit(train, seed=run).sample(train.n_rows, seed=1000 + run), train)
+            def drawn(
+                search: str, k: int, arm: str = arm, run: int = run, train: Table = train
+            ) -> Table:
+                maker: Any = (
+                    Published(settings(search, k)) if arm == "papers" else settings(search, k)
+                )
+                return again(
+                    maker.fit(train, seed=run).sample(train.n_rows, seed=1000 + run), train
+                )
 
             if dataset == "cmc" or run == 0:
                 cells.get((arm, "original", "", run), lambda train=train: learnt(train))  # type: ignore[misc]
             for search in ARMS[arm]:
                 for k in range(1, 5):
-                    cells.get((arm, search, k, run), lambda search=search, k=k: learnt(drawn(search, k)))  # type: ignore[misc]
+                    cells.get(
+                        (arm, search, k, run), lambda search=search, k=k: learnt(drawn(search, k))
+                    )  # type: ignore[misc]
     file = next(HERE.glob(f"p0_table0[56]_{dataset}*.csv"))
-    rows = [row for arm in ARMS for row in summary(dataset, arm, runs_of(cells, arm), printed(file))]
-    save(HERE, dataset, HEAD, rows + kept(HERE / f"{dataset}.csv", HEAD, {str(row[1]) for row in rows}))
+    rows = [
+        row for arm in ARMS for row in summary(dataset, arm, runs_of(cells, arm), printed(file))
+    ]
+    save(
+        HERE,
+        dataset,
+        HEAD,
+        rows + kept(HERE / f"{dataset}.csv", HEAD, {str(row[1]) for row in rows}),
+    )
     print(f"{dataset}: {cells.cpu():.0f} CPU seconds in all cells")
 
 
@@ -106,26 +152,42 @@ def runs_of(cells: Cells, arm: str) -> Accuracies:
     return {key: np.array(rows, dtype=float) for key, rows in found.items()}
 
 
-def summary(dataset: str, arm: str, found: Accuracies, theirs: list[dict[str, str]]) -> list[list[object]]:
+def summary(
+    dataset: str, arm: str, found: Accuracies, theirs: list[dict[str, str]]
+) -> list[list[object]]:
     """Return a row for each training set and model, and one for the mean over models, ours beside the paper's."""
-    paper = {(row["trained_on"], int(row["k"] or 0), row["model"]): float(row["accuracy"]) for row in theirs}
+    paper = {
+        (row["trained_on"], int(row["k"] or 0), row["model"]): float(row["accuracy"])
+        for row in theirs
+    }
     rows: list[list[object]] = []
     for trained_on, k in sorted(found, key=lambda key: (key[0] != "original", *key)):
         for i, model in enumerate((*CLASSIFIERS, "avg")):
             values, base = (
-                runs.mean(axis=1) if model == "avg" else runs[:, i] for runs in (found[trained_on, k], found["original", 0])
+                runs.mean(axis=1) if model == "avg" else runs[:, i]
+                for runs in (found[trained_on, k], found["original", 0])
             )
             gaps = (base if len(base) == len(values) else base[:1].repeat(len(values))) - values
             printed_here = paper.get((trained_on, k, model))
-            printed_gap = None if printed_here is None else paper["original", 0, model] - printed_here
+            printed_gap = (
+                None if printed_here is None else paper["original", 0, model] - printed_here
+            )
             rows.append(
                 [
-                    dataset, arm, trained_on, k or "", model, f"{values.mean():.1f}", f"{values.std(ddof=1) if len(values) > 1 else 0:.1f}",
-                    len(values), "" if printed_here is None else printed_here, f"{gaps.mean():.2f}",
+                    dataset,
+                    arm,
+                    trained_on,
+                    k or "",
+                    model,
+                    f"{values.mean():.1f}",
+                    f"{values.std(ddof=1) if len(values) > 1 else 0:.1f}",
+                    len(values),
+                    "" if printed_here is None else printed_here,
+                    f"{gaps.mean():.2f}",
                     "" if printed_gap is None else f"{printed_gap:.1f}",
                     f"{gaps.std(ddof=1) / np.sqrt(len(gaps)):.2f}" if len(gaps) > 1 else "",
                 ]
-            )  # fmt: skip
+            )
     return rows
 
 
@@ -137,19 +199,35 @@ def support_vectors() -> None:
     from chaffinch.stats.splits import subsample
 
     cells = Cells(HERE / "svm_cells.csv", ["trained_on", "rows"], ["accuracy", "accuracy P0"])
-    paper = {(row["trained_on"], row["k"]): row["accuracy"] for row in printed(HERE / "p0_table06_adult_learning.csv") if row["model"] == "svc"}
+    paper = {
+        (row["trained_on"], row["k"]): row["accuracy"]
+        for row in printed(HERE / "p0_table06_adult_learning.csv")
+        if row["model"] == "svc"
+    }
     table, label = table_of("adult", "papers"), LABELS["adult"]
     train, test = sides_of("adult", table, 0)
-    sources = {"original": train, "genetic": Published(settings("genetic", 4)).fit(train, seed=0).sample(train.n_rows, seed=1000)}
+    sources = {
+        "original": train,
+        "genetic": Published(settings("genetic", 4))
+        .fit(train, seed=0)
+        .sample(train.n_rows, seed=1000),
+    }
     for rows in (5_000, 10_000, train.n_rows):
         for name, source in sources.items():
 
             def one(rows: int = rows, name: str = name, source: Table = source) -> list[list[str]]:
-                encoder = Encoder.of([source, test], [column for column in table.schema.names if column != label])
-                matrix, tested = standardised(encoder.matrix(source), encoder.matrix(test), scaled=encoder.scaled)
+                encoder = Encoder.of(
+                    [source, test], [column for column in table.schema.names if column != label]
+                )
+                matrix, tested = standardised(
+                    encoder.matrix(source), encoder.matrix(test), scaled=encoder.scaled
+                )
                 classes = source.code(label).astype(np.int64)
                 few = subsample(classes, len(classes), rows, np.random.default_rng(0))
-                right = (SVC(cache_size=1000).fit(matrix[few], classes[few]).predict(tested) == test.code(label)).mean()
+                right = (
+                    SVC(cache_size=1000).fit(matrix[few], classes[few]).predict(tested)
+                    == test.code(label)
+                ).mean()
                 return [[f"{100 * right:.4f}", paper[name, "4" if name == "genetic" else ""]]]
 
             cells.get((name, rows), one)
@@ -165,18 +243,36 @@ def creditcard() -> None:
     table = whole(pq.read_table(path))
     label = "class"
     train, test = halves(table, 0.2, 0, label=label)
-    theirs = {(r["trained_on"], r["k"]): r["f2_avg"] for r in printed(HERE / "p0_table07_creditcard_f2.csv")}
+    theirs = {
+        (r["trained_on"], r["k"]): r["f2_avg"]
+        for r in printed(HERE / "p0_table07_creditcard_f2.csv")
+    }
     rows: list[list[object]] = []
     for search in ("original", *SEARCHES):
         for k in range(1, 4) if search != "original" else (0,):
             source = train
             if k:
-                source = settings(search, k, generations=2000).fit(train, seed=1).sample(train.n_rows, seed=2)
+                source = (
+                    settings(search, k, generations=2000)
+                    .fit(train, seed=1)
+                    .sample(train.n_rows, seed=2)
+                )
             every = confusions(source, test, label, seed=0)
-            scores = {name: 100 * precision_recall_f2(counts, positive=1)[2] for name, counts in every.items()}
+            scores = {
+                name: 100 * precision_recall_f2(counts, positive=1)[2]
+                for name, counts in every.items()
+            }
             for name, counts in every.items():
                 rows.append(
-                    ["creditcard sample", search, k or "", name, *counts.ravel().tolist(), f"{scores[name]:.1f}", ""]
+                    [
+                        "creditcard sample",
+                        search,
+                        k or "",
+                        name,
+                        *counts.ravel().tolist(),
+                        f"{scores[name]:.1f}",
+                        "",
+                    ]
                 )
             mean = f"{np.mean(list(scores.values())):.1f}"
             rows.append(
@@ -194,7 +290,12 @@ def creditcard() -> None:
                 ]
             )
             print(".", end="", flush=True)
-    save(HERE, "creditcard", ["dataset", "trained_on", "k", "model", "tn", "fp", "fn", "tp", "F2", "F2 P0"], rows)
+    save(
+        HERE,
+        "creditcard",
+        ["dataset", "trained_on", "k", "model", "tn", "fp", "fn", "tp", "F2", "F2 P0"],
+        rows,
+    )
 
 
 def figure() -> None:
@@ -204,7 +305,11 @@ def figure() -> None:
     guarded = settings("genetic", 4, label="income", sensitive=("relationship",)).fit(table, seed=1)
     protected = guarded.sample(table.n_rows, seed=2)
     first, second = pearson(table, plain), pearson(table, protected)
-    matrices = {"original": first.original, "synthetic": first.synthetic, "relationship protected": second.synthetic}
+    matrices = {
+        "original": first.original,
+        "synthetic": first.synthetic,
+        "relationship protected": second.synthetic,
+    }
     rows = [
         [name, a, b, f"{matrix[i, j]:.4f}"]
         for name, matrix in matrices.items()
@@ -224,7 +329,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", choices=[*LABELS, *PARTS, []])
     parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=list(ARMS))
-    parser.add_argument("--syntheses", type=int, help="of the published split of Adult, for each search and k")
+    parser.add_argument(
+        "--syntheses", type=int, help="of the published split of Adult, for each search and k"
+    )
     given = parser.parse_args()
     with one_thread():
         for part in given.parts or [*LABELS, *PARTS]:

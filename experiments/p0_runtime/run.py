@@ -32,9 +32,18 @@ PRINTED = {
 GENERATIONS = {"cmc": 400, "adult": 400, "creditcard": 2000}
 THEIR_MACHINE = "AMD Ryzen 7 5800H, 8 cores of 3.2 GHz, 16 GB (P0, footnote 16)"
 HEAD = [
-    "table", "rows", "columns", "search", "k", "describe P0, s", "describe ours, s", "of which fit, s",
-    "generate P0, s", "generate ours, s", "times faster",
-]  # fmt: skip
+    "table",
+    "rows",
+    "columns",
+    "search",
+    "k",
+    "describe P0, s",
+    "describe ours, s",
+    "of which fit, s",
+    "generate P0, s",
+    "generate ours, s",
+    "times faster",
+]
 
 Printed = dict[tuple[str, int, str], float]
 
@@ -43,7 +52,8 @@ def printed(name: str) -> Printed:
     """Return the seconds that the paper prints for a table, by search, k and part."""
     with open(HERE / PRINTED[name][1], newline="") as handle:
         return {
-            (row["synthesiser"], int(row["k"]), row["part"]): float(row["seconds"]) for row in csv.DictReader(handle)
+            (row["synthesiser"], int(row["k"]), row["part"]): float(row["seconds"])
+            for row in csv.DictReader(handle)
         }
 
 
@@ -70,13 +80,24 @@ def rerun(name: str, values: pa.Table, *, whole: bool) -> list[list[object]]:
     """
     theirs = printed(name)
     rows: list[list[object]] = []
-    for search, k in sorted({(search, k) for search, k, _ in theirs}, reverse=True, key=lambda key: (key[0], -key[1])):
-        settings = BayesNet(parents=k, search=search, evolution=Evolution(generations=GENERATIONS[name]))
+    for search, k in sorted(
+        {(search, k) for search, k, _ in theirs}, reverse=True, key=lambda key: (key[0], -key[1])
+    ):
+        settings = BayesNet(
+            parents=k, search=search, evolution=Evolution(generations=GENERATIONS[name])
+        )
         timed(values.slice(0, 1000), settings)
         read, fit, sample = timed(values, settings)
         describe, generate = theirs[search, k, "describe"], theirs[search, k, "generate"]
         faster = f"{(describe + generate) / (read + fit + sample):.0f}" if whole else ""
-        ours = [f"{describe:.2f}", f"{read + fit:.3f}", f"{fit:.3f}", f"{generate:.2f}", f"{sample:.3f}", faster]
+        ours = [
+            f"{describe:.2f}",
+            f"{read + fit:.3f}",
+            f"{fit:.3f}",
+            f"{generate:.2f}",
+            f"{sample:.3f}",
+            faster,
+        ]
         rows.append([name, values.num_rows, values.num_columns, search, k, *ours])
     return rows
 

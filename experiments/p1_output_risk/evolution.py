@@ -90,7 +90,12 @@ def problem_of(rows: int, start: str) -> Problem:
     people = census(rows, seed=1)
     # Half a record more for each level, so that none is impossible.
     columns = tuple(
-        type(column)(column.name, column.size, column.values, 0.5 + np.bincount(people[:, c], minlength=column.size))
+        type(column)(
+            column.name,
+            column.size,
+            column.values,
+            0.5 + np.bincount(people[:, c], minlength=column.size),
+        )
         for c, column in enumerate(problem.columns)
     )
     return Problem(Columns(columns), problem.outputs)
@@ -107,7 +112,13 @@ def ran(case: Case) -> dict[str, Any]:
     settings = settings_from(RULES[case.selection])
     first, search = np.random.SeedSequence(case.run).spawn(2)
     began = time.process_time()
-    solved = solve(problem, problem.columns.start(case.rows, seed=first), seed=search, settings=settings, watch=watch)
+    solved = solve(
+        problem,
+        problem.columns.start(case.rows, seed=first),
+        seed=search,
+        settings=settings,
+        watch=watch,
+    )
     seconds = time.process_time() - began
     fitted = refitted(case.rows, solved.codes)
     generations = solved.proposals // settings.population
@@ -141,14 +152,20 @@ def originals(rows: int) -> dict[str, float]:
 def mistakes(fitted: dict[str, float], rows: int) -> dict[str, str]:
     """Return the mean and the largest absolute error, and how many coefficients have all printed digits."""
     off = np.array([abs(fitted[name] - value) for name, value in originals(rows).items()])
-    return {"MAE": f"{off.mean():.6f}", "largest error": f"{off.max():.6f}", "of 23 to four decimals": str(int((off <= 5e-5).sum()))}
+    return {
+        "MAE": f"{off.mean():.6f}",
+        "largest error": f"{off.max():.6f}",
+        "of 23 to four decimals": str(int((off <= 5e-5).sum())),
+    }
 
 
 def run() -> None:
     """Make the runs that are not done."""
     done = {tuple(row[name] for name in KEYS) for row in finished_rows(RESULTS)}
     warm = problem_of(12_589, "univariate")
-    solve(warm, warm.columns.start(200, seed=0), seed=0, settings=settings_from({"generations": 1}))  # compiles
+    solve(
+        warm, warm.columns.start(200, seed=0), seed=0, settings=settings_from({"generations": 1})
+    )  # compiles
     for case in cases():
         if case.key in done:
             continue
@@ -165,20 +182,64 @@ def summarise() -> None:
         for rows in RUNS
         for start in STARTS
         for rule in RULES
-        if (mine := [r for r in runs if (r["rows"], r["start"], r["selection"]) == (str(rows), start, rule)])
+        if (
+            mine := [
+                r
+                for r in runs
+                if (r["rows"], r["start"], r["selection"]) == (str(rows), start, rule)
+            ]
+        )
     }
     summary: list[list[Any]] = []
     for (rows, start, rule), mine in by_case.items():
         errors = np.array([float(r["MAE"]) for r in mine])
         seconds = np.array([float(r["CPU s"]) for r in mine])
         # P1's MAE of the whole data is that of the mean of ten runs.
-        together = np.mean([[abs(float(r[name]) - value) for name, value in originals(rows).items()] for r in mine], axis=0)
-        of_mean = np.abs(np.mean([[float(r[name]) - value for name, value in originals(rows).items()] for r in mine], axis=0))
+        together = np.mean(
+            [
+                [abs(float(r[name]) - value) for name, value in originals(rows).items()]
+                for r in mine
+            ],
+            axis=0,
+        )
+        of_mean = np.abs(
+            np.mean(
+                [[float(r[name]) - value for name, value in originals(rows).items()] for r in mine],
+                axis=0,
+            )
+        )
         summary.append(
-            [EXPERIMENTS[rows], rows, start, rule, len(mine), f"{errors.mean():.6f}", f"{errors.min():.6f}", f"{errors.max():.6f}",
-             f"{of_mean.mean():.6f}", f"{together.max():.6f}", PAPER_MAE[rows], f"{seconds.mean():.1f}", f"{1_000 * seconds.mean() / GENERATIONS:.1f}"]
-        )  # fmt: skip
-    head = ["experiment", "rows", "start", "selection", "runs", "MAE", "least", "largest", "MAE of the mean", "largest of a coefficient", "MAE (paper)", "CPU s a run", "CPU ms a generation"]
+            [
+                EXPERIMENTS[rows],
+                rows,
+                start,
+                rule,
+                len(mine),
+                f"{errors.mean():.6f}",
+                f"{errors.min():.6f}",
+                f"{errors.max():.6f}",
+                f"{of_mean.mean():.6f}",
+                f"{together.max():.6f}",
+                PAPER_MAE[rows],
+                f"{seconds.mean():.1f}",
+                f"{1_000 * seconds.mean() / GENERATIONS:.1f}",
+            ]
+        )
+    head = [
+        "experiment",
+        "rows",
+        "start",
+        "selection",
+        "runs",
+        "MAE",
+        "least",
+        "largest",
+        "MAE of the mean",
+        "largest of a coefficient",
+        "MAE (paper)",
+        "CPU s a run",
+        "CPU ms a generation",
+    ]
     save("evolution_summary", head, summary)
     minutes = sum(float(r["CPU s"]) for r in runs) / 60.0
     write_block("evolution", _shown(by_case))
@@ -191,7 +252,10 @@ def summarise() -> None:
 def _shown(by_case: dict[tuple[int, str, str], list[dict[str, str]]]) -> str:
     """The mean error of each case and how many runs it is of, as a table of the README."""
     arms = [(start, rule) for start in STARTS for rule in RULES]
-    lines = [f"| records | P1 | {' | '.join(', '.join(arm) for arm in arms)} |", "|---:|---:|" + "---:|" * len(arms)]
+    lines = [
+        f"| records | P1 | {' | '.join(', '.join(arm) for arm in arms)} |",
+        "|---:|---:|" + "---:|" * len(arms),
+    ]
     for rows in sorted(RUNS):
         cells = []
         for arm in arms:
@@ -212,18 +276,30 @@ def write_block(name: str, text: str) -> None:
     readme.write_text(f"{before}<!-- {name} -->{text}{mark}{after}")
 
 
-def _tables(by_case: dict[tuple[int, str, str], list[dict[str, str]]]) -> tuple[list[str], list[list[Any]]]:
+def _tables(
+    by_case: dict[tuple[int, str, str], list[dict[str, str]]],
+) -> tuple[list[str], list[list[Any]]]:
     """P1's tables 2 to 4 with our coefficients beside, the mean of the runs of each case."""
     arms = [(start, rule) for start in STARTS for rule in RULES]
     table: list[list[Any]] = []
     for rows in RUNS:
         for row in read(table_of(rows)):
             ours = [
-                f"{np.mean([float(r[row['feature']]) for r in mine]):.4f}" if (mine := by_case.get((rows, *arm))) else ""
+                f"{np.mean([float(r[row['feature']]) for r in mine]):.4f}"
+                if (mine := by_case.get((rows, *arm)))
+                else ""
                 for arm in arms
             ]
-            table.append([row["experiment"], row["feature"], row["original"], row["synthetic"], *ours])
-    head = ["experiment", "feature", "original (paper)", "synthetic (paper)", *(f"{start}, {rule}" for start, rule in arms)]
+            table.append(
+                [row["experiment"], row["feature"], row["original"], row["synthetic"], *ours]
+            )
+    head = [
+        "experiment",
+        "feature",
+        "original (paper)",
+        "synthetic (paper)",
+        *(f"{start}, {rule}" for start, rule in arms),
+    ]
     return head, table
 
 
@@ -234,17 +310,34 @@ def figure(name: str, rows: int, arms: dict[tuple[str, str], list[dict[str, str]
     lines = []
     for look, (start, rule) in enumerate((start, rule) for start in STARTS for rule in RULES):
         for run_ in arms.get((start, rule), []):
-            errors = [(g, max(float(run_[f"MSE {g}"]), 1e-10)) for g in range(0, GENERATIONS + 1, EVERY)]
-            lines.append(Curve(f"{start}, {rule}", tuple(Point(float(g), e) for g, e in errors), marks=False, look=look))
+            errors = [
+                (g, max(float(run_[f"MSE {g}"]), 1e-10)) for g in range(0, GENERATIONS + 1, EVERY)
+            ]
+            lines.append(
+                Curve(
+                    f"{start}, {rule}",
+                    tuple(Point(float(g), e) for g, e in errors),
+                    marks=False,
+                    look=look,
+                )
+            )
     ends = [point.y for line in lines for point in line.points]
     low, high = 10.0 ** np.floor(np.log10(min(ends))), 10.0 ** np.ceil(np.log10(max(ends)))
-    across, up = Axis(0.0, float(GENERATIONS), left, right), Axis(float(low), float(high), bottom, top, log=True)
+    across, up = (
+        Axis(0.0, float(GENERATIONS), left, right),
+        Axis(float(low), float(high), bottom, top, log=True),
+    )
     most = max((len(runs) for runs in arms.values()), default=0)
     drawn = curves(
-        name, f"Error by generation, {rows:,} records",
+        name,
+        f"Error by generation, {rows:,} records",
         f"Mean squared error of 23 coefficients over 2,000 generations, up to {most} runs for each of {len(arms)} cases.",
-        lines, across=across, up=up, labels=("generation", "mean squared error"), size=size,
-    )  # fmt: skip
+        lines,
+        across=across,
+        up=up,
+        labels=("generation", "mean squared error"),
+        size=size,
+    )
     (HERE / f"{name}.svg").write_text(str(drawn))
 
 
@@ -256,14 +349,45 @@ def shrink() -> None:
         target = np.array(list(originals(rows).values()))
         arrived = incremental.solve(problem, problem.columns.start(rows, seed=1), seed=2)
         settings = settings_from({})
-        population = Population(problem.columns, arrived.codes, settings.population, np.random.default_rng(3))
+        population = Population(
+            problem.columns, arrived.codes, settings.population, np.random.default_rng(3)
+        )
         for generation in (0, 250, 500, 750, 1_000):
             rate = settings.mutation_at(generation)
-            population.breed(np.zeros(len(population), dtype=np.intp), BreedingRates(0.0, 0.0, rate))
-            fits = [refitted(rows, population.dataset(len(population) + k)) for k in range(CHILDREN)]
-            kept = np.array([[fit[name] for name in originals(rows)] @ target / (target @ target) for fit in fits])
-            rows_.append([rows, generation, f"{rate:.6f}", CHILDREN, f"{100 * (1 - kept.mean()):.3f}", f"{100 * kept.std(ddof=1):.3f}"])
-    save("evolution_shrink", ["rows", "from generation", "mutation", "children", "coefficients shrink by %", "spread between children %"], rows_)
+            population.breed(
+                np.zeros(len(population), dtype=np.intp), BreedingRates(0.0, 0.0, rate)
+            )
+            fits = [
+                refitted(rows, population.dataset(len(population) + k)) for k in range(CHILDREN)
+            ]
+            kept = np.array(
+                [
+                    [fit[name] for name in originals(rows)] @ target / (target @ target)
+                    for fit in fits
+                ]
+            )
+            rows_.append(
+                [
+                    rows,
+                    generation,
+                    f"{rate:.6f}",
+                    CHILDREN,
+                    f"{100 * (1 - kept.mean()):.3f}",
+                    f"{100 * kept.std(ddof=1):.3f}",
+                ]
+            )
+    save(
+        "evolution_shrink",
+        [
+            "rows",
+            "from generation",
+            "mutation",
+            "children",
+            "coefficients shrink by %",
+            "spread between children %",
+        ],
+        rows_,
+    )
 
 
 PARTS = {"run": run, "summarise": summarise, "shrink": shrink}

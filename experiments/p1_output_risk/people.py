@@ -58,11 +58,17 @@ def people(dataset: str) -> People | None:
             "age": frame["agep"],
             "area": frame["puma"].astype(str),
             "race": race,
-            "ill": np.where(frame["drem"] == 1, "yes", "no"),  # difficulty remembering; children are not asked
-            "marital": frame["msp"].map({1: "married", 2: "apart", 3: "widowed", 4: "divorced", 5: "separated", 6: "single"}).fillna("child"),
+            "ill": np.where(
+                frame["drem"] == 1, "yes", "no"
+            ),  # difficulty remembering; children are not asked
+            "marital": frame["msp"]
+            .map(
+                {1: "married", 2: "apart", 3: "widowed", 4: "divorced", 5: "separated", 6: "single"}
+            )
+            .fillna("child"),
             "sex": frame["sex"].map({1: "male", 2: "female"}),
             "rent": (frame["own_rent"] == 2).astype(int),
-        }  # fmt: skip
+        }
         label = "rent"
     else:
         frame = frame[(frame["health"] > 0) & (frame["ethnic_group"] > 0)]
@@ -78,7 +84,11 @@ def people(dataset: str) -> People | None:
         }
         label = "ill"
     fields = Fields(tuple(_field(name, np.asarray(values)) for name, values in columns.items()))
-    return People(fields, fields.codes({name: list(np.asarray(v).tolist()) for name, v in columns.items()}), label)
+    return People(
+        fields,
+        fields.codes({name: list(np.asarray(v).tolist()) for name, v in columns.items()}),
+        label,
+    )
 
 
 def _field(name: str, values: np.ndarray) -> Field:

@@ -31,12 +31,25 @@ from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
 from chaffinch.report.check_figures import error_lines  # noqa: E402
 from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
 
-TABLES = {"table02_coefficients": 50_357, "table03_coefficients_fold": 25_178, "table04_coefficients_fold_fold": 12_589}
-RUNS = {"table02_coefficients": 10, "table03_coefficients_fold": 2, "table04_coefficients_fold_fold": 2}
+TABLES = {
+    "table02_coefficients": 50_357,
+    "table03_coefficients_fold": 25_178,
+    "table04_coefficients_fold_fold": 12_589,
+}
+RUNS = {
+    "table02_coefficients": 10,
+    "table03_coefficients_fold": 2,
+    "table04_coefficients_fold_fold": 2,
+}
 LEVELS = {
-    "age": list(range(96)), "areap": [str(c) for c in range(57, 64)], "ethgroup": [str(c) for c in range(1, 11)], "ltill": ["1", "2"],
-    "mstatus": [str(c) for c in range(1, 6)], "sex": ["1", "2"], "tenure": [0, 1],
-}  # fmt: skip
+    "age": list(range(96)),
+    "areap": [str(c) for c in range(57, 64)],
+    "ethgroup": [str(c) for c in range(1, 11)],
+    "ltill": ["1", "2"],
+    "mstatus": [str(c) for c in range(1, 6)],
+    "sex": ["1", "2"],
+    "tenure": [0, 1],
+}
 SYNTHESES = 50
 FEWER = 8
 """Syntheses of each set of outputs where tables are added one by one."""
@@ -67,7 +80,13 @@ def spec_of(name: str, rows: int) -> Outputs:
     columns = [{"name": column, "levels": levels} for column, levels in LEVELS.items()]
     coefficients = {feature(row): float(row["original"]) for row in read(name)}
     formula = "tenure ~ age + areap + ethgroup + ltill + mstatus + sex"
-    logit = {"name": "tenure", "kind": "logit", "formula": formula, "decimals": 4, "coefficients": coefficients}
+    logit = {
+        "name": "tenure",
+        "kind": "logit",
+        "formula": formula,
+        "decimals": 4,
+        "coefficients": coefficients,
+    }
     head = {"format": "chaffinch-outputs", "version": 1, "rows": rows}
     return Outputs.from_dict({**head, "columns": columns, "outputs": [logit]})
 
@@ -125,25 +144,40 @@ def coefficients() -> None:
         "largest difference (ours)",
     ]
     save("coefficients", head, rows)
-    save("runs", ["experiment", "run", "reached", "MAE", "largest error", "proposals", "seconds"], lines)
+    save(
+        "runs",
+        ["experiment", "run", "reached", "MAE", "largest error", "proposals", "seconds"],
+        lines,
+    )
 
 
 def figure(copies: Any, name: str) -> None:
     """Draw the mean error of the coefficients against proposals, one line for each run, both on scales of tens."""
     lines = []
     for number, copy in enumerate(copies, 1):
-        means = [(max(p.proposals, 100), next(iter(p.mean_error.values()), None)) for p in copy.trace]
+        means = [
+            (max(p.proposals, 100), next(iter(p.mean_error.values()), None)) for p in copy.trace
+        ]
         points = [(x, y) for x, y in means if y]
         lines.append(
-            Curve(f"run {number}", tuple(Point(float(np.log10(x)), float(np.log10(y))) for x, y in points), marks=False)
+            Curve(
+                f"run {number}",
+                tuple(Point(float(np.log10(x)), float(np.log10(y))) for x, y in points),
+                marks=False,
+            )
         )
     (left, right), (bottom, top) = frame()
     xs, ys = ([getattr(p, axis) for line in lines for p in line.points] for axis in "xy")
     across, up = Axis(min(xs), max(xs), left, right), Axis(min(ys), max(ys), bottom, top)
     drawn = curves(
-        name, "Error of the coefficients", "It falls to the printed precision.", lines, across=across, up=up,
+        name,
+        "Error of the coefficients",
+        "It falls to the printed precision.",
+        lines,
+        across=across,
+        up=up,
         labels=("proposals (power of ten)", "mean absolute error (power of ten)"),
-    )  # fmt: skip
+    )
     (HERE / f"{name}.svg").write_text(str(drawn))
 
 
@@ -191,7 +225,9 @@ def risk() -> None:
             ]
         )
     text = {row["quantity"]: row["value"] for row in read("text_values")}
-    whole.append(["paper", "p1", 10, text["tcap_mean_3_to_6_keys"], "", text["tcap_mean_6_keys"], ""])
+    whole.append(
+        ["paper", "p1", 10, text["tcap_mean_3_to_6_keys"], "", text["tcap_mean_6_keys"], ""]
+    )
     lines.append(
         [
             "paper",
@@ -214,11 +250,23 @@ def risk() -> None:
             parts = (measure.original, measure.holdout, measure.prior)
             low, high = measure.marginal.low, measure.marginal.high
             table.append(
-                [dataset, "fold", "mean of both", measure.convention, *(f"{part.value:.4f}" for part in parts),
-                 f"{measure.marginal.value:+.4f}", f"{low:+.4f}", f"{high:+.4f}", f"{measure.detectable:.4f}"]
-            )  # fmt: skip
+                [
+                    dataset,
+                    "fold",
+                    "mean of both",
+                    measure.convention,
+                    *(f"{part.value:.4f}" for part in parts),
+                    f"{measure.marginal.value:+.4f}",
+                    f"{low:+.4f}",
+                    f"{high:+.4f}",
+                    f"{measure.detectable:.4f}",
+                ]
+            )
         for size in found.sizes:
-            for name, part in (("fold_fold", size.folds_of_folds), ("whole, extrapolated", size.whole)):
+            for name, part in (
+                ("fold_fold", size.folds_of_folds),
+                ("whole, extrapolated", size.whole),
+            ):
                 table.append(
                     [
                         dataset,
@@ -262,9 +310,16 @@ def risk() -> None:
                 ]
             )
         six = check(
-            recipes_of([logit(who)], who.fields), who.codes, keys=who.keys, sensitive=[who.label], key_sizes=(6, 6), syntheses=2, whole_runs=0,
-            error_line=True, seed=1,
-        )  # fmt: skip
+            recipes_of([logit(who)], who.fields),
+            who.codes,
+            keys=who.keys,
+            sensitive=[who.label],
+            key_sizes=(6, 6),
+            syntheses=2,
+            whole_runs=0,
+            error_line=True,
+            seed=1,
+        )
         for line in six.error_lines:
             ends = (
                 line.intercept.value,
@@ -274,7 +329,9 @@ def risk() -> None:
                 line.slope.low,
                 line.slope.high,
             )
-            lines.append([dataset, line.convention, *(f"{end:.4f}" for end in ends), f"{line.r_squared:.3f}"])
+            lines.append(
+                [dataset, line.convention, *(f"{end:.4f}" for end in ends), f"{line.r_squared:.3f}"]
+            )
         drawn = error_lines([line for line in six.error_lines if line.convention == "all_rows"])
         (HERE / f"figure3_{dataset}.svg").write_text(str(drawn.pictures[0]))
     save(
@@ -296,11 +353,28 @@ def risk() -> None:
     )
     save(
         "single",
-        ["data", "fold", "convention", "mean difference", "sd over syntheses", "least", "largest", "share above 0"],
+        [
+            "data",
+            "fold",
+            "convention",
+            "mean difference",
+            "sd over syntheses",
+            "least",
+            "largest",
+            "share above 0",
+        ],
         single,
     )
-    save("whole", ["data", "convention", "runs", "TCAP, 3 to 6 keys", "sd", "TCAP, six keys", "sd"], whole)
-    save("error_line", ["data", "convention", "intercept", "low", "high", "slope", "low", "high", "R squared"], lines)
+    save(
+        "whole",
+        ["data", "convention", "runs", "TCAP, 3 to 6 keys", "sd", "TCAP, six keys", "sd"],
+        whole,
+    )
+    save(
+        "error_line",
+        ["data", "convention", "intercept", "low", "high", "slope", "low", "high", "R squared"],
+        lines,
+    )
 
 
 def cumulative() -> None:
@@ -315,20 +389,53 @@ def cumulative() -> None:
     more = {"name": "age, marital, label", "kind": "table", "by": ["age", "marital", who.label]}
     rows: list[list[Any]] = []
     for mitigation, change in {
-        "as they are": {}, "cells below 10 withheld": {"threshold": 10, "suppressed_zeros": True}, "ages in bands": {"groups": bands},
-    }.items():  # fmt: skip
+        "as they are": {},
+        "cells below 10 withheld": {"threshold": 10, "suppressed_zeros": True},
+        "ages in bands": {"groups": bands},
+    }.items():
         entries = [logit(who), pairs, *({**one, **change} for one in (three, more))]
         found = measured(who, entries, whole_runs=0, syntheses=FEWER, seconds=5.0)
         for stage in found.cumulative:
             for measure in stage.measures:
                 rows.append(
-                    [mitigation, stage.name, measure.convention, f"{stage.reached:.2f}", f"{measure.original.value:.4f}", f"{measure.holdout.value:.4f}",
-                     f"{measure.marginal.value:+.4f}", f"{measure.marginal.low:+.4f}", f"{measure.marginal.high:+.4f}"]
-                )  # fmt: skip
-        rows.append([mitigation, "verdict", found.verdict.text, "", "", "", "rules: " + found.rules.worst, "", ""])
+                    [
+                        mitigation,
+                        stage.name,
+                        measure.convention,
+                        f"{stage.reached:.2f}",
+                        f"{measure.original.value:.4f}",
+                        f"{measure.holdout.value:.4f}",
+                        f"{measure.marginal.value:+.4f}",
+                        f"{measure.marginal.low:+.4f}",
+                        f"{measure.marginal.high:+.4f}",
+                    ]
+                )
+        rows.append(
+            [
+                mitigation,
+                "verdict",
+                found.verdict.text,
+                "",
+                "",
+                "",
+                "rules: " + found.rules.worst,
+                "",
+                "",
+            ]
+        )
     save(
         "cumulative",
-        ["tables", "after adding", "convention", "reached", "original", "holdout", "original - holdout", "low", "high"],
+        [
+            "tables",
+            "after adding",
+            "convention",
+            "reached",
+            "original",
+            "holdout",
+            "original - holdout",
+            "low",
+            "high",
+        ],
         rows,
     )
 

@@ -32,11 +32,25 @@ from chaffinch.outputs.solve.incremental import solve  # noqa: E402
 
 SYNTHESES = 10
 FOLDS = {"1": "fold", "2": "fold", "1.1": "fold_fold", "1.2": "fold_fold"}
-TARGETS = {"texas": ("rent", "marital", "ill"), "england": ("ill", "marital", "student"), "scotland": ("ill", "marital", "student")}
+TARGETS = {
+    "texas": ("rent", "marital", "ill"),
+    "england": ("ill", "marital", "student"),
+    "scotland": ("ill", "marital", "student"),
+}
 """The label of the logit first, as in P1's experiments; appendix A speaks of three targets and names none."""
 RESULTS = HERE / "table5_runs.csv"
 KEYS = ("data", "fold", "synthesis")
-HEAD = [*KEYS, "target", "convention", "original", "holdout", "prior", "baseline", "reached", "CPU s"]
+HEAD = [
+    *KEYS,
+    "target",
+    "convention",
+    "original",
+    "holdout",
+    "prior",
+    "baseline",
+    "reached",
+    "CPU s",
+]
 
 
 def folds(n: int) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -64,7 +78,16 @@ def synthesis(who: People, data: str, fold: str, number: int) -> Iterator[list[A
         seconds = time.process_time() - began
         for c, convention in enumerate(CONVENTIONS):
             values = (tcap[0, c], tcap[1, c], prior[0, c], float((shares**2).sum()))
-            yield [data, fold, number, target, convention, *(f"{value:.5f}" for value in values), solved.reached, f"{seconds:.1f}"]
+            yield [
+                data,
+                fold,
+                number,
+                target,
+                convention,
+                *(f"{value:.5f}" for value in values),
+                solved.reached,
+                f"{seconds:.1f}",
+            ]
 
 
 def _tcap(dataset: Codes, who: People, group: NDArray[np.int8], target: str) -> Floats:
@@ -90,36 +113,96 @@ def run() -> None:
 def summarise() -> None:
     """Write P1's table 5 and ours: each fold with its spread over syntheses, then mean and spread of two folds as P1 has them (population formula)."""
     rows: list[list[Any]] = [
-        ["paper", "tenure", "matched_rows", row["experiment"], row["fold"], "" if row["fold"] in ("mean", "sd") else 1,
-         *(f"{float(row[name]):.4f}" for name in ("tcap_original", "tcap_holdout")),
-         f"{float(row['difference']):{'' if row['fold'] == 'sd' else '+'}.4f}", "", "", ""]
+        [
+            "paper",
+            "tenure",
+            "matched_rows",
+            row["experiment"],
+            row["fold"],
+            "" if row["fold"] in ("mean", "sd") else 1,
+            *(f"{float(row[name]):.4f}" for name in ("tcap_original", "tcap_holdout")),
+            f"{float(row['difference']):{'' if row['fold'] == 'sd' else '+'}.4f}",
+            "",
+            "",
+            "",
+        ]
         for row in read("table05_tcap")
-    ]  # fmt: skip
+    ]
     found = finished_rows(RESULTS)
     for data in dict.fromkeys(row["data"] for row in found):
         for target in TARGETS[data]:
             for convention in CONVENTIONS:
-                mine = [row for row in found if (row["data"], row["target"], row["convention"]) == (data, target, convention)]
+                mine = [
+                    row
+                    for row in found
+                    if (row["data"], row["target"], row["convention"]) == (data, target, convention)
+                ]
                 for experiment in dict.fromkeys(FOLDS.values()):
                     rows += _level(data, target, convention, experiment, mine)
-    head = ["data", "target", "convention", "experiment", "fold", "syntheses", "original", "holdout", "original - holdout", "sd of one synthesis", "prior", "baseline"]
+    head = [
+        "data",
+        "target",
+        "convention",
+        "experiment",
+        "fold",
+        "syntheses",
+        "original",
+        "holdout",
+        "original - holdout",
+        "sd of one synthesis",
+        "prior",
+        "baseline",
+    ]
     save("table5", head, rows)
 
 
-def _level(data: str, target: str, convention: str, experiment: str, found: list[dict[str, str]]) -> list[list[Any]]:
+def _level(
+    data: str, target: str, convention: str, experiment: str, found: list[dict[str, str]]
+) -> list[list[Any]]:
     """The rows of both folds of a level, their mean and their spread; of syntheses that speak of both groups."""
     rows, means = [], []
     for fold in (name for name, level in FOLDS.items() if level == experiment):
         mine = [row for row in found if row["fold"] == fold]
-        values = np.array([[float(row[name]) for name in ("original", "holdout", "prior", "baseline")] for row in mine])
+        values = np.array(
+            [
+                [float(row[name]) for name in ("original", "holdout", "prior", "baseline")]
+                for row in mine
+            ]
+        )
         prior = values[np.isfinite(values[:, 2]), 2]
         baseline, values = values[0, 3], values[np.isfinite(values[:, :2]).all(axis=1), :2]
         apart = values[:, 0] - values[:, 1]
         means.append((*values.mean(axis=0), apart.mean()))
         spread = f"{apart.std(ddof=1):.4f}" if len(apart) > 1 else ""
         before = f"{prior.mean():.4f}" if len(prior) else ""
-        rows.append([data, target, convention, experiment, fold, len(apart), *_shown(means[-1]), spread, before, f"{baseline:.4f}"])
-    rows.append([data, target, convention, experiment, "mean", "", *_shown(np.mean(means, axis=0)), "", "", ""])
+        rows.append(
+            [
+                data,
+                target,
+                convention,
+                experiment,
+                fold,
+                len(apart),
+                *_shown(means[-1]),
+                spread,
+                before,
+                f"{baseline:.4f}",
+            ]
+        )
+    rows.append(
+        [
+            data,
+            target,
+            convention,
+            experiment,
+            "mean",
+            "",
+            *_shown(np.mean(means, axis=0)),
+            "",
+            "",
+            "",
+        ]
+    )
     spreads = (f"{number:.4f}" for number in np.std(means, axis=0))
     rows.append([data, target, convention, experiment, "sd", "", *spreads, "", "", ""])
     return rows

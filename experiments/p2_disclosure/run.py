@@ -42,7 +42,10 @@ SEVEN = "cmc_sensitive_in_key"
 def roles(dataset: str) -> tuple[list[str], list[str], str]:
     """Return the keys, the sensitive columns and the label of table II."""
     rows = [row for row in printed(HERE / "p2_table02_roles.csv") if row["dataset"] == dataset]
-    of = {role: [row["column"] for row in rows if row["role"] == role] for role in ("key", "sensitive", "label")}
+    of = {
+        role: [row["column"] for row in rows if row["role"] == role]
+        for role in ("key", "sensitive", "label")
+    }
     return of["key"], of["sensitive"], of["label"][0]
 
 
@@ -55,7 +58,11 @@ def makers(arm: str, sensitive: list[str], label: str) -> dict[str, Any]:
         "method_1": BayesNet(protect="separate", **guarded),  # type: ignore[arg-type]
         "method_2": BayesNet(protect="together", **guarded),  # type: ignore[arg-type]
     }
-    return {name: Published(maker, levels=22) for name, maker in made.items()} if arm == "papers" else dict(made)
+    return (
+        {name: Published(maker, levels=22) for name, maker in made.items()}
+        if arm == "papers"
+        else dict(made)
+    )
 
 
 def disclosure(dataset: str, arms: list[str]) -> None:
@@ -63,7 +70,10 @@ def disclosure(dataset: str, arms: list[str]) -> None:
     keys, sensitive, label = roles(dataset)
     table = whole(bundled(dataset))
     file = next(HERE.glob(f"p2_table{TABLES[dataset]}*.csv"))
-    paper = {(row["sensitive"], row["trained_on"], row["model"]): row["accuracy"] for row in printed(file)}
+    paper = {
+        (row["sensitive"], row["trained_on"], row["model"]): row["accuracy"]
+        for row in printed(file)
+    }
     cells = Cells(HERE / f"{dataset}_cells.csv", KEYS, VALUES)
     again = Cells(HERE / f"{SEVEN}_cells.csv", KEYS, VALUES)
     rows: list[list[Any]] = []
@@ -76,7 +86,13 @@ def disclosure(dataset: str, arms: list[str]) -> None:
             found = attacked(table, made, cells, keys=keys, sensitive=sensitive, **plan)
             rows += rows_of(dataset, arm, found, paper, SYNTHESES[dataset])
             if dataset == "cmc":
-                wider += _seven(arm, found, attacked(table, made, again, keys=[*keys, "wife_age"], sensitive=others, **plan))
+                wider += _seven(
+                    arm,
+                    found,
+                    attacked(
+                        table, made, again, keys=[*keys, "wife_age"], sensitive=others, **plan
+                    ),
+                )
     again_run = {row[1] for row in rows}
     save(HERE, dataset, HEAD, rows + kept(HERE / f"{dataset}.csv", HEAD, again_run))
     if wider:
@@ -93,8 +109,23 @@ def _seven(arm: str, first: Accuracies, second: Accuracies) -> list[list[object]
     rows: list[list[object]] = []
     for sensitive, side in dict.fromkeys((s, side) for s, side, _ in second if side != ZERO_RULE):
         for setting, cells in (("1", first), ("2", second)):
-            mean = np.mean([np.mean(values) for (s, n, _), values in cells.items() if (s, n) == (sensitive, side)])
-            rows.append([arm, sensitive, side, setting, f"{mean:.2f}", theirs.get((sensitive, side, setting), "")])
+            mean = np.mean(
+                [
+                    np.mean(values)
+                    for (s, n, _), values in cells.items()
+                    if (s, n) == (sensitive, side)
+                ]
+            )
+            rows.append(
+                [
+                    arm,
+                    sensitive,
+                    side,
+                    setting,
+                    f"{mean:.2f}",
+                    theirs.get((sensitive, side, setting), ""),
+                ]
+            )
     return rows
 
 

@@ -20,7 +20,18 @@ sys.path.insert(0, str(HERE.parent))
 
 from cells import Cells  # noqa: E402
 from published import Published  # noqa: E402
-from training import CLASSIFIERS, accuracies, again, halves, kept, map_of, printed, save, shown, whole  # noqa: E402
+from training import (  # noqa: E402
+    CLASSIFIERS,
+    accuracies,
+    again,
+    halves,
+    kept,
+    map_of,
+    printed,
+    save,
+    shown,
+    whole,
+)
 
 sys.path.insert(0, str(HERE))
 
@@ -42,11 +53,24 @@ ARMS = ("papers", "ours", "trees")
 SPLITS = 10
 SVM_ROWS = {"adult": 5_000}
 """Support vectors learn from a stratified draw of so many; every other learner from all training records."""
-CELLS = [(p, n, m) for p in range(1, 5) for n in range(4) for m in PROTECT if n > 1 or m == "method_1"]
+CELLS = [
+    (p, n, m) for p in range(1, 5) for n in range(4) for m in PROTECT if n > 1 or m == "method_1"
+]
 HEAD = [
-    "dataset", "arm", "p", "n_sensitive", "method", "splits", "records", "SVM records", "accuracy", "difference", "standard error", "accuracy P2",
+    "dataset",
+    "arm",
+    "p",
+    "n_sensitive",
+    "method",
+    "splits",
+    "records",
+    "SVM records",
+    "accuracy",
+    "difference",
+    "standard error",
+    "accuracy P2",
     "difference P2",
-]  # fmt: skip
+]
 
 
 def roles(dataset: str) -> tuple[str, list[str]]:
@@ -58,7 +82,11 @@ def roles(dataset: str) -> tuple[str, list[str]]:
 
 def network(label: str, sensitive: list[str], p: int, method: str, *, arm: str = "ours") -> Any:
     """Return the synthesiser of an arm, with protection where columns are sensitive."""
-    guard = {"label": label, "sensitive": tuple(sensitive), "protect": PROTECT[method]} if sensitive else {}
+    guard = (
+        {"label": label, "sensitive": tuple(sensitive), "protect": PROTECT[method]}
+        if sensitive
+        else {}
+    )
     if arm == "trees":
         return BayesNet(parents=p, **guard)  # type: ignore[arg-type]
     genetic = BayesNet(parents=p, search="genetic", **guard)  # type: ignore[arg-type]
@@ -70,21 +98,27 @@ def table_three(dataset: str, arms: list[str], splits: int) -> None:
     table = whole(bundled(dataset))
     label, sensitive = roles(dataset)
     svm = SVM_ROWS.get(dataset)
-    cells = Cells(HERE / f"{dataset}_cells.csv", ["arm", "split", "p", "n_sensitive", "method"], CLASSIFIERS)
+    cells = Cells(
+        HERE / f"{dataset}_cells.csv", ["arm", "split", "p", "n_sensitive", "method"], CLASSIFIERS
+    )
     for seed in range(splits):
         train, test = halves(table, 0.25, seed)
 
         def learnt(source: Table, seed: int = seed, test: Table = test) -> list[list[str]]:
             return [shown(accuracies(source, test, label, seed=seed, svm_rows=svm))]
 
-        def drawn(arm: str, p: int, n: int, method: str, seed: int = seed, train: Table = train) -> Table:
+        def drawn(
+            arm: str, p: int, n: int, method: str, seed: int = seed, train: Table = train
+        ) -> Table:
             model = network(label, sensitive[:n], p, method, arm=arm).fit(train, seed=seed)
             return again(model.sample(train.n_rows, seed=1000 + seed), train)
 
         cells.get(("original", seed, "", "", ""), lambda train=train: learnt(train))
         for arm in arms:
             for p, n, method in CELLS:
-                cells.get((arm, seed, p, n, method), lambda cell=(arm, p, n, method): learnt(drawn(*cell)))
+                cells.get(
+                    (arm, seed, p, n, method), lambda cell=(arm, p, n, method): learnt(drawn(*cell))
+                )
         summary(dataset, cells, svm)
     print(f"{dataset}: {cells.cpu():.0f} CPU seconds in all cells")
 
@@ -97,14 +131,32 @@ def summary(dataset: str, cells: Cells, svm: int | None) -> None:
         if r["dataset"] == dataset
     }
     paper = next(r["accuracy"] for r in theirs.values() if r["trained_on"] == "original")
-    means = {key: np.mean([float(v) for v in rows[0][len(key) : -1]]) for key, rows in cells.rows.items()}
+    means = {
+        key: np.mean([float(v) for v in rows[0][len(key) : -1]]) for key, rows in cells.rows.items()
+    }
     base = {key[1]: value for key, value in means.items() if key[0] == "original"}
     rows: list[list[object]] = [
-        [dataset, "original", "", "", "", len(base), "all", svm or "all", f"{np.mean(list(base.values())):.2f}", "", "", paper, ""]
+        [
+            dataset,
+            "original",
+            "",
+            "",
+            "",
+            len(base),
+            "all",
+            svm or "all",
+            f"{np.mean(list(base.values())):.2f}",
+            "",
+            "",
+            paper,
+            "",
+        ]
     ]
     for arm in ARMS:
         for p, n, method in CELLS:
-            values = {k[1]: v for k, v in means.items() if (k[0], *k[2:]) == (arm, str(p), str(n), method)}
+            values = {
+                k[1]: v for k, v in means.items() if (k[0], *k[2:]) == (arm, str(p), str(n), method)
+            }
             if not values:
                 continue
             gap = np.array([value - base[split] for split, value in values.items()])
@@ -112,11 +164,27 @@ def summary(dataset: str, cells: Cells, svm: int | None) -> None:
             error = f"{gap.std(ddof=1) / np.sqrt(len(gap)):.2f}" if len(gap) > 1 else ""
             rows.append(
                 [
-                    dataset, arm, p, n, method if n > 1 else "both", len(gap), "all", svm or "all", f"{np.mean(list(values.values())):.2f}",
-                    f"{gap.mean():.2f}", error, row["accuracy"], row["difference"],
+                    dataset,
+                    arm,
+                    p,
+                    n,
+                    method if n > 1 else "both",
+                    len(gap),
+                    "all",
+                    svm or "all",
+                    f"{np.mean(list(values.values())):.2f}",
+                    f"{gap.mean():.2f}",
+                    error,
+                    row["accuracy"],
+                    row["difference"],
                 ]
-            )  # fmt: skip
-    save(HERE, dataset, HEAD, rows + kept(HERE / f"{dataset}.csv", HEAD, {key[0] for key in cells.rows}))
+            )
+    save(
+        HERE,
+        dataset,
+        HEAD,
+        rows + kept(HERE / f"{dataset}.csv", HEAD, {key[0] for key in cells.rows}),
+    )
 
 
 def tried(splits: int = 40) -> None:
@@ -132,24 +200,57 @@ def tried(splits: int = 40) -> None:
         "papers, greedy": Published(replace(plain, search="greedy"), levels=22),
         "ours": plain,
     }
-    cells = Cells(HERE / "caesarian_tried_cells.csv", ["what", "classes split", "split"], CLASSIFIERS)
+    cells = Cells(
+        HERE / "caesarian_tried_cells.csv", ["what", "classes split", "split"], CLASSIFIERS
+    )
     for what, maker in makers.items():
         for by in ("together", "each") if what in ("original", "papers") else ("together",):
             for seed in range(splits):
                 train, test = halves(table, 0.25, seed, label=label if by == "each" else None)
 
-                def one(seed: int = seed, train: Table = train, test: Table = test, maker: Any = maker) -> list[list[str]]:
-                    source = train if maker is None else maker.fit(train, seed=seed).sample(train.n_rows, seed=1000 + seed)
+                def one(
+                    seed: int = seed, train: Table = train, test: Table = test, maker: Any = maker
+                ) -> list[list[str]]:
+                    source = (
+                        train
+                        if maker is None
+                        else maker.fit(train, seed=seed).sample(train.n_rows, seed=1000 + seed)
+                    )
                     return [shown(accuracies(source, test, label, seed=seed))]
 
                 cells.get((what, by, seed), one)
     rows = []
     for what, by in dict.fromkeys((key[0], key[1]) for key in cells.rows):
-        values = np.array([row[0][3:-1] for key, row in cells.rows.items() if key[:2] == (what, by)], dtype=float)
+        values = np.array(
+            [row[0][3:-1] for key, row in cells.rows.items() if key[:2] == (what, by)], dtype=float
+        )
         means, first = values.mean(axis=1), values[:SPLITS].mean()
         error = means.std(ddof=1) / np.sqrt(len(means))
-        rows.append([what, by, len(means), f"{means.mean():.2f}", f"{error:.2f}", f"{first:.2f}", *(f"{v:.1f}" for v in values.mean(axis=0))])
-    save(HERE, "caesarian_tried", ["what", "classes split", "splits", "accuracy", "standard error", "first ten splits", *CLASSIFIERS], rows)
+        rows.append(
+            [
+                what,
+                by,
+                len(means),
+                f"{means.mean():.2f}",
+                f"{error:.2f}",
+                f"{first:.2f}",
+                *(f"{v:.1f}" for v in values.mean(axis=0)),
+            ]
+        )
+    save(
+        HERE,
+        "caesarian_tried",
+        [
+            "what",
+            "classes split",
+            "splits",
+            "accuracy",
+            "standard error",
+            "first ten splits",
+            *CLASSIFIERS,
+        ],
+        rows,
+    )
     print(f"caesarian, tried: {cells.cpu():.0f} CPU seconds in all cells")
 
 
@@ -164,7 +265,9 @@ def figures() -> None:
             model = network(label, sensitive[:n], 2, method).fit(table, seed=1)
             if n == 3:
                 (HERE / f"figure3_{method}.svg").write_text(model.plot().svg, encoding="utf-8")
-            pictures[f"{method}_{n}" if n > 1 else f"synthetic_{n}"] = model.sample(table.n_rows, seed=2)
+            pictures[f"{method}_{n}" if n > 1 else f"synthetic_{n}"] = model.sample(
+                table.n_rows, seed=2
+            )
     for name, synthetic in pictures.items():
         matrix = pearson(table, synthetic).synthetic
         rows += [
@@ -173,7 +276,11 @@ def figures() -> None:
             for j, b in enumerate(table.schema.names)
             if i < j
         ]
-        picture = map_of(matrix, table.schema.names, f"Pearson correlation of codes, cmc, {name.replace('_', ' ')}")
+        picture = map_of(
+            matrix,
+            table.schema.names,
+            f"Pearson correlation of codes, cmc, {name.replace('_', ' ')}",
+        )
         (HERE / f"figure4_{name}.svg").write_text(picture, encoding="utf-8")
     save(HERE, "figure4", ["table", "column", "other", "pearson"], rows)
 
@@ -183,9 +290,15 @@ def drawn_figures() -> None:
     for number, dataset in zip((6, 7, 8), DATASETS, strict=True):
         rows = printed(HERE / f"{dataset}.csv")
         arm = next(arm for arm in ARMS if any(row["arm"] == arm for row in rows))
-        base = next(row for row in rows if row["arm"].startswith("original") and (row["arm"] == "original" or arm == "ours"))
+        base = next(
+            row
+            for row in rows
+            if row["arm"].startswith("original") and (row["arm"] == "original" or arm == "ours")
+        )
         originals = float(base["accuracy"]), float(base["accuracy P2"])
-        svg = accuracy_figure(number, dataset, arm, [row for row in rows if row["arm"] == arm], originals)
+        svg = accuracy_figure(
+            number, dataset, arm, [row for row in rows if row["arm"] == arm], originals
+        )
         (HERE / f"figure{number}.svg").write_text(svg, encoding="utf-8")
 
 

@@ -70,22 +70,32 @@ class Scenario:
         "separate" cuts links and also makes sure of those from the label to the sensitive columns. "linked" does the second alone.
         """
         open_ = BayesNet(
-            parents=self.parents, search="genetic", epsilon=epsilon, delta=None if epsilon is None else DELTA
+            parents=self.parents,
+            search="genetic",
+            epsilon=epsilon,
+            delta=None if epsilon is None else DELTA,
         )
         yield "open", open_
         for how in self.protections:
             yield how, replace(open_, label=self.label, sensitive=self.sensitive, protect=how)
         if self.paper == "P2":
-            yield "linked", replace(open_, require=tuple((self.label, name) for name in self.sensitive))
+            yield (
+                "linked",
+                replace(open_, require=tuple((self.label, name) for name in self.sensitive)),
+            )
 
 
 def scenarios(dataset: str) -> list[Scenario]:
     """Return the scenario of P0 (table VIII) and that of P2 (table II)."""
     out = []
-    for paper, file in (("P0", "p0_disclosure/p0_table08_scenarios.csv"), ("P2", "p2_disclosure/p2_table02_roles.csv")):
+    for paper, file in (
+        ("P0", "p0_disclosure/p0_table08_scenarios.csv"),
+        ("P2", "p2_disclosure/p2_table02_roles.csv"),
+    ):
         rows = [row for row in printed(HERE.parent / file) if row["dataset"] == dataset]
         keys, sensitive, (label,) = (
-            tuple(row["column"] for row in rows if row["role"] == role) for role in ("key", "sensitive", "label")
+            tuple(row["column"] for row in rows if row["role"] == role)
+            for role in ("key", "sensitive", "label")
         )
         if paper == "P0":  # one protected column: both methods are the same
             size = (4, 4) if dataset == "cmc" else (5, 5)
@@ -112,22 +122,49 @@ def some(table: Table, seed: int) -> Table:
 
 
 def attack(
-    scenario: Scenario, members: Table, outsiders: Table, made: Mapping[Any, Table], seed: int, to: Cells
+    scenario: Scenario,
+    members: Table,
+    outsiders: Table,
+    made: Mapping[Any, Table],
+    seed: int,
+    to: Cells,
 ) -> None:
     """Add what attackers say about members and outsiders, from each table that was made and from the references, in per cent."""
     settings = RiskSettings(
-        keys=scenario.keys, sensitive=scenario.sensitive, key_sizes=scenario.key_sizes, label=scenario.label,
-        measures=("gcap_vote",), attackers=ATTACKERS, numeric="bins", rare="pool",
-    )  # fmt: skip
+        keys=scenario.keys,
+        sensitive=scenario.sensitive,
+        key_sizes=scenario.key_sizes,
+        label=scenario.label,
+        measures=("gcap_vote",),
+        attackers=ATTACKERS,
+        numeric="bins",
+        rare="pool",
+    )
     people, others = some(members, seed), some(outsiders, seed)
     sources = {(None, "original"): members, **made}
     for learning in (False, True):
-        tables = [some(table, seed) for table in sources.values()] if learning else list(sources.values())
-        data = AttackData.of(people, tables, others, columns=settings.columns, numeric=settings.numeric, rare=settings.rare)
+        tables = (
+            [some(table, seed) for table in sources.values()]
+            if learning
+            else list(sources.values())
+        )
+        data = AttackData.of(
+            people,
+            tables,
+            others,
+            columns=settings.columns,
+            numeric=settings.numeric,
+            rare=settings.rare,
+        )
         data = data.with_label_only(tables[0].n_rows, scenario.sensitive, scenario.label, seed)
-        names = dict(zip([*sources, (None, "label_only")], [*data.synthetics, "label_only"], strict=True))
+        names = dict(
+            zip([*sources, (None, "label_only")], [*data.synthetics, "label_only"], strict=True)
+        )
         for question in settings.questions(np.random.SeedSequence(seed)):
-            asked = replace(question, attackers=tuple(a for a in question.attackers if REGISTERED[a].learns == learning))
+            asked = replace(
+                question,
+                attackers=tuple(a for a in question.attackers if REGISTERED[a].learns == learning),
+            )
             share = np.bincount(data.values("original", question.sensitive)).argmax()
             for side, who in (("members", "original"), ("outsiders", "holdout")):
                 right = float((data.values(who, question.sensitive) == share).mean())
@@ -150,7 +187,9 @@ def label_accuracy(train: Table, test: Table, label: str, seed: int) -> dict[str
     """Return how often each learner, trained on at most `FEW` records, says the label of outsiders, in per cent."""
     train = some(train, seed)
     encoder = Encoder.of([train, test], [name for name in train.schema.names if name != label])
-    matrix, tested = standardised(encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled)
+    matrix, tested = standardised(
+        encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled
+    )
     classes, truth = train.code(label).astype(np.int64), test.code(label)
     models, _ = chosen_models(list(LEARNERS), task="classification")
 
@@ -161,7 +200,9 @@ def label_accuracy(train: Table, test: Table, label: str, seed: int) -> dict[str
     return dict(zip(models, work(one, list(models)), strict=True))
 
 
-def distances(original: Table, other: Table, sensitive: Sequence[str], label: str) -> dict[str, float]:
+def distances(
+    original: Table, other: Table, sensitive: Sequence[str], label: str
+) -> dict[str, float]:
     """Return the mean total variation of pairs of columns, in per cent: of all, and by what protection does to them.
 
     "cut" has a sensitive column and another than the label; "label" a sensitive column and the label; "rest" neither.
@@ -207,7 +248,9 @@ def measured(dataset: str, scenario: Scenario) -> tuple[Cells, Cells]:
             found = label_accuracy(table, outsiders, scenario.label, seed)
             figures = {f"accuracy_{learner}": value for learner, value in found.items()}
             figures["accuracy"] = float(np.mean(list(found.values())))
-            compared = outsiders if name == "original" else table  # for the original: how far a fresh sample lies
+            compared = (
+                outsiders if name == "original" else table
+            )  # for the original: how far a fresh sample lies
             figures |= distances(members, compared, scenario.sensitive, scenario.label)
             for measure, value in figures.items():
                 worth.setdefault((epsilon, name, measure), []).append(value)
@@ -221,7 +264,9 @@ def with_averages(cells: Cells) -> Cells:
     groups: dict[tuple[Any, ...], list[list[float]]] = {}
     for (sensitive, epsilon, name, attacker, side), values in cells.items():
         for column in (sensitive, "avg"):
-            groups.setdefault((column, epsilon, name, "avg" if attacker else "", side), []).append(values)
+            groups.setdefault((column, epsilon, name, "avg" if attacker else "", side), []).append(
+                values
+            )
             if column == "avg":
                 groups.setdefault((column, epsilon, name, attacker, side), []).append(values)
     out |= {key: np.mean(lists, axis=0).tolist() for key, lists in groups.items()}
@@ -229,7 +274,9 @@ def with_averages(cells: Cells) -> Cells:
         if side == "members":
             gap = np.subtract(values, out[sensitive, epsilon, name, attacker, "outsiders"])
             # One side may be easier to guess by the draw of a split; that is no news about members.
-            fair = np.subtract(*(out[sensitive, None, "zero_rule", "", who] for who in ("members", "outsiders")))
+            fair = np.subtract(
+                *(out[sensitive, None, "zero_rule", "", who] for who in ("members", "outsiders"))
+            )
             out[sensitive, epsilon, name, attacker, "difference"] = gap.tolist()
             out[sensitive, epsilon, name, attacker, "excess"] = (gap - fair).tolist()
     return out
@@ -271,18 +318,34 @@ def main(dataset: str) -> None:
                             for where in ((epsilon, "open"), (epsilon, how), (None, "label_only"))
                         )
                         pays.append(
-                            [*head, f"attack on {sensitive}", attacker, *told(before - after), *told(after - floor)]
+                            [
+                                *head,
+                                f"attack on {sensitive}",
+                                attacker,
+                                *told(before - after),
+                                *told(after - floor),
+                            ]
                         )
                 for measure in dict.fromkeys(key[2] for key in figures):
-                    before, after = (np.array(figures[epsilon, name, measure]) for name in ("open", how))
+                    before, after = (
+                        np.array(figures[epsilon, name, measure]) for name in ("open", how)
+                    )
                     pays.append([*head, measure, "", *told(before - after), "", ""])
     head = ["paper", "dataset", "sensitive", "epsilon", "learnt_from", "attacker", "fits"]
     pairs = [cell for side in SIDES for cell in (side, f"{side} s.e.")]
     save(HERE, f"{dataset}_attacks", [*head, *pairs], attacks)
-    save(HERE, f"{dataset}_worth", ["paper", "dataset", "epsilon", "table", "measure", "fits", "value", "s.e."], worth)
+    save(
+        HERE,
+        f"{dataset}_worth",
+        ["paper", "dataset", "epsilon", "table", "measure", "fits", "value", "s.e."],
+        worth,
+    )
     head = ["paper", "dataset", "epsilon", "protection", "measure", "attacker"]
     save(
-        HERE, f"{dataset}_pays", [*head, "open less protected", "s.e.", "protected less label only", "floor s.e."], pays
+        HERE,
+        f"{dataset}_pays",
+        [*head, "open less protected", "s.e.", "protected less label only", "floor s.e."],
+        pays,
     )
     save(HERE, f"{dataset}_best", BEST, best(dataset))
 
@@ -305,11 +368,17 @@ def best(dataset: str) -> Iterator[list[Any]]:
     """Return the attacker with the highest mean for each sensitive column and source: who does worse than a guess would guess."""
     rows = printed(HERE / f"{dataset}_attacks.csv")
     named = [row for row in rows if row["sensitive"] != "avg" and row["attacker"] != "avg"]
-    guess = {(row["paper"], row["sensitive"]): row["members"] for row in named if row["learnt_from"] == "zero_rule"}
+    guess = {
+        (row["paper"], row["sensitive"]): row["members"]
+        for row in named
+        if row["learnt_from"] == "zero_rule"
+    }
     groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in named:
         if row["learnt_from"] != "zero_rule":
-            key = tuple(row[name] for name in ("paper", "dataset", "sensitive", "epsilon", "learnt_from"))
+            key = tuple(
+                row[name] for name in ("paper", "dataset", "sensitive", "epsilon", "learnt_from")
+            )
             groups.setdefault(key, []).append(row)
     for key, held in groups.items():
         top = max(held, key=lambda row: float(row["members"]))

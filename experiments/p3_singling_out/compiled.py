@@ -123,7 +123,9 @@ def _network(codes, sizes, dpart, epsilon):  # type: ignore[no-untyped-def]
         while not mask >> j & 1:
             j += 1
         product[mask] = product[mask & (mask - 1)] * sizes[j]
-    widest = float(ranked[-1] * ranked[-2] * ranked[-3]) if dpart else max(room, float(ranked[-1])) + 1
+    widest = (
+        float(ranked[-1] * ranked[-2] * ranked[-3]) if dpart else max(room, float(ranked[-1])) + 1
+    )
     counts, more = np.zeros(int(widest) + 1, np.int32), np.zeros(int(widest) + 1, np.int32)
     logs = np.zeros(n + 1)
     for c in range(1, n + 1):
@@ -168,7 +170,11 @@ def _network(codes, sizes, dpart, epsilon):  # type: ignore[no-untyped-def]
                         fits = product[mask] <= limit or mask == 0
                         if fits:
                             for j in range(d):
-                                if placed >> j & 1 and not mask >> j & 1 and product[mask] * sizes[j] <= limit:
+                                if (
+                                    placed >> j & 1
+                                    and not mask >> j & 1
+                                    and product[mask] * sizes[j] <= limit
+                                ):
                                     fits = False
                                     break
                     if fits:
@@ -182,7 +188,10 @@ def _network(codes, sizes, dpart, epsilon):  # type: ignore[no-untyped-def]
                     if scoring == 0:
                         n_families += 1
                         some_parent = some_parent or mask != 0
-                        shared = max(shared, _sensitivity(dpart, n, min(float(sizes[child_column]), product[mask])))
+                        shared = max(
+                            shared,
+                            _sensitivity(dpart, n, min(float(sizes[child_column]), product[mask])),
+                        )
                     elif pick >= 0:
                         if at == pick:
                             best_child, best_mask = child_column, mask
@@ -198,10 +207,18 @@ def _network(codes, sizes, dpart, epsilon):  # type: ignore[no-untyped-def]
                             if apart[child_column, mask] < 0:
                                 _keys(codes, sizes, mask, keys)
                                 apart[child_column, mask] = _distance(
-                                    keys, codes[child_column], sizes[child_column], margins[child_column], n, counts, more
+                                    keys,
+                                    codes[child_column],
+                                    sizes[child_column],
+                                    margins[child_column],
+                                    n,
+                                    counts,
+                                    more,
                                 )
                             score = apart[child_column, mask]
-                        value = score * each / (2 * shared) - np.log(-np.log(1.0 - np.random.random()))
+                        value = score * each / (2 * shared) - np.log(
+                            -np.log(1.0 - np.random.random())
+                        )
                         if value > best:
                             best, best_child, best_mask = value, child_column, mask
                     at += 1
@@ -308,7 +325,18 @@ class CompiledModel:
         """Return the population's codes of drawn rows, (rows, columns)."""
         out = np.empty((rows, len(self.order)), dtype=dtype)
         _seed(seed)
-        _draw(self.cells, self.starts, self.rows, self.made, self.sizes, self.order, self.parents, self.scale, self.back, out)
+        _draw(
+            self.cells,
+            self.starts,
+            self.rows,
+            self.made,
+            self.sizes,
+            self.order,
+            self.parents,
+            self.scale,
+            self.back,
+            out,
+        )
         return out
 
     def make_noise(self) -> None:
@@ -318,7 +346,9 @@ class CompiledModel:
     def chances(self, place: int) -> NDArray[np.float64]:
         """Return the table of the column at a place of the order: the chances of its levels for each combination of its parents, a row each."""
         self.make_noise()
-        sums = self.cells[self.starts[place] : self.starts[place + 1]].reshape(-1, self.sizes[self.order[place]])
+        sums = self.cells[self.starts[place] : self.starts[place + 1]].reshape(
+            -1, self.sizes[self.order[place]]
+        )
         return np.diff(sums.astype(np.float64), axis=1, prepend=0.0) / sums[:, -1:]
 
 
@@ -338,10 +368,17 @@ class PackagePrivBayes:
     def fit(self, data: Any, *, seed: Any = None) -> CompiledModel:
         """Return the model of a coded table."""
         codes = np.stack([data.codes[j] for j in range(len(data.schema.names))])
-        return fitted(self, np.ascontiguousarray(codes, dtype=np.int32), np.array(data.schema.sizes), int(seed or 0))
+        return fitted(
+            self,
+            np.ascontiguousarray(codes, dtype=np.int32),
+            np.array(data.schema.sizes),
+            int(seed or 0),
+        )
 
 
-def fitted(settings: PackagePrivBayes, codes: NDArray[np.int32], sizes: NDArray[np.int64], seed: int) -> CompiledModel:
+def fitted(
+    settings: PackagePrivBayes, codes: NDArray[np.int32], sizes: NDArray[np.int64], seed: int
+) -> CompiledModel:
     """Return the model of codes, (columns, records)."""
     back = np.empty((len(sizes), int(sizes.max())), dtype=np.int32)
     back[:] = np.arange(back.shape[1])
@@ -349,11 +386,21 @@ def fitted(settings: PackagePrivBayes, codes: NDArray[np.int32], sizes: NDArray[
         codes, sizes = codes.copy(), sizes.copy()
         _close_up(codes, sizes, back)
     _seed(seed)
-    order, parents, left = _network(codes, sizes, settings.variant == "dpart", float(settings.epsilon))
+    order, parents, left = _network(
+        codes, sizes, settings.variant == "dpart", float(settings.epsilon)
+    )
     cells, starts, rows = _tables(codes, sizes, order, parents)
     # One replaced record moves two counts of each table by one.
     return CompiledModel(
-        order, parents, sizes, back, 2.0 * len(order) / left, cells, starts, rows, np.zeros(int(rows[-1]), dtype=bool)
+        order,
+        parents,
+        sizes,
+        back,
+        2.0 * len(order) / left,
+        cells,
+        starts,
+        rows,
+        np.zeros(int(rows[-1]), dtype=bool),
     )
 
 
@@ -365,17 +412,24 @@ class CompiledGenerator(Generator):
         """Return the codes of rows of the population, (columns, rows)."""
         return np.ascontiguousarray(self._columns[:, rows])
 
-    def release(self, table: Any, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
+    def release(
+        self, table: Any, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None
+    ) -> Released:
         """Return what a fit on codes releases."""
         numbers = [int(number) for number in seed.generate_state(tables + 1)]
         settings: PackagePrivBayes = self.maker
         sizes = np.array(self.base.schema.sizes)
         if settings.noise == "same seed":
-            numbers = [42 if settings.variant == "dpart" else numbers[0], *(42 + 1 + number for number in range(tables))]
+            numbers = [
+                42 if settings.variant == "dpart" else numbers[0],
+                *(42 + 1 + number for number in range(tables)),
+            ]
         model = fitted(settings, table, sizes, numbers[0])
         if settings.noise == "same seed":
             model.make_noise()  # before any row is drawn, so that draws of all fits keep step
-        return Released(np.stack([model.draw(rows, number, self._dtype) for number in numbers[1:]]), model)
+        return Released(
+            np.stack([model.draw(rows, number, self._dtype) for number in numbers[1:]]), model
+        )
 
     @cached_property
     def _columns(self) -> NDArray[np.int32]:

@@ -64,7 +64,13 @@ def flattened(model: CompiledModel, *, by_column: bool) -> NDArray[np.float32]:
 
 
 def paper_attack(
-    world: World, maker: PackagePrivBayes, plan: PaperPlan, *, box: Box = "blackbox", seed: int = 0, known: SettingsOfTrees | None = None
+    world: World,
+    maker: PackagePrivBayes,
+    plan: PaperPlan,
+    *,
+    box: Box = "blackbox",
+    seed: int = 0,
+    known: SettingsOfTrees | None = None,
 ) -> PaperResult:
     """Return how often the attack names somebody who is in the data.
 
@@ -78,18 +84,33 @@ def paper_attack(
     kind = "counts" if box == "blackbox" else "real"
 
     def released(rows: NDArray[np.int64], number: int, tables: int) -> Any:
-        fit = generator.release(generator.subset(rows), tables=tables, rows=world.rows, seed=child(root, 1, number))
-        return fit.codes if box == "blackbox" else flattened(fit.model, by_column=maker.variant == "dpart")[None]
+        fit = generator.release(
+            generator.subset(rows), tables=tables, rows=world.rows, seed=child(root, 1, number)
+        )
+        return (
+            fit.codes
+            if box == "blackbox"
+            else flattened(fit.model, by_column=maker.variant == "dpart")[None]
+        )
 
-    fresh = fresh_draws(world.n_population, world.targets, rows=world.rows, shadows=plan.releases, rng=rng)
+    fresh = fresh_draws(
+        world.n_population, world.targets, rows=world.rows, shadows=plan.releases, rng=rng
+    )
     attacked = np.stack([released(rows, number, 1)[0] for number, rows in enumerate(fresh.rows)])
     scores = np.empty((plan.releases, len(world.targets)))
     chosen: SettingsOfTrees = list(known or [])
     aucs = []
     for k, target in enumerate(world.target_codes):
-        draws = neighbour_draws(world.n_population, world.targets[[k]], rows=world.rows, pairs=plan.pairs, rng=rng)
+        draws = neighbour_draws(
+            world.n_population, world.targets[[k]], rows=world.rows, pairs=plan.pairs, rng=rng
+        )
         numbers = plan.releases + 2 * plan.pairs * k + np.arange(2 * plan.pairs)
-        seen = np.concatenate([released(rows, int(n), plan.tables) for rows, n in zip(draws.rows, numbers, strict=True)])
+        seen = np.concatenate(
+            [
+                released(rows, int(n), plan.tables)
+                for rows, n in zip(draws.rows, numbers, strict=True)
+            ]
+        )
         features = sight.of(seen, target) if box == "blackbox" else seen
         mine = sight.of(attacked, target) if box == "blackbox" else attacked
         columns, member = in_columns(features, kind), np.repeat(draws.member[:, 0], plan.tables)
@@ -100,10 +121,16 @@ def paper_attack(
             chosen.append(settings)
         else:
             settings = chosen[rng.integers(len(chosen))]
-            unseen = chances_out_of_fold(columns, member, fold, settings, seed=int(rng.integers(2**62))) if k < 5 else None
+            unseen = (
+                chances_out_of_fold(columns, member, fold, settings, seed=int(rng.integers(2**62)))
+                if k < 5
+                else None
+            )
         if unseen is not None:
             aucs.append(auc(unseen, member) or 0.5)
-        forest = grown(columns, member, np.arange(len(member)), settings, seed=int(rng.integers(2**62)))
+        forest = grown(
+            columns, member, np.arange(len(member)), settings, seed=int(rng.integers(2**62))
+        )
         scores[:, k] = forest.chances(in_columns(mine, kind))
     order = rng.permutation(len(world.targets))  # of equal scores one is drawn
     named = order[scores[:, order].argmax(axis=1)]

@@ -57,9 +57,28 @@ FULL = PaperPlan(pairs=100, tables=10, releases=1000, searches=4)
 SEARCHES = HERE / "searches.csv"
 KEY = ("figure", "synthesiser", "epsilon", "box", "levels", "noise", "attack")
 HEAD = [
-    "figure", "dataset", "rows", "population", "synthesiser", "epsilon", "box", "levels", "noise", "attack", "success", "low", "high", "baseline",
-    "closest row", "AUC of attackers", "pairs", "tables", "releases", "searches", "CPU seconds",
-]  # fmt: skip
+    "figure",
+    "dataset",
+    "rows",
+    "population",
+    "synthesiser",
+    "epsilon",
+    "box",
+    "levels",
+    "noise",
+    "attack",
+    "success",
+    "low",
+    "high",
+    "baseline",
+    "closest row",
+    "AUC of attackers",
+    "pairs",
+    "tables",
+    "releases",
+    "searches",
+    "CPU seconds",
+]
 
 
 @dataclass(frozen=True)
@@ -83,7 +102,15 @@ class Setting:
     def key(self) -> tuple[str, ...]:
         """What tells it apart in results.csv."""
         epsilon = "" if self.epsilon is None else f"{self.epsilon:g}"
-        return (str(self.figure), self.synthesiser, epsilon, self.box, self.levels, self.noise, self.attack)
+        return (
+            str(self.figure),
+            self.synthesiser,
+            epsilon,
+            self.box,
+            self.levels,
+            self.noise,
+            self.attack,
+        )
 
     @property
     def words(self) -> str:
@@ -98,7 +125,12 @@ class Setting:
             return BayesNet()
         if self.synthesiser == "bayesnet":
             return BayesNet(epsilon=self.epsilon, delta=1e-6, draw="independent")
-        if self.figure in LIBRARY and self.levels == "declared" and self.noise == "independent" and self.attack == "ours":
+        if (
+            self.figure in LIBRARY
+            and self.levels == "declared"
+            and self.noise == "independent"
+            and self.attack == "ours"
+        ):
             return PrivBayes(self.epsilon, variant=self.synthesiser, draw="independent")  # type: ignore[arg-type]
         return PackagePrivBayes(self.synthesiser, self.epsilon, self.levels, self.noise)  # type: ignore[arg-type]
 
@@ -111,21 +143,45 @@ class Setting:
 def settings() -> Iterator[Setting]:
     """Yield all points, those that the comparison rests on first."""
     searched_first = sorted(EPSILONS, key=lambda epsilon: epsilon != SEARCHED)
-    yield from (Setting(13, name, epsilon, levels="data", attack="paper") for epsilon in searched_first for name in PACKAGES)
-    yield from (Setting(14, name, epsilon, levels="data") for epsilon in EPSILONS for name in PACKAGES)
-    yield from (Setting(12, name, epsilon, levels="data", attack="paper") for epsilon in searched_first for name in PACKAGES)
+    yield from (
+        Setting(13, name, epsilon, levels="data", attack="paper")
+        for epsilon in searched_first
+        for name in PACKAGES
+    )
+    yield from (
+        Setting(14, name, epsilon, levels="data") for epsilon in EPSILONS for name in PACKAGES
+    )
+    yield from (
+        Setting(12, name, epsilon, levels="data", attack="paper")
+        for epsilon in searched_first
+        for name in PACKAGES
+    )
     for levels, figures in (("data", (15,)), ("declared", (13, 12, 15, 14)), ("data", (13, 12))):
         for figure in figures:
-            yield from (Setting(figure, name, epsilon, levels=levels) for epsilon in EPSILONS for name in PACKAGES)
+            yield from (
+                Setting(figure, name, epsilon, levels=levels)
+                for epsilon in EPSILONS
+                for name in PACKAGES
+            )
     yield from (Setting(13, name, 1000.0, "whitebox", "data", attack="paper") for name in PACKAGES)
-    yield from (Setting(13, name, SEARCHED, levels="data", attack="paper in full") for name in PACKAGES)
+    yield from (
+        Setting(13, name, SEARCHED, levels="data", attack="paper in full") for name in PACKAGES
+    )
     for figure in (13, 12):
-        yield from (Setting(figure, name, epsilon, levels="data", noise="same seed", attack="paper") for epsilon in searched_first for name in PACKAGES)
+        yield from (
+            Setting(figure, name, epsilon, levels="data", noise="same seed", attack="paper")
+            for epsilon in searched_first
+            for name in PACKAGES
+        )
     for figure in (13, 12):
         yield from (Setting(figure, "bayesnet", epsilon) for epsilon in (None, *EPSILONS))
     yield from (Setting(14, "bayesnet", epsilon) for epsilon in (None, 10.0))
     yield Setting(15, "bayesnet", None)
-    yield from (Setting(13, name, epsilon, attack="paper") for epsilon in searched_first for name in PACKAGES)
+    yield from (
+        Setting(13, name, epsilon, attack="paper")
+        for epsilon in searched_first
+        for name in PACKAGES
+    )
     yield from (Setting(13, name, epsilon, "whitebox") for epsilon in EPSILONS for name in PACKAGES)
 
 
@@ -137,28 +193,48 @@ def world(figure: int) -> Table:
     return prepare(drawn, declared(frame, rows))
 
 
-def attacked(setting: Setting, table: Table, plan: ShadowSettings, releases: int, workers: int | None) -> list[str]:
+def attacked(
+    setting: Setting, table: Table, plan: ShadowSettings, releases: int, workers: int | None
+) -> list[str]:
     """Return success, its interval, the baseline, the closest row's success and the mean AUC: our attack."""
-    whom = world_of(table, targets=TARGETS, rows=FIGURES[setting.figure][1], ranking="hamming", equal="codes")
+    whom = world_of(
+        table, targets=TARGETS, rows=FIGURES[setting.figure][1], ranking="hamming", equal="codes"
+    )
     kind = CompiledGenerator if isinstance(setting.maker, PackagePrivBayes) else Generator
     seed = np.random.SeedSequence(setting.figure)
-    campaign = Campaign(whom, kind(setting.maker, whom.table, "population"), plan, seed, Working(workers))
+    campaign = Campaign(
+        whom, kind(setting.maker, whom.table, "population"), plan, seed, Working(workers)
+    )
     learnt = campaign.learnt()
     rng = np.random.default_rng(campaign.stream(5))
     draws = fresh_draws(whom.n_population, whom.targets, rows=whom.rows, shadows=releases, rng=rng)
     found = judged(learnt, learnt.look(draws, "attack", 6), rng)
-    numbers = (found.success, *found.interval, found.guess, found.closest.success, np.mean(found.aucs))
+    numbers = (
+        found.success,
+        *found.interval,
+        found.guess,
+        found.closest.success,
+        np.mean(found.aucs),
+    )
     return [f"{number:.4f}" for number in numbers]
 
 
 def attacked_as_printed(setting: Setting, table: Table, plan: PaperPlan) -> list[str]:
     """Return the same of the paper's attack; nothing for the closest row, which the paper does not look for."""
-    whom = world_of(table, targets=TARGETS, rows=FIGURES[setting.figure][1], ranking="hamming", equal="codes")
+    whom = world_of(
+        table, targets=TARGETS, rows=FIGURES[setting.figure][1], ranking="hamming", equal="codes"
+    )
     known = searches().get(setting.first.key)
     with one_thread():  # many points are run side by side, or beside other work
-        found = paper_attack(whom, setting.maker, plan, box=setting.box, seed=setting.figure, known=known)  # type: ignore[arg-type]
+        found = paper_attack(
+            whom, setting.maker, plan, box=setting.box, seed=setting.figure, known=known
+        )  # type: ignore[arg-type]
     if known is None:
-        append_rows(SEARCHES, [*KEY, *SEARCH], [[*setting.key, *(one[name] for name in SEARCH)] for one in found.settings])
+        append_rows(
+            SEARCHES,
+            [*KEY, *SEARCH],
+            [[*setting.key, *(one[name] for name in SEARCH)] for one in found.settings],
+        )
     low, high = clopper_pearson(found.right, plan.releases)
     told = [f"{number:.4f}" for number in (found.right / plan.releases, low, high, whom.share)]
     return [*told, "", f"{np.mean(found.aucs):.4f}"]
@@ -168,7 +244,12 @@ def searches() -> dict[tuple[str, ...], list[dict[str, Any]]]:
     """Return the settings of trees that searches have found, by the setting that was attacked."""
     out: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in finished_rows(SEARCHES):
-        found = {name: {"True": True, "False": False}.get(row[name], int(row[name]) if row[name].isdigit() else row[name]) for name in SEARCH}
+        found = {
+            name: {"True": True, "False": False}.get(
+                row[name], int(row[name]) if row[name].isdigit() else row[name]
+            )
+            for name in SEARCH
+        }
         out.setdefault(tuple(row[name] for name in KEY), []).append(found)
     return out
 
@@ -183,30 +264,58 @@ def main() -> None:
     parser.add_argument("--paper-pairs", type=int, default=60)
     parser.add_argument("--paper-tables", type=int, default=4)
     parser.add_argument("--paper-releases", type=int, default=500)
-    parser.add_argument("--searches", type=int, default=4, help=f"targets for which settings are searched at epsilon {SEARCHED:g}; {TARGETS} at each in the paper")
+    parser.add_argument(
+        "--searches",
+        type=int,
+        default=4,
+        help=f"targets for which settings are searched at epsilon {SEARCHED:g}; {TARGETS} at each in the paper",
+    )
     parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--results", type=Path, default=HERE / "results.csv")
     asked = parser.parse_args()
     done = {tuple(row[name] for name in KEY) for row in finished_rows(asked.results)}
     tables: dict[int, Table] = {}
     for setting in settings():
-        if setting.key in done or (asked.only and not any(text in setting.words for text in asked.only)):
+        if setting.key in done or (
+            asked.only and not any(text in setting.words for text in asked.only)
+        ):
             continue
         figure = setting.figure
         if figure not in tables:
             tables[figure] = world(figure)
         began = time.process_time()
         if setting.attack != "ours":
-            paper = PaperPlan(asked.paper_pairs, 1 if setting.box == "whitebox" else asked.paper_tables, asked.paper_releases, asked.searches)
+            paper = PaperPlan(
+                asked.paper_pairs,
+                1 if setting.box == "whitebox" else asked.paper_tables,
+                asked.paper_releases,
+                asked.searches,
+            )
             paper = FULL if setting.attack == "paper in full" else paper
             numbers = attacked_as_printed(setting, tables[figure], paper)
             evidence = [paper.pairs, paper.tables, paper.releases, paper.searches]
         else:
-            plan = ShadowSettings(shadows=asked.pairs, tables=asked.tables, box=setting.box, grid="population")  # type: ignore[arg-type]
+            plan = ShadowSettings(
+                shadows=asked.pairs, tables=asked.tables, box=setting.box, grid="population"
+            )  # type: ignore[arg-type]
             numbers = attacked(setting, tables[figure], plan, asked.releases, asked.workers)
-            evidence = [asked.pairs, 1 if setting.box == "whitebox" else asked.tables, asked.releases, ""]
+            evidence = [
+                asked.pairs,
+                1 if setting.box == "whitebox" else asked.tables,
+                asked.releases,
+                "",
+            ]
         (_, name, epsilon, *others), sizes = setting.key, FIGURES[figure]
-        row = [figure, *sizes, name, epsilon, *others, *numbers, *evidence, f"{time.process_time() - began:.0f}"]
+        row = [
+            figure,
+            *sizes,
+            name,
+            epsilon,
+            *others,
+            *numbers,
+            *evidence,
+            f"{time.process_time() - began:.0f}",
+        ]
         append_rows(asked.results, HEAD, [row])
         (HERE / "machine.txt").write_text(machine("scikit-learn") + "\n")
         done.add(setting.key)

@@ -17,17 +17,52 @@ Figures = Mapping[int, tuple[str, int, int]]
 Row = dict[str, str]
 ARMS = {
     ("blackbox", "data", "independent", "paper"): "paper's attack, levels from the data",
-    ("blackbox", "data", "independent", "paper, one search"): "paper's attack, settings of one search, levels from the data",
-    ("blackbox", "data", "independent", "paper, other search"): "paper's attack, settings of another search, levels from the data",
-    ("blackbox", "data", "same seed", "paper, one search"): "paper's attack, settings of one search, levels from the data, same seed everywhere",
-    ("blackbox", "data", "independent", "paper in full"): "paper's attack, more evidence, levels from the data",
-    ("blackbox", "data", "same seed", "paper"): "paper's attack, levels from the data, same seed everywhere",
+    (
+        "blackbox",
+        "data",
+        "independent",
+        "paper, one search",
+    ): "paper's attack, settings of one search, levels from the data",
+    (
+        "blackbox",
+        "data",
+        "independent",
+        "paper, other search",
+    ): "paper's attack, settings of another search, levels from the data",
+    (
+        "blackbox",
+        "data",
+        "same seed",
+        "paper, one search",
+    ): "paper's attack, settings of one search, levels from the data, same seed everywhere",
+    (
+        "blackbox",
+        "data",
+        "independent",
+        "paper in full",
+    ): "paper's attack, more evidence, levels from the data",
+    (
+        "blackbox",
+        "data",
+        "same seed",
+        "paper",
+    ): "paper's attack, levels from the data, same seed everywhere",
     ("blackbox", "declared", "independent", "paper"): "paper's attack, declared levels",
     ("blackbox", "data", "independent", "ours"): "our attack, levels from the data",
     ("blackbox", "declared", "independent", "ours"): "our attack, declared levels",
-    ("blackbox", "declared", "same", "ours"): "our attack, declared levels, same noise in every fit",
+    (
+        "blackbox",
+        "declared",
+        "same",
+        "ours",
+    ): "our attack, declared levels, same noise in every fit",
     ("whitebox", "data", "independent", "paper"): "paper's white box, levels from the data",
-    ("whitebox", "data", "independent", "paper, one search"): "paper's white box, settings of one search, levels from the data",
+    (
+        "whitebox",
+        "data",
+        "independent",
+        "paper, one search",
+    ): "paper's white box, settings of one search, levels from the data",
     ("whitebox", "declared", "independent", "ours"): "our white box, declared levels",
 }
 """What was attacked and how, in words, by box, levels, noise and attack."""
@@ -50,7 +85,11 @@ def draw(figures: Figures, epsilons: Sequence[float]) -> None:
     rows = results()
     read = read_values(HERE)
     for figure, (dataset, size, population) in figures.items():
-        mine = [row for row in rows if int(row["figure"]) == figure and row["synthesiser"] in ("dpart", "sdg")]
+        mine = [
+            row
+            for row in rows
+            if int(row["figure"]) == figure and row["synthesiser"] in ("dpart", "sdg")
+        ]
         points = []
         for name in ("dpart", "sdg"):
             # The arm nearest to the paper that is there at most epsilons.
@@ -59,22 +98,42 @@ def draw(figures: Figures, epsilons: Sequence[float]) -> None:
             for row in mine:
                 if row["synthesiser"] == name and arm(row) in counts:
                     counts[arm(row)] += 1
-            wanted = [max(reversed(counts), key=lambda words: counts[words]), ARMS["blackbox", "declared", "independent", "ours"]]
-            for words, said in zip(wanted, ("levels from the data", "declared levels"), strict=True):
+            wanted = [
+                max(reversed(counts), key=lambda words: counts[words]),
+                ARMS["blackbox", "declared", "independent", "ours"],
+            ]
+            for words, said in zip(
+                wanted, ("levels from the data", "declared levels"), strict=True
+            ):
                 points += [
                     {
-                        "synthesiser": f"{name}, {said}", "epsilon": float(row["epsilon"]), "success": float(row["success"]),
-                        "interval": (float(row["low"]), float(row["high"])), "baseline": float(row["baseline"]),
+                        "synthesiser": f"{name}, {said}",
+                        "epsilon": float(row["epsilon"]),
+                        "success": float(row["success"]),
+                        "interval": (float(row["low"]), float(row["high"])),
+                        "baseline": float(row["baseline"]),
                     }
                     for row in mine
                     if row["synthesiser"] == name and arm(row) == words
-                ]  # fmt: skip
-            values = {epsilon: read[figure, name, f"{epsilon:g}"] for epsilon in epsilons if (figure, name, f"{epsilon:g}") in read}
+                ]
+            values = {
+                epsilon: read[figure, name, f"{epsilon:g}"]
+                for epsilon in epsilons
+                if (figure, name, f"{epsilon:g}") in read
+            }
             points += [
-                {"synthesiser": f"{name}, paper as read", "epsilon": e, "success": v, "interval": (v, v), "baseline": size / population}
+                {
+                    "synthesiser": f"{name}, paper as read",
+                    "epsilon": e,
+                    "success": v,
+                    "interval": (v, v),
+                    "baseline": size / population,
+                }
                 for e, v in values.items()
             ]
-        drawn = success_figure(points, key=f"p3_{figure}", title=f"{dataset}, {size:,} of {population:,} records")
+        drawn = success_figure(
+            points, key=f"p3_{figure}", title=f"{dataset}, {size:,} of {population:,} records"
+        )
         (HERE / f"figure{figure}.svg").write_text(str(drawn), encoding="utf-8")
 
 
@@ -82,18 +141,31 @@ def tabulate(figures: Figures, epsilons: Sequence[float]) -> None:
     """Write the tables of the README: success with its interval and how far it is from what was read; evidence and CPU time."""
     rows, read = results(), read_values(HERE)
     columns = [f"{epsilon:g}" for epsilon in epsilons] + [""]
-    lines = ["| figure | synthesiser | | epsilon 0.1 | 1 | 10 | 100 | 1000 | no promise |", "|" + "---|" * 9]
+    lines = [
+        "| figure | synthesiser | | epsilon 0.1 | 1 | 10 | 100 | 1000 | no promise |",
+        "|" + "---|" * 9,
+    ]
     for figure, (dataset, size, population) in figures.items():
         place = f"{figure}: {dataset}, {size:,} of {population:,}"
         for name in ("dpart", "sdg", "bayesnet"):
             if name != "bayesnet":
-                values = [f"**{read[figure, name, e]:.2f}**" if (figure, name, e) in read else "" for e in columns]
+                values = [
+                    f"**{read[figure, name, e]:.2f}**" if (figure, name, e) in read else ""
+                    for e in columns
+                ]
                 lines.append(f"| {place} | {name} | {READ} | " + " | ".join(values) + " |")
-            mine = [row for row in rows if int(row["figure"]) == figure and row["synthesiser"] == name]
+            mine = [
+                row for row in rows if int(row["figure"]) == figure and row["synthesiser"] == name
+            ]
             for words in ARMS.values():
                 held = {row["epsilon"]: row for row in mine if arm(row) == words}
                 if held:
-                    cells = [_cell(held.get(e), read.get((figure, name, e)) if "box" not in words else None) for e in columns]
+                    cells = [
+                        _cell(
+                            held.get(e), read.get((figure, name, e)) if "box" not in words else None
+                        )
+                        for e in columns
+                    ]
                     lines.append(f"| {place} | {name} | {words} | " + " | ".join(cells) + " |")
     replace_between(HERE / "README.md", "table", lines)
     replace_between(HERE / "README.md", "evidence", _evidence(rows))
@@ -108,14 +180,26 @@ def _cell(row: Row | None, read: float | None) -> str:
 
 def _evidence(rows: Sequence[Row]) -> list[str]:
     """What attackers learnt from and how long that took, by attack and figure."""
-    lines = ["| attack | figures | pairs | tables of each fit | releases | searches for settings | points | CPU seconds of a point |", "|" + "---|" * 8]
+    lines = [
+        "| attack | figures | pairs | tables of each fit | releases | searches for settings | points | CPU seconds of a point |",
+        "|" + "---|" * 8,
+    ]
     names = ("attack", "pairs", "tables", "releases", "searches")
-    for key in dict.fromkeys(tuple(row[name] for name in names) for row in sorted(rows, key=lambda row: row["attack"], reverse=True)):
+    for key in dict.fromkeys(
+        tuple(row[name] for name in names)
+        for row in sorted(rows, key=lambda row: row["attack"], reverse=True)
+    ):
         mine = [row for row in rows if tuple(row[name] for name in names) == key]
         seconds = [int(row["CPU seconds"]) for row in mine if row["CPU seconds"]]
-        told = f"{min(seconds)} to {max(seconds)} ({len(seconds)} measured, {sum(seconds):,} in all)" if seconds else "not measured"
+        told = (
+            f"{min(seconds)} to {max(seconds)} ({len(seconds)} measured, {sum(seconds):,} in all)"
+            if seconds
+            else "not measured"
+        )
         figures = ", ".join(sorted({row["figure"] for row in mine}))
         attack, pairs, tables, releases, searches = key
         words = "ours" if attack == "ours" else "paper's"
-        lines.append(f"| {words} | {figures} | {pairs} | {tables} | {releases} | {searches} | {len(mine)} | {told} |")
+        lines.append(
+            f"| {words} | {figures} | {pairs} | {tables} | {releases} | {searches} | {len(mine)} | {told} |"
+        )
     return lines

@@ -10,12 +10,20 @@ from shared_search import node_depths
 
 __all__ = ["ORDERS", "scores_by_order", "wrong_node_score"]
 
-ORDERS = ("ties as numpy sorts", "ties reversed", "ties at random", "larger first among ties", "shallowest first")
+ORDERS = (
+    "ties as numpy sorts",
+    "ties reversed",
+    "ties at random",
+    "larger first among ties",
+    "shallowest first",
+)
 """Orders beside ours (deepest first, ties by number). The first is the paper's code: an argsort that is not stable, so its ties hang on the version of numpy."""
 SHUFFLES = 20
 
 
-def scores_by_order(tree: Any, leaf_of: NDArray[np.int64], y: NDArray[Any], *, numbers: bool) -> dict[str, float]:
+def scores_by_order(
+    tree: Any, leaf_of: NDArray[np.int64], y: NDArray[Any], *, numbers: bool
+) -> dict[str, float]:
     """Return one over the number of tries, 0 where none isolates anyone, for each of `ORDERS`.
 
     A leaf is tried with each class, or with "above what the leaf says" and "not above" for numbers.
@@ -24,9 +32,18 @@ def scores_by_order(tree: Any, leaf_of: NDArray[np.int64], y: NDArray[Any], *, n
     depth = node_depths(tree)[leaves]
     if numbers:
         above = y > tree.value[leaf_of, 0, 0]
-        hits = np.stack([np.bincount(leaf_of[side], minlength=tree.node_count)[leaves] for side in (above, ~above)], axis=1)
+        hits = np.stack(
+            [
+                np.bincount(leaf_of[side], minlength=tree.node_count)[leaves]
+                for side in (above, ~above)
+            ],
+            axis=1,
+        )
     else:
-        hits = np.stack([np.bincount(leaf_of[y == k], minlength=tree.node_count)[leaves] for k in np.unique(y)], axis=1)
+        hits = np.stack(
+            [np.bincount(leaf_of[y == k], minlength=tree.node_count)[leaves] for k in np.unique(y)],
+            axis=1,
+        )
     rng = np.random.default_rng(0)
     deepest = np.argsort(-depth, kind="stable")
     mixed = [np.lexsort((rng.random(len(leaves)), -depth)) for _ in range(SHUFFLES)]
@@ -37,7 +54,10 @@ def scores_by_order(tree: Any, leaf_of: NDArray[np.int64], y: NDArray[Any], *, n
         "larger first among ties": [np.lexsort((-tree.n_node_samples[leaves], -depth))],
         "shallowest first": [deepest[::-1]],
     }
-    return {name: float(np.mean([_score(hits[order]) for order in every])) for name, every in orders.items()}
+    return {
+        name: float(np.mean([_score(hits[order]) for order in every]))
+        for name, every in orders.items()
+    }
 
 
 def wrong_node_score(tree: Any, leaf_of: NDArray[np.int64], y: NDArray[np.float64]) -> float:

@@ -53,10 +53,27 @@ TREES, FOLDS, DRAWS = 100, 4, 100
 EARLIER = "_earlier"
 """The end of names of files of an earlier run, with 20 draws (House: 6), bounds one higher, and without other orders of leaves."""
 VALUES = (
-    "rows", *BOUNDS, "draws", "nodes", "leaves", "depth", "vulnerable nodes", "of these true of one record",
-    "smallest leaf", "exposed share", "tries", "score", *(f"score, {name}" for name in ORDERS), "score, wrong node", "score outside", "leaves after",
-    "isolating nodes after", "tries after", "score outside after", "audit and prune, seconds",
-)  # fmt: skip
+    "rows",
+    *BOUNDS,
+    "draws",
+    "nodes",
+    "leaves",
+    "depth",
+    "vulnerable nodes",
+    "of these true of one record",
+    "smallest leaf",
+    "exposed share",
+    "tries",
+    "score",
+    *(f"score, {name}" for name in ORDERS),
+    "score, wrong node",
+    "score outside",
+    "leaves after",
+    "isolating nodes after",
+    "tries after",
+    "score outside after",
+    "audit and prune, seconds",
+)
 
 
 def population(name: str) -> tuple[pd.DataFrame, NDArray[Any]] | None:
@@ -91,7 +108,9 @@ def one(name: str, frame: pd.DataFrame, label: NDArray[Any], seed: int) -> list[
     train, outside = order[: int(TRAINED * n)], order[n : n + OUTSIDE]
     x, y = frame.iloc[train], label[train]
     kind = DecisionTreeRegressor if name == "house" else DecisionTreeClassifier
-    model = best_tree(kind(random_state=seed), BOUNDS, x.to_numpy(), y, draws=DRAWS, folds=FOLDS, seed=seed)
+    model = best_tree(
+        kind(random_state=seed), BOUNDS, x.to_numpy(), y, draws=DRAWS, folds=FOLDS, seed=seed
+    )
     model.fit(x, y)  # once more, with the names of columns
 
     start = perf_counter()
@@ -109,13 +128,27 @@ def one(name: str, frame: pd.DataFrame, label: NDArray[Any], seed: int) -> list[
     tree = model.tree_
     orders = scores_by_order(tree, model.apply(x), y, numbers=name == "house")
     return [
-        len(train), *(model.get_params()[key] for key in BOUNDS), DRAWS, tree.node_count, tree.n_leaves,
-        tree.max_depth, len(audit.predicates), tried.checked[1], int(tree.n_node_samples[tree.children_left < 0].min()),
-        f"{audit.share:.6f}", first.tries or "", f"{first.score:.6f}", *(f"{orders[key]:.6f}" for key in ORDERS),
+        len(train),
+        *(model.get_params()[key] for key in BOUNDS),
+        DRAWS,
+        tree.node_count,
+        tree.n_leaves,
+        tree.max_depth,
+        len(audit.predicates),
+        tried.checked[1],
+        int(tree.n_node_samples[tree.children_left < 0].min()),
+        f"{audit.share:.6f}",
+        first.tries or "",
+        f"{first.score:.6f}",
+        *(f"{orders[key]:.6f}" for key in ORDERS),
         f"{wrong_node_score(tree, model.apply(x), y):.6f}" if name == "house" else "",
-        f"{model.score(frame.iloc[outside], label[outside]):.6f}", pruned.leaves[1], isolating(pruned.model, x, y), after.tries or "",
-        f"{pruned.model.score(frame.iloc[outside], label[outside]):.6f}", f"{seconds:.4f}",
-    ]  # fmt: skip
+        f"{model.score(frame.iloc[outside], label[outside]):.6f}",
+        pruned.leaves[1],
+        isolating(pruned.model, x, y),
+        after.tries or "",
+        f"{pruned.model.score(frame.iloc[outside], label[outside]):.6f}",
+        f"{seconds:.4f}",
+    ]
 
 
 def isolating(model: Any, x: pd.DataFrame, y: NDArray[Any]) -> int:
@@ -139,7 +172,8 @@ def summary(rows: list[dict[str, str]]) -> dict[str, float]:
         "draws": float(numbers("draws").mean()),
         "with counts, %": 100 * float((numbers("vulnerable nodes") > 0).mean()),
         "a leaf of at most two, %": 100 * float((numbers("smallest leaf") <= 2).mean()),
-        "leaves of the most records a search may ask for, %": 100 * float((numbers("min_samples_leaf") == BOUNDS["min_samples_leaf"][-1]).mean()),
+        "leaves of the most records a search may ask for, %": 100
+        * float((numbers("min_samples_leaf") == BOUNDS["min_samples_leaf"][-1]).mean()),
         "without counts, %": 100 * float(numbers("score").mean()),
         "without counts, s.e.": 100 * float(numbers("score").std(ddof=1) / np.sqrt(len(rows))),
         **{f"without counts, {key}, %": 100 * _mean(numbers(f"score, {key}")) for key in ORDERS},
@@ -172,22 +206,43 @@ def main(names: list[str], trees: int) -> None:
     for name in names:
         read = population(name)
         if read is None:
-            print("House 16H is left out: house_16h/house_16h.parquet is not in ../shared/data. Set SHARED_DATA.")
+            print(
+                "House 16H is left out: house_16h/house_16h.parquet is not in ../shared/data. Set SHARED_DATA."
+            )
             continue
         print(name, f"{len(read[0])} records, {read[0].shape[1]} features", flush=True)
         cells = Cells(HERE / f"{name}.csv", ["data", "seed"], VALUES)
         for seed in range(trees):
-            cells.get((name, seed), lambda seed=seed, name=name, read=read: [one(name, *read, seed)])  # type: ignore[misc]
+            cells.get(
+                (name, seed), lambda seed=seed, name=name, read=read: [one(name, *read, seed)]
+            )  # type: ignore[misc]
         print(f"{name}: {cells.cpu():.0f} CPU seconds in all cells")
-    paper = {(row["dataset"], row["attack"]): row["accuracy_percent"] for row in printed(HERE / "p3_table1_trees.csv")}
+    paper = {
+        (row["dataset"], row["attack"]): row["accuracy_percent"]
+        for row in printed(HERE / "p3_table1_trees.csv")
+    }
     out = []
-    for name, file in ((name, HERE / f"{name}{run}.csv") for name in LABELS for run in ("", EARLIER)):
+    for name, file in (
+        (name, HERE / f"{name}{run}.csv") for name in LABELS for run in ("", EARLIER)
+    ):
         if file.exists():
             found = summary(printed(file))
-            theirs = [paper.get((PRINTED.get(name, ""), attack), "") for attack in ("metadata", "no_metadata")]
-            out.append([file.stem, *theirs, *("" if np.isnan(value) else f"{value:.4g}" for value in found.values())])
+            theirs = [
+                paper.get((PRINTED.get(name, ""), attack), "")
+                for attack in ("metadata", "no_metadata")
+            ]
+            out.append(
+                [
+                    file.stem,
+                    *theirs,
+                    *("" if np.isnan(value) else f"{value:.4g}" for value in found.values()),
+                ]
+            )
             head = ["data", "P3 with counts, %", "P3 without counts, %", *found]
-            print("\n".join(f"{key:28}{value}" for key, value in zip(head, out[-1], strict=True)), "\n")
+            print(
+                "\n".join(f"{key:28}{value}" for key, value in zip(head, out[-1], strict=True)),
+                "\n",
+            )
     if out:
         save(HERE, "table1", head, out)
 

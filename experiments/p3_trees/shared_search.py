@@ -21,14 +21,30 @@ __all__ = ["best_tree", "node_depths", "scores_of"]
 Settings = Mapping[str, Any]
 
 
-def best_tree(estimator: Any, bounds: Mapping[str, NDArray[np.int64]], x: NDArray[Any], y: NDArray[Any], *, draws: int, folds: int, seed: int) -> Any:
+def best_tree(
+    estimator: Any,
+    bounds: Mapping[str, NDArray[np.int64]],
+    x: NDArray[Any],
+    y: NDArray[Any],
+    *,
+    draws: int,
+    folds: int,
+    seed: int,
+) -> Any:
     """Return the tree, fitted to all records, whose settings have the best mean score over folds, among `draws` drawn at random."""
     candidates = [dict(one) for one in ParameterSampler(dict(bounds), draws, random_state=seed)]
     best = candidates[int(np.argmax(scores_of(estimator, candidates, x, y, folds=folds)))]
     return clone(estimator).set_params(**best).fit(x, y)
 
 
-def scores_of(estimator: Any, candidates: list[dict[str, Any]], x: NDArray[Any], y: NDArray[Any], *, folds: int) -> NDArray[np.float64]:
+def scores_of(
+    estimator: Any,
+    candidates: list[dict[str, Any]],
+    x: NDArray[Any],
+    y: NDArray[Any],
+    *,
+    folds: int,
+) -> NDArray[np.float64]:
     """Return the mean score over folds of each setting: accuracy, or R squared for numbers."""
     total = np.zeros(len(candidates))
     splits = list(check_cv(folds, y, classifier=is_classifier(estimator)).split(x, y))
@@ -42,9 +58,19 @@ def scores_of(estimator: Any, candidates: list[dict[str, Any]], x: NDArray[Any],
     return total / len(splits)
 
 
-def _score(fitted: Any, depths: NDArray[np.int64], settings: Settings, x: NDArray[np.float32], y: NDArray[Any]) -> float:
+def _score(
+    fitted: Any,
+    depths: NDArray[np.int64],
+    settings: Settings,
+    x: NDArray[np.float32],
+    y: NDArray[Any],
+) -> float:
     tree = fitted.tree_
-    stops = (tree.children_left < 0) | (depths >= settings["max_depth"]) | (tree.n_node_samples < settings["min_samples_split"])
+    stops = (
+        (tree.children_left < 0)
+        | (depths >= settings["max_depth"])
+        | (tree.n_node_samples < settings["min_samples_split"])
+    )
     at = np.zeros(len(x), dtype=np.int64)
     rows = np.arange(len(x))
     going = rows[~stops[at]]

@@ -60,25 +60,41 @@ ORIGINAL, FRESH = "original", "other records"
 Row = tuple[str, str, float | None, int, dict[str, float]]
 
 
-def areas(dataset: str, train: Table, tests: Sequence[Table], seed: int) -> list[tuple[float, float, bool]]:
+def areas(
+    dataset: str, train: Table, tests: Sequence[Table], seed: int
+) -> list[tuple[float, float, bool]]:
     """Return for each test table the AUC of scores, that of predicted classes, and whether only one class was predicted."""
     label = LABELS[dataset]
     encoding, forest = FORESTS[dataset]
-    encoder = Encoder.of([train, *tests], [n for n in train.schema.names if n != label], encoding=encoding)
+    encoder = Encoder.of(
+        [train, *tests], [n for n in train.schema.names if n != label], encoding=encoding
+    )
     matrices = [encoder.matrix(test) for test in tests]
-    found = fit(forest, encoder.matrix(train), train.code(label).astype(np.int64), matrices, seed=seed, chances=True)
+    found = fit(
+        forest,
+        encoder.matrix(train),
+        train.code(label).astype(np.int64),
+        matrices,
+        seed=seed,
+        chances=True,
+    )
     out = []
     for i, test in enumerate(tests):
         positive: NDArray[np.bool_] = test.code(label) == 1
         predicted = found.answers[i].predicted
-        scored, hard = auc(found.chance(i, 1), positive), auc((predicted == 1).astype(float), positive)
+        scored, hard = (
+            auc(found.chance(i, 1), positive),
+            auc((predicted == 1).astype(float), positive),
+        )
         assert scored is not None
         assert hard is not None
         out.append((scored, hard, len(np.unique(predicted)) < 2))
     return out
 
 
-def measured(dataset: str, original: Table, train: Table, outside: Table, seed: int) -> dict[str, float]:
+def measured(
+    dataset: str, original: Table, train: Table, outside: Table, seed: int
+) -> dict[str, float]:
     """Return what a table is worth in place of the original, tested on records outside, and as the paper's code tests it.
 
     That code fits synthesisers to all 1,000 records, trains on 800 rows of the result (or of the original), tests on 200
@@ -88,8 +104,13 @@ def measured(dataset: str, original: Table, train: Table, outside: Table, seed: 
     order = np.random.default_rng([3, seed]).permutation(original.n_rows)
     cut = original.n_rows // 5
     scored, hard, _ = areas(dataset, train, [outside], seed)[0]
-    seen, unseen = areas(dataset, train.take(order[cut:]), [original.take(order[:cut]), outside], seed)
-    as_p3 = {"AUC as P3": 0.0 if seen[2] else seen[1], "AUC as P3 outside": 0.0 if unseen[2] else unseen[1]}
+    seen, unseen = areas(
+        dataset, train.take(order[cut:]), [original.take(order[:cut]), outside], seed
+    )
+    as_p3 = {
+        "AUC as P3": 0.0 if seen[2] else seen[1],
+        "AUC as P3 outside": 0.0 if unseen[2] else unseen[1],
+    }
     return {"AUC": scored, "AUC of classes": hard, **as_p3}
 
 
@@ -99,10 +120,17 @@ def subset(frame: pd.DataFrame, schema: Schema, dataset: str, seed: int) -> list
     held = frame.iloc[order[:ROWS]]
     original = prepare(held, schema)
     outside, fresh = (
-        prepare(frame.iloc[order[ROWS:][rows]], schema) for rows in (slice(OUTSIDE), slice(OUTSIDE, OUTSIDE + ROWS))
+        prepare(frame.iloc[order[ROWS:][rows]], schema)
+        for rows in (slice(OUTSIDE), slice(OUTSIDE, OUTSIDE + ROWS))
     )
     rows: list[Row] = [
-        (ORIGINAL, "", None, seed, {"distance": 0.0, **measured(dataset, original, original, outside, seed)}),
+        (
+            ORIGINAL,
+            "",
+            None,
+            seed,
+            {"distance": 0.0, **measured(dataset, original, original, outside, seed)},
+        ),
         (FRESH, "", None, seed, {"distance": float(jensen_shannon(original, fresh).value or 0.0)}),
     ]
     for domain, table in (("declared", original), ("subset", prepare(held, declared(held, ROWS)))):
@@ -126,10 +154,21 @@ def main(dataset: str) -> None:
     print(dataset, f"{len(frame)} records", flush=True)
     # Processes, since forests of this size hold on to the interpreter, and scikit-learn's handling of warnings is not for threads.
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        rows = [row for part in pool.map(partial(subset, frame, schema, dataset), range(SUBSETS)) for row in part]
+        rows = [
+            row
+            for part in pool.map(partial(subset, frame, schema, dataset), range(SUBSETS))
+            for row in part
+        ]
     print()
     told = [
-        [dataset, name, domain, epsilon, seed, *(f"{found[m]:.5f}" if m in found else "" for m in MEASURES)]
+        [
+            dataset,
+            name,
+            domain,
+            epsilon,
+            seed,
+            *(f"{found[m]:.5f}" if m in found else "" for m in MEASURES),
+        ]
         for name, domain, epsilon, seed, found in rows
     ]
     save(HERE, dataset, ["dataset", "synthesiser", "levels", "epsilon", "seed", *MEASURES], told)
@@ -142,13 +181,24 @@ def main(dataset: str) -> None:
             values = [found[measure] for _, found in held if measure in found]
             cells += told_mean(values)
         for measure in COMPARED:
-            cells += told_mean([found[measure] - originals[seed][measure] for seed, found in held if measure in found])
+            cells += told_mean(
+                [
+                    found[measure] - originals[seed][measure]
+                    for seed, found in held
+                    if measure in found
+                ]
+            )
         means.append([dataset, *key, len(held), *cells])
         print(*means[-1])
     head = [name for measure in MEASURES for name in (measure, f"{measure}, s.e.")]
     more = [f"{measure} less original's" for measure in COMPARED]
     head += [name for measure in more for name in (measure, f"{measure}, s.e.")]
-    save(HERE, f"{dataset}_means", ["dataset", "synthesiser", "levels", "epsilon", "subsets", *head], means)
+    save(
+        HERE,
+        f"{dataset}_means",
+        ["dataset", "synthesiser", "levels", "epsilon", "subsets", *head],
+        means,
+    )
 
 
 def told_mean(values: Sequence[float]) -> list[str]:

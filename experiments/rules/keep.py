@@ -28,7 +28,14 @@ def mean_distance(first, second, width: int) -> float:
     """The mean total variation distance over all sets of so many columns, on the codes of the schema."""
     cliques = list(combinations(first.schema.names, width))
     one, other = (MemoryCounter(table).marginals(cliques) for table in (first, second))
-    return float(np.mean([total_variation(a.dense() / a.dense().sum(), b.dense() / b.dense().sum()) for a, b in zip(one, other, strict=True)]))
+    return float(
+        np.mean(
+            [
+                total_variation(a.dense() / a.dense().sum(), b.dense() / b.dense().sum())
+                for a, b in zip(one, other, strict=True)
+            ]
+        )
+    )
 
 
 def gap_distance(first, second) -> float | None:
@@ -40,9 +47,15 @@ def gap_distance(first, second) -> float | None:
             for table in (first, second):
                 values = table_values(table, relation.columns)
                 there = np.logical_and.reduce([v.present for v in values.values()])
-                gaps.append(summed(relation.difference, {n: v.numbers[there] for n, v in values.items()})[0])
+                gaps.append(
+                    summed(relation.difference, {n: v.numbers[there] for n, v in values.items()})[0]
+                )
             edges = np.unique(np.quantile(gaps[0], np.linspace(0, 1, 11)))
-            shares = [np.bincount(np.searchsorted(edges, gap, side="right"), minlength=len(edges) + 1) / len(gap) for gap in gaps]
+            shares = [
+                np.bincount(np.searchsorted(edges, gap, side="right"), minlength=len(edges) + 1)
+                / len(gap)
+                for gap in gaps
+            ]
             out.append(float(np.abs(shares[0] - shares[1]).sum() / 2))
     return float(np.mean(out)) if out else None
 
@@ -64,17 +77,44 @@ def main() -> None:
             drawn = each.sample(max(table.n_rows, 20_000), seed=2)
             seconds = time.process_time() - start
             drawn = replace(drawn, schema=replace(drawn.schema, rules=table.schema.rules))
-            broken = rules_broken_by(replace(drawn, schema=replace(drawn.schema, rules=model.schema.rules)))
+            broken = rules_broken_by(
+                replace(drawn, schema=replace(drawn.schema, rules=model.schema.rules))
+            )
             share = float(np.logical_or.reduce(list(broken.values())).mean()) if broken else 0.0
             gap = gap_distance(table, drawn)
-            lines.append([
-                file.stem, table.n_rows, len(table.columns), len(table.schema.rules), name, drawn.n_rows, f"{share:.4f}", f"{mean_distance(table, drawn, 1):.4f}",
-                f"{mean_distance(table, drawn, 2):.4f}", "" if gap is None else f"{gap:.4f}", f"{seconds:.2f}",
-            ])  # fmt: skip
+            lines.append(
+                [
+                    file.stem,
+                    table.n_rows,
+                    len(table.columns),
+                    len(table.schema.rules),
+                    name,
+                    drawn.n_rows,
+                    f"{share:.4f}",
+                    f"{mean_distance(table, drawn, 1):.4f}",
+                    f"{mean_distance(table, drawn, 2):.4f}",
+                    "" if gap is None else f"{gap:.4f}",
+                    f"{seconds:.2f}",
+                ]
+            )
             print(*lines[-1])
     with options.output.open("w", newline="") as handle:
         writer = csv.writer(handle)
-        writer.writerow(["table", "rows", "columns", "rules", "drawn", "drawn_rows", "rows_that_break_one", "tv_1way", "tv_2way", "tv_of_gaps", "cpu_seconds"])
+        writer.writerow(
+            [
+                "table",
+                "rows",
+                "columns",
+                "rules",
+                "drawn",
+                "drawn_rows",
+                "rows_that_break_one",
+                "tv_1way",
+                "tv_2way",
+                "tv_of_gaps",
+                "cpu_seconds",
+            ]
+        )
         writer.writerows(lines)
 
 

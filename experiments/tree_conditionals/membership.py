@@ -37,7 +37,15 @@ def main() -> None:
             warnings.simplefilter("ignore")
             table = chaffinch.read(pa.Table.from_pandas(frame, preserve_index=False))
             for kind in ("tables", "trees"):
-                found = chaffinch.membership(table, chaffinch.BayesNet(conditionals=kind), settings=plan, targets=6, rows=ROWS, seed=1, workers=2)
+                found = chaffinch.membership(
+                    table,
+                    chaffinch.BayesNet(conditionals=kind),
+                    settings=plan,
+                    targets=6,
+                    rows=ROWS,
+                    seed=1,
+                    workers=2,
+                )
                 low, high = found.interval
                 rows.append([name, kind, f"{found.auc:.3f}", f"{low:.3f}", f"{high:.3f}"])
                 print(*rows[-1], flush=True)

@@ -40,12 +40,32 @@ def peers(asked: argparse.Namespace) -> dict[str, Peer]:
     """The peers that can be run, by name."""
     scripts, out = HERE / "peers", dict[str, Peer]()
     if asked.rscript:
-        out["CART sequence (R, rpart)"] = lambda source, target: [asked.rscript, str(scripts / "rpart_sequence.R"), str(source), str(target)]
+        out["CART sequence (R, rpart)"] = lambda source, target: [
+            asked.rscript,
+            str(scripts / "rpart_sequence.R"),
+            str(source),
+            str(target),
+        ]
     if asked.arf:
-        out["arfpy"] = lambda source, target: [asked.arf, str(scripts / "arf_peer.py"), str(source), str(target)]
+        out["arfpy"] = lambda source, target: [
+            asked.arf,
+            str(scripts / "arf_peer.py"),
+            str(source),
+            str(target),
+        ]
     if asked.sdv:
-        for method, name in (("copula", "SDV Gaussian copula"), ("tvae", "SDV TVAE, 300 epochs"), ("ctgan", "SDV CTGAN, 300 epochs")):
-            out[name] = lambda source, target, method=method: [asked.sdv, str(scripts / "sdv_peer.py"), method, str(source), str(target)]  # type: ignore[misc]
+        for method, name in (
+            ("copula", "SDV Gaussian copula"),
+            ("tvae", "SDV TVAE, 300 epochs"),
+            ("ctgan", "SDV CTGAN, 300 epochs"),
+        ):
+            out[name] = lambda source, target, method=method: [
+                asked.sdv,
+                str(scripts / "sdv_peer.py"),
+                method,
+                str(source),
+                str(target),
+            ]  # type: ignore[misc]
     return out
 
 
@@ -55,7 +75,9 @@ def rows_of_peer(peer: Peer, train: Frame) -> tuple[Frame, float]:
         source, target = Path(folder) / "train.csv", Path(folder) / "rows.csv"
         train.to_csv(source, index=False)
         one_thread = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        done = subprocess.run(peer(source, target), capture_output=True, text=True, env=one_thread, check=False)
+        done = subprocess.run(
+            peer(source, target), capture_output=True, text=True, env=one_thread, check=False
+        )
         if done.returncode:
             raise RuntimeError(done.stderr.strip().splitlines()[-1])
         rows = pd.read_csv(target)
@@ -70,8 +92,16 @@ def rows_of_peer(peer: Peer, train: Frame) -> tuple[Frame, float]:
 def figures(train: Frame, other: Frame, synthetic: Frame | None) -> list[str]:
     """C2ST, 2-way and 3-way distance, copies and DCR share of synthetic rows; of the half itself where there are none."""
     rows = train if synthetic is None else synthetic
-    values = [told_apart(other, rows), distance(other, rows, 2), distance(other, rows, 3), copies(train, other if synthetic is None else rows)]
-    return [f"{value:.4f}" for value in (*values, 0.5 if synthetic is None else nearer(train, other, rows))]
+    values = [
+        told_apart(other, rows),
+        distance(other, rows, 2),
+        distance(other, rows, 3),
+        copies(train, other if synthetic is None else rows),
+    ]
+    return [
+        f"{value:.4f}"
+        for value in (*values, 0.5 if synthetic is None else nearer(train, other, rows))
+    ]
 
 
 def known_rows() -> list[list[object]]:
@@ -113,8 +143,20 @@ def main() -> None:
                     except RuntimeError as error:
                         print(f"{name}, {label}: {error}", file=sys.stderr)
                         continue
-                names = list(train if synthetic is None else synthetic)  # arfpy leaves out columns with missing values
-                rows.append([name, split, len(train), len(names), label, *figures(train[names], other[names], synthetic), f"{seconds:.2f}"])
+                names = list(
+                    train if synthetic is None else synthetic
+                )  # arfpy leaves out columns with missing values
+                rows.append(
+                    [
+                        name,
+                        split,
+                        len(train),
+                        len(names),
+                        label,
+                        *figures(train[names], other[names], synthetic),
+                        f"{seconds:.2f}",
+                    ]
+                )
                 print(*rows[-1], flush=True)
                 with RESULTS.open("w", newline="") as file:
                     csv.writer(file).writerows([HEAD, *rows])

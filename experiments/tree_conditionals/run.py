@@ -39,7 +39,20 @@ from chaffinch.errors import ChaffinchError  # noqa: E402
 MOST_ROWS = 12_000
 ALREADY_CODES = 40
 """Levels of columns of words beyond which they are left out: names and the like."""
-HEAD = ["table", "split", "rows", "columns", "synthesiser", "C2ST", "2-way", "3-way", "copies", "DCR share", "TSTR", "CPU s"]
+HEAD = [
+    "table",
+    "split",
+    "rows",
+    "columns",
+    "synthesiser",
+    "C2ST",
+    "2-way",
+    "3-way",
+    "copies",
+    "DCR share",
+    "TSTR",
+    "CPU s",
+]
 Frame = pd.DataFrame
 
 
@@ -54,12 +67,16 @@ def cart(train: Frame, rng: np.random.Generator) -> Frame:
         else:
             x, new = (np.stack([of[other] for other in drawn], axis=1) for of in (numbers, drawn))
             number = _is_number(train[name])
-            tree = (DecisionTreeRegressor if number else DecisionTreeClassifier)(min_samples_leaf=5, random_state=0)
+            tree = (DecisionTreeRegressor if number else DecisionTreeClassifier)(
+                min_samples_leaf=5, random_state=0
+            )
             tree.fit(x, numbers[name] if number else numbers[name].astype(int))
             leaves = tree.apply(x)
             order = np.argsort(leaves, kind="stable")
             wanted = tree.apply(new)
-            low, high = (np.searchsorted(leaves[order], wanted, side=side) for side in ("left", "right"))
+            low, high = (
+                np.searchsorted(leaves[order], wanted, side=side) for side in ("left", "right")
+            )
             rows[name] = order[low + (rng.random(len(train)) * (high - low)).astype(int)]
         drawn[name] = numbers[name][rows[name]]
     return Frame({name: train[name].to_numpy()[rows[name]] for name in train})
@@ -79,7 +96,9 @@ SYNTHESISERS: dict[str, Callable[[chaffinch.Table, Frame], Frame]] = {
     "CART sequence": lambda _table, train: cart(train, np.random.default_rng(1)),
 }
 
-LEAVES = {f"trees, leaf {leaf}": network(conditionals="trees", leaf=leaf) for leaf in (5, 20, 40, 100)}
+LEAVES = {
+    f"trees, leaf {leaf}": network(conditionals="trees", leaf=leaf) for leaf in (5, 20, 40, 100)
+}
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -98,7 +117,9 @@ def told_apart(real: Frame, synthetic: Frame) -> float:
     y = np.r_[np.ones(len(real)), np.zeros(len(synthetic))]
     folds = StratifiedKFold(3, shuffle=True, random_state=1)
     model = HistGradientBoostingClassifier(max_iter=100, random_state=0)
-    return float(roc_auc_score(y, cross_val_predict(model, x, y, cv=folds, method="predict_proba")[:, 1]))
+    return float(
+        roc_auc_score(y, cross_val_predict(model, x, y, cv=folds, method="predict_proba")[:, 1])
+    )
 
 
 def learnt(other: Frame, synthetic: Frame) -> float:
@@ -108,7 +129,11 @@ def learnt(other: Frame, synthetic: Frame) -> float:
     real = np.arange(len(both)) < other[target].notna().sum()
     x = np.stack([_as_numbers(both[name]) for name in both if name != target], axis=1)
     y = _as_numbers(both[target])
-    kind = HistGradientBoostingRegressor if _is_number(other[target]) else HistGradientBoostingClassifier
+    kind = (
+        HistGradientBoostingRegressor
+        if _is_number(other[target])
+        else HistGradientBoostingClassifier
+    )
     return float(kind(max_iter=100, random_state=0).fit(x[~real], y[~real]).score(x[real], y[real]))
 
 
@@ -119,7 +144,9 @@ def distance(real: Frame, synthetic: Frame, width: int) -> float:
         both = pd.concat([real[name], synthetic[name]], ignore_index=True)
         if _is_number(real[name]):
             cuts = np.unique(np.nanquantile(real[name].astype(float), np.arange(1, 20) / 20))
-            codes.append(np.where(both.isna(), 30, np.searchsorted(cuts, both.astype(float), side="right")))
+            codes.append(
+                np.where(both.isna(), 30, np.searchsorted(cuts, both.astype(float), side="right"))
+            )
         else:
             codes.append(pd.factorize(both.astype(str))[0])
     sets = list(combinations(range(len(codes)), width))
@@ -130,7 +157,9 @@ def distance(real: Frame, synthetic: Frame, width: int) -> float:
         for j in sets[k]:
             key = key * (int(codes[j].max()) + 1) + codes[j]
         _, of = np.unique(key, return_inverse=True)
-        shares = [np.bincount(part, minlength=of.max() + 1) / len(part) for part in (of[:n], of[n:])]
+        shares = [
+            np.bincount(part, minlength=of.max() + 1) / len(part) for part in (of[:n], of[n:])
+        ]
         out.append(np.abs(shares[0] - shares[1]).sum() / 2)
     return float(np.mean(out))
 
@@ -139,7 +168,9 @@ def nearer(train: Frame, other: Frame, synthetic: Frame) -> float:
     """The share of synthetic rows that are nearer to the half that was fitted."""
     whole = pd.concat([train, other, synthetic.iloc[:2_000]], ignore_index=True)
     parts = [
-        whole[name].rank(pct=True).fillna(-1).to_numpy()[:, None] if _is_number(whole[name]) else 0.7 * pd.get_dummies(whole[name].astype(str)).to_numpy()
+        whole[name].rank(pct=True).fillna(-1).to_numpy()[:, None]
+        if _is_number(whole[name])
+        else 0.7 * pd.get_dummies(whole[name].astype(str)).to_numpy()
         for name in whole
     ]
     places = np.hstack(parts).astype(np.float32)
@@ -168,7 +199,12 @@ def halves(frame: Frame, split: int) -> tuple[Frame, Frame, chaffinch.Table]:
     return train[names], other[names], table
 
 
-def of_table(name: str, frame: Frame, split: int, synthesisers: dict[str, Callable[[chaffinch.Table, Frame], Frame]]) -> list[list[object]]:
+def of_table(
+    name: str,
+    frame: Frame,
+    split: int,
+    synthesisers: dict[str, Callable[[chaffinch.Table, Frame], Frame]],
+) -> list[list[object]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         train, other, table = halves(frame, split)
@@ -179,10 +215,24 @@ def of_table(name: str, frame: Frame, split: int, synthesisers: dict[str, Callab
         rows = []
         for label, (synthetic, seconds) in made.items():
             figures = [
-                told_apart(other, synthetic), distance(other, synthetic, 2), distance(other, synthetic, 3),
-                copies(train, other if label == "the half itself" else synthetic), nearer(train, other, synthetic) if seconds else 0.5, learnt(other, synthetic),
-            ]  # fmt: skip
-            rows.append([name, split, len(train), train.shape[1], label, *(f"{x:.4f}" for x in figures), f"{seconds:.2f}"])
+                told_apart(other, synthetic),
+                distance(other, synthetic, 2),
+                distance(other, synthetic, 3),
+                copies(train, other if label == "the half itself" else synthetic),
+                nearer(train, other, synthetic) if seconds else 0.5,
+                learnt(other, synthetic),
+            ]
+            rows.append(
+                [
+                    name,
+                    split,
+                    len(train),
+                    train.shape[1],
+                    label,
+                    *(f"{x:.4f}" for x in figures),
+                    f"{seconds:.2f}",
+                ]
+            )
             print(*rows[-1], flush=True)
     return rows
 
@@ -193,25 +243,50 @@ def tables(folder: Path | None, only: list[str]) -> dict[str, Frame]:
         if only and path.stem not in only:
             continue
         frame = pd.read_csv(path)
-        words = [name for name in frame if frame[name].dtype == object and frame[name].nunique() > ALREADY_CODES]
-        out[path.stem] = frame.drop(columns=[*words, *(name for name in frame if name.startswith("Unnamed"))])
+        words = [
+            name
+            for name in frame
+            if frame[name].dtype == object and frame[name].nunique() > ALREADY_CODES
+        ]
+        out[path.stem] = frame.drop(
+            columns=[*words, *(name for name in frame if name.startswith("Unnamed"))]
+        )
     return out
 
 
 def summary(rows: list[list[object]]) -> str:
     """Means over splits, a line for each table and synthesiser, as Markdown; then trees less the CART sequence, with standard errors."""
     measures = ["C2ST", "2-way", "3-way", "copies", "DCR share", "TSTR"]
-    lines = ["| table | rows x columns | splits | synthesiser | " + " | ".join(measures) + " |", "|---" * (len(measures) + 4) + "|"]
+    lines = [
+        "| table | rows x columns | splits | synthesiser | " + " | ".join(measures) + " |",
+        "|---" * (len(measures) + 4) + "|",
+    ]
     frame = Frame(rows, columns=HEAD).astype(dict.fromkeys((*measures, "CPU s"), float))
-    for (name, size, width, label), some in frame.groupby(["table", "rows", "columns", "synthesiser"], sort=False):
-        lines.append(f"| {name} | {size} x {width} | {len(some)} | {label} | " + " | ".join(f"{x:.3f}" for x in some[measures].mean()) + " |")
-    wide = frame.pivot_table(index=["table", "split"], columns="synthesiser", values=[*measures, "CPU s"])
-    lines += ["", "Trees less the CART sequence, mean and standard error over splits (C2ST, distances: lower is better; TSTR: higher):", ""]
+    for (name, size, width, label), some in frame.groupby(
+        ["table", "rows", "columns", "synthesiser"], sort=False
+    ):
+        lines.append(
+            f"| {name} | {size} x {width} | {len(some)} | {label} | "
+            + " | ".join(f"{x:.3f}" for x in some[measures].mean())
+            + " |"
+        )
+    wide = frame.pivot_table(
+        index=["table", "split"], columns="synthesiser", values=[*measures, "CPU s"]
+    )
+    lines += [
+        "",
+        "Trees less the CART sequence, mean and standard error over splits (C2ST, distances: lower is better; TSTR: higher):",
+        "",
+    ]
     lines += ["| table | " + " | ".join(measures) + " |", "|---" * (len(measures) + 1) + "|"]
     less = Frame({name: wide[name]["trees"] - wide[name]["CART sequence"] for name in measures})
     for name, some in less.groupby(level="table", sort=False):
         error = some.std() / len(some) ** 0.5
-        lines.append(f"| {name} | " + " | ".join(f"{some[m].mean():+.3f} ({error[m]:.3f})" for m in measures) + " |")
+        lines.append(
+            f"| {name} | "
+            + " | ".join(f"{some[m].mean():+.3f} ({error[m]:.3f})" for m in measures)
+            + " |"
+        )
     means = less.groupby(level="table").mean()
     lines.append("| all tables | " + " | ".join(f"{means[m].mean():+.3f}" for m in measures) + " |")
     return "\n".join(lines) + "\n"
@@ -219,7 +294,12 @@ def summary(rows: list[list[object]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path, nargs="?", help="where CSV files are; without one the bundled Adult alone is looked at, and printed")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        help="where CSV files are; without one the bundled Adult alone is looked at, and printed",
+    )
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--leaves", action="store_true")

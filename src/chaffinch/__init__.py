@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from .risk.auditing import audit
     from .risk.membership import ShadowSettings, membership
     from .risk.singling_out import singling_out
-    from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, Panel, PrivBayes, Protected
+    from .synth import (
+        BayesNet,
+        Evolution,
+        FieldGroups,
+        Independent,
+        Network,
+        Panel,
+        PrivBayes,
+        Protected,
+    )
     from .synth import load_model as load
     from .table import Column, Schema, Table, read, read_schema, scan, write_schema
     from .utility.study import utility

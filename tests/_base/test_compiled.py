@@ -60,11 +60,20 @@ print(json.dumps({"before": before, "answers": answers, "sentences": sentences, 
 def run(folder: Path, *kinds: str, **environment: str) -> Mapping[str, Any]:
     """Return what a process says that calls the kernels of a folder."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    ended = subprocess.run([sys.executable, "-c", RUN, *(kinds or ["float64"])], cwd=folder, env=known | environment, capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, *(kinds or ["float64"])],
+        cwd=folder,
+        env=known | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(ended.stdout)
 
 
-def test_a_kernel_is_compiled_once_and_then_loaded_without_what_compiling_needs(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_once_and_then_loaded_without_what_compiling_needs(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "sums.py").write_text(SUMS)
     first, second = run(tmp_path), run(tmp_path)
     for answer in (first, second):
@@ -75,7 +84,12 @@ def test_a_kernel_is_compiled_once_and_then_loaded_without_what_compiling_needs(
     assert first["sentences"] == [COMPILING]
     assert first["loaded"]["numba.np.arraymath"]
     assert second["sentences"] == []
-    assert second["loaded"] == {"numba": True, "numba.np.arraymath": False, "numba.np.arrayobj": False, "scipy.linalg": False}
+    assert second["loaded"] == {
+        "numba": True,
+        "numba.np.arraymath": False,
+        "numba.np.arrayobj": False,
+        "scipy.linalg": False,
+    }
 
 
 def test_what_is_compiled_beside_loaded_kernels_can_be_loaded_too(tmp_path: Path) -> None:

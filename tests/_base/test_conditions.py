@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch._base.conditions import All, Among, AnyOf, Comparisons, Implies, Name, Not, read_condition, read_rule
+from chaffinch._base.conditions import (
+    All,
+    Among,
+    AnyOf,
+    Comparisons,
+    Implies,
+    Name,
+    Not,
+    read_condition,
+    read_rule,
+)
 from chaffinch._base.errors import InputError
 from chaffinch._base.tokens import Reader
 

@@ -12,7 +12,9 @@ from chaffinch._base.design import Part, parts_of
 CODINGS = {"a": ((0, 1), 0), "b": ((0, 1, 2), 1), "x": None, "z": None}
 
 
-def laid(terms: list[tuple[str, ...]]) -> list[tuple[tuple[str, ...], tuple[tuple[int, ...] | None, ...]]]:
+def laid(
+    terms: list[tuple[str, ...]],
+) -> list[tuple[tuple[str, ...], tuple[tuple[int, ...] | None, ...]]]:
     return [(part.factors, part.levels) for part in parts_of(terms, CODINGS.__getitem__)]
 
 
@@ -25,13 +27,16 @@ def laid(terms: list[tuple[str, ...]]) -> list[tuple[tuple[str, ...], tuple[tupl
         ([(), ("b",)], [((), ()), (("b",), ((0, 2),))]),  # another reference
         ([("a",), ("b",)], [(("a",), ((0, 1),)), (("b",), ((0, 2),))]),
         ([(), ("a", "b")], [((), ()), (("b",), ((0, 2),)), (("a", "b"), ((1,), (0, 1, 2)))]),
-        ([(), ("a",), ("b",), ("a", "b")], [((), ()), (("a",), ((1,),)), (("b",), ((0, 2),)), (("a", "b"), ((1,), (0, 2)))]),
+        (
+            [(), ("a",), ("b",), ("a", "b")],
+            [((), ()), (("a",), ((1,),)), (("b",), ((0, 2),)), (("a", "b"), ((1,), (0, 2)))],
+        ),
         ([("a",), ("a", "b")], [(("a",), ((0, 1),)), (("a", "b"), ((0, 1), (0, 2)))]),
         # Terms with other numbers have nothing in common with these.
         ([(), ("a", "x")], [((), ()), (("a", "x"), ((0, 1), None))]),
         ([("x",), ("a", "x")], [(("x",), (None,)), (("a", "x"), ((1,), None))]),
     ],
-)  # fmt: skip
+)
 def test_parts_by_hand(terms: list[tuple[str, ...]], parts: list[object]) -> None:
     assert laid(terms) == parts
 
@@ -45,7 +50,9 @@ def test_columns_run_through_the_first_factor_fastest() -> None:
 
 def test_entries_by_hand() -> None:
     part = Part(("b", "x"), ((0, 2), None), (False, False))
-    inside, column, value = part.entries(4, lambda _: np.array([0, 1, 2, 2]), lambda _: np.array([3.0, 4.0, 0.0, 5.0]))
+    inside, column, value = part.entries(
+        4, lambda _: np.array([0, 1, 2, 2]), lambda _: np.array([3.0, 4.0, 0.0, 5.0])
+    )
     assert inside.tolist() == [True, False, True, True]
     assert column[inside].tolist() == [0, 1, 1]
     assert value[inside].tolist() == [3.0, 0.0, 5.0]
@@ -58,9 +65,18 @@ def test_a_factor_of_one_level_has_no_column_beside_the_intercept() -> None:
     assert not inside.any()
 
 
-@given(st.lists(st.sets(st.sampled_from("abxz"), max_size=4).map(sorted).map(tuple), min_size=1, max_size=5, unique=True))
+@given(
+    st.lists(
+        st.sets(st.sampled_from("abxz"), max_size=4).map(sorted).map(tuple),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    )
+)
 @settings(max_examples=100, deadline=None)
-def test_columns_are_independent_and_span_every_product_of_indicators(terms: list[tuple[str, ...]]) -> None:
+def test_columns_are_independent_and_span_every_product_of_indicators(
+    terms: list[tuple[str, ...]],
+) -> None:
     """The span of all indicators times numbers has the rank of the design, and as many columns as that."""
     terms = sorted(terms, key=len)
     rng = np.random.default_rng(1)
@@ -78,6 +94,8 @@ def test_columns_are_independent_and_span_every_product_of_indicators(terms: lis
 
     ours = dense(list(parts_of(terms, CODINGS.__getitem__)))
     levels = [tuple(CODINGS[f] and CODINGS[f][0] for f in term) for term in terms]
-    every = dense([Part(term, some, (True,) * len(term)) for term, some in zip(terms, levels, strict=True)])
+    every = dense(
+        [Part(term, some, (True,) * len(term)) for term, some in zip(terms, levels, strict=True)]
+    )
     ranks = [int(np.linalg.matrix_rank(m)) for m in (ours, every, np.hstack([ours, every]))]
     assert ranks == [ours.shape[1]] * 3

@@ -8,7 +8,10 @@ from chaffinch._base.drawing import Drawing, canvas, label, rectangle
 
 
 def test_a_drawing_is_well_formed_and_escapes_what_it_is_given(tmp_path):
-    body = [rectangle(1, 2, 30, 4, fill="#fff", dashes="6 3"), label(3, 4, "<a> & 'b'", anchor="middle")]
+    body = [
+        rectangle(1, 2, 30, 4, fill="#fff", dashes="6 3"),
+        label(3, 4, "<a> & 'b'", anchor="middle"),
+    ]
     drawing = Drawing(canvas(40, 20, body, title="<t> & u", desc='"d"', defs="<marker id='m'/>"))
     root = ET.fromstring(drawing.svg)
     texts = [element.text for element in root.iter() if element.text and element.text.strip()]

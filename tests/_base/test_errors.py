@@ -7,13 +7,28 @@ import inspect
 import pytest
 
 from chaffinch._base import errors
-from chaffinch._base.errors import MissingExtraError, UnknownNameError, listed, plural, suggestion, unknown_name
+from chaffinch._base.errors import (
+    MissingExtraError,
+    UnknownNameError,
+    listed,
+    plural,
+    suggestion,
+    unknown_name,
+)
 
 BUILTINS = {
-    "InputError": ValueError, "SchemaError": ValueError, "UnknownNameError": KeyError, "PrivacyError": ValueError,
-    "BudgetError": ValueError, "LedgerError": ValueError, "ClosedError": ValueError, "FileError": OSError,
-    "TooLargeError": MemoryError, "MissingExtraError": ImportError, "ClusterError": RuntimeError,
-}  # fmt: skip
+    "InputError": ValueError,
+    "SchemaError": ValueError,
+    "UnknownNameError": KeyError,
+    "PrivacyError": ValueError,
+    "BudgetError": ValueError,
+    "LedgerError": ValueError,
+    "ClosedError": ValueError,
+    "FileError": OSError,
+    "TooLargeError": MemoryError,
+    "MissingExtraError": ImportError,
+    "ClusterError": RuntimeError,
+}
 
 
 @pytest.mark.parametrize(("name", "builtin"), BUILTINS.items())
@@ -32,25 +47,51 @@ def test_the_tree_drawn_at_the_top_is_the_tree():
             depth = line.index(name) // 4
             parents = [*parents[: depth - 1], name]
             drawn[name] = parents[-2] if len(parents) > 1 else None
-    ours = {name: kind for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.ChaffinchError)}
+    ours = {
+        name: kind
+        for name, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.ChaffinchError)
+    }
     assert set(drawn) == set(ours)
-    assert all(parent is None or issubclass(ours[name], ours[parent]) for name, parent in drawn.items())
+    assert all(
+        parent is None or issubclass(ours[name], ours[parent]) for name, parent in drawn.items()
+    )
 
 
 def test_an_unknown_name_is_printed_without_quotes_and_names_the_nearest():
     error = unknown_name("search", "gredy", ["ordering", "greedy"])
     assert isinstance(error, UnknownNameError)
-    assert str(error) == "Unknown search 'gredy'. Did you mean 'greedy'? Searches: ordering, greedy."
+    assert (
+        str(error) == "Unknown search 'gredy'. Did you mean 'greedy'? Searches: ordering, greedy."
+    )
     assert suggestion("xyz", ["ordering", "greedy"]) == ""
 
 
 def test_lists_and_plurals():
     assert listed([]) == ""
     assert listed(range(13)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 1 more"
-    assert [plural(word) for word in ("key", "property", "class", "branch")] == ["keys", "properties", "classes", "branches"]
-    phrases = ("way with numbers", "kind of output", "rule for empty classes", "way to know the rows")
-    assert [plural(word) for word in phrases] == ["ways with numbers", "kinds of output", "rules for empty classes", "ways to know the rows"]
+    assert [plural(word) for word in ("key", "property", "class", "branch")] == [
+        "keys",
+        "properties",
+        "classes",
+        "branches",
+    ]
+    phrases = (
+        "way with numbers",
+        "kind of output",
+        "rule for empty classes",
+        "way to know the rows",
+    )
+    assert [plural(word) for word in phrases] == [
+        "ways with numbers",
+        "kinds of output",
+        "rules for empty classes",
+        "ways to know the rows",
+    ]
 
 
 def test_a_missing_extra_says_how_to_install_it():
-    assert str(MissingExtraError("Drawing", "plots")) == "Drawing needs an extra: pip install 'chaffinch[plots]'."
+    assert (
+        str(MissingExtraError("Drawing", "plots"))
+        == "Drawing needs an extra: pip install 'chaffinch[plots]'."
+    )

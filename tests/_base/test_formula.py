@@ -117,11 +117,27 @@ ONE_SIDED = [
     ("np.log(x)", "Formula, position 5: Unknown function 'np.log'.", "Intercept, np.log(x)"),
     ("I(x ** 2)", "Formula, position 5: Unknown function 'I'.", "Intercept, I(x ** 2)"),
     ("Q('a b')", "Formula, position 7: unknown sign, '''.", "Intercept, Q('a b')[T.l]"),
-    ("C(a, Treatment('v'))", "Formula, position 8: unknown sign, ','.", "Intercept, C(a, Treatment('v'))[T.u]"),
-    ("a**2**2", "Formula, position 9: '+', '-', '*', ':', '**' or the end must follow.", "Intercept, a[T.v]"),
-    ("(a + x)**9", "Formula, position 14: after '**' a whole number from 1 to 8 must stand.", "Intercept, a[T.v], x, a[T.v]:x"),
-    ("(0 + a)", "Formula, position 6: 0 and 1 stand outside parentheses and products.", "a[u], a[v]"),
-]  # fmt: skip
+    (
+        "C(a, Treatment('v'))",
+        "Formula, position 8: unknown sign, ','.",
+        "Intercept, C(a, Treatment('v'))[T.u]",
+    ),
+    (
+        "a**2**2",
+        "Formula, position 9: '+', '-', '*', ':', '**' or the end must follow.",
+        "Intercept, a[T.v]",
+    ),
+    (
+        "(a + x)**9",
+        "Formula, position 14: after '**' a whole number from 1 to 8 must stand.",
+        "Intercept, a[T.v], x, a[T.v]:x",
+    ),
+    (
+        "(0 + a)",
+        "Formula, position 6: 0 and 1 stand outside parentheses and products.",
+        "a[u], a[v]",
+    ),
+]
 REFUSED = [
     ("", "position 4: a column name", f"has the end, {UNSUPPORTED}"),
     ("0", "leaves nothing to fit", "has no terms"),
@@ -136,7 +152,11 @@ REFUSED = [
     ("nn", "Unknown column 'nn'", "Unknown column 'nn'"),
     ("f(x)", "Unknown function 'f'", "has 'f(...)'"),
     ("a; b", "unknown sign, ';'", "has a sign at position 6 that it may not have: ';'"),
-    ("(" * 50 + "a" + ")" * 50, "parentheses nest at most 30 deep", "may nest at most 40 brackets deep"),
+    (
+        "(" * 50 + "a" + ")" * 50,
+        "parentheses nest at most 30 deep",
+        "may nest at most 40 brackets deep",
+    ),
 ]
 
 

@@ -30,7 +30,9 @@ with held(folder):
 
 def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(tmp_path):
     folder = tmp_path / "codes-1"
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout.readline() == "held\n"
         remove_left_behind(tmp_path, "codes-")
@@ -52,7 +54,12 @@ def test_folders_without_a_lock_and_links_are_left_alone(tmp_path):
     (tmp_path / "codes-link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "codes-file").write_text("x")
     remove_left_behind(tmp_path, "codes-")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["codes-file", "codes-link", "codes-unheld", "elsewhere"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "codes-file",
+        "codes-link",
+        "codes-unheld",
+        "elsewhere",
+    ]
     assert (tmp_path / "elsewhere" / LOCK).exists()
     remove_left_behind(tmp_path / "nowhere", "codes-")
 
@@ -84,7 +91,9 @@ with filling(Path(sys.argv[1])) as part:
 def test_a_folder_that_another_process_fills_is_refused_and_free_when_it_was_killed(tmp_path):
     folder, link = tmp_path / "out", tmp_path / "link"
     link.symlink_to(folder)
-    process = subprocess.Popen([sys.executable, "-c", FILL, str(folder)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", FILL, str(folder)], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout.readline() == "filling\n"
         for name in (folder, tmp_path / "." / "out", link):  # by whatever name
@@ -96,14 +105,24 @@ def test_a_folder_that_another_process_fills_is_refused_and_free_when_it_was_kil
     assert [one.name.endswith(".part") for one in tmp_path.glob(".out.*")].count(True) == 1
     with filling(folder) as part:
         (part / "mine").write_text("y")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "out"]  # what the killed one left is gone, the lock too
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "link",
+        "out",
+    ]  # what the killed one left is gone, the lock too
     assert os.listdir(folder) == ["mine"]
 
 
 def test_one_thread_may_hold_a_folder_twice(tmp_path):
-    with holding(tmp_path / "out") as alone, holding(tmp_path / "out"), filling(tmp_path / "out") as part:
+    with (
+        holding(tmp_path / "out") as alone,
+        holding(tmp_path / "out"),
+        filling(tmp_path / "out") as part,
+    ):
         assert alone
         (part / "mine").write_text("y")
     assert os.listdir(tmp_path) == ["out"]
-    with pytest.raises(FileError, match="No such file or directory"), holding(tmp_path / "none" / "out"):
+    with (
+        pytest.raises(FileError, match="No such file or directory"),
+        holding(tmp_path / "none" / "out"),
+    ):
         pass

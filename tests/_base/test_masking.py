@@ -21,7 +21,14 @@ def test_a_count_is_nothing_masked_or_rounded(count, threshold, times):
 
 def test_the_threshold_is_ten():
     assert THRESHOLD == 10
-    assert [masked_count(count) for count in (0, 1, 9, 10, 14, 1236)] == [0, "<10", "<10", 10, 10, 1240]
+    assert [masked_count(count) for count in (0, 1, 9, 10, 14, 1236)] == [
+        0,
+        "<10",
+        "<10",
+        10,
+        10,
+        1240,
+    ]
     assert masked_count(3.0) == "<10"
     assert masked_count(19, 20) == "<20"
     assert masked_count(25, times=3) == "<30"
@@ -30,11 +37,15 @@ def test_the_threshold_is_ten():
 
 @pytest.mark.parametrize("threshold", [3, 20])
 def test_an_unknown_level_says_the_threshold_that_was_passed_down(threshold):
-    said = str(unknown_level("level", "nort", ["north"], of=" of column 'area'", threshold=threshold))
+    said = str(
+        unknown_level("level", "nort", ["north"], of=" of column 'area'", threshold=threshold)
+    )
     assert said == (
         f"Unknown level 'nort' of column 'area'. Did you mean 'north'? Levels that {threshold} or more records have: north."
     )
-    assert f"only where {threshold} or more records" in str(unknown_level("cell", "a|b", [], threshold=threshold))
+    assert f"only where {threshold} or more records" in str(
+        unknown_level("cell", "a|b", [], threshold=threshold)
+    )
 
 
 def test_a_rare_level_is_hidden_in_a_name():

@@ -29,11 +29,17 @@ class Whole:
     flag: bool = False
 
 
-parts = st.builds(Part, st.lists(st.text(max_size=3), max_size=3).map(tuple), st.none() | st.floats(allow_nan=False))
+parts = st.builds(
+    Part,
+    st.lists(st.text(max_size=3), max_size=3).map(tuple),
+    st.none() | st.floats(allow_nan=False),
+)
 wholes = st.builds(
     Whole,
     st.lists(parts, max_size=3).map(tuple),
-    st.dictionaries(st.text(max_size=3), st.floats(allow_nan=False, allow_infinity=False), max_size=3),
+    st.dictionaries(
+        st.text(max_size=3), st.floats(allow_nan=False, allow_infinity=False), max_size=3
+    ),
     st.integers() | st.text(max_size=4),
     st.booleans(),
 )
@@ -52,6 +58,8 @@ def test_numbers_of_numpy_become_plain() -> None:
 
 def test_a_fault_names_its_place_and_no_value() -> None:
     data = {"parts": [{"columns": ["a"], "value": "secret"}], "by_name": {}, "count": 1}
-    with pytest.raises(InputError, match=r"The data of the report are not as they should be at 'parts\.0\.value'") as caught:
+    with pytest.raises(
+        InputError, match=r"The data of the report are not as they should be at 'parts\.0\.value'"
+    ) as caught:
         from_plain(Whole, data, what="the report")
     assert "secret" not in str(caught.value)

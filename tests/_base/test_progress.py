@@ -20,12 +20,20 @@ class Terminal:
         self.now = 0.0
         self.text = io.StringIO()
         self.console = Console(
-            file=self.text, force_terminal=True, width=80, get_time=lambda: self.now, legacy_windows=False, color_system=None
-        )  # fmt: skip
+            file=self.text,
+            force_terminal=True,
+            width=80,
+            get_time=lambda: self.now,
+            legacy_windows=False,
+            color_system=None,
+        )
 
     def lines(self) -> list[str]:
         """Return what was drawn, without control codes."""
-        return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]", self.text.getvalue())]
+        return [
+            re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)
+            for line in re.split(r"[\r\n]", self.text.getvalue())
+        ]
 
     def drawn(self, stage: str, clock: str) -> bool:
         """Return whether a line with the stage and the clock is drawn, now or soon: the bar is redrawn ten times a second."""
@@ -97,7 +105,9 @@ def test_a_notebook_gets_a_bar_and_a_script_silence(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     assert progress.in_notebook()
     shown = []
-    monkeypatch.setattr(progress, "progress_bar", lambda *, console: contextlib.nullcontext(shown.append))
+    monkeypatch.setattr(
+        progress, "progress_bar", lambda *, console: contextlib.nullcontext(shown.append)
+    )
     with progress.watched(None) as show:
         show("reading")
     assert shown == ["reading"]
@@ -110,7 +120,12 @@ def test_a_stage_says_its_number_and_what_is_done_there():
     stages("reading", -1)
     stages.enter("measuring")
     stages("learning income", 0.5)
-    assert told == [("1 of 2, reading", -1), ("1 of 2, reading", -1), ("2 of 2, measuring", -1), ("2 of 2, measuring: learning income", 0.5)]
+    assert told == [
+        ("1 of 2, reading", -1),
+        ("1 of 2, reading", -1),
+        ("2 of 2, measuring", -1),
+        ("2 of 2, measuring: learning income", 0.5),
+    ]
 
 
 def test_what_is_left_is_told_from_the_work_that_was_done():

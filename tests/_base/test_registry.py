@@ -40,7 +40,9 @@ def test_a_name_is_taken_once_and_free_again_when_removed() -> None:
 def test_an_unknown_name_gets_a_suggestion() -> None:
     registry = Registry[Entry]("metric")
     registry.register(Entry("delta"))
-    with pytest.raises(UnknownNameError, match=r"Unknown metric 'delt'\. Did you mean 'delta'\? Metrics: delta\."):
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown metric 'delt'\. Did you mean 'delta'\? Metrics: delta\."
+    ):
         registry["delt"]
     with pytest.raises(UnknownNameError, match="Unknown metric"):
         registry.remove("delt")

@@ -67,7 +67,9 @@ def test_outputs_are_neither_the_input_nor_one_another(tmp_path):
 def test_what_is_there_is_not_overwritten_unless_it_is_said(tmp_path):
     path = tmp_path / "t.txt"
     write_text(path, "old")
-    with pytest.raises(FileError, match=r"it exists\. Name another, or replace it with --overwrite"):
+    with pytest.raises(
+        FileError, match=r"it exists\. Name another, or replace it with --overwrite"
+    ):
         write_text(path, "new")
     with pytest.raises(FileError, match="it exists"):
         check_outputs(None, path)
@@ -83,7 +85,11 @@ def test_what_is_there_is_not_overwritten_unless_it_is_said(tmp_path):
     assert path.read_text() == "newer"
     with overwriting(), pytest.raises(FileError, match="a privacy budget is spent once"):
         check_outputs(None, path, paid=[path])
-    with overwriting(), pytest.raises(FileError, match="a privacy budget is spent once"), replacing(path, paid=True) as part:
+    with (
+        overwriting(),
+        pytest.raises(FileError, match="a privacy budget is spent once"),
+        replacing(path, paid=True) as part,
+    ):
         part.write_text("paid")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")  # a name that leads nowhere is taken too
     with pytest.raises(FileError, match="it exists"):
@@ -160,11 +166,18 @@ def test_a_folder_that_holds_something_is_refused_and_an_earlier_result_replaced
         fill("second", overwrite=True, paid=True)
     assert (folder / "inside" / "report").read_text() == "first"
     fill("second", overwrite=True)
-    assert {str(one.relative_to(folder)) for one in folder.rglob("*")} == {".keep", "mine.txt", "inside", "inside/report"}
+    assert {str(one.relative_to(folder)) for one in folder.rglob("*")} == {
+        ".keep",
+        "mine.txt",
+        "inside",
+        "inside/report",
+    }
     assert (folder / "inside" / "report").read_text() == "second"
     (folder / "inside" / "report").unlink()
     (folder / "inside" / "diary").write_text("no result of ours")
-    with pytest.raises(FileError, match=r"'inside' in it is of no earlier result, which has 'inside/report'"):
+    with pytest.raises(
+        FileError, match=r"'inside' in it is of no earlier result, which has 'inside/report'"
+    ):
         fill("third", overwrite=True)
     assert (folder / "inside" / "diary").exists()
     assert os.listdir(tmp_path) == ["out"]
@@ -204,7 +217,11 @@ def test_when_the_exchange_fails_the_earlier_result_is_back(tmp_path, monkeypatc
     monkeypatch.setattr(os, "rename", failing)
     with pytest.raises(FileError, match="No space left"):
         fill("second")
-    assert {name: (folder / name / "x").read_text() for name in os.listdir(folder)} == {"a": "first", "b": "first", "c": "first"}
+    assert {name: (folder / name / "x").read_text() for name in os.listdir(folder)} == {
+        "a": "first",
+        "b": "first",
+        "c": "first",
+    }
     assert os.listdir(tmp_path) == ["out"]
 
 
@@ -239,7 +256,10 @@ def test_a_folder_is_filled_whole_or_not_at_all(tmp_path):
         fill(True)
     assert (folder / "a.txt").read_text() == "old"
     fill(False)
-    assert {file.name: file.read_text() for file in folder.iterdir() if file.is_file()} == {"a.txt": "new", "mine.txt": "stays"}
+    assert {file.name: file.read_text() for file in folder.iterdir() if file.is_file()} == {
+        "a.txt": "new",
+        "mine.txt": "stays",
+    }
     assert (folder / "inner" / "b.txt").read_text() == "secret"
     assert {folder / "a.txt", folder / "inner" / "b.txt"} <= set(kept_files())
     assert (folder / "inner").stat().st_mode & 0o077 == 0
@@ -274,37 +294,65 @@ with filling(sys.argv[1]) as folder, replacing(sys.argv[2]) as file:
 
 
 def _left(tmp_path: Path) -> list[str]:
-    return sorted(re.sub("[0-9a-f]{8}", "*", place.name) for place in tmp_path.iterdir() if place.name.endswith(".part"))
+    return sorted(
+        re.sub("[0-9a-f]{8}", "*", place.name)
+        for place in tmp_path.iterdir()
+        if place.name.endswith(".part")
+    )
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next_run_beside_it(tmp_path):
     pytest.importorskip("fcntl", reason="locks of files are those of Unix")
-    words = [sys.executable, "-c", KILLED.format(end="os.kill(os.getpid(), signal.SIGKILL)"), str(tmp_path / "out"), str(tmp_path / "t.csv")]
+    words = [
+        sys.executable,
+        "-c",
+        KILLED.format(end="os.kill(os.getpid(), signal.SIGKILL)"),
+        str(tmp_path / "out"),
+        str(tmp_path / "t.csv"),
+    ]
     assert subprocess.run(words, check=False, capture_output=True).returncode == -signal.SIGKILL
     assert _left(tmp_path) == [".out.*.part", ".t.csv.*.part"]
-    with replacing(tmp_path / "t.csv") as part:  # written a moment ago: it may be somebody's who is about to hold it
+    with replacing(
+        tmp_path / "t.csv"
+    ) as part:  # written a moment ago: it may be somebody's who is about to hold it
         part.write_text("y")
     assert _left(tmp_path) == [".out.*.part", ".t.csv.*.part"]
     for place in tmp_path.glob(".t.csv.*.part"):
         os.utime(place, (0, 0))
-    with replacing(tmp_path / "t.csv", overwrite=True) as part, filling(tmp_path / "other") as folder:
+    with (
+        replacing(tmp_path / "t.csv", overwrite=True) as part,
+        filling(tmp_path / "other") as folder,
+    ):
         part.write_text("z")
         (folder / "a").write_text("a")
         assert len(_left(tmp_path)) == 2  # those of this run
     assert _left(tmp_path) == []
     assert sorted(place.name for place in (tmp_path / "other").iterdir()) == ["a"]
-    assert sorted(place.name for place in tmp_path.iterdir()) == ["other", "t.csv"]  # no locks either
+    assert sorted(place.name for place in tmp_path.iterdir()) == [
+        "other",
+        "t.csv",
+    ]  # no locks either
 
 
 def test_what_another_run_writes_is_left_alone(tmp_path):
     pytest.importorskip("fcntl", reason="locks of files are those of Unix")
-    words = [sys.executable, "-c", KILLED.format(end="sys.stdin.read()"), str(tmp_path / "out"), str(tmp_path / "t.csv")]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    words = [
+        sys.executable,
+        "-c",
+        KILLED.format(end="sys.stdin.read()"),
+        str(tmp_path / "out"),
+        str(tmp_path / "t.csv"),
+    ]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "written\n"
         for place in tmp_path.glob(".t.csv.*.part"):
             os.utime(place, (0, 0))
-        (tmp_path / ".theirs.0123abcd.part").mkdir()  # without a lock in it, as Spark's: nobody can tell
+        (
+            tmp_path / ".theirs.0123abcd.part"
+        ).mkdir()  # without a lock in it, as Spark's: nobody can tell
         with overwriting(), replacing(tmp_path / "t.csv") as part, filling(tmp_path / "other"):
             part.write_text("z")
         assert _left(tmp_path) == [".out.*.part", ".t.csv.*.part", ".theirs.*.part"]

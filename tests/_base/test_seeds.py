@@ -14,7 +14,9 @@ def drawn(seed):
 
 
 def test_equal_seeds_give_numpys_own_stream():
-    assert drawn(7) == drawn(np.int64(7)) == np.random.default_rng(7).integers(2**62, size=4).tolist()
+    assert (
+        drawn(7) == drawn(np.int64(7)) == np.random.default_rng(7).integers(2**62, size=4).tolist()
+    )
     assert drawn(7) == drawn(np.random.SeedSequence(7)) != drawn(8)
     assert drawn(None) != drawn(None)
 

@@ -21,7 +21,11 @@ def test_sigterm_raises_and_is_as_before_after_the_block() -> None:
 
 
 def test_the_outer_block_decides_which_exception() -> None:
-    with pytest.raises(ZeroDivisionError), raising_on_sigterm(ZeroDivisionError), raising_on_sigterm():
+    with (
+        pytest.raises(ZeroDivisionError),
+        raising_on_sigterm(ZeroDivisionError),
+        raising_on_sigterm(),
+    ):
         os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -60,14 +60,18 @@ def test_a_cut_name_fits(name, room):
 
 def test_bars_are_as_long_as_their_numbers():
     root = ET.fromstring(bars("k", "t", "d", {"a": 0.1, "b": 0.05, HOSTILE: 0.0}))
-    lengths = [float(r.get("width")) for r in root.iter(f"{SVG}rect") if r.get("fill") == SERIES[0][0]]
+    lengths = [
+        float(r.get("width")) for r in root.iter(f"{SVG}rect") if r.get("fill") == SERIES[0][0]
+    ]
     assert lengths[0] == pytest.approx(2 * lengths[1], rel=0.01)
     assert lengths[2] == 1
 
 
 def test_dots_stand_where_their_numbers_are_and_differ_in_shape():
     rows = [("m", [Dot("x", 0.0, -0.5, 0.5), Dot("y", 1.0)]), (HOSTILE, [Dot("x", 0.5)])]
-    root = ET.fromstring(dots("k", "t", "d", rows, ("x", "y"), label="l", low=0.0, high=1.0, line=0.5))
+    root = ET.fromstring(
+        dots("k", "t", "d", rows, ("x", "y"), label="l", low=0.0, high=1.0, line=0.5)
+    )
     circles = [float(c.get("cx")) for c in root.iter(f"{SVG}circle")]
     squares = [p.get("d") for p in root.iter(f"{SVG}path") if p.get("fill") == SERIES[1][0]]
     assert len(circles) == 2 + 1  # and one in the legend
@@ -76,7 +80,14 @@ def test_dots_stand_where_their_numbers_are_and_differ_in_shape():
     assert circles[1] == pytest.approx((circles[0] + at_one) / 2, abs=0.1)
 
 
-@given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200), st.sampled_from(["start", "middle", "end"])), max_size=12))
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0, 300), st.floats(0, 200), st.sampled_from(["start", "middle", "end"])
+        ),
+        max_size=12,
+    )
+)
 def test_names_lie_over_no_other_while_there_is_room(places):
     labels = PointLabels(top=10.0, bottom=1e6, room=80.0, step=14.0)
     for number, (x, y, anchor) in enumerate(places):
@@ -84,4 +95,6 @@ def test_names_lie_over_no_other_while_there_is_room(places):
     boxes = labels.taken
     assert all(y >= 10 for _, _, y in boxes)
     for i, (start, end, y) in enumerate(boxes):
-        assert all(end <= other[0] or other[1] <= start or abs(y - other[2]) >= 14 for other in boxes[:i])
+        assert all(
+            end <= other[0] or other[1] <= start or abs(y - other[2]) >= 14 for other in boxes[:i]
+        )

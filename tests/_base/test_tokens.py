@@ -43,7 +43,13 @@ def test_tokens_are_the_text_without_its_blanks(text: str) -> None:
 
 def test_names_and_numbers_are_not_in_messages() -> None:
     shown = [token.safe_text for token in cut("Sark 'Sark' 7 :")]
-    assert shown == ["a name (position 1)", "a word in quotes (position 6)", "a number (position 13)", ":", "the end"]
+    assert shown == [
+        "a name (position 1)",
+        "a word in quotes (position 6)",
+        "a number (position 13)",
+        ":",
+        "the end",
+    ]
 
 
 def test_a_reader_goes_on_past_what_it_accepts() -> None:
@@ -71,7 +77,9 @@ def test_a_name_in_backquotes_is_no_sign_and_no_word_of_the_language() -> None:
 def test_long_deep_and_unknown() -> None:
     with pytest.raises(InputError, match=r"It must have at most 20000 characters. Got 20001\."):
         Reader("a" * 20_001, what="It")
-    with pytest.raises(InputError, match=r"It has a sign at position 3 that it may not have: ';'\."):
+    with pytest.raises(
+        InputError, match=r"It has a sign at position 3 that it may not have: ';'\."
+    ):
         Reader("a ; b", what="It")
     reader = Reader("a", what="It")
     for _ in range(40):

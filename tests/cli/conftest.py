@@ -16,6 +16,10 @@ def timings_in():
 
     def listed(path):
         words = ("second", "elapsed", "duration", "millis")
-        return [key for key in keys(json.loads(path.read_text())) if any(word in key.lower() for word in words)]
+        return [
+            key
+            for key in keys(json.loads(path.read_text()))
+            if any(word in key.lower() for word in words)
+        ]
 
     return listed

@@ -44,25 +44,74 @@ kind = "table"
 by = ["sex", "home"]
 threshold = 10
 """
-SHADOWS = ("--synth", "independent", "--shadows", 10, "--tests", 10, "--tables", 1, "--targets", 2, "--threads", 1)
+SHADOWS = (
+    "--synth",
+    "independent",
+    "--shadows",
+    10,
+    "--tests",
+    10,
+    "--tables",
+    1,
+    "--targets",
+    2,
+    "--threads",
+    1,
+)
 ATTACK = ("people.csv", *SHADOWS)
 COMMANDS = {
     "describe": ("people.csv",),
     "utility": ("people.csv", "synthetic.csv", "--measures", "tvd", "--repeats", 1),
-    "risk": ("people.csv", "synthetic.csv", "--keys", "sex,area", "--sensitive", "home", "--attackers", "gcap", "--repeats", 20),
+    "risk": (
+        "people.csv",
+        "synthetic.csv",
+        "--keys",
+        "sex,area",
+        "--sensitive",
+        "home",
+        "--attackers",
+        "gcap",
+        "--repeats",
+        20,
+    ),
     "compare": ("a.json", "b.json"),
     "check": (
-        "wanted.toml", "--data", "people.csv", "--keys", "sex", "--sensitive", "home", "--syntheses", 2,
-        "--whole-runs", 0, "--no-cumulative", "--threads", 1,
+        "wanted.toml",
+        "--data",
+        "people.csv",
+        "--keys",
+        "sex",
+        "--sensitive",
+        "home",
+        "--syntheses",
+        2,
+        "--whole-runs",
+        0,
+        "--no-cumulative",
+        "--threads",
+        1,
     ),
     "evolve": ("outputs.toml", "-o", "evolved.csv", "--threads", 1),
-    "audit": ("--synth", "independent", "--epsilon", 1, "--neighbours", "add-remove", "--runs", 80, "--pairs", "narrow", "--threads", 1),
+    "audit": (
+        "--synth",
+        "independent",
+        "--epsilon",
+        1,
+        "--neighbours",
+        "add-remove",
+        "--runs",
+        80,
+        "--pairs",
+        "narrow",
+        "--threads",
+        1,
+    ),
     "tree audit": ("tree.json",),
     "tree prune": ("tree.json", "-o", "pruned.json"),
     "attack membership": ATTACK,
     "attack singling-out": (*ATTACK, "--releases", 20),
     "release": ("people.csv", "-o", "folder", "--measures", "tvd", "--repeats", 1),
-}  # fmt: skip
+}
 """A quick call of each command that writes a page; `release` does so unasked."""
 
 
@@ -147,7 +196,9 @@ def opened_by(pid: int) -> set[str]:
     return out
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="which files a process has open is asked of /proc")
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self/fd"), reason="which files a process has open is asked of /proc"
+)
 def test_ctrl_c_leaves_the_old_output(tmp_path):
     big = tmp_path / "big.csv"
     big.write_text("a,b,c\n" + "".join(f"{i},{i * 7 % 1000},{i / 3}\n" for i in range(3_000_000)))
@@ -180,7 +231,11 @@ class Words(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__()
         self.words: list[str] = []
-        self.feed(re.sub(r"(?s)<style>.*?</style>|<a class=\"skip\".*?</a>", "", html[html.index("<body>") :]))
+        self.feed(
+            re.sub(
+                r"(?s)<style>.*?</style>|<a class=\"skip\".*?</a>", "", html[html.index("<body>") :]
+            )
+        )
 
     def handle_data(self, data: str) -> None:
         if data.strip():
@@ -216,7 +271,11 @@ def folder(tmp_path_factory):
     (place / "outputs.toml").write_text(OUTPUTS)
     (place / "wanted.toml").write_text(WANTED)
     x, y = rng.integers(0, 9, (200, 3)), rng.integers(0, 2, 200)
-    write_model(place / "tree.json", read_model(DecisionTreeClassifier(max_depth=4, random_state=1).fit(x, y)), None)
+    write_model(
+        place / "tree.json",
+        read_model(DecisionTreeClassifier(max_depth=4, random_state=1).fit(x, y)),
+        None,
+    )
     return place
 
 
@@ -231,10 +290,23 @@ def test_a_page_is_for_its_owner_and_says_so_first(run_here, folder, monkeypatch
         pytest.importorskip("opendp", reason="private fits need the extra")
     if command == "compare":
         for name in "ab":
-            run_here("utility", "people.csv", "synthetic.csv", "--measures", "tvd", "--json", f"{name}.json", "--quiet")
-    page = folder / (f"{command}.html" if command != "release" else "folder/confidential/report.html")
+            run_here(
+                "utility",
+                "people.csv",
+                "synthetic.csv",
+                "--measures",
+                "tvd",
+                "--json",
+                f"{name}.json",
+                "--quiet",
+            )
+    page = folder / (
+        f"{command}.html" if command != "release" else "folder/confidential/report.html"
+    )
     if command != "release":
-        page.write_text("an older page")  # a file that others may read gives way to one that they may not
+        page.write_text(
+            "an older page"
+        )  # a file that others may read gives way to one that they may not
         page.chmod(0o644)
     seed = () if command.split()[0] in ("tree", "describe", "compare") else ("--seed", 1)
     before = os.umask(0o022)
@@ -251,7 +323,9 @@ def test_a_page_is_for_its_owner_and_says_so_first(run_here, folder, monkeypatch
     assert done.code in (0, 1), done.err
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     # Published numbers, plain data that may leave, and made-up tables: their pages may leave too. All are written for their owner alone.
-    assert Words(page.read_text()).words[0] == (LEAVE if command in ("evolve", "compare", "audit") else KEEP)
+    assert Words(page.read_text()).words[0] == (
+        LEAVE if command in ("evolve", "compare", "audit") else KEEP
+    )
 
 
 def test_ctrl_c_says_what_is_kept_and_how_to_go_on(data, tmp_path, monkeypatch, capsys):
@@ -267,9 +341,26 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(data, tmp_path, monkeypatch, 
     out, model = tmp_path / "out.csv", tmp_path / "m.chaffinch"
     for more, words in (
         ((), "Stopped. Nothing was written. The same command starts over."),
-        (("--model", str(model)), f"Stopped. Kept, and whole: {model}. Nothing else was written. The same command starts over."),
+        (
+            ("--model", str(model)),
+            f"Stopped. Kept, and whole: {model}. Nothing else was written. The same command starts over.",
+        ),
     ):
-        monkeypatch.setattr(sys, "argv", ["chaffinch", "synth", str(data / "cmc.csv"), "-o", str(out), "--seed", "1", "--quiet", *more])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            [
+                "chaffinch",
+                "synth",
+                str(data / "cmc.csv"),
+                "-o",
+                str(out),
+                "--seed",
+                "1",
+                "--quiet",
+                *more,
+            ],
+        )
         with pytest.raises(SystemExit) as end:
             commands.main()
         assert end.value.code == 130

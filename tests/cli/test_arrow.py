@@ -25,7 +25,9 @@ def ends_well(code: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-@pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 18, reason="an old Arrow looks for pandas at every array")
+@pytest.mark.skipif(
+    int(pa.__version__.split(".")[0]) < 18, reason="an old Arrow looks for pandas at every array"
+)
 def test_arrays_import_no_pandas() -> None:
     ends_well("pa.array([1, None]); pa.table({'a': [1.5]}); assert 'pandas' not in sys.modules")
 
@@ -43,16 +45,26 @@ def test_arrow_knows_frames_once_pandas_is_there() -> None:
 
 
 def test_arrow_finds_pandas_itself_when_it_makes_a_frame() -> None:
-    ends_well("frame = pa.table({'a': [1, 2]}).to_pandas(); assert type(frame).__module__.startswith('pandas'), type(frame)")
+    ends_well(
+        "frame = pa.table({'a': [1, 2]}).to_pandas(); assert type(frame).__module__.startswith('pandas'), type(frame)"
+    )
 
 
-@pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 18, reason="an old Arrow looks for pandas at every array")
+@pytest.mark.skipif(
+    int(pa.__version__.split(".")[0]) < 18, reason="an old Arrow looks for pandas at every array"
+)
 def test_starting_twice_is_starting_once() -> None:
-    ends_well("start_arrow(1); assert pa.cpu_count() == 1; assert sum(type(f).__name__ == '_PandasFinder' for f in sys.meta_path) == 1")
+    ends_well(
+        "start_arrow(1); assert pa.cpu_count() == 1; assert sum(type(f).__name__ == '_PandasFinder' for f in sys.meta_path) == 1"
+    )
 
 
 def test_pandas_that_was_there_before_is_known() -> None:
-    code = "import pandas as pd\n" + START + "assert pa.array(pd.Series([1.0, float('nan')])).null_count == 1"
+    code = (
+        "import pandas as pd\n"
+        + START
+        + "assert pa.array(pd.Series([1.0, float('nan')])).null_count == 1"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 

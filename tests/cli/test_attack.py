@@ -28,7 +28,9 @@ def table(tmp_path_factory):
         out = csv.writer(handle)
         out.writerow("abcdef")
         rng = np.random.default_rng(1)
-        for row in dict.fromkeys(tuple(rng.integers(0, j + 3) for j in range(6)) for _ in range(61)):
+        for row in dict.fromkeys(
+            tuple(rng.integers(0, j + 3) for j in range(6)) for _ in range(61)
+        ):
             out.writerow([f"SECRET{v}" for v in row])
     return path
 
@@ -40,12 +42,26 @@ DECLARED = 'format = "chaffinch-schema"\nversion = 1\npublic = true\n' + "".join
 
 
 @pytest.mark.parametrize("kind", ["membership", "singling-out"])
-def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, tmp_path, timings_in, kind):
+def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(
+    run, table, tmp_path, timings_in, kind
+):
     told, page, secrets = tmp_path / "a.json", tmp_path / "a.html", tmp_path / "secrets.json"
     more = () if kind == "membership" else ("--releases", 20)
     done = run(
-        "attack", kind, table, "--synth", "bayesnet:parents=1", *SMALL, *more, "--json", told, "--html", page, "--confidential", secrets
-    )  # fmt: skip
+        "attack",
+        kind,
+        table,
+        "--synth",
+        "bayesnet:parents=1",
+        *SMALL,
+        *more,
+        "--json",
+        told,
+        "--html",
+        page,
+        "--confidential",
+        secrets,
+    )
     assert done.code == 0, done.err
     assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
     kept, left = json.loads(secrets.read_text()), json.loads(told.read_text())
@@ -78,21 +94,66 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, t
 def test_options_reach_the_plan(run, table, tmp_path):
     told = tmp_path / "a.json"
     done = run(
-        "attack", "singling-out", table, "--synth", "independent", *SMALL, "--releases", 10, "--rows", 15, "--design", "neighbours",
-        "--share", "natural", "--look", "histogram", "--learner", "linear", "--combine", "weighted", "--ranking", "cosine", "--duplicates",
-        "keep", "--grid", "population", "--json", told, "--quiet",
-    )  # fmt: skip
+        "attack",
+        "singling-out",
+        table,
+        "--synth",
+        "independent",
+        *SMALL,
+        "--releases",
+        10,
+        "--rows",
+        15,
+        "--design",
+        "neighbours",
+        "--share",
+        "natural",
+        "--look",
+        "histogram",
+        "--learner",
+        "linear",
+        "--combine",
+        "weighted",
+        "--ranking",
+        "cosine",
+        "--duplicates",
+        "keep",
+        "--grid",
+        "population",
+        "--json",
+        told,
+        "--quiet",
+    )
     assert (done.code, done.out, done.err) == (0, "", "")
     left = json.loads(told.read_text())
     expected = {
-        "shadows": 10, "tests": 10, "tables": 1, "design": "neighbours", "share": "natural", "box": "blackbox", "features": "histogram",
-        "learner": "linear", "combine": "weighted", "grid": "population", "releases": 10,
-    }  # fmt: skip
+        "shadows": 10,
+        "tests": 10,
+        "tables": 1,
+        "design": "neighbours",
+        "share": "natural",
+        "box": "blackbox",
+        "features": "histogram",
+        "learner": "linear",
+        "combine": "weighted",
+        "grid": "population",
+        "releases": 10,
+    }
     assert {key: left["settings"][key] for key in expected} == expected
     assert left["rows"] == 15
     assert left["ranked"] == {"cosine": left["targets"]}
     done = run(
-        "attack", "membership", table, "--synth", "independent", *SMALL, "--features", "whitebox", "--json", told, "--overwrite"
+        "attack",
+        "membership",
+        table,
+        "--synth",
+        "independent",
+        *SMALL,
+        "--features",
+        "whitebox",
+        "--json",
+        told,
+        "--overwrite",
     )
     assert done.code == 0, done.err
     assert json.loads(told.read_text())["settings"]["box"] == "whitebox"
@@ -122,24 +183,57 @@ def test_a_policy_is_compared_with_the_lower_end(run, table, tmp_path):
 def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, timings_in):
     pytest.importorskip("opendp", reason="private fits need the extra")
     told, schema = tmp_path / "a.json", tmp_path / "s.toml"
-    done = run("attack", "membership", table, "--synth", "bayesnet:epsilon=1", *SMALL, "--json", told)
+    done = run(
+        "attack", "membership", table, "--synth", "bayesnet:epsilon=1", *SMALL, "--json", told
+    )
     assert done.code == 2
     assert "schema" in done.err
     assert not told.exists()
     schema.write_text(DECLARED)
     done = run(
-        "attack", "membership", table, "--synth", "bayesnet:epsilon=1,parents=1", *SMALL, "--schema", schema, "--json", told
-    )  # fmt: skip
+        "attack",
+        "membership",
+        table,
+        "--synth",
+        "bayesnet:epsilon=1,parents=1",
+        *SMALL,
+        "--schema",
+        schema,
+        "--json",
+        told,
+    )
     assert done.code == 0, done.err
     assert "SECRET" not in told.read_text() + done.out + done.err
     assert timings_in(told) == []
-    more = ("--releases", 20, "--synth", "bayesnet:epsilon=1,parents=1", "--schema", schema, "--json", told, "--overwrite")
+    more = (
+        "--releases",
+        20,
+        "--synth",
+        "bayesnet:epsilon=1,parents=1",
+        "--schema",
+        schema,
+        "--json",
+        told,
+        "--overwrite",
+    )
     assert run("attack", "singling-out", table, *SMALL, *more).code == 0
     assert timings_in(told) == []
-    schema.write_text(DECLARED.replace("levels = ['SECRET0', 'SECRET1', 'SECRET2']", "discover = true"))
+    schema.write_text(
+        DECLARED.replace("levels = ['SECRET0', 'SECRET1', 'SECRET2']", "discover = true")
+    )
     done = run(
-        "attack", "membership", table, "--synth", "bayesnet:epsilon=1,delta=1e-6", *SMALL, "--schema", schema, "--json", told, "--overwrite"
-    )  # fmt: skip
+        "attack",
+        "membership",
+        table,
+        "--synth",
+        "bayesnet:epsilon=1,delta=1e-6",
+        *SMALL,
+        "--schema",
+        schema,
+        "--json",
+        told,
+        "--overwrite",
+    )
     assert done.code == 2
     assert "discover = true" in done.err
 
@@ -149,13 +243,39 @@ def test_a_population_is_read_with_the_schema_of_the_table(run, table, tmp_path)
     first, rest, told = tmp_path / "first.csv", tmp_path / "rest.csv", tmp_path / "a.json"
     first.write_text("\n".join(people[:31]) + "\n")
     rest.write_text("\n".join([people[0], *people[31:]]) + "\n")
-    done = run("attack", "membership", first, "--population", rest, "--synth", "independent", *SMALL, "--json", told)
+    done = run(
+        "attack",
+        "membership",
+        first,
+        "--population",
+        rest,
+        "--synth",
+        "independent",
+        *SMALL,
+        "--json",
+        told,
+    )
     assert done.code == 0, done.err
     left = json.loads(told.read_text())
     assert left["rows"] == 30
     assert left["about"]["population"] == "rest.csv"
-    rest.write_text("\n".join([people[0], *people[31:], "SECRETX,SECRETX,SECRETX,SECRETX,SECRETX,SECRETX"]) + "\n")
-    done = run("attack", "membership", first, "--population", rest, "--synth", "independent", *SMALL, "--json", told, "--overwrite")
+    rest.write_text(
+        "\n".join([people[0], *people[31:], "SECRETX,SECRETX,SECRETX,SECRETX,SECRETX,SECRETX"])
+        + "\n"
+    )
+    done = run(
+        "attack",
+        "membership",
+        first,
+        "--population",
+        rest,
+        "--synth",
+        "independent",
+        *SMALL,
+        "--json",
+        told,
+        "--overwrite",
+    )
     assert done.code == 2
     assert "rest.csv" in done.err
     assert "--schema" in done.err
@@ -174,7 +294,19 @@ def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
     for one in (first, again):
         one.pop("run")
     assert first == again
-    done = run("attack", "membership", table, "--synth", "bayesnet", *SMALL, "--keep", folder, "--json", told, "--overwrite")
+    done = run(
+        "attack",
+        "membership",
+        table,
+        "--synth",
+        "bayesnet",
+        *SMALL,
+        "--keep",
+        folder,
+        "--json",
+        told,
+        "--overwrite",
+    )
     assert done.code == 2
     assert "other data or other settings" in done.err
 
@@ -186,7 +318,9 @@ def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(study, "membership", stop)
-    done = run("attack", "membership", table, "--synth", "independent", *SMALL, "--keep", tmp_path / "kept")
+    done = run(
+        "attack", "membership", table, "--synth", "independent", *SMALL, "--keep", tmp_path / "kept"
+    )
     assert done.code == 130
     assert "goes on from there" in done.err
     done = run("attack", "membership", table, "--synth", "independent", *SMALL)
@@ -198,7 +332,10 @@ def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
     ("options", "message"),
     [
         (("--synth", "bayesnt"), "Did you mean 'bayesnet'?"),
-        (("--synth", "bayesnet", "--design", "share"), "Unknown --design choice 'share'. Did you mean 'shared'?"),
+        (
+            ("--synth", "bayesnet", "--design", "share"),
+            "Unknown --design choice 'share'. Did you mean 'shared'?",
+        ),
         (("--synth", "bayesnet", "--features", "queries"), "Unknown --features choice 'queries'"),
         (("--synth", "bayesnet", "--look", "blackbox"), "Unknown --look choice"),
         (("--synth", "bayesnet", "--learner", "forest"), "Unknown --learner choice"),
@@ -226,12 +363,16 @@ def test_outputs_are_checked_before_any_work(run, table, tmp_path, monkeypatch):
 
     monkeypatch.setattr("chaffinch.cli.reading.read_for", never)
     for option in ("--json", "--html", "--confidential"):
-        done = run("attack", "membership", table, "--synth", "bayesnet", option, tmp_path / "none" / "a")
+        done = run(
+            "attack", "membership", table, "--synth", "bayesnet", option, tmp_path / "none" / "a"
+        )
         assert done.code == 2, done.err
         done = run("attack", "membership", table, "--synth", "bayesnet", option, table)
         assert done.code == 2
         assert "it is the input" in done.err
     other = tmp_path / "p.csv"
     other.write_text("a\n")
-    done = run("attack", "membership", table, "--population", other, "--synth", "bayesnet", "--json", other)
+    done = run(
+        "attack", "membership", table, "--population", other, "--synth", "bayesnet", "--json", other
+    )
     assert "it is the input" in done.err

@@ -21,8 +21,18 @@ QUICK = ("--runs", 80, "--pairs", "narrow", "--threads", 1, "--seed", 1)
 def test_what_promises_nothing_breaks_any_claim(run, tmp_path):
     told, page = tmp_path / "a.json", tmp_path / "a.html"
     done = run(
-        "--synth", "independent", "--epsilon", 0.1, "--neighbours", "add-remove", *QUICK, "--json", told, "--html", page
-    )  # fmt: skip
+        "--synth",
+        "independent",
+        "--epsilon",
+        0.1,
+        "--neighbours",
+        "add-remove",
+        *QUICK,
+        "--json",
+        told,
+        "--html",
+        page,
+    )
     assert done.code == 1, done.err
     assert "claim broken" in done.out
     left = json.loads(told.read_text())
@@ -44,13 +54,20 @@ def test_a_sound_promise_is_not_refuted(run, tmp_path):
     left = json.loads(told.read_text())
     assert left["epsilon"] == 1.0
     assert [(f["pair"], f["box"], f["runs"]) for f in left["findings"]] == [("narrow", "black", 80)]
-    assert run("--synth", "bayesnet:parents=1,epsilon=1", *QUICK, "--box", "black", "--quiet").out == ""
+    assert (
+        run("--synth", "bayesnet:parents=1,epsilon=1", *QUICK, "--box", "black", "--quiet").out
+        == ""
+    )
 
 
 def test_the_mechanism_stands_beside_the_other_boxes(run):
     done = run("--synth", "privbayes:epsilon=1", *QUICK)
     assert done.code == 0, done.err
-    assert [line.split()[1] for line in done.out.splitlines() if line.startswith("narrow")] == ["mechanism", "white", "black"]
+    assert [line.split()[1] for line in done.out.splitlines() if line.startswith("narrow")] == [
+        "mechanism",
+        "white",
+        "black",
+    ]
     assert "80 % power at" in done.out
 
 
@@ -63,9 +80,27 @@ def test_a_claim_can_be_smaller_than_the_budget_that_is_spent(run):
 def test_a_table_of_ones_own(run, data, tmp_path, timings_in):
     told = tmp_path / "a.json"
     done = run(
-        "--synth", "fieldgroups:epsilon=1", "--data", data / "cmc.csv", "--schema", data / "cmc_declared.toml", "--runs", 80, "--pairs",
-        "average", "--average-rows", 30, "--box", "black", "--threads", 1, "--seed", 1, "--json", told,
-    )  # fmt: skip
+        "--synth",
+        "fieldgroups:epsilon=1",
+        "--data",
+        data / "cmc.csv",
+        "--schema",
+        data / "cmc_declared.toml",
+        "--runs",
+        80,
+        "--pairs",
+        "average",
+        "--average-rows",
+        30,
+        "--box",
+        "black",
+        "--threads",
+        1,
+        "--seed",
+        1,
+        "--json",
+        told,
+    )
     assert done.code == 0, done.err
     left = json.loads(told.read_text())
     assert left["about"] == {"synth": "fieldgroups:epsilon=1", "data": "cmc.csv", "seed": 1}
@@ -78,11 +113,17 @@ def test_a_table_of_ones_own(run, data, tmp_path, timings_in):
     [
         (("--synth", "bayesnet"), "There is no claim to audit"),
         (("--synth", "independent", "--epsilon", "1"), "Under which relation"),
-        (("--synth", "bayesnet:epsilon=1", "--neighbours", "add"), "Unknown neighbour relation 'add'"),
+        (
+            ("--synth", "bayesnet:epsilon=1", "--neighbours", "add"),
+            "Unknown neighbour relation 'add'",
+        ),
         (("--synth", "bayesnet:epsilon=1", "--pairs", "narow"), "Did you mean 'narrow'?"),
         (("--synth", "bayesnet:epsilon=1", "--pairs", "average"), "made from a table"),
         (("--synth", "bayesnet:epsilon=1", "--box", "grey"), "Unknown box 'grey'"),
-        (("--synth", "bayesnet:epsilon=1", "--runs", "10"), "runs must be a whole number of at least 80"),
+        (
+            ("--synth", "bayesnet:epsilon=1", "--runs", "10"),
+            "runs must be a whole number of at least 80",
+        ),
         (("--synth", "bayesnet:epsilon=1", "--schema", "x.toml"), "--schema is for --data"),
     ],
 )

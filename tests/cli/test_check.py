@@ -54,12 +54,16 @@ def spec(tmp_path):
     return write
 
 
-@pytest.mark.parametrize(("by", "records"), [("--threshold", 1475), ("--policy", 1475), (None, 1470)])
+@pytest.mark.parametrize(
+    ("by", "records"), [("--threshold", 1475), ("--policy", 1475), (None, 1470)]
+)
 def test_the_threshold_is_an_option_or_the_policys(run, spec, tmp_path, by, records):
     told, policy = tmp_path / "c.json", tmp_path / "policy.toml"
     policy.write_text('format = "chaffinch-policy"\nversion = 1\nthreshold = 25\n')
     more = {"--threshold": (by, 25), "--policy": (by, policy), None: ()}[by]
-    done = run(spec(HEAD, MEAN), *ASK[:4], "--sensitive", "num_children", *QUICK, "--json", told, *more)
+    done = run(
+        spec(HEAD, MEAN), *ASK[:4], "--sensitive", "num_children", *QUICK, "--json", told, *more
+    )
     assert told.exists(), done.err
     left = json.loads(told.read_text())
     assert left["records"] == records
@@ -73,9 +77,31 @@ def test_a_threshold_of_nothing_is_refused(run, spec):
 
 
 def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
-    told, page, confidential, known = (tmp_path / name for name in ("c.json", "c.html", "c.confidential.json", "released.json"))
-    ask = (spec(HEAD, MEAN), "--data", CMC, "--keys", "standard_of_living", "--sensitive", "num_children", *QUICK)
-    done = run(*ask, "--json", told, "--html", page, "--confidential", confidential, "--released", known, "--record")
+    told, page, confidential, known = (
+        tmp_path / name for name in ("c.json", "c.html", "c.confidential.json", "released.json")
+    )
+    ask = (
+        spec(HEAD, MEAN),
+        "--data",
+        CMC,
+        "--keys",
+        "standard_of_living",
+        "--sensitive",
+        "num_children",
+        *QUICK,
+    )
+    done = run(
+        *ask,
+        "--json",
+        told,
+        "--html",
+        page,
+        "--confidential",
+        confidential,
+        "--released",
+        known,
+        "--record",
+    )
     left = json.loads(told.read_text())
     assert done.code == (0 if left["passed"] else 1), done.err
     assert left["format"] == "chaffinch-check"
@@ -118,7 +144,10 @@ def test_recorded_outputs_count_the_next_time_and_keep_their_names(run, spec, tm
     told = tmp_path / "second.json"
     done = run(spec(HEAD, MEAN), *ASK, *QUICK, "--released", known, "--record", "--json", told)
     found = json.loads(told.read_text())
-    assert [(one["name"], one["released"]) for one in found["outputs"]] == [("media by living", True), ("children by living", False)]  # fmt: skip
+    assert [(one["name"], one["released"]) for one in found["outputs"]] == [
+        ("media by living", True),
+        ("children by living", False),
+    ]
     assert (known.read_text() != before) == (done.code == 0)
     again = run(spec(HEAD, TABLE), *ASK, *QUICK, "--released", known)
     assert again.code == 2
@@ -127,8 +156,19 @@ def test_recorded_outputs_count_the_next_time_and_keep_their_names(run, spec, tm
 
 def test_a_failed_rule_ends_with_1_and_is_not_recorded(run, spec, tmp_path):
     policy, known = tmp_path / "policy.toml", tmp_path / "released.json"
-    policy.write_text('format = "chaffinch-policy"\nversion = 1\nname = "strict"\nthreshold = 400\n')
-    done = run(spec(HEAD, TABLE.replace("threshold = 10\n", "")), *ASK, *QUICK, "--policy", policy, "--released", known, "--record")  # fmt: skip
+    policy.write_text(
+        'format = "chaffinch-policy"\nversion = 1\nname = "strict"\nthreshold = 400\n'
+    )
+    done = run(
+        spec(HEAD, TABLE.replace("threshold = 10\n", "")),
+        *ASK,
+        *QUICK,
+        "--policy",
+        policy,
+        "--released",
+        known,
+        "--record",
+    )
     assert done.code == 1, done.out + done.err
     assert "- fail: threshold, 'media by living'" in done.out
     assert "'strict'" in done.out
@@ -159,18 +199,42 @@ levels = [0, 1]
     [
         ((HEAD, TABLE), ("--keys", "standard_of_livng"), "Did you mean 'standard_of_living'?"),
         ((HEAD, TABLE.replace("media_exposure", "media")), (), "media"),
-        ((HEAD, COLUMNS, TABLE), (), "Column 'standard_of_living' of the data has values that are none of its levels"),
-        ((HEAD, COLUMNS.replace("media_exposure", "medium"), TABLE.replace("media_exposure", "medium")), ("--sensitive", "medium"), "medium"),
+        (
+            (HEAD, COLUMNS, TABLE),
+            (),
+            "Column 'standard_of_living' of the data has values that are none of its levels",
+        ),
+        (
+            (
+                HEAD,
+                COLUMNS.replace("media_exposure", "medium"),
+                TABLE.replace("media_exposure", "medium"),
+            ),
+            ("--sensitive", "medium"),
+            "medium",
+        ),
         ((HEAD,), (), "no outputs"),
         (("= nonsense",), (), "not valid TOML"),
         ((HEAD, TABLE), ("--leave-one-out", "alway"), "Did you mean 'always'?"),
         ((HEAD, TABLE), ("--engine", "incrementl"), "Did you mean 'incremental'?"),
         ((HEAD, TABLE), ("--leave-one-out", "always"), "nothing to leave one out of"),
         ((HEAD, TABLE), ("--start", "marginal"), "Did you mean 'margins'?"),
-        ((HEAD, MEAN), ("--sensitive", "num_children", "--start", "published"), "A start from published margins needs the margin of a column"),
-        ((HEAD, TABLE), ("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
+        (
+            (HEAD, MEAN),
+            ("--sensitive", "num_children", "--start", "published"),
+            "A start from published margins needs the margin of a column",
+        ),
+        (
+            (HEAD, TABLE),
+            ("--tolerance", "0.1"),
+            "for numbers without a printed precision, and here are none",
+        ),
         ((HEAD, TABLE), ("--proposals", "0"), "proposals must be at least 1"),
-        ((HEAD, TABLE), ("--proposals", "9", "--seconds", "9"), "Give seconds or proposals, not both"),
+        (
+            (HEAD, TABLE),
+            ("--proposals", "9", "--seconds", "9"),
+            "Give seconds or proposals, not both",
+        ),
         ((HEAD, TABLE), ("--syntheses", "1"), "at least 2 syntheses"),
         ((HEAD, TABLE), ("--holdout-share", "0.7"), "holdout share"),
         ((HEAD, TABLE), ("--key-sizes", "a-b"), "--key-sizes takes"),
@@ -180,16 +244,39 @@ levels = [0, 1]
         ((HEAD, TABLE), ("--recipes", "none.toml"), "--recipes is for an ACRO folder"),
         ((HEAD, TABLE), ("--acro-write-back", "back"), "--acro-write-back is for an ACRO folder"),
         ((HEAD, TABLE), ("--json", "wanted.toml"), "it is the input"),
-        ((HEAD, TABLE), ("--only", "media by livin"), "Unknown output 'media by livin'. Did you mean 'media by living'?"),
-        ((HEAD, TABLE), ("--rules-only", "--except", "media by living, another"), "Unknown output 'another'"),
+        (
+            (HEAD, TABLE),
+            ("--only", "media by livin"),
+            "Unknown output 'media by livin'. Did you mean 'media by living'?",
+        ),
+        (
+            (HEAD, TABLE),
+            ("--rules-only", "--except", "media by living, another"),
+            "Unknown output 'another'",
+        ),
         ((HEAD, TABLE), ("--except", "media by living"), "--except leaves no output to check"),
-        ((HEAD, TABLE), ("--only", "media by living", "--except", "media by living"), "Give --only or --except, not both"),
+        (
+            (HEAD, TABLE),
+            ("--only", "media by living", "--except", "media by living"),
+            "Give --only or --except, not both",
+        ),
     ],
-)  # fmt: skip
-def test_bad_input_is_named_and_nothing_is_written(run, spec, tmp_path, monkeypatch, parts, options, message):
+)
+def test_bad_input_is_named_and_nothing_is_written(
+    run, spec, tmp_path, monkeypatch, parts, options, message
+):
     monkeypatch.chdir(tmp_path)
     path = spec(*parts)
-    done = run(path, *ASK, *QUICK, "--html", tmp_path / "p.html", "--confidential", tmp_path / "i.json", *options)
+    done = run(
+        path,
+        *ASK,
+        *QUICK,
+        "--html",
+        tmp_path / "p.html",
+        "--confidential",
+        tmp_path / "i.json",
+        *options,
+    )
     assert done.code == 2, done.out + done.err
     assert message in done.err
     assert list(tmp_path.iterdir()) == [path]
@@ -197,7 +284,12 @@ def test_bad_input_is_named_and_nothing_is_written(run, spec, tmp_path, monkeypa
 
 def test_a_recipe_that_a_fold_cannot_give_names_the_cell_unless_few_have_it(run, spec, tmp_path):
     data = tmp_path / "few.csv"
-    rows = [f"{area},{home},{k % 7}" for k in range(40) for area in ("north", "south") for home in ("owned", "rented")]
+    rows = [
+        f"{area},{home},{k % 7}"
+        for k in range(40)
+        for area in ("north", "south")
+        for home in ("owned", "rented")
+    ]
     data.write_text("area,home,rooms\n" + "\n".join([*rows, "islet,owned,3"]) + "\n")
     mean = '[[outputs]]\nname = "rooms"\nkind = "mean"\nof = "rooms"\nby = ["area", "home"]\ndecimals = 1\n'
     ask = ("--data", data, "--keys", "area", "--sensitive", "home", *QUICK)
@@ -233,7 +325,11 @@ def acro_of(folder, *uids):
 
 
 def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
-    folder, back, told = acro_of(tmp_path / "acro", "counts", "output_33"), tmp_path / "back", tmp_path / "c.json"
+    folder, back, told = (
+        acro_of(tmp_path / "acro", "counts", "output_33"),
+        tmp_path / "back",
+        tmp_path / "c.json",
+    )
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     from chaffinch.outputs.readers.acro.read import read_acro
 
@@ -266,7 +362,10 @@ def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
     assert made["counts"].comments[-1].startswith("Chaffinch: fail.")
     assert made["output_33"].comments[-1].startswith("Chaffinch: not assessed. a custom file")
     assert made["chaffinch_check"].status == "fail"
-    assert {file.name for file in made["chaffinch_check"].files} == {"chaffinch_check.html", "chaffinch_check.json"}
+    assert {file.name for file in made["chaffinch_check"].files} == {
+        "chaffinch_check.html",
+        "chaffinch_check.json",
+    }
     # The folder itself is as it was, and a second copy does not overwrite the first.
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
     again = run(folder, *ASK, *QUICK, "--acro-write-back", back)
@@ -277,22 +376,50 @@ def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
 def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_path):
     from chaffinch.outputs.readers.acro.read import read_acro
 
-    folder, back, told, page = acro_of(tmp_path / "acro", "counts", "output_33"), tmp_path / "back", tmp_path / "c.json", tmp_path / "c.html"  # fmt: skip
+    folder, back, told, page = (
+        acro_of(tmp_path / "acro", "counts", "output_33"),
+        tmp_path / "back",
+        tmp_path / "c.json",
+        tmp_path / "c.html",
+    )
     harmless = '[[outputs]]\nname = "{}"\nkind = "table"\nby = ["{}"]\n'
     first, second = read_acro(folder)["counts"].independent[:2]
     ask = (folder, "--data", CMC, "--keys", first, "--sensitive", second, *QUICK)
-    recipes = spec(HEAD, *(harmless.format(uid, column) for uid, column in (("counts", first), ("output_33", second))))
+    recipes = spec(
+        HEAD,
+        *(
+            harmless.format(uid, column)
+            for uid, column in (("counts", first), ("output_33", second))
+        ),
+    )
     done = run(*ask, "--recipes", recipes, "--acro-write-back", back, "--json", told)
     assert done.code == 2
     assert "Result 'counts' can be read" in done.err
     assert "--replace-readable" in done.err
     assert not back.exists()
     assert not told.exists()
-    done = run(*ask, "--recipes", recipes, "--replace-readable", "--acro-write-back", back, "--json", told, "--html", page)
+    done = run(
+        *ask,
+        "--recipes",
+        recipes,
+        "--replace-readable",
+        "--acro-write-back",
+        back,
+        "--json",
+        told,
+        "--html",
+        page,
+    )
     left = json.loads(told.read_text())
     assert done.code == (0 if left["passed"] else 1), done.err
-    assert left["about"]["by_recipe"] == [{"name": "counts", "readable": True}, {"name": "output_33", "readable": False}]
-    assert "Not checked itself, though it can be read: counts: a recipe was judged in its place." in done.out
+    assert left["about"]["by_recipe"] == [
+        {"name": "counts", "readable": True},
+        {"name": "output_33", "readable": False},
+    ]
+    assert (
+        "Not checked itself, though it can be read: counts: a recipe was judged in its place."
+        in done.out
+    )
     assert "Not checked itself: output_33" in done.out
     assert "2 results were judged by a recipe, not by the files" in page.read_text()
     made = read_acro(back)
@@ -304,12 +431,31 @@ def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_p
     assert "'counts', 'output_33' recipes were judged" in made["chaffinch_check"].summary
     # A recipe for what cannot be read needs no leave; the other result is judged by itself.
     alone = spec(HEAD, harmless.format("output_33", second))
-    done = run(*ask, "--recipes", alone, "--acro-write-back", tmp_path / "second", "--json", told, "--overwrite")
-    assert json.loads(told.read_text())["about"]["by_recipe"] == [{"name": "output_33", "readable": False}]
+    done = run(
+        *ask,
+        "--recipes",
+        alone,
+        "--acro-write-back",
+        tmp_path / "second",
+        "--json",
+        told,
+        "--overwrite",
+    )
+    assert json.loads(told.read_text())["about"]["by_recipe"] == [
+        {"name": "output_33", "readable": False}
+    ]
     assert "recipe" not in read_acro(tmp_path / "second")["counts"].comments[-1]
     # What would leave is not what was judged: it is not recorded.
     recipes = spec(HEAD, harmless.format("counts", first))
-    done = run(*ask, "--recipes", recipes, "--replace-readable", "--released", tmp_path / "r.json", "--record")
+    done = run(
+        *ask,
+        "--recipes",
+        recipes,
+        "--replace-readable",
+        "--released",
+        tmp_path / "r.json",
+        "--record",
+    )
     assert done.code == 2
     assert "--record cannot record 'counts'" in done.err
     done = run(*ask, "--replace-readable")
@@ -320,7 +466,18 @@ def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_p
 def test_the_rules_alone_take_no_keys_and_stand_in_80_columns(run, spec, tmp_path):
     told, page = tmp_path / "c.json", tmp_path / "c.html"
     long = TABLE.replace("media by living", "media by living, " + "and so on, " * 8)
-    done = run(spec(HEAD, TABLE, long), "--data", CMC, "--rules-only", "--except", "media by living", "--json", told, "--html", page)
+    done = run(
+        spec(HEAD, TABLE, long),
+        "--data",
+        CMC,
+        "--rules-only",
+        "--except",
+        "media by living",
+        "--json",
+        told,
+        "--html",
+        page,
+    )
     assert done.code == 0, done.out + done.err
     first, second, *table = done.out.splitlines()[:4]
     assert (first, second) == ("rules only", "1 output: 1 pass.")
@@ -333,18 +490,29 @@ def test_the_rules_alone_take_no_keys_and_stand_in_80_columns(run, spec, tmp_pat
     left = json.loads(told.read_text())
     assert list(left)[:6] == ["format", "version", "about", "verdict", "passed", "summary"]
     assert left["summary"][0]["verdict"] == "pass"
-    assert (left["all"], left["settings"]["rules_only"], left["about"]["not_asked"]) == (None, True, ["media by living"])
+    assert (left["all"], left["settings"]["rules_only"], left["about"]["not_asked"]) == (
+        None,
+        True,
+        ["media by living"],
+    )
     assert "Keep inside." in page.read_text()
     bare = run(spec(HEAD, TABLE), "--data", CMC)
     assert bare.code == 2
-    assert "A check needs keys. Got none. Name them with --keys; or ask for the rules alone" in bare.err
+    assert (
+        "A check needs keys. Got none. Name them with --keys; or ask for the rules alone"
+        in bare.err
+    )
 
 
 def test_edited_numbers_of_an_acro_folder_are_not_vouched_for(run, tmp_path):
     """One person is moved from one cell to another. With the old checksum the file is not read, with a new one its numbers are not the data's."""
     from chaffinch.outputs.readers.acro.read import read_acro
 
-    folder, told, page = acro_of(tmp_path / "acro", "counts", "cut off"), tmp_path / "c.json", tmp_path / "c.html"
+    folder, told, page = (
+        acro_of(tmp_path / "acro", "counts", "cut off"),
+        tmp_path / "c.json",
+        tmp_path / "c.html",
+    )
     file = folder / "cut off_0.csv"
     head, first, *rest = file.read_text().splitlines()
     name, one, two = first.split(",")
@@ -353,7 +521,9 @@ def test_edited_numbers_of_an_acro_folder_are_not_vouched_for(run, tmp_path):
     rows = [line.split(",") for line in CMC.read_text().splitlines()]
     place = rows[0].index("contraceptive_method")
     uses = ["uses", *(str(int(row[place] != "1")) for row in rows[1:])]
-    data.write_text("\n".join(",".join([*row, word]) for row, word in zip(rows, uses, strict=True)) + "\n")
+    data.write_text(
+        "\n".join(",".join([*row, word]) for row, word in zip(rows, uses, strict=True)) + "\n"
+    )
     ask = (folder, "--data", data, "--rules-only", "--overwrite", "--json", told, "--html", page)
     done = run(*ask)
     left = json.loads(told.read_text())
@@ -364,10 +534,16 @@ def test_edited_numbers_of_an_acro_folder_are_not_vouched_for(run, tmp_path):
     assert refused.code == 2
     assert "not as ACRO wrote it" in refused.err
     assert not (tmp_path / "back").exists()
-    (folder / "checksums" / f"{file.name}.txt").write_text(hashlib.sha256(file.read_bytes()).hexdigest())
+    (folder / "checksums" / f"{file.name}.txt").write_text(
+        hashlib.sha256(file.read_bytes()).hexdigest()
+    )
     done = run(*ask, "--acro-write-back", tmp_path / "back")
     left = json.loads(told.read_text())
-    assert (done.code, left["passed"], left["verdict"]["word"]) == (1, False, "outputs inconsistent"), done.out + done.err
+    assert (done.code, left["passed"], left["verdict"]["word"]) == (
+        1,
+        False,
+        "outputs inconsistent",
+    ), done.out + done.err
     row = next(row for row in left["summary"] if row["output"] == "cut off")
     assert (row["verdict"], row["why"][0]) == ("fail", "numbers are not the data's")
     assert "numbers are not the data" in page.read_text()
@@ -384,19 +560,52 @@ def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp
 
     monkeypatch.setattr(kernels, "MOST_UNITED", 1)
     monkeypatch.setattr(differencing, "MOST_STEPS", -1)
-    monkeypatch.setattr(differencing, "MOST_CELLS", 0)  # small tables are looked at whole, which takes no limit
+    monkeypatch.setattr(
+        differencing, "MOST_CELLS", 0
+    )  # small tables are looked at whole, which takes no limit
     policy = tmp_path / "policy.toml"
-    policy.write_text('format = "chaffinch-policy"\nversion = 1\nthreshold = 2\nzeros_are_disclosive = false\n')
-    folder, back, told, page, known = acro_of(tmp_path / "acro", "counts", "output_33"), *(tmp_path / name for name in ("back", "c.json", "c.html", "r.json"))  # fmt: skip
+    policy.write_text(
+        'format = "chaffinch-policy"\nversion = 1\nthreshold = 2\nzeros_are_disclosive = false\n'
+    )
+    folder, back, told, page, known = (
+        acro_of(tmp_path / "acro", "counts", "output_33"),
+        *(tmp_path / name for name in ("back", "c.json", "c.html", "r.json")),
+    )
     first, second = read_acro(folder)["counts"].independent[:2]
     recipes = spec(HEAD, f'[[outputs]]\nname = "output_33"\nkind = "table"\nby = ["{second}"]\n')
-    ask = (folder, "--data", CMC, "--keys", first, "--sensitive", second, *QUICK, "--recipes", recipes, "--policy", policy)
-    done = run(*ask, "--acro-write-back", back, "--json", told, "--html", page, "--released", known, "--record")
+    ask = (
+        folder,
+        "--data",
+        CMC,
+        "--keys",
+        first,
+        "--sensitive",
+        second,
+        *QUICK,
+        "--recipes",
+        recipes,
+        "--policy",
+        policy,
+    )
+    done = run(
+        *ask,
+        "--acro-write-back",
+        back,
+        "--json",
+        told,
+        "--html",
+        page,
+        "--released",
+        known,
+        "--record",
+    )
     left = json.loads(told.read_text())
     statuses = {one["status"] for one in left["rules"]["findings"]}
     assert "not assessed" in statuses
     assert "fail" not in statuses
-    assert (done.code, left["passed"], left["rules"]["worst"]) == (1, False, "not assessed"), done.out + done.err
+    assert (done.code, left["passed"], left["rules"]["worst"]) == (1, False, "not assessed"), (
+        done.out + done.err
+    )
     assert left["verdict"]["not_assessed"] == [{"rule": "differencing", "output": "counts"}]
     assert left["verdict"]["text"].endswith("; not all rules assessed")
     assert done.out.splitlines()[0] == left["verdict"]["text"]
@@ -405,7 +614,9 @@ def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp
     assert "Not everything was looked at" in page.read_text()
     assert not known.exists()
     made = read_acro(back)
-    assert made["chaffinch_check"].status == ("review" if left["verdict"]["word"] == "no excess found" else "fail")
+    assert made["chaffinch_check"].status == (
+        "review" if left["verdict"]["word"] == "no excess found" else "fail"
+    )
     assert "not assessed" in made["chaffinch_check"].summary
     for uid in ("counts", "output_33"):
         assert "not assessed (differencing" in made[uid].comments[-1]
@@ -416,7 +627,15 @@ def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp
 def test_an_acro_folder_with_a_broken_checksum_or_another_version(run, tmp_path):
     folder = tmp_path / "acro"
     shutil.copytree(ACRO, folder)
-    ask = (folder, *ASK, *QUICK, "--acro-write-back", tmp_path / "back", "--json", tmp_path / "c.json")
+    ask = (
+        folder,
+        *ASK,
+        *QUICK,
+        "--acro-write-back",
+        tmp_path / "back",
+        "--json",
+        tmp_path / "c.json",
+    )
     results = json.loads((folder / "results.json").read_text())
     first = next(file["name"] for one in results["results"].values() for file in one["files"])
     with open(folder / first, "a") as handle:
@@ -456,12 +675,23 @@ def test_output_files_are_checked_without_records_by_the_rules_alone(run, tmp_pa
     bad.write_text("sex,n\nf,4\nm,60\n")
     done = run(good, "--rules-only")
     assert done.code == 0
-    assert "- Read: 'good.csv' (good.csv, line 1). table: a table of counts of 'sex', 2 cells." in done.out
-    done = run(good, bad, "--rules-only", "--json", tmp_path / "c.json", "--html", tmp_path / "c.html")
+    assert (
+        "- Read: 'good.csv' (good.csv, line 1). table: a table of counts of 'sex', 2 cells."
+        in done.out
+    )
+    done = run(
+        good, bad, "--rules-only", "--json", tmp_path / "c.json", "--html", tmp_path / "c.html"
+    )
     assert done.code == 1
     data = json.loads((tmp_path / "c.json").read_text())
-    assert {row["output"]: row["verdict"] for row in data["summary"]} == {"bad.csv": "fail", "good.csv": "pass"}
-    assert [one["place"] for one in data["about"]["read"]] == ["good.csv, line 1", "bad.csv, line 1"]
+    assert {row["output"]: row["verdict"] for row in data["summary"]} == {
+        "bad.csv": "fail",
+        "good.csv": "pass",
+    }
+    assert [one["place"] for one in data["about"]["read"]] == [
+        "good.csv, line 1",
+        "bad.csv, line 1",
+    ]
     done = run(tmp_path / "good.csv", "--only", "good.csv", "--rules-only")
     assert done.code == 0
 
@@ -472,34 +702,64 @@ def test_output_files_that_are_misused_say_what_to_do(run, spec, tmp_path):
         ((tmp_path / "t.csv",), "--rules-only"),
         ((spec(HEAD, TABLE), "--rules-only"), "--data FILE"),
         ((spec(HEAD, TABLE), tmp_path / "t.csv", "--rules-only"), "Check it by itself"),
-        ((tmp_path, "--rules-only", "--acro-write-back", tmp_path.parent / "copy"), "--acro-write-back is for an ACRO folder"),
+        (
+            (tmp_path, "--rules-only", "--acro-write-back", tmp_path.parent / "copy"),
+            "--acro-write-back is for an ACRO folder",
+        ),
     ]:
         done = run(*arguments)
         assert done.code == 2
         assert words in done.err.replace("\n", " ")
 
 
-SMALL = TABLE.replace("threshold = 10\n", "margins = true\n").replace("standard_of_living", "num_children")
+SMALL = TABLE.replace("threshold = 10\n", "margins = true\n").replace(
+    "standard_of_living", "num_children"
+)
 
 
-def test_mitigations_are_shown_and_written_and_the_exit_code_is_about_what_came(run, spec, tmp_path):
+def test_mitigations_are_shown_and_written_and_the_exit_code_is_about_what_came(
+    run, spec, tmp_path
+):
     told, folder = tmp_path / "c.json", tmp_path / "mended"
-    done = run(spec(HEAD, SMALL, MEAN), "--data", CMC, "--rules-only", "--mitigate", "--write", folder, "--json", told)
+    done = run(
+        spec(HEAD, SMALL, MEAN),
+        "--data",
+        CMC,
+        "--rules-only",
+        "--mitigate",
+        "--write",
+        folder,
+        "--json",
+        told,
+    )
     assert done.code == 1
-    assert "Mitigation: 1 output changed. Checked anew as a whole, by the same rules: rules only. 2 outputs: 2 pass." in done.out
+    assert (
+        "Mitigation: 1 output changed. Checked anew as a whole, by the same rules: rules only. 2 outputs: 2 pass."
+        in done.out
+    )
     assert "What else was tried and breaks no rule, least loss first:" in done.out
     plan = json.loads(told.read_text())["mitigation"]
     assert plan["passed"]
     assert [step["output"] for step in plan["steps"]] == ["media by living"]
-    assert sorted(path.name for path in folder.iterdir()) == ["01-media-by-living.csv", "02-children-by-living.csv", "mitigated.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "01-media-by-living.csv",
+        "02-children-by-living.csv",
+        "mitigated.json",
+    ]
     assert run(folder / "mitigated.json", "--data", CMC, "--rules-only").code == 0
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--data", CMC, "--rules-only", "--write", "new"), "--write is for mitigated outputs: add --mitigate."),
-        (("--data", CMC, "--rules-only", "--mitigate", "--write", "."), "it exists. Name a new folder."),
+        (
+            ("--data", CMC, "--rules-only", "--write", "new"),
+            "--write is for mitigated outputs: add --mitigate.",
+        ),
+        (
+            ("--data", CMC, "--rules-only", "--mitigate", "--write", "."),
+            "it exists. Name a new folder.",
+        ),
     ],
 )
 def test_bad_use_of_mitigations_is_named(run, spec, options, message):
@@ -509,7 +769,11 @@ def test_bad_use_of_mitigations_is_named(run, spec, options, message):
 
 
 def test_mitigations_need_the_records(run):
-    done = run(ROOT / "examples" / "outputs" / "brought" / "pandas_crosstab.csv", "--rules-only", "--mitigate")
+    done = run(
+        ROOT / "examples" / "outputs" / "brought" / "pandas_crosstab.csv",
+        "--rules-only",
+        "--mitigate",
+    )
     assert done.code == 2
     assert "--mitigate needs the records behind the outputs: --data FILE." in done.err
 
@@ -518,8 +782,18 @@ def test_of_many_ways_to_mend_an_output_a_few_are_shown():
     from chaffinch.cli.check import mitigation_lines
     from chaffinch.outputs.check.mitigation import Loss, MitigationOption, MitigationPlan
 
-    options = tuple(MitigationOption("t", "band", f"way {k}", "pass", Loss(k / 10, 10, 10 - k)) for k in range(1, 8))
-    lines = mitigation_lines(MitigationPlan((), options, {"u": "it could not be read: no file"}, "fail", None, False, None, 7, True))
+    options = tuple(
+        MitigationOption("t", "band", f"way {k}", "pass", Loss(k / 10, 10, 10 - k))
+        for k in range(1, 8)
+    )
+    lines = mitigation_lines(
+        MitigationPlan(
+            (), options, {"u": "it could not be read: no file"}, "fail", None, False, None, 7, True
+        )
+    )
     assert lines[1] == "Mitigation: Nothing could be mended."
     assert [line.split(" (")[0] for line in lines[3:7]] == [f"- 't': way {k}" for k in range(1, 5)]
-    assert lines[7:] == ["- 't': 3 more, on the page (--html) and in the JSON.", "- Not mended: 'u': it could not be read: no file."]
+    assert lines[7:] == [
+        "- 't': 3 more, on the page (--html) and in the JSON.",
+        "- Not mended: 'u': it could not be read: no file.",
+    ]

@@ -71,7 +71,9 @@ def stata_tabulate(people: pd.DataFrame, column: str) -> str:
     for level, count in counts.items():
         running += percents[level]
         lines.append(f"{level:>11} | {count:10} {percents[level]:11.2f} {running:11.2f}")
-    return "\n".join([*lines, "-" * 12 + "+" + "-" * 35, f"{'Total':>11} | {counts.sum():10} {100:11.2f}", ""])
+    return "\n".join(
+        [*lines, "-" * 12 + "+" + "-" * 35, f"{'Total':>11} | {counts.sum():10} {100:11.2f}", ""]
+    )
 
 
 def r_table(people: pd.DataFrame, row: str, column: str) -> str:
@@ -93,16 +95,22 @@ def write_good(folder: Path, people: pd.DataFrame) -> None:
     (folder / "02_ill_by_area.txt").write_text(r_table(people, "area", "ill"))
     (folder / "03_smoker.log").write_text(stata_tabulate(people, "smoker"))
     summary(people, "age", "sex").to_csv(folder / "04_age_by_sex.csv")
-    write_workbook(folder / "05_area_by_smoker.xlsx", crosstab(people, "area", "smoker"), "area by smoker")
+    write_workbook(
+        folder / "05_area_by_smoker.xlsx", crosstab(people, "area", "smoker"), "area by smoker"
+    )
     (folder / "06_sex_by_smoker.html").write_text(crosstab(people, "sex", "smoker").to_html())
-    (folder / "07_income.txt").write_text(smf.ols("income ~ age + sex", people).fit().summary().as_text() + "\n")
+    (folder / "07_income.txt").write_text(
+        smf.ols("income ~ age + sex", people).fit().summary().as_text() + "\n"
+    )
     (folder / "08_ill.txt").write_text(
         smf.logit("ill ~ age + smoker", people).fit(disp=False).summary().as_text() + "\n"
     )
     people.groupby(["sex", "area", "smoker"]).size().rename("n").reset_index().to_csv(
         folder / "09_three.csv", index=False
     )
-    pd.crosstab(people["area"], people["sex"], normalize="index").mul(100).round(2).to_csv(folder / "10_share.csv")
+    pd.crosstab(people["area"], people["sex"], normalize="index").mul(100).round(2).to_csv(
+        folder / "10_share.csv"
+    )
     (folder / "outputs.toml").write_text(HELP)
 
 
@@ -136,8 +144,12 @@ class Trap:
 
 def small_cells(folder: Path, people: pd.DataFrame) -> None:
     counts = people.assign(old=np.where(people["age"] > 78, "yes", "no"))
-    pd.crosstab(counts["area"], counts["smoker"].where(counts["old"] == "yes")).to_csv(folder / "small.csv")
-    add_help(folder, '"small.csv" = { kind = "table", by = ["area", "smoker"], where = "age > 78" }')
+    pd.crosstab(counts["area"], counts["smoker"].where(counts["old"] == "yes")).to_csv(
+        folder / "small.csv"
+    )
+    add_help(
+        folder, '"small.csv" = { kind = "table", by = ["area", "smoker"], where = "age > 78" }'
+    )
 
 
 def unclosed_quote(folder: Path, people: pd.DataFrame) -> None:
@@ -154,24 +166,36 @@ def add_help(folder: Path, line: str) -> None:
 
 def notes(folder: Path, people: pd.DataFrame) -> None:
     for name in ("README.md", ".notes", "~notes"):
-        (folder / name).write_text(f"{people['age'].mean():.1f} years, and 3 of {N_PEOPLE} are left out.\n")
+        (folder / name).write_text(
+            f"{people['age'].mean():.1f} years, and 3 of {N_PEOPLE} are left out.\n"
+        )
 
 
 def workbook_with_more(folder: Path, people: pd.DataFrame) -> None:
-    book = write_workbook(folder / "book.xlsx", crosstab(people, "area", "smoker"), "area by smoker")
+    book = write_workbook(
+        folder / "book.xlsx", crosstab(people, "area", "smoker"), "area by smoker"
+    )
     book.active["B3"].comment = Comment(f"the oldest is {people['age'].max()}", "analyst")
     book.save(folder / "book.xlsx")
     records = people.to_csv(index=False)
     with zipfile.ZipFile(folder / "book.xlsx", "a") as archive:
-        archive.writestr("xl/pivotCache/pivotCacheRecords1.xml", f"<pivotCacheRecords>{records}</pivotCacheRecords>")
+        archive.writestr(
+            "xl/pivotCache/pivotCacheRecords1.xml",
+            f"<pivotCacheRecords>{records}</pivotCacheRecords>",
+        )
         archive.writestr("xl/embeddings/oleObject1.bin", records)
 
 
 def page_with_more(folder: Path, people: pd.DataFrame) -> None:
     table = (
-        crosstab(people, "sex", "smoker").to_html().replace("<th>f", f'<th data-income="{people["income"].max()}">f')
+        crosstab(people, "sex", "smoker")
+        .to_html()
+        .replace("<th>f", f'<th data-income="{people["income"].max()}">f')
     )
-    comment, script = f"<!-- {people['age'].max()} -->", f"<script>var ages = {people['age'].tolist()};</script>"
+    comment, script = (
+        f"<!-- {people['age'].max()} -->",
+        f"<script>var ages = {people['age'].tolist()};</script>",
+    )
     (folder / "page.html").write_text(f"<html>{comment}{script}{table}</html>")
 
 
@@ -181,18 +205,24 @@ def ignored(folder: Path, people: pd.DataFrame) -> None:
 
 
 def cells_far_apart(folder: Path, people: pd.DataFrame) -> None:
-    book = write_workbook(folder / "wide.xlsx", crosstab(people, "area", "smoker"), "area by smoker")
+    book = write_workbook(
+        folder / "wide.xlsx", crosstab(people, "area", "smoker"), "area by smoker"
+    )
     book.active["ALL49000"] = 1
     book.save(folder / "wide.xlsx")
 
 
 def long_blanks(folder: Path, people: pd.DataFrame) -> None:
-    (folder / "blanks.txt").write_text(r_table(people, "area", "sex") + "\n" + " " * 2_000 + "7 of 9 people\n")
+    (folder / "blanks.txt").write_text(
+        r_table(people, "area", "sex") + "\n" + " " * 2_000 + "7 of 9 people\n"
+    )
 
 
 def with_pain(people: pd.DataFrame) -> pd.DataFrame:
     return people.assign(
-        pain=np.where(people["age"] % 3 == 0, "None", np.where(people["sex"] == "f", "Mild", "Severe"))
+        pain=np.where(
+            people["age"] % 3 == 0, "None", np.where(people["sex"] == "f", "Mild", "Severe")
+        )
     )
 
 
@@ -203,8 +233,13 @@ def level_called_none(folder: Path, people: pd.DataFrame) -> None:
 def ignored_records(folder: Path, people: pd.DataFrame) -> None:
     """What outputs.toml was once proposed to ignore: head(data), 60 rows of records, residuals."""
     residuals = people["income"] - people["income"].mean()
-    numbered = [" ".join(f"{k + 1:>9}" for k in range(start, start + 6)) for start in range(0, N_PEOPLE, 6)]
-    values = [" ".join(f"{one:>9.2f}" for one in residuals[start : start + 6]) for start in range(0, N_PEOPLE, 6)]
+    numbered = [
+        " ".join(f"{k + 1:>9}" for k in range(start, start + 6)) for start in range(0, N_PEOPLE, 6)
+    ]
+    values = [
+        " ".join(f"{one:>9.2f}" for one in residuals[start : start + 6])
+        for start in range(0, N_PEOPLE, 6)
+    ]
     (folder / "head.txt").write_text("> head(people)\n" + people.head(6).to_string() + "\n")
     people.iloc[100:160].to_csv(folder / "records.csv", index=False)
     (folder / "residuals.txt").write_text(
@@ -228,7 +263,10 @@ def with_sales(people: pd.DataFrame) -> pd.DataFrame:
 
 def sales_less_north(folder: Path, people: pd.DataFrame) -> None:
     """Sums of all, and of all outside the north: subtraction gives those of the north."""
-    for name, rows in (("sales.csv", people), ("sales_elsewhere.csv", people[people["area"] != "north"])):
+    for name, rows in (
+        ("sales.csv", people),
+        ("sales_elsewhere.csv", people[people["area"] != "north"]),
+    ):
         table = rows.groupby("sex")["sales"].agg(["sum", "count"])
         table.columns = pd.Index(table.columns, name="sales")
         table.to_csv(folder / name)
@@ -238,13 +276,17 @@ def sales_less_north(folder: Path, people: pd.DataFrame) -> None:
 
 def with_wealth(people: pd.DataFrame) -> pd.DataFrame:
     """A column of which one person has more than all others together."""
-    return people.assign(wealth=np.where(people.index == 7, 987_654_321, 9_000 + 137 * (people.index % 100)))
+    return people.assign(
+        wealth=np.where(people.index == 7, 987_654_321, 9_000 + 137 * (people.index % 100))
+    )
 
 
 def one_large_label(folder: Path, people: pd.DataFrame) -> None:
     import statsmodels.formula.api as smf
 
-    (folder / "wealth.txt").write_text(smf.ols("wealth ~ age", people).fit().summary().as_text() + "\n")
+    (folder / "wealth.txt").write_text(
+        smf.ols("wealth ~ age", people).fit().summary().as_text() + "\n"
+    )
 
 
 def with_score(people: pd.DataFrame) -> pd.DataFrame:
@@ -255,7 +297,9 @@ def with_score(people: pd.DataFrame) -> pd.DataFrame:
 
 
 def few_missing(folder: Path, people: pd.DataFrame) -> None:
-    people.groupby("score").size().rename("n").reset_index().to_csv(folder / "score.csv", index=False)
+    people.groupby("score").size().rename("n").reset_index().to_csv(
+        folder / "score.csv", index=False
+    )
 
 
 def many_missing(folder: Path, people: pd.DataFrame) -> None:
@@ -263,7 +307,9 @@ def many_missing(folder: Path, people: pd.DataFrame) -> None:
 
 
 def visits(folder: Path, people: pd.DataFrame) -> None:
-    (folder / "visits.csv").write_text("patient,n\n" + "".join(f"P{k:03d},{10 + k % 7}\n" for k in range(60)))
+    (folder / "visits.csv").write_text(
+        "patient,n\n" + "".join(f"P{k:03d},{10 + k % 7}\n" for k in range(60))
+    )
 
 
 def value_counts(folder: Path, people: pd.DataFrame) -> None:
@@ -277,7 +323,9 @@ def with_dose(people: pd.DataFrame) -> pd.DataFrame:
 
 
 def unknown_column(folder: Path, people: pd.DataFrame) -> None:
-    (folder / "town.csv").write_text("sex by town\n,a,b,Total\nf,40,20,60\nm,30,4,34\nTotal,70,24,94\n")
+    (folder / "town.csv").write_text(
+        "sex by town\n,a,b,Total\nf,40,20,60\nm,30,4,34\nTotal,70,24,94\n"
+    )
 
 
 def r_logit(people: pd.DataFrame, label: str, columns: list[str]) -> str:
@@ -298,7 +346,8 @@ def r_logit(people: pd.DataFrame, label: str, columns: list[str]) -> str:
     errors, share = np.sqrt(np.diag(covariance)), y.mean()
     null = -2 * len(y) * (share * np.log(share) + (1 - share) * np.log(1 - share))
     rows = "\n".join(
-        f"{name:<12} {b:.8f} {e:.8f} {b / e:8.3f} 0.0123 *" for name, b, e in zip(["(Intercept)", *columns], beta, errors, strict=True)
+        f"{name:<12} {b:.8f} {e:.8f} {b / e:8.3f} 0.0123 *"
+        for name, b, e in zip(["(Intercept)", *columns], beta, errors, strict=True)
     )
     call = f"glm(formula = {label} ~ {' + '.join(columns)}, family = binomial, data = people)"
     return (
@@ -338,58 +387,169 @@ def a_few_left_out(folder: Path, people: pd.DataFrame) -> None:
 
 FOR_REVIEW = dict.fromkeys(
     (
-        "01_sex_by_area.csv", "02_ill_by_area.txt", "03_smoker.log", "04_age_by_sex.csv: n", "05_area_by_smoker.xlsx", "06_sex_by_smoker.html",
-        "07_income.txt", "08_ill.txt", "09_three.csv",
+        "01_sex_by_area.csv",
+        "02_ill_by_area.txt",
+        "03_smoker.log",
+        "04_age_by_sex.csv: n",
+        "05_area_by_smoker.xlsx",
+        "06_sex_by_smoker.html",
+        "07_income.txt",
+        "08_ill.txt",
+        "09_three.csv",
     ),
     "review",
-)  # fmt: skip
+)
 """Good outputs whose n or total, beside one that leaves out a few people, shows these."""
 
 
 TRAPS: tuple[Trap, ...] = (
     Trap("small cells", small_cells, {"small.csv": "fail"}, "threshold"),
-    Trap("files of notes", notes, dict.fromkeys(("README.md", ".notes", "~notes"), "not assessed"), ""),
     Trap(
-        "a comment, a pivot cache and an object in a workbook", workbook_with_more,
-        {"book.xlsx": "pass", "book.xlsx #unread": "not assessed"}, "",
+        "files of notes",
+        notes,
+        dict.fromkeys(("README.md", ".notes", "~notes"), "not assessed"),
+        "",
     ),
     Trap(
-        "a script, a comment and an attribute in a page", page_with_more, {"page.html": "pass", "page.html #unread": "not assessed"}, ""
+        "a comment, a pivot cache and an object in a workbook",
+        workbook_with_more,
+        {"book.xlsx": "pass", "book.xlsx #unread": "not assessed"},
+        "",
     ),
-    Trap("a file that is ignored", ignored, {}, "Ignored by outputs.toml, and not assessed: 'remarks.txt'. They do not pass."),
     Trap(
-        "a file that is ignored, and accepted", ignored, {}, "They may leave by --accept-ignored.", code=0, options=("--accept-ignored",),
+        "a script, a comment and an attribute in a page",
+        page_with_more,
+        {"page.html": "pass", "page.html #unread": "not assessed"},
+        "",
+    ),
+    Trap(
+        "a file that is ignored",
+        ignored,
+        {},
+        "Ignored by outputs.toml, and not assessed: 'remarks.txt'. They do not pass.",
+    ),
+    Trap(
+        "a file that is ignored, and accepted",
+        ignored,
+        {},
+        "They may leave by --accept-ignored.",
+        code=0,
+        options=("--accept-ignored",),
     ),
     Trap(
         "records that are ignored, and accepted",
         ignored_records,
-        dict.fromkeys(("head.txt", "records.csv", "residuals.txt", "residuals.csv", "list.log"), "fail"),
+        dict.fromkeys(
+            ("head.txt", "records.csv", "residuals.txt", "residuals.csv", "list.log"), "fail"
+        ),
         "Take",
         options=("--accept-ignored",),
     ),
-    Trap("a level called None", level_called_none, {"pain.csv": "pass"}, "pass", code=0, change=with_pain),
     Trap(
-        "sums of which one leaves a region out", sales_less_north,
-        {"sales.csv: sum": "fail", "sales.csv: n": "pass", "sales_elsewhere.csv: sum": "fail", "sales_elsewhere.csv: n": "pass"}, "",
+        "a level called None",
+        level_called_none,
+        {"pain.csv": "pass"},
+        "pass",
+        code=0,
+        change=with_pain,
+    ),
+    Trap(
+        "sums of which one leaves a region out",
+        sales_less_north,
+        {
+            "sales.csv: sum": "fail",
+            "sales.csv: n": "pass",
+            "sales_elsewhere.csv: sum": "fail",
+            "sales_elsewhere.csv: n": "pass",
+        },
+        "",
         change=with_sales,
     ),
-    Trap("a regression on one large label", one_large_label, {"wealth.txt": "fail"}, "dominance in a regression", change=with_wealth),
-    Trap("a workbook that fills a memory", cells_far_apart, {"wide.xlsx": "not assessed"}, "more than an output holds"),
-    Trap("2,000 blanks before a line", long_blanks, {"blanks.txt": "pass", "blanks.txt #rest": "not assessed"}, ""),
     Trap(
-        "a table that three people are not in for a missing value", few_missing, {"score.csv": "fail", **FOR_REVIEW}, "differencing",
-        change=with_score, whole_day=False,
+        "a regression on one large label",
+        one_large_label,
+        {"wealth.txt": "fail"},
+        "dominance in a regression",
+        change=with_wealth,
     ),
-    Trap("a table that a third of the people are not in", many_missing, {"note.csv": "pass"}, "", code=0, change=with_score),
-    Trap("visits by patient, without records", visits, {"visits.csv": "not assessed"}, "taken for counts", records=False),
-    Trap("value_counts() in two lines", value_counts, {"printed.txt": "pass", "bare.txt": "not assessed"}, "", change=with_dose),
-    Trap("a table of a column that the records lack", unknown_column, {"town.csv": "fail"}, "fail: threshold: Fewer than 10 people are behind 1"),
+    Trap(
+        "a workbook that fills a memory",
+        cells_far_apart,
+        {"wide.xlsx": "not assessed"},
+        "more than an output holds",
+    ),
+    Trap(
+        "2,000 blanks before a line",
+        long_blanks,
+        {"blanks.txt": "pass", "blanks.txt #rest": "not assessed"},
+        "",
+    ),
+    Trap(
+        "a table that three people are not in for a missing value",
+        few_missing,
+        {"score.csv": "fail", **FOR_REVIEW},
+        "differencing",
+        change=with_score,
+        whole_day=False,
+    ),
+    Trap(
+        "a table that a third of the people are not in",
+        many_missing,
+        {"note.csv": "pass"},
+        "",
+        code=0,
+        change=with_score,
+    ),
+    Trap(
+        "visits by patient, without records",
+        visits,
+        {"visits.csv": "not assessed"},
+        "taken for counts",
+        records=False,
+    ),
+    Trap(
+        "value_counts() in two lines",
+        value_counts,
+        {"printed.txt": "pass", "bare.txt": "not assessed"},
+        "",
+        change=with_dose,
+    ),
+    Trap(
+        "a table of a column that the records lack",
+        unknown_column,
+        {"town.csv": "fail"},
+        "fail: threshold: Fewer than 10 people are behind 1",
+    ),
     Trap("R's own standard errors", genuine_r, {"glm.txt": "pass"}, "", code=0),
-    Trap("a regression on all but one", one_person_less, {"less.txt": "not assessed"}, "Its n is 599 of about 600 records with its columns: a subset?"),
-    Trap("a filter on a column of its own", filter_of_its_own, {"ward.csv": "pass"}, "", code=0, change=with_ward),
-    Trap("a table of all but three", a_few_left_out, {"subset.csv": "fail", **FOR_REVIEW}, "differencing", change=with_ward, whole_day=False),
-    Trap("an unclosed quote", unclosed_quote, {"cut.csv": "not assessed", "long.csv": "not assessed"}, "Quotes are not closed"),
-)  # fmt: skip
+    Trap(
+        "a regression on all but one",
+        one_person_less,
+        {"less.txt": "not assessed"},
+        "Its n is 599 of about 600 records with its columns: a subset?",
+    ),
+    Trap(
+        "a filter on a column of its own",
+        filter_of_its_own,
+        {"ward.csv": "pass"},
+        "",
+        code=0,
+        change=with_ward,
+    ),
+    Trap(
+        "a table of all but three",
+        a_few_left_out,
+        {"subset.csv": "fail", **FOR_REVIEW},
+        "differencing",
+        change=with_ward,
+        whole_day=False,
+    ),
+    Trap(
+        "an unclosed quote",
+        unclosed_quote,
+        {"cut.csv": "not assessed", "long.csv": "not assessed"},
+        "Quotes are not closed",
+    ),
+)
 """Add a trap here: its name, the function that writes it, verdicts, and what is said."""
 
 
@@ -439,7 +599,10 @@ def check_day(run_here, good: Path, people: pd.DataFrame, tmp_path: Path) -> Cal
             for name in (one["output"], one["other"], *one["others"]):
                 said.setdefault(name, []).append(f"{one['status']}: {one['rule']}: {one['words']}")
         verdicts = {row["output"]: row["verdict"] for row in result["summary"]}
-        reasons = {row["output"]: " ".join([*row["why"], *said.get(row["output"], ())]) for row in result["summary"]}
+        reasons = {
+            row["output"]: " ".join([*row["why"], *said.get(row["output"], ())])
+            for row in result["summary"]
+        }
         return Day(done.code, verdicts, reasons, done.out)
 
     return check
@@ -462,7 +625,15 @@ GOOD = {
 """The verdicts on the ten good outputs, with the records: a summary is an output for each of its statistics."""
 GOOD_WITHOUT_RECORDS = {
     **{name: verdict for name, verdict in GOOD.items() if not name.startswith("04")},
-    **dict.fromkeys(("01_sex_by_area.csv", "02_ill_by_area.txt", "05_area_by_smoker.xlsx", "06_sex_by_smoker.html"), "review"),  # counts by their form
+    **dict.fromkeys(
+        (
+            "01_sex_by_area.csv",
+            "02_ill_by_area.txt",
+            "05_area_by_smoker.xlsx",
+            "06_sex_by_smoker.html",
+        ),
+        "review",
+    ),  # counts by their form
     "04_age_by_sex.csv": "not assessed",
     "07_income.txt": "not assessed",
     "08_ill.txt": "not assessed",
@@ -488,5 +659,8 @@ def test_a_trap_among_good_outputs(trap: Trap, check_day) -> None:
 def test_the_whole_day(check_day) -> None:
     traps = [trap for trap in TRAPS if trap.whole_day and trap.records and not trap.options]
     day = check_day(*traps)
-    expected = {**GOOD, **{name: verdict for trap in traps for name, verdict in trap.verdicts.items()}}
+    expected = {
+        **GOOD,
+        **{name: verdict for trap in traps for name, verdict in trap.verdicts.items()},
+    }
     assert (day.verdicts, day.code) == (expected, 1), day.out

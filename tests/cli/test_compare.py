@@ -12,8 +12,11 @@ import pytest
 def run(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True, text=True, timeout=300, **options,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,17 @@ def synthetic(data, tmp_path_factory):
 
 def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
     assert (
-        run("synth", data / "cmc.csv", "-o", tmp_path / "i.csv", "--method", "independent", "--seed", 1).returncode == 0
+        run(
+            "synth",
+            data / "cmc.csv",
+            "-o",
+            tmp_path / "i.csv",
+            "--method",
+            "independent",
+            "--seed",
+            1,
+        ).returncode
+        == 0
     )
     for name, table in (("a", synthetic), ("b", tmp_path / "i.csv")):
         done = run(

@@ -9,7 +9,16 @@ def test_describe_hides_small_counts(run_here, tmp_path):
     path = tmp_path / "t.csv"
     rows = ["common,x"] * 40 + ["seldom,y"] * 9 + ["once,"] * 1
     path.write_text("word,other\n" + "\n".join(rows) + "\n")
-    done = run_here("describe", path, "--json", tmp_path / "d.json", "--html", tmp_path / "d.html", "--rare", "keep")
+    done = run_here(
+        "describe",
+        path,
+        "--json",
+        tmp_path / "d.json",
+        "--html",
+        tmp_path / "d.html",
+        "--rare",
+        "keep",
+    )
     assert done.code == 0, done.err
     shown = done.out + (tmp_path / "d.json").read_text() + (tmp_path / "d.html").read_text()
     assert "common" in shown

@@ -13,7 +13,15 @@ from chaffinch.cli.editing import edited_schema, typed_answer
 def schema():
     rows = [(["Huber", "Maier", "Gruber"][i % 3], 20 + i % 50, i % 2) for i in range(150)]
     with pytest.warns(chaffinch.errors.PersonalDataWarning):
-        return chaffinch.scan(pa.table({"nachname": [r[0] for r in rows], "age": [r[1] for r in rows], "target": [r[2] for r in rows]})).schema
+        return chaffinch.scan(
+            pa.table(
+                {
+                    "nachname": [r[0] for r in rows],
+                    "age": [r[1] for r in rows],
+                    "target": [r[2] for r in rows],
+                }
+            )
+        ).schema
 
 
 def answers(*words):
@@ -35,8 +43,10 @@ def test_nothing_is_assumed(schema, capsys):
 def test_answers_are_words_or_their_beginnings(schema, capsys):
     edited = edited_schema(schema, answers("fake", "?", "nonsense", "k", "key", "lab"))
     assert [(c.name, c.kind, c.role, c.output) for c in edited] == [
-        ("nachname", "identifier", "identifier", "fake"), ("age", "integer", "key", ""), ("target", "categorical", "label", "")
-    ]  # fmt: skip
+        ("nachname", "identifier", "identifier", "fake"),
+        ("age", "integer", "key", ""),
+        ("target", "categorical", "label", ""),
+    ]
     said = capsys.readouterr().err
     assert "'nonsense' is none of them" in said
     assert "'k' is none of them" in said  # key or keep
@@ -51,7 +61,11 @@ def test_one_label_only(schema, capsys):
 
 def test_whose_rows_they_are(schema, capsys):
     edited = edited_schema(schema, answers("person", "order"))
-    assert (edited.only("person"), edited.only("order"), edited["nachname"].kind) == ("nachname", "age", "identifier")
+    assert (edited.only("person"), edited.only("order"), edited["nachname"].kind) == (
+        "nachname",
+        "age",
+        "identifier",
+    )
     edited_schema(schema, answers("order", "", "q"))
     assert "name the column that says whose row it is too" in capsys.readouterr().err
 

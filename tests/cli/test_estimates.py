@@ -30,12 +30,18 @@ def test_a_synthesis_is_read_learnt_compared_drawn_and_written():
 def test_steps_grow_with_what_they_work_on():
     def steps(n_rows=N, columns=15, settings=None, rows=None, copies=1, ending="csv"):
         outputs = [Path(f"{i}.{ending}") for i in range(copies)]
-        return Work(settings or BayesNet(), Path(f"a.{ending}"), outputs, rows).seconds(n_rows, columns)
+        return Work(settings or BayesNet(), Path(f"a.{ending}"), outputs, rows).seconds(
+            n_rows, columns
+        )
 
     one = steps()
-    assert {name: seconds / one[name] for name, seconds in steps(2 * N).items()} == pytest.approx(dict.fromkeys(one, 2), rel=0.01)  # but for what a column takes, however few its rows
+    assert {name: seconds / one[name] for name, seconds in steps(2 * N).items()} == pytest.approx(
+        dict.fromkeys(one, 2), rel=0.01
+    )  # but for what a column takes, however few its rows
     three = steps(copies=3)
-    assert (three["drawing"], three["writing"]) == pytest.approx((3 * one["drawing"], 3 * one["writing"]))
+    assert (three["drawing"], three["writing"]) == pytest.approx(
+        (3 * one["drawing"], 3 * one["writing"])
+    )
     assert (three["reading"], three["learning"]) == (one["reading"], one["learning"])
     assert one["comparing"] < three["comparing"] < 3 * one["comparing"]
     few = steps(rows=1000)
@@ -43,7 +49,9 @@ def test_steps_grow_with_what_they_work_on():
     assert few["learning"] == one["learning"]
     assert steps(ending="parquet")["writing"] < one["writing"]
     # All sets of up to four of 15 columns: 15 + 105 + 455 + 1365; of up to two: 15 + 105.
-    assert one["learning"] / steps(settings=BayesNet(parents=1))["learning"] == pytest.approx(1940 / 120)
+    assert one["learning"] / steps(settings=BayesNet(parents=1))["learning"] == pytest.approx(
+        1940 / 120
+    )
     assert steps(settings=Independent())["learning"] < 1
 
 
@@ -92,7 +100,9 @@ def test_a_file_tells_its_size_before_it_is_read(data, tmp_path, ending):
         assert shape == (pytest.approx(40 * 1474, rel=0.01), 10)
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 is not all of it", b"one line without an end", b"\xff\xfe\x00"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1 is not all of it", b"one line without an end", b"\xff\xfe\x00"]
+)
 def test_what_cannot_be_told_is_left_to_reading(tmp_path, content):
     (tmp_path / "t.csv").write_bytes(content)
     assert expected_shape(tmp_path / "t.csv") is None
@@ -110,9 +120,13 @@ def test_a_synthesis_says_once_how_long_it_takes(run_here, tmp_path, monkeypatch
     from chaffinch.workflows.synthesise import read
 
     seen = []
-    monkeypatch.setattr("chaffinch.cli.estimates.say_work", lambda *args, stream=False, **known: seen.append(("said", tuple(known))))
     monkeypatch.setattr(
-        "chaffinch.workflows.synthesise.read", lambda *args, **options: seen.append(("read",)) or read(*args, **options)
+        "chaffinch.cli.estimates.say_work",
+        lambda *args, stream=False, **known: seen.append(("said", tuple(known))),
+    )
+    monkeypatch.setattr(
+        "chaffinch.workflows.synthesise.read",
+        lambda *args, **options: seen.append(("read",)) or read(*args, **options),
     )
     done = run_here("synth", path, "-o", tmp_path / "o.csv", "--seed", 1)
     assert done.code == 0, done.err

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "outputs").glob("*.toml"))
-EXAMPLES = [path for path in EXAMPLES if not path.stem.startswith("check_")]  # recipes, without numbers
+EXAMPLES = [
+    path for path in EXAMPLES if not path.stem.startswith("check_")
+]  # recipes, without numbers
 
 HEAD = """
 format = "chaffinch-outputs"
@@ -92,11 +94,19 @@ def test_what_was_published_comes_back(run, spec, tmp_path):
     # Counted here, by hand, from what was written.
     rows = pq.read_table(out).to_pylist()
     assert Counter((row["sex"], row["home"]) for row in rows) == {
-        ("f", "rented"): 20, ("f", "owned"): 25, ("m", "rented"): 30, ("m", "owned"): 25,
-    }  # fmt: skip
+        ("f", "rented"): 20,
+        ("f", "owned"): 25,
+        ("m", "rented"): 30,
+        ("m", "owned"): 25,
+    }
     assert note(out) == {
-        "format": "chaffinch-evolved", "version": 1, "copy": 1, "engine": "incremental", "reached": True, "missed": [],
-    }  # fmt: skip
+        "format": "chaffinch-evolved",
+        "version": 1,
+        "copy": 1,
+        "engine": "incremental",
+        "reached": True,
+        "missed": [],
+    }
     left = json.loads(told.read_text())
     assert left["format"] == "chaffinch-evolved"
     assert left["reached"] is True
@@ -153,9 +163,26 @@ def test_several_copies_are_different_and_all_right(run, spec, tmp_path):
 def test_what_is_not_reached_is_written_and_marked(run, spec, tmp_path):
     out, told, page = tmp_path / "out.parquet", tmp_path / "out.json", tmp_path / "out.html"
     done = run(
-        spec(HEAD, TABLE, UNREACHABLE), "-o", out, "--engine", "ea", "--selection", "best", "--best", 3, "--fitness", "fisher",
-        "--seconds", 0.001, "--seed", 1, "--json", told, "--html", page,
-    )  # fmt: skip
+        spec(HEAD, TABLE, UNREACHABLE),
+        "-o",
+        out,
+        "--engine",
+        "ea",
+        "--selection",
+        "best",
+        "--best",
+        3,
+        "--fitness",
+        "fisher",
+        "--seconds",
+        0.001,
+        "--seed",
+        1,
+        "--json",
+        told,
+        "--html",
+        page,
+    )
     assert done.code == 1, done.err
     assert pq.read_metadata(out).num_rows == 100
     assert note(out)["reached"] is False
@@ -173,8 +200,22 @@ def test_what_is_not_reached_is_written_and_marked(run, spec, tmp_path):
 def test_without_statsmodels_it_says_so(run, spec, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.api", None)
     told, page = tmp_path / "t.json", tmp_path / "t.html"
-    coarse = LOGIT.replace("0.2231", "0.2").replace("0.4055", "0.4").replace("decimals = 4", "decimals = 1")
-    done = run(spec(HEAD, coarse), "-o", tmp_path / "o.parquet", "--seed", 1, "--json", told, "--html", page)
+    coarse = (
+        LOGIT.replace("0.2231", "0.2")
+        .replace("0.4055", "0.4")
+        .replace("decimals = 4", "decimals = 1")
+    )
+    done = run(
+        spec(HEAD, coarse),
+        "-o",
+        tmp_path / "o.parquet",
+        "--seed",
+        1,
+        "--json",
+        told,
+        "--html",
+        page,
+    )
     assert done.code == 0, done.err
     left = json.loads(told.read_text())
     (logit,) = left["copies"][0]["outputs"]
@@ -190,18 +231,32 @@ def test_without_statsmodels_it_says_so(run, spec, tmp_path, monkeypatch):
     [
         ((HEAD, TABLE.replace('"sex", "home"', '"sex", "hme"')), "Did you mean 'home'?"),
         ((HEAD, LOGIT.replace('"owned"', '"ownd"')), "'ownd'"),
-        ((HEAD, LOGIT.replace('formula = "home ~ C(sex)"\n', "")), "coefficients without a formula"),
+        (
+            (HEAD, LOGIT.replace('formula = "home ~ C(sex)"\n', "")),
+            "coefficients without a formula",
+        ),
         ((HEAD, TABLE.replace("[30, 25]]", "[30, 26]]")), "'home by sex'"),
-        ((HEAD, TABLE, TABLE.replace("home by sex", "again").replace("[[20, 25]", "[[25, 20]")), "'home by sex' and 'again' cannot both hold"),
+        (
+            (HEAD, TABLE, TABLE.replace("home by sex", "again").replace("[[20, 25]", "[[25, 20]")),
+            "'home by sex' and 'again' cannot both hold",
+        ),
         ((HEAD,), "no outputs"),
         ((HEAD.replace("chaffinch-outputs", "other"), TABLE), "does not describe outputs"),
         (("= nonsense",), "not valid TOML"),
         ((HEAD.replace("rows = 100\n", ""), TABLE), "rows"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path, parts, message):
     path = spec(*parts)
-    done = run(path, "-o", tmp_path / "o.parquet", "--json", tmp_path / "t.json", "--html", tmp_path / "p.html")
+    done = run(
+        path,
+        "-o",
+        tmp_path / "o.parquet",
+        "--json",
+        tmp_path / "t.json",
+        "--html",
+        tmp_path / "p.html",
+    )
     assert done.code == 2, done.out + done.err
     assert message in done.err
     assert list(tmp_path.iterdir()) == [path]
@@ -216,16 +271,34 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         (("--engine", "ea", "--selection", "torunament"), "Did you mean 'tournament'?"),
         (("--best", "2"), "--best is for --engine ea"),
         (("--tournament-size", "3"), "--tournament-size is for --engine ea"),
-        (("--engine", "ea", "--best", "2"), "best is for the selection 'best', and parents are chosen by 'tournament'"),
-        (("--engine", "ea", "--selection", "best", "--best", "33"), "best must be at least 1, and at most the population, 32. Got 33."),
-        (("--engine", "ea", "--tournament-size", "1"), "tournament_size must be at least 2, and at most the population, 32. Got 1."),
+        (
+            ("--engine", "ea", "--best", "2"),
+            "best is for the selection 'best', and parents are chosen by 'tournament'",
+        ),
+        (
+            ("--engine", "ea", "--selection", "best", "--best", "33"),
+            "best must be at least 1, and at most the population, 32. Got 33.",
+        ),
+        (
+            ("--engine", "ea", "--tournament-size", "1"),
+            "tournament_size must be at least 2, and at most the population, 32. Got 1.",
+        ),
         (("--engine", "ea", "--fitness", "scores"), "Did you mean 'score'?"),
         (("--copies", "0"), "copies must be at least 1"),
         (("--rows", "0"), "rows must be at least 1"),
-        (("--rows", "1000000000000"), "A search with 1,000,000,000,000 rows is too large: rows x columns x 24 bytes must be at most 8 GiB. With 2 columns"),
-        (("--rows", "20000000", "--engine", "ea"), "rows x columns x 384 bytes must be at most 8 GiB"),
+        (
+            ("--rows", "1000000000000"),
+            "A search with 1,000,000,000,000 rows is too large: rows x columns x 24 bytes must be at most 8 GiB. With 2 columns",
+        ),
+        (
+            ("--rows", "20000000", "--engine", "ea"),
+            "rows x columns x 384 bytes must be at most 8 GiB",
+        ),
         (("--copies", "1000000000000"), "copies must be at most 100,000"),
-        (("--copies", "100000", "--rows", "20000"), "100,000 datasets of 20,000 rows are too large"),
+        (
+            ("--copies", "100000", "--rows", "20000"),
+            "100,000 datasets of 20,000 rows are too large",
+        ),
         (("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
         (("--rows", "101"), "'home by sex'"),
         (("--seconds", "0"), "seconds must be above 0"),
@@ -236,7 +309,9 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         (("--json", "spec.toml"), "it is the input"),
     ],
 )
-def test_bad_use_is_named_and_nothing_is_written(run, spec, tmp_path, monkeypatch, options, message):
+def test_bad_use_is_named_and_nothing_is_written(
+    run, spec, tmp_path, monkeypatch, options, message
+):
     monkeypatch.chdir(tmp_path)
     path = spec(HEAD, TABLE)
     done = run(path, "-o", tmp_path / "o.parquet", *options)
@@ -273,7 +348,9 @@ print(sorted({name[len(folder) + 1:].split(".")[0] for name in opened if name.st
 def test_the_specification_is_the_only_file_that_is_opened(spec, tmp_path):
     spec(HEAD, TABLE)
     (tmp_path / "people.csv").write_text("sex,home\nf,owned\n")
-    done = subprocess.run([sys.executable, "-c", WATCH, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     opened = done.stdout.strip()
     assert opened == "['spec']", opened

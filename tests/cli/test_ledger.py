@@ -46,7 +46,8 @@ def run(run_here):
 def rows_of(n=200, seed=0):
     rng = np.random.default_rng(seed)
     return [
-        f"{rng.choice(['x', 'y', 'z'])},{rng.integers(100)},{rng.choice(['no', 'yes'], p=[0.8, 0.2])}" for _ in range(n)
+        f"{rng.choice(['x', 'y', 'z'])},{rng.integers(100)},{rng.choice(['no', 'yes'], p=[0.8, 0.2])}"
+        for _ in range(n)
     ]
 
 
@@ -70,13 +71,26 @@ def names(folder):
 
 
 @pytest.mark.parametrize(
-    "method", [["--method", "privbayes"], ["--method", "privbayes:dpart"], ["--delta", "1e-6"], []], ids=" ".join
+    "method",
+    [["--method", "privbayes"], ["--method", "privbayes:dpart"], ["--delta", "1e-6"], []],
+    ids=" ".join,
 )
 def test_synth_with_a_promise(run, work, method):
     done = run(
-        "synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1, *method,
-        "--model", work / "m.chaffinch", "--json", work / "a.json",
-    )  # fmt: skip
+        "synth",
+        work / "in.csv",
+        "-o",
+        work / "out.csv",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+        *method,
+        "--model",
+        work / "m.chaffinch",
+        "--json",
+        work / "a.json",
+    )
     assert done.code == 0, done.err
     lines = (work / "out.csv").read_text().splitlines()
     assert lines[0] == "word,age,ill"
@@ -95,14 +109,26 @@ def test_synth_with_a_promise(run, work, method):
 
 
 def test_fit_with_a_promise_and_with_a_seed(run, work):
-    fit = ["fit", work / "in.csv", "-o", work / "m.chaffinch", "--schema", work / "s.toml", "--epsilon", 1]
+    fit = [
+        "fit",
+        work / "in.csv",
+        "-o",
+        work / "m.chaffinch",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+    ]
     done = run(*fit)
     assert done.code == 0, done.err
     assert "Differentially private (epsilon 1; add or remove one record)" in done.err
     assert "confidential" not in done.err
     done = run(*fit, "--seed", 3, "--overwrite")
     assert done.code == 2
-    assert "with --epsilon (epsilon= in Python) nothing is overwritten, since a privacy budget is spent once" in done.err
+    assert (
+        "with --epsilon (epsilon= in Python) nothing is overwritten, since a privacy budget is spent once"
+        in done.err
+    )
     done = run("fit", work / "in.csv", "-o", work / "m.chaffinch", "--overwrite")
     assert done.code == 2
     assert "it exists, and a privacy budget was spent on it" in done.err
@@ -116,14 +142,28 @@ def test_fit_with_a_promise_and_with_a_seed(run, work):
 
 def test_release_with_a_promise(run, work):
     done = run(
-        "release", work / "in.csv", "-o", work / "rel", "--schema", work / "s.toml", "--epsilon", 1, "--measures",
-        "tvd", "--repeats", 1, "--label", "ill",
-    )  # fmt: skip
+        "release",
+        work / "in.csv",
+        "-o",
+        work / "rel",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+        "--measures",
+        "tvd",
+        "--repeats",
+        1,
+        "--label",
+        "ill",
+    )
     assert done.code == 0, done.err
     assert names(work / "rel" / "to-release") == ["model.chaffinch", "synthetic.csv"]
     assert names(work / "rel" / "confidential") == ["report.html", "report.json"]
     assert "Differentially private (epsilon 1" in done.err
-    assert chaffinch.load(work / "rel" / "to-release" / "model.chaffinch").fitted.privacy.epsilon == 1
+    assert (
+        chaffinch.load(work / "rel" / "to-release" / "model.chaffinch").fitted.privacy.epsilon == 1
+    )
 
 
 def test_a_model_without_a_promise_says_so(run, work):
@@ -136,9 +176,21 @@ def test_persons(run, work):
     (work / "p.csv").write_text("\n".join(["word,age,ill,who", *rows]) + "\n")
     (work / "p.toml").write_text(SCHEMA + '\n[columns.who]\nkind = "identifier"\n')
     done = run(
-        "synth", work / "p.csv", "-o", work / "out.csv", "--schema", work / "p.toml", "--epsilon", 1, "--person-id", "who",
-        "--rows-per-person", 2, "--model", work / "m.chaffinch",
-    )  # fmt: skip
+        "synth",
+        work / "p.csv",
+        "-o",
+        work / "out.csv",
+        "--schema",
+        work / "p.toml",
+        "--epsilon",
+        1,
+        "--person-id",
+        "who",
+        "--rows-per-person",
+        2,
+        "--model",
+        work / "m.chaffinch",
+    )
     assert done.code == 0, done.err
     assert "person (at most 2 rows each)" in done.err
     assert chaffinch.load(work / "m.chaffinch").fitted.privacy.unit.rows_per_person == 2
@@ -156,22 +208,69 @@ def test_no_private_result_says_how_long_it_took(run, work, timings_in):
         ["--epsilon", 1, "--method", "fieldgroups"],
     ):
         base = [work / "in.csv", "--schema", work / "s.toml", *private]
-        study = ["--measures", "tvd", "--repeats", 1, "--keys", "word", "--sensitive", "ill", "--attackers", "gcap"]
+        study = [
+            "--measures",
+            "tvd",
+            "--repeats",
+            1,
+            "--keys",
+            "word",
+            "--sensitive",
+            "ill",
+            "--attackers",
+            "gcap",
+        ]
         protect = [] if "fieldgroups" in private else ["--label", "age"]
         for name in ("out.csv", "m.chaffinch", "f.chaffinch"):
             (work / name).unlink(missing_ok=True)
         shutil.rmtree(work / "rel", ignore_errors=True)
         for words in (
-            ["synth", *base, "-o", work / "out.csv", "--model", work / "m.chaffinch", "--json", work / "synth.json"],
+            [
+                "synth",
+                *base,
+                "-o",
+                work / "out.csv",
+                "--model",
+                work / "m.chaffinch",
+                "--json",
+                work / "synth.json",
+            ],
             ["fit", *base, "-o", work / "f.chaffinch", "--json", work / "fit.json"],
-            ["sample", work / "m.chaffinch", "-o", work / "out.csv", "--json", work / "sample.json"],
+            [
+                "sample",
+                work / "m.chaffinch",
+                "-o",
+                work / "out.csv",
+                "--json",
+                work / "sample.json",
+            ],
             ["inspect", work / "m.chaffinch", "--json", work / "inspect.json"],
-            ["release", *base, *study, *protect, "-o", work / "rel", "--json", work / "release.json"],
+            [
+                "release",
+                *base,
+                *study,
+                *protect,
+                "-o",
+                work / "rel",
+                "--json",
+                work / "release.json",
+            ],
         ):
             done = run(*words, "--overwrite")
             assert done.code == 0, done.err
-        timed = {"synth.json", "sample.json", "release.json", "rel/confidential/report.json"} if not private else set()
-        written = ("synth.json", "fit.json", "sample.json", "inspect.json", "release.json", "rel/confidential/report.json")
+        timed = (
+            {"synth.json", "sample.json", "release.json", "rel/confidential/report.json"}
+            if not private
+            else set()
+        )
+        written = (
+            "synth.json",
+            "fit.json",
+            "sample.json",
+            "inspect.json",
+            "release.json",
+            "rel/confidential/report.json",
+        )
         assert {name for name in written if timings_in(work / name)} == timed
         told = json.loads((work / "rel" / "confidential" / "report.json").read_text())
         assert {"versions", "date", "command"} <= set(told["run"])
@@ -182,20 +281,34 @@ def test_no_private_result_says_how_long_it_took(run, work, timings_in):
 
 
 @pytest.mark.parametrize("command", ["synth", "fit", "release"])
-@pytest.mark.parametrize("method", [["--method", "privbayes"], ["--delta", "1e-6"]], ids=["privbayes", "bayesnet"])
+@pytest.mark.parametrize(
+    "method", [["--method", "privbayes"], ["--delta", "1e-6"]], ids=["privbayes", "bayesnet"]
+)
 def test_a_dry_run_reads_nothing_and_shows_the_split(run, work, command, method):
     before = names(work)
     done = run(
-        command, work / "nowhere.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 2, *method,
-        "--dry-run", "--json", work / "plan.json",
-    )  # fmt: skip
+        command,
+        work / "nowhere.csv",
+        "-o",
+        work / "out.csv",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        2,
+        *method,
+        "--dry-run",
+        "--json",
+        work / "plan.json",
+    )
     assert done.code == 0, done.err
     assert "Budget: epsilon 2" in done.out
     assert "Nothing has been spent." in " ".join(done.out.split())
     plan = json.loads((work / "plan.json").read_text())
     budget = Budget(2.0, None if "privbayes" in method else 1e-6)
     assert sum(step["total"] for step in plan["steps"]) == pytest.approx(budget.total, rel=1e-6)
-    assert sum(step["each"] * step["times"] for step in plan["steps"]) == pytest.approx(plan["total"])
+    assert sum(step["each"] * step["times"] for step in plan["steps"]) == pytest.approx(
+        plan["total"]
+    )
     assert names(work) == sorted([*before, "plan.json"])
 
 
@@ -210,12 +323,32 @@ REFUSED = {
     "epsilon inf": (["--epsilon", "inf"], True, "epsilon must be"),
     "delta one": (["--epsilon", 1, "--delta", 1], True, "delta must be"),
     "delta alone": (["--delta", "1e-6"], True, "go with --epsilon: give it too"),
-    "privbayes without epsilon": (["--method", "privbayes"], True, "privbayes is a private method: give --epsilon"),
-    "unknown variant": (["--method", "privbayes:dprat", "--epsilon", 1], True, "Did you mean 'dpart'"),
-    "unknown relation": (["--epsilon", 1, "--neighbours", "replace"], True, "Unknown neighbour relation"),
+    "privbayes without epsilon": (
+        ["--method", "privbayes"],
+        True,
+        "privbayes is a private method: give --epsilon",
+    ),
+    "unknown variant": (
+        ["--method", "privbayes:dprat", "--epsilon", 1],
+        True,
+        "Did you mean 'dpart'",
+    ),
+    "unknown relation": (
+        ["--epsilon", 1, "--neighbours", "replace"],
+        True,
+        "Unknown neighbour relation",
+    ),
     "independent": (["--epsilon", 1, "--method", "independent"], True, "makes no promise"),
-    "greedy": (["--epsilon", 1, "--search", "greedy"], True, "Greedy search under a promise is PrivBayes"),
-    "rows of a person": (["--epsilon", 1, "--rows-per-person", 2], True, "--rows-per-person needs --person-id"),
+    "greedy": (
+        ["--epsilon", 1, "--search", "greedy"],
+        True,
+        "Greedy search under a promise is PrivBayes",
+    ),
+    "rows of a person": (
+        ["--epsilon", 1, "--rows-per-person", 2],
+        True,
+        "--rows-per-person needs --person-id",
+    ),
     "privbayes with rules": (
         ["--epsilon", 1, "--method", "privbayes", "--root", "age"],
         True,
@@ -234,7 +367,9 @@ def test_refusals_say_why_and_leave_nothing(run, work, case):
         assert run("ledger", work / "l.json", "--new", "--epsilon", 1).code == 0
     before = names(work)
     schema = ["--schema", work / "s.toml"] if with_schema else []
-    done = run("synth", work / "in.csv", "-o", work / "out.csv", "--model", work / "m", *schema, *options)
+    done = run(
+        "synth", work / "in.csv", "-o", work / "out.csv", "--model", work / "m", *schema, *options
+    )
     assert done.code == 2, done.err
     assert words in " ".join(done.err.split())
     assert names(work) == before
@@ -245,9 +380,17 @@ def test_the_wrong_number_of_rows_under_replace_one(run, work):
     before = names(work)
     for command, output in (("synth", "out.csv"), ("fit", "m.chaffinch"), ("release", "rel")):
         done = run(
-            command, work / "in.csv", "-o", work / output, "--schema", work / "s.toml", "--epsilon", 1, "--method",
+            command,
+            work / "in.csv",
+            "-o",
+            work / output,
+            "--schema",
+            work / "s.toml",
+            "--epsilon",
+            1,
+            "--method",
             "privbayes",
-        )  # fmt: skip
+        )
         assert done.code == 2
         assert "declares rows = 200, but the table has another number" in done.err
         assert "199" not in done.err
@@ -256,7 +399,16 @@ def test_the_wrong_number_of_rows_under_replace_one(run, work):
 
 def test_a_schema_that_is_not_public(run, work):
     (work / "s.toml").write_text(SCHEMA.replace("public = true", "public = false"))
-    done = run("synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1)
+    done = run(
+        "synth",
+        work / "in.csv",
+        "-o",
+        work / "out.csv",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+    )
     assert done.code == 2
     assert "lacks: public = true" in done.err
     assert not (work / "out.csv").exists()
@@ -267,8 +419,20 @@ def test_a_schema_that_is_not_public(run, work):
 
 def test_a_project_ledger_refuses_what_is_too_much(run, work):
     ledger = work / "project.json"
-    assert run("ledger", ledger, "--new", "--epsilon", 1.5, "--delta", "1e-5", "--data", "clinic").code == 0
-    synth = ["synth", work / "in.csv", "--schema", work / "s.toml", "--epsilon", 1, "--ledger", ledger]
+    assert (
+        run("ledger", ledger, "--new", "--epsilon", 1.5, "--delta", "1e-5", "--data", "clinic").code
+        == 0
+    )
+    synth = [
+        "synth",
+        work / "in.csv",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+        "--ledger",
+        ledger,
+    ]
     assert run(*synth, "-o", work / "one.csv").code == 0
     after = ledger.read_bytes()
     before = names(work)
@@ -289,7 +453,16 @@ def test_a_refused_release_leaves_the_folder_as_it_was(run, work):
     assert run("ledger", ledger, "--new", "--epsilon", 0.5).code == 0
     before = names(work)
     done = run(
-        "release", work / "in.csv", "-o", work / "rel", "--schema", work / "s.toml", "--epsilon", 1, "--ledger", ledger
+        "release",
+        work / "in.csv",
+        "-o",
+        work / "rel",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+        "--ledger",
+        ledger,
     )
     assert done.code == 1
     assert names(work) == before
@@ -342,7 +515,15 @@ def test_preview_project_ledger_and_account_are_one(run, work, method, domain):
     (entry,) = json.loads((work / "l.json").read_text())["releases"]
     plan = json.loads((work / "plan.json").read_text())
     names = sorted(set(entry) - {"label", "when", "test_only"})
-    assert names == ["accounting", "by_person", "delta", "epsilon", "neighbours", "reserved_delta", "rows_per_person"]
+    assert names == [
+        "accounting",
+        "by_person",
+        "delta",
+        "epsilon",
+        "neighbours",
+        "reserved_delta",
+        "rows_per_person",
+    ]
     for name in names:
         assert entry[name] == account[name] == plan[name]
     found = [charge["what"] for charge in account["charges"] if charge["why"] == "discover = true"]
@@ -354,7 +535,16 @@ def test_a_limit_on_delta_counts_what_discovery_takes(run, work):
     (work / "s.toml").write_text(DOMAINS["words"])
     # A tenth of a fit's delta is kept for words: of 1.9e-7 that leaves none for a second fit to turn rho into epsilon.
     assert run("ledger", work / "l.json", "--new", "--epsilon", 10, "--delta", "1.9e-7").code == 0
-    options = ["--schema", work / "s.toml", "--epsilon", 1, "--delta", "1e-6", "--ledger", work / "l.json"]
+    options = [
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+        "--delta",
+        "1e-6",
+        "--ledger",
+        work / "l.json",
+    ]
     assert run("fit", work / "in.csv", "-o", work / "one.chaffinch", *options).code == 0
     done = run("fit", work / "in.csv", "-o", work / "two.chaffinch", *options)
     assert done.code == 1
@@ -373,7 +563,14 @@ def entries(ledger):
 
 def call(work, command, *options, data="in.csv"):
     """Return the words of a private command that charges the ledger l.json."""
-    outputs = ["-o", work / COMMANDS[command], "--schema", work / "s.toml", "--ledger", work / "l.json"]
+    outputs = [
+        "-o",
+        work / COMMANDS[command],
+        "--schema",
+        work / "s.toml",
+        "--ledger",
+        work / "l.json",
+    ]
     return [command, work / data, *outputs, "--epsilon", 1, *options]
 
 
@@ -395,7 +592,11 @@ def broken_csv(folder):
 def broken_parquet(folder):
     """Write a Parquet file whose names can be read, and whose records cannot."""
     path = folder / "broken.parquet"
-    pq.write_table(pa.table({"word": ["x"] * 200, "age": [5] * 200, "ill": ["no"] * 200}), path, compression="none")
+    pq.write_table(
+        pa.table({"word": ["x"] * 200, "age": [5] * 200, "ill": ["no"] * 200}),
+        path,
+        compression="none",
+    )
     whole = bytearray(path.read_bytes())
     whole[4:60] = b"\xff" * 56
     path.write_bytes(whole)
@@ -439,27 +640,52 @@ FREE = {
     "a file that is not read": ([], "a.sav", {}, "may stop at a value"),
     "an encoding": (["--encoding", "klingon"], "in.csv", {}, "Unknown encoding"),
     "a delimiter": (["--delimiter", ";;"], "in.csv", {}, "delimiter must be one character"),
-    "a schema that is not public": ([], "in.csv", {"public = true": "public = false"}, "lacks: public = true"),
+    "a schema that is not public": (
+        [],
+        "in.csv",
+        {"public = true": "public = false"},
+        "lacks: public = true",
+    ),
     "an undeclared column": ([], "in.csv", {"bounds = [0, 99]": ""}, "age: bounds"),
-    "bounds that hold nothing": ([], "in.csv", {"[0, 99]": "[0.2, 0.8]"}, "fewer than two whole numbers"),
+    "bounds that hold nothing": (
+        [],
+        "in.csv",
+        {"[0, 99]": "[0.2, 0.8]"},
+        "fewer than two whole numbers",
+    ),
     "words without a delta": ([], "in.csv", {WORDS: "discover = true"}, "takes a delta above 0"),
-    "no rows under replace-one": (["--neighbours", "replace-one"], "in.csv", {"rows = 200": ""}, "must be declared"),
+    "no rows under replace-one": (
+        ["--neighbours", "replace-one"],
+        "in.csv",
+        {"rows = 200": ""},
+        "must be declared",
+    ),
     "a label": (["--label", "incme"], "in.csv", {}, "'incme'"),
     "an edge": (["--require", "age:incme"], "in.csv", {}, "'incme'"),
     "groups": (["--method", "fieldgroups", "--groups", "age,incme"], "in.csv", {}, "'incme'"),
-    "a score": (["--method", "privbayes", "--score", "F", "--neighbours", "add-remove"], "in.csv", {}, "Score F"),
+    "a score": (
+        ["--method", "privbayes", "--score", "F", "--neighbours", "add-remove"],
+        "in.csv",
+        {},
+        "Score F",
+    ),
     "a person": (["--person-id", "whose"], "in.csv", {}, "'whose'"),
     "a person under replace-one": (
-        ["--person-id", "word", "--neighbours", "replace-one"], "in.csv", {}, "With a person's identifier"
+        ["--person-id", "word", "--neighbours", "replace-one"],
+        "in.csv",
+        {},
+        "With a person's identifier",
     ),
     "a seed": (["--seed", "-3"], "in.csv", {}, "seed must be"),
     "where to write": (["--json", "nowhere/x.json"], "in.csv", {}, "no folder"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("case", FREE)
-def test_what_can_be_known_to_fail_beforehand_costs_nothing(run, charged, monkeypatch, command, case):
+def test_what_can_be_known_to_fail_beforehand_costs_nothing(
+    run, charged, monkeypatch, command, case
+):
     options, data, edits, words = FREE[case]
     monkeypatch.chdir(charged)
     write_csv(charged / "short.csv", rows_of()).write_text("word,age\nx,1\n")
@@ -497,7 +723,9 @@ def test_what_can_be_known_to_fail_beforehand_costs_nothing(run, charged, monkey
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
-def test_a_release_checks_what_it_will_measure_before_it_pays(run, charged, monkeypatch, options, words):
+def test_a_release_checks_what_it_will_measure_before_it_pays(
+    run, charged, monkeypatch, options, words
+):
     monkeypatch.chdir(charged)
     (charged / "short.csv").write_text("word,age\nx,1\n")
     before = names(charged)
@@ -530,19 +758,37 @@ NEIGHBOURS = {
 }
 
 
-@pytest.mark.parametrize("method", [["--delta", "1e-6"], ["--method", "privbayes"]], ids=["bayesnet", "privbayes"])
+@pytest.mark.parametrize(
+    "method", [["--delta", "1e-6"], ["--method", "privbayes"]], ids=["bayesnet", "privbayes"]
+)
 def test_no_message_depends_on_a_record(run, work, method):
     """Real noise, and the same words to the letter: nothing about the record, and nothing about how the fit went either."""
 
     def said(rows):
         write_csv(work / "in.csv", rows)
-        for path in (work / "out.csv", work / "m.chaffinch"):  # a budget was spent on them: they are not overwritten
+        for path in (
+            work / "out.csv",
+            work / "m.chaffinch",
+        ):  # a budget was spent on them: they are not overwritten
             path.unlink(missing_ok=True)
         done = run(
-            "synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1, *method,
-            "--neighbours", "add-remove", "--model", work / "m.chaffinch",
-        )  # fmt: skip
-        assert len((work / "out.csv").read_text().splitlines()) == 201  # the declared number, whatever there was
+            "synth",
+            work / "in.csv",
+            "-o",
+            work / "out.csv",
+            "--schema",
+            work / "s.toml",
+            "--epsilon",
+            1,
+            *method,
+            "--neighbours",
+            "add-remove",
+            "--model",
+            work / "m.chaffinch",
+        )
+        assert (
+            len((work / "out.csv").read_text().splitlines()) == 201
+        )  # the declared number, whatever there was
         return done.code, done.out, done.err
 
     first = said(BASE)
@@ -561,13 +807,23 @@ def test_the_dictionary_of_a_parquet_file_is_not_handed_on(run, work):
     frame = pa.table({"word": column, "age": pa.array([5] * 200), "ill": ["no"] * 200})
     pq.write_table(frame, work / "in.parquet")
     declared = (
-        (work / "s.toml").read_text().replace("[columns.word]", '[columns.word]\ntype = "dictionary<int32, string>"')
+        (work / "s.toml")
+        .read_text()
+        .replace("[columns.word]", '[columns.word]\ntype = "dictionary<int32, string>"')
     )
     (work / "s.toml").write_text(declared)
     done = run(
-        "synth", work / "in.parquet", "-o", work / "out.parquet", "--schema", work / "s.toml", "--epsilon", 1, "--model",
+        "synth",
+        work / "in.parquet",
+        "-o",
+        work / "out.parquet",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        1,
+        "--model",
         work / "m.chaffinch",
-    )  # fmt: skip
+    )
     assert done.code == 0, done.err
     assert pa.types.is_dictionary(pq.read_table(work / "out.parquet")["word"].type)
     for name in ("out.parquet", "m.chaffinch"):

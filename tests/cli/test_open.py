@@ -13,13 +13,21 @@ from chaffinch.cli import main  # noqa: F401  the command that is run below
 
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "chaffinch", "open", *words], cwd=cwd, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-m", "chaffinch", "open", *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
 
 def test_bad_use_is_said_and_nothing_is_made(tmp_path: Path) -> None:
     for words, said in (
-        (["none.csv"], "No such file"), (["--host", "0.0.0.0"], "--let-other-computers-connect"), (["--host", "x"], "takes an address"),
-    ):  # fmt: skip
+        (["none.csv"], "No such file"),
+        (["--host", "0.0.0.0"], "--let-other-computers-connect"),
+        (["--host", "x"], "takes an address"),
+    ):
         done = run(*words, cwd=tmp_path)
         assert done.returncode == 2
         assert said in done.stderr
@@ -30,7 +38,10 @@ def test_the_page_answers_at_the_printed_address_and_outlives_a_kill(tmp_path: P
     (tmp_path / "a.csv").write_text("x,y\n" + "1,a\n2,b\n" * 30)
     for _ in range(2):  # the second time after a kill
         process = subprocess.Popen(
-            [sys.executable, "-m", "chaffinch", "open", "a.csv", "--no-browser"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "chaffinch", "open", "a.csv", "--no-browser"],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert process.stderr is not None
         try:
@@ -52,8 +63,15 @@ def test_a_project_that_names_a_file_far_off_opens_no_folder_there(tmp_path: Pat
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "secret.csv").write_text("x,y\n" + "1,a\n2,b\n" * 30)
     (folder := tmp_path / "here" / "project").mkdir(parents=True)
-    (folder / "project.toml").write_text(f'format = "chaffinch-project"\nversion = 1\nsource = "{tmp_path / "far" / "secret.csv"}"\n')
-    process = subprocess.Popen([sys.executable, "-m", "chaffinch", "open", str(folder), "--no-browser"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    (folder / "project.toml").write_text(
+        f'format = "chaffinch-project"\nversion = 1\nsource = "{tmp_path / "far" / "secret.csv"}"\n'
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chaffinch", "open", str(folder), "--no-browser"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stderr is not None
     try:
         host, _, path = process.stderr.readline().split()[-1].removeprefix("http://").partition("/")

@@ -14,7 +14,14 @@ import pandas as pd
 import pytest
 import typer
 
-from chaffinch.cli.options import chosen_engine, command_line, expanded, ledger_allows, reading_of, show_table
+from chaffinch.cli.options import (
+    chosen_engine,
+    command_line,
+    expanded,
+    ledger_allows,
+    reading_of,
+    show_table,
+)
 from chaffinch.errors import BudgetError, InputError, LedgerError
 from chaffinch.table import engine
 from chaffinch.workflows.synthesise import ReadSettings
@@ -54,9 +61,17 @@ def people(tmp_path):
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]], ids=["", "quiet"])
 @pytest.mark.parametrize(
-    "command", [["synth", "-o", "out.csv", "--json", "a.json"], ["fit", "-o", "m.chaffinch"], ["release", "-o", "out", "--measures", "tvd"]], ids=lambda command: command[0]
+    "command",
+    [
+        ["synth", "-o", "out.csv", "--json", "a.json"],
+        ["fit", "-o", "m.chaffinch"],
+        ["release", "-o", "out", "--measures", "tvd"],
+    ],
+    ids=lambda command: command[0],
 )
-def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_identifiers(people, run_here, command, quiet, monkeypatch):
+def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_identifiers(
+    people, run_here, command, quiet, monkeypatch
+):
     monkeypatch.chdir(people)
     name, *options = command
     before = sorted(people.iterdir())
@@ -71,7 +86,18 @@ def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_iden
     assert "Warning" not in again.err
     block = done.err.partition("\n\n")[2].partition("\n\nOn the")[0]
     Path("s.toml").write_text(block.replace("drop", "fake"))
-    third = run_here(name, "people.csv", *options[:1], f"again_{options[1]}", *options[2:], "--schema", "s.toml", "--seed", 1, "--overwrite")
+    third = run_here(
+        name,
+        "people.csv",
+        *options[:1],
+        f"again_{options[1]}",
+        *options[2:],
+        "--schema",
+        "s.toml",
+        "--seed",
+        1,
+        "--overwrite",
+    )
     assert third.code == 0, third.err
     if name == "synth":
         drawn, original = pd.read_csv("again_out.csv"), pd.read_csv("people.csv")
@@ -81,7 +107,9 @@ def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_iden
         assert drawn["v3"].is_unique
 
 
-@pytest.mark.parametrize("command", [["schema", "-o", "s.toml"], ["describe"]], ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    "command", [["schema", "-o", "s.toml"], ["describe"]], ids=lambda command: command[0]
+)
 def test_commands_that_describe_point_them_out(people, run_here, command, monkeypatch):
     monkeypatch.chdir(people)
     done = run_here(command[0], "people.csv", *command[1:], "--quiet")
@@ -94,10 +122,21 @@ def test_commands_that_describe_point_them_out(people, run_here, command, monkey
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(["surname"], "takes COLUMN=WORD"), (["surname=dorp"], "Did you mean 'drop'"), (["surname=drop", "surname=keep"], "says two things"), (["surnam=drop"], "Did you mean 'surname'")],
+    [
+        (["surname"], "takes COLUMN=WORD"),
+        (["surname=dorp"], "Did you mean 'drop'"),
+        (["surname=drop", "surname=keep"], "says two things"),
+        (["surnam=drop"], "Did you mean 'surname'"),
+    ],
 )
 def test_decisions_that_are_none(people, run_here, words, says):
-    done = run_here("synth", people / "people.csv", "-o", people / "o.csv", *(part for word in words for part in ("--personal", word)))
+    done = run_here(
+        "synth",
+        people / "people.csv",
+        "-o",
+        people / "o.csv",
+        *(part for word in words for part in ("--personal", word)),
+    )
     assert done.code == 2
     assert says in done.err
     assert not (people / "o.csv").exists()
@@ -106,7 +145,9 @@ def test_decisions_that_are_none(people, run_here, words, says):
 def test_measuring_says_it_unless_quiet(people, run_here):
     people_csv = people / "people.csv"
     for option, times in (([], 1), (["--quiet"], 0)):
-        done = run_here("utility", people_csv, people_csv, "--measures", "tvd", "--seed", 1, *option)
+        done = run_here(
+            "utility", people_csv, people_csv, "--measures", "tvd", "--seed", 1, *option
+        )
         assert done.err.count("Warning:") == times
 
 
@@ -126,7 +167,15 @@ def test_a_promise_looks_at_names_alone(people, run_here):
     assert not (people / "p.csv").exists()
     for decision in ("drop", "keep", "fake"):
         (people / "p.csv").unlink(missing_ok=True)  # what a budget was spent on is not overwritten
-        done = run_here("synth", people / "people.csv", "-o", people / "p.csv", *options, "--personal", f"surname={decision}")
+        done = run_here(
+            "synth",
+            people / "people.csv",
+            "-o",
+            people / "p.csv",
+            *options,
+            "--personal",
+            f"surname={decision}",
+        )
         assert done.code == 0, done.err
         drawn = pd.read_csv(people / "p.csv")
         assert list(drawn) == (["v3", "sex"] if decision == "drop" else ["surname", "v3", "sex"])
@@ -159,13 +208,18 @@ def test_how_a_file_is_read():
     assert (reading.file, reading.rare) == ({"delimiter": "\t"}, "keep")
     reading = reading_of(encoding="cp1252", header="no", table="May")
     assert reading.file == {"encoding": "cp1252", "header": "no", "table": "May"}
-    assert reading.beside == {"encoding": "cp1252", "header": "no"}  # another file may have other tables
+    assert reading.beside == {
+        "encoding": "cp1252",
+        "header": "no",
+    }  # another file may have other tables
     with pytest.raises(InputError, match="Did you mean 'pool'"):
         reading_of(rare="polo")
 
 
 def test_a_command_names_files_and_not_where_they_lie(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["chaffinch", "release", "/data/secret/a b.csv", "--json=/x/u.json"])
+    monkeypatch.setattr(
+        sys, "argv", ["chaffinch", "release", "/data/secret/a b.csv", "--json=/x/u.json"]
+    )
     assert command_line() == "chaffinch release 'a b.csv' --json=u.json"
 
 
@@ -185,9 +239,14 @@ def test_brackets_in_a_table_are_text(capsys):
     assert capsys.readouterr().out.split() == ["a", "b"]
 
 
-def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(people, capsys, monkeypatch):
+def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(
+    people, capsys, monkeypatch
+):
     monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 10)
-    for quiet, words in ((False, "Note: Rows are read batch by batch (--engine stream)"), (True, "")):
+    for quiet, words in (
+        (False, "Note: Rows are read batch by batch (--engine stream)"),
+        (True, ""),
+    ):
         assert chosen_engine("auto", [people / "people.csv"], ReadSettings(), quiet=quiet).stream
         assert capsys.readouterr().err.startswith(words)
     assert not chosen_engine("memory", [people / "people.csv"], ReadSettings(), quiet=False).stream

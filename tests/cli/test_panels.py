@@ -27,7 +27,11 @@ def test_a_command_with_many_options_has_five_or_so_first(name, command, capsys,
     with command.make_context(name, [], resilient_parsing=True) as context:
         command.get_help(context)
         told = capsys.readouterr().out
-        places = [told.find(f"─ {panel} ─") for panel in PANELS if any(panel_of(name, option) == panel for option in options)]
+        places = [
+            told.find(f"─ {panel} ─")
+            for panel in PANELS
+            if any(panel_of(name, option) == panel for option in options)
+        ]
         assert -1 not in places
         assert places == sorted(places)
 
@@ -42,5 +46,10 @@ def test_an_option_is_about_one_thing():
 
 def test_every_option_does_something():
     """None is there that a command takes and never looks at."""
-    helps = [one.help or "" for _, command in commands() for one in command.params if one.param_type_name == "option"]
+    helps = [
+        one.help or ""
+        for _, command in commands()
+        for one in command.params
+        if one.param_type_name == "option"
+    ]
     assert not [text for text in helps if "nothing is drawn" in text or "Accepted by" in text]

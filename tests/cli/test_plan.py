@@ -36,7 +36,9 @@ def test_the_data_are_not_opened(cmc, tmp_path):
     path.write_text("wife_age\n17\n")
     opened, watching = [], True
     # A hook cannot be taken out again, so it is switched off at the end.
-    sys.addaudithook(lambda event, told: opened.append(str(told[0])) if watching and event == "open" else None)
+    sys.addaudithook(
+        lambda event, told: opened.append(str(told[0])) if watching and event == "open" else None
+    )
     run(path, *cmc, "--epsilon", "1")
     assert any(name.endswith("cmc_declared.toml") for name in opened)
     assert not any(name.endswith("data.csv") for name in opened)
@@ -72,7 +74,16 @@ def test_the_data_change_nothing(cmc, tmp_path):
 )
 def test_verdicts_by_epsilon(cmc, tmp_path, epsilon, verdict, words):
     # PrivBayes as published: errors fall below 0.25 at epsilon 0.12, 4 cells are useful from 0.31.
-    said = run(*cmc, "--epsilon", epsilon, "--method", "privbayes", "--json", tmp_path / "a.json", "--overwrite")
+    said = run(
+        *cmc,
+        "--epsilon",
+        epsilon,
+        "--method",
+        "privbayes",
+        "--json",
+        tmp_path / "a.json",
+        "--overwrite",
+    )
     found = json.loads((tmp_path / "a.json").read_text())
     assert words in " ".join(said.split())
     assert found["format"] == "chaffinch-advice"
@@ -106,7 +117,16 @@ def test_the_largest_table_is_that_of_privbayes_itself(data, cmc, tmp_path):
 
     schema = declared_schema(read_schema(data / "cmc_declared.toml"))
     for epsilon in (0.05, 0.2, 1.0, 20.0):
-        run(*cmc, "--epsilon", epsilon, "--method", "privbayes", "--json", tmp_path / "a.json", "--overwrite")
+        run(
+            *cmc,
+            "--epsilon",
+            epsilon,
+            "--method",
+            "privbayes",
+            "--json",
+            tmp_path / "a.json",
+            "--overwrite",
+        )
         told = json.loads((tmp_path / "a.json").read_text())["methods"][0]
         split = split_of(PrivBayes(epsilon)._resolved(), schema, epsilon, 1473)
         assert told["largest_table"] == (int(split.cells) if split.selections else 0)
@@ -127,10 +147,24 @@ def test_the_largest_table_is_that_of_privbayes_itself(data, cmc, tmp_path):
 
 
 def test_the_degree_of_privbayes_on_columns_of_two_levels(tmp_path):
-    columns = "".join(f'[columns.c{j}]\nkind = "categorical"\nlevels = ["n", "y"]\n' for j in range(16))
+    columns = "".join(
+        f'[columns.c{j}]\nkind = "categorical"\nlevels = ["n", "y"]\n' for j in range(16)
+    )
     path = tmp_path / "binary.toml"
-    path.write_text(f'format = "chaffinch-schema"\nversion = 1\npublic = true\nrows = 21574\n{columns}')
-    run("--schema", path, "--epsilon", "1", "--method", "privbayes", "--json", tmp_path / "a.json", "--overwrite")
+    path.write_text(
+        f'format = "chaffinch-schema"\nversion = 1\npublic = true\nrows = 21574\n{columns}'
+    )
+    run(
+        "--schema",
+        path,
+        "--epsilon",
+        "1",
+        "--method",
+        "privbayes",
+        "--json",
+        tmp_path / "a.json",
+        "--overwrite",
+    )
     # Replace-one, 0.7 for tables: 21574 * 0.7 / (2 * 4 * (16 - k)) is 188.8 at k = 6, at least 2^7, and 209.7 at k = 7, below 2^8.
     assert json.loads((tmp_path / "a.json").read_text())["methods"][0]["parents"] == 6
 
@@ -138,7 +172,15 @@ def test_the_degree_of_privbayes_on_columns_of_two_levels(tmp_path):
 def test_field_groups(cmc, tmp_path):
     said = run(*cmc, "--epsilon", "5", "--method", "fieldgroups")
     assert "tables of groups, all" in said
-    said = run(*cmc, "--epsilon", "5", "--method", "fieldgroups", "--groups", "wife_age,num_children;wife_religion")
+    said = run(
+        *cmc,
+        "--epsilon",
+        "5",
+        "--method",
+        "fieldgroups",
+        "--groups",
+        "wife_age,num_children;wife_religion",
+    )
     assert "table of a group  9 " in said
     assert "1 of 45" in said
     with pytest.raises(InputError, match="--groups is for --method fieldgroups"):
@@ -185,8 +227,19 @@ def test_the_price_of_discovery_is_shown_before_it_is_paid(run_here, data, tmp_p
 
     monkeypatch.setattr(Source, "table", lambda self: pytest.fail("a record was read"))
     promise = ("--epsilon", 1, "--delta", 1e-6, "--discover", "all")
-    planned = run_here("plan", data / "cmc.csv", *promise, "--rows", 1473, "--json", tmp_path / "plan.json")
-    shown = run_here("synth", data / "cmc.csv", "-o", tmp_path / "out.csv", *promise, "--dry-run", "--json", tmp_path / "dry.json")
+    planned = run_here(
+        "plan", data / "cmc.csv", *promise, "--rows", 1473, "--json", tmp_path / "plan.json"
+    )
+    shown = run_here(
+        "synth",
+        data / "cmc.csv",
+        "-o",
+        tmp_path / "out.csv",
+        *promise,
+        "--dry-run",
+        "--json",
+        tmp_path / "dry.json",
+    )
     plan, dry = (json.loads((tmp_path / name).read_text()) for name in ("plan.json", "dry.json"))
     assert plan["discovery"] == dry["discovery"]
     assert len(dry["discovery"]["columns"]) == 10
@@ -194,7 +247,10 @@ def test_the_price_of_discovery_is_shown_before_it_is_paid(run_here, data, tmp_p
         assert done.code == 0, done.err
         words = " ".join(done.out.split())
         assert f"Discovery takes {dry['discovery']['share']:.1%} of the budget" in words
-        assert f"is found if about {dry['discovery']['columns'][0]['records']:,} records or more have it" in words
+        assert (
+            f"is found if about {dry['discovery']['columns'][0]['records']:,} records or more have it"
+            in words
+        )
     spent = sum(step["total"] for step in dry["steps"] if step["why"] == "discover = true")
     assert spent / dry["budget"] == pytest.approx(dry["discovery"]["share"])
     assert not (tmp_path / "out.csv").exists()
@@ -203,7 +259,10 @@ def test_the_price_of_discovery_is_shown_before_it_is_paid(run_here, data, tmp_p
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--discover", "some", "--epsilon", 1, "--delta", 1e-6), "discover must be 'all'. Got 'some'."),
+        (
+            ("--discover", "some", "--epsilon", 1, "--delta", 1e-6),
+            "discover must be 'all'. Got 'some'.",
+        ),
         (("--discover", "all", "--epsilon", 1), "a kind (to discover it takes a delta above 0)"),
         (("--discover", "all"), "--discover goes with --epsilon"),
         (("--epsilon", 1), "--discover all, with a --delta"),
@@ -222,17 +281,34 @@ def test_a_plan_without_a_schema_needs_the_names_of_columns(run_here):
 
 
 def test_columns_that_are_left_out_by_their_names_are_named(run_here, tmp_path):
-    (tmp_path / "d.csv").write_text("surname,age\n" + "".join(f"s{i},{i % 50}\n" for i in range(400)))
+    (tmp_path / "d.csv").write_text(
+        "surname,age\n" + "".join(f"s{i},{i % 50}\n" for i in range(400))
+    )
     promise = ("--discover", "all", "--epsilon", 20, "--delta", 1e-6)
     for more in (("--dry-run",), ("--seed", 1, "--quiet")):
         done = run_here("synth", tmp_path / "d.csv", "-o", tmp_path / "out.csv", *promise, *more)
         assert done.code == 0, done.err
-        assert "names say who somebody is or number rows: surname." in " ".join((done.out + done.err).split())
+        assert "names say who somebody is or number rows: surname." in " ".join(
+            (done.out + done.err).split()
+        )
     assert (tmp_path / "out.csv").read_text().startswith("age\n")
 
 
 def test_everything_can_be_discovered(run_here, data, tmp_path):
-    done = run_here("synth", data / "cmc.csv", "-o", tmp_path / "out.csv", "--discover", "all", "--epsilon", 20, "--delta", 1e-6, "--seed", 1)
+    done = run_here(
+        "synth",
+        data / "cmc.csv",
+        "-o",
+        tmp_path / "out.csv",
+        "--discover",
+        "all",
+        "--epsilon",
+        20,
+        "--delta",
+        1e-6,
+        "--seed",
+        1,
+    )
     assert done.code == 0, done.err
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert lines[0] == (data / "cmc.csv").read_text().splitlines()[0]

@@ -20,8 +20,11 @@ KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband
 def run(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True, text=True, timeout=300, **options,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +34,23 @@ def folder(data, tmp_path_factory):
     lines = (data / "cmc.csv").read_text().splitlines()
     (out / "half.csv").write_text("\n".join([lines[0], *lines[1::2]]) + "\n")
     (out / "other.csv").write_text("\n".join([lines[0], *lines[2::2]]) + "\n")
-    assert run("synth", out / "half.csv", "-o", out / "synthetic.csv", "--seed", 1, "--quiet").returncode == 0
     assert (
         run(
-            "synth", out / "half.csv", "-o", out / "alone.csv", "--method", "independent", "--seed", 1, "--quiet"
+            "synth", out / "half.csv", "-o", out / "synthetic.csv", "--seed", 1, "--quiet"
+        ).returncode
+        == 0
+    )
+    assert (
+        run(
+            "synth",
+            out / "half.csv",
+            "-o",
+            out / "alone.csv",
+            "--method",
+            "independent",
+            "--seed",
+            1,
+            "--quiet",
         ).returncode
         == 0
     )
@@ -57,15 +73,36 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
     ]
     outputs = ["--json", told, "--html", page, "--confidential", secrets]
     done = run(
-        "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", *options, *outputs
+        "risk",
+        folder / "half.csv",
+        folder / "synthetic.csv",
+        "--holdout",
+        folder / "other.csv",
+        *options,
+        *outputs,
     )
     assert done.returncode == 0, done.stderr
     assert "Someone knows wife_age" in done.stdout
     attack = json.loads(told.read_text())["attacks"][0]
     assert set(attack) >= {
-        "measure", "convention", "keys", "sensitive", "value", "interval", "guess", "holdout", "original", "marginals_only",
-        "label_only", "excess", "excess_interval", "p_value", "detectable", "n_records", "n_matched",
-    }  # fmt: skip
+        "measure",
+        "convention",
+        "keys",
+        "sensitive",
+        "value",
+        "interval",
+        "guess",
+        "holdout",
+        "original",
+        "marginals_only",
+        "label_only",
+        "excess",
+        "excess_interval",
+        "p_value",
+        "detectable",
+        "n_records",
+        "n_matched",
+    }
     assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
     assert secrets.read_text().startswith('{\n "confidential": true')
     assert "<script" not in page.read_text()
@@ -87,7 +124,9 @@ def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(fo
         1,
     ]
     options += ["--numeric", "values", "--policy", policy]
-    done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--json", tmp_path / "copy.json")
+    done = run(
+        "risk", folder / "half.csv", folder / "half.csv", *options, "--json", tmp_path / "copy.json"
+    )
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("EXCEEDS THE LIMIT: an excess of at most 0.05 is allowed")
     told = json.loads((tmp_path / "copy.json").read_text())["policy"]
@@ -98,7 +137,10 @@ def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(fo
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("UNDECIDED: ")
     for text in (done.stdout, (tmp_path / "alone.html").read_text()):
-        assert "UNDECIDED: an excess of at most 0.05 is neither shown to hold nor shown to be exceeded" in " ".join(text.split())
+        assert (
+            "UNDECIDED: an excess of at most 0.05 is neither shown to hold nor shown to be exceeded"
+            in " ".join(text.split())
+        )
         assert "keeps" not in text
     told = json.loads((tmp_path / "alone.json").read_text())["policy"]
     assert (told["state"], told["passed"]) == ("undecided", None)
@@ -112,30 +154,85 @@ def test_a_limit_is_exceeded_shown_or_undecided_and_the_first_line_says_which(fo
 
 
 def test_without_a_limit_nothing_is_said_to_pass(folder, tmp_path):
-    done = run("risk", folder / "half.csv", folder / "alone.csv", "--holdout", folder / "other.csv", "--tests", "exact_row", "--json", tmp_path / "r.json")
+    done = run(
+        "risk",
+        folder / "half.csv",
+        folder / "alone.csv",
+        "--holdout",
+        folder / "other.csv",
+        "--tests",
+        "exact_row",
+        "--json",
+        tmp_path / "r.json",
+    )
     assert done.returncode == 0, done.stderr
     assert "policy" not in json.loads((tmp_path / "r.json").read_text())
-    assert run("risk", folder / "half.csv", folder / "alone.csv", "--holdout", folder / "other.csv", "--require-shown").returncode == 2
+    assert (
+        run(
+            "risk",
+            folder / "half.csv",
+            folder / "alone.csv",
+            "--holdout",
+            folder / "other.csv",
+            "--require-shown",
+        ).returncode
+        == 2
+    )
 
 
 def test_no_holdout_no_excess(folder, tmp_path):
     options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gcap", "--seed", 1]
-    done = run("risk", folder / "half.csv", folder / "synthetic.csv", *options, "--json", tmp_path / "r.json")
+    done = run(
+        "risk",
+        folder / "half.csv",
+        folder / "synthetic.csv",
+        *options,
+        "--json",
+        tmp_path / "r.json",
+    )
     assert done.returncode == 0, done.stderr
     assert "No holdout was given" in done.stdout
     for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]:
-        assert attack["excess"] is attack["p_value"] is attack["holdout"] is attack["detectable"] is None
+        assert (
+            attack["excess"]
+            is attack["p_value"]
+            is attack["holdout"]
+            is attack["detectable"]
+            is None
+        )
     done = run("risk", folder / "half.csv", folder / "synthetic.csv", *options, "--max-excess", 0.1)
     assert done.returncode == 2
     assert "cannot be judged without a holdout" in done.stderr
 
 
 def test_several_syntheses_and_key_sizes(folder, tmp_path):
-    options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "2-3", "--repeats", 50, "--seed", 1]
+    options = [
+        "--keys",
+        KEYS,
+        "--sensitive",
+        SENSITIVE,
+        "--key-sizes",
+        "2-3",
+        "--repeats",
+        50,
+        "--seed",
+        1,
+    ]
     done = run(
-        "risk", folder / "half.csv", folder / "synthetic.csv", folder / "other.csv", "--holdout", folder / "other.csv", *options,
-        "--json", tmp_path / "r.json", "--tcap-convention", "conditional", "--tolerance", "wife_age=5",
-    )  # fmt: skip
+        "risk",
+        folder / "half.csv",
+        folder / "synthetic.csv",
+        folder / "other.csv",
+        "--holdout",
+        folder / "other.csv",
+        *options,
+        "--json",
+        tmp_path / "r.json",
+        "--tcap-convention",
+        "conditional",
+        "--tolerance",
+        "wife_age=5",
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "r.json").read_text())
     assert {len(attack["keys"]) for attack in told["attacks"]} == {2, 3}
@@ -149,24 +246,58 @@ def test_several_syntheses_and_key_sizes(folder, tmp_path):
     [
         (["--keys", "nobody", "--sensitive", SENSITIVE], "Unknown key 'nobody'"),
         (["--keys", KEYS, "--sensitive", "nobody"], "Unknown sensitive column 'nobody'"),
-        (["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age"], "--tolerance takes COLUMN=WIDTH"),
-        (["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age=0"], "must be a number above 0"),
+        (
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age"],
+            "--tolerance takes COLUMN=WIDTH",
+        ),
+        (
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age=0"],
+            "must be a number above 0",
+        ),
         (["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "a-b"], "--key-sizes takes"),
-        (["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gpt"], "Unknown attacker 'gpt'"),
-        (["--keys", KEYS, "--sensitive", SENSITIVE, "--tcap-convention", "x"], "Unknown convention 'x'"),
-        (["--keys", KEYS, "--sensitive", SENSITIVE, "--repeats", "0"], "repeats must be at least 1"),
-        (["--keys", KEYS, "--sensitive", SENSITIVE, "--missing", "drop"], "Unknown --missing mode 'drop'"),
+        (
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gpt"],
+            "Unknown attacker 'gpt'",
+        ),
+        (
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--tcap-convention", "x"],
+            "Unknown convention 'x'",
+        ),
+        (
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--repeats", "0"],
+            "repeats must be at least 1",
+        ),
+        (
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--missing", "drop"],
+            "Unknown --missing mode 'drop'",
+        ),
     ],
 )
 def test_bad_use_ends_with_2_and_writes_nothing(folder, tmp_path, options, words):
-    done = run("risk", folder / "half.csv", folder / "synthetic.csv", *options, "--json", tmp_path / "r.json")
+    done = run(
+        "risk",
+        folder / "half.csv",
+        folder / "synthetic.csv",
+        *options,
+        "--json",
+        tmp_path / "r.json",
+    )
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
-    options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--label", "contraceptive_method", "--attackers", "gcap"]
+    options = [
+        "--keys",
+        KEYS,
+        "--sensitive",
+        SENSITIVE,
+        "--label",
+        "contraceptive_method",
+        "--attackers",
+        "gcap",
+    ]
     options += ["--measures", "tvd", "--seed", 1, "--quiet"]
     done = run("release", folder / "half.csv", "-o", tmp_path / "out", *options)
     assert done.returncode == 0, done.stderr
@@ -176,7 +307,15 @@ def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
     crossed = report["risk"]["cross_fit"]
     assert crossed["family"]["p_value"] is not None
     assert "half the size" in crossed["note"]
-    done = run("release", folder / "half.csv", "-o", tmp_path / "two", *options, "--holdout", folder / "other.csv")
+    done = run(
+        "release",
+        folder / "half.csv",
+        "-o",
+        tmp_path / "two",
+        *options,
+        "--holdout",
+        folder / "other.csv",
+    )
     assert done.returncode == 0, done.stderr
     report = json.loads((tmp_path / "two" / "confidential" / "report.json").read_text())
     assert report["risk"]["family"]["p_value"] is not None
@@ -238,21 +377,47 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
     """Every attack that is registered, under every convention."""
     told, page = tmp_path / "r.json", tmp_path / "r.html"
     done = run_here(
-        "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", "--keys", ",".join(TWO_KEYS),
-        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--verbose", "--attackers", ",".join(attacker_words()), "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
-        "--html", page,
-    )  # fmt: skip
+        "risk",
+        folder / "half.csv",
+        folder / "synthetic.csv",
+        "--holdout",
+        folder / "other.csv",
+        "--keys",
+        ",".join(TWO_KEYS),
+        "--sensitive",
+        SENSITIVE,
+        "--tcap-convention",
+        convention,
+        "--verbose",
+        "--attackers",
+        ",".join(attacker_words()),
+        "--repeats",
+        20,
+        "--svm-rows",
+        100,
+        "--seed",
+        1,
+        "--json",
+        told,
+        "--html",
+        page,
+    )
     assert done.code == 0, done.err
     attacks = json.loads(told.read_text())["attacks"]
     assert {attack["measure"] for attack in attacks} == set(ATTACKERS.names)
-    of_page, of_terminal = guesses_of_page(page.read_text()), guesses_of_terminal(done.out, TWO_KEYS)
+    of_page, of_terminal = (
+        guesses_of_page(page.read_text()),
+        guesses_of_terminal(done.out, TWO_KEYS),
+    )
     for attack in attacks:
         name = ATTACKERS[attack["measure"]].title
         shown = f"{attack['guess']:.3f}"
         on_page = [*of_page.get(name, []), *of_page.get(f"{name} ({attack['convention']})", [])]
         assert len(on_page) == 2, name  # the verdict, and the table below the picture
         assert set(on_page) == {shown}
-        on_screen = attack["measure"] + (f" ({attack['convention']})" if attack["convention"] else "")
+        on_screen = attack["measure"] + (
+            f" ({attack['convention']})" if attack["convention"] else ""
+        )
         assert float(of_terminal[on_screen]) == pytest.approx(attack["guess"], rel=0.5e-2)
         assert of_terminal[on_screen] == f"{attack['guess']:.3g}"
     draws = {attack["measure"] for attack in attacks if attack["guess_by"] == "draw"}
@@ -263,9 +428,26 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
     """Without a holdout the screen shows the cross-fit: its guesses are those of the JSON and of the page's table of it."""
     out = tmp_path / "out"
     done = run_here(
-        "release", folder / "half.csv", "-o", out, "--keys", ",".join(TWO_KEYS), "--sensitive", SENSITIVE, "--attackers", "gcap", "--measures",
-        "tvd", "--repeats", 1, "--seed", 1, "--label", "contraceptive_method", "--verbose",
-    )  # fmt: skip
+        "release",
+        folder / "half.csv",
+        "-o",
+        out,
+        "--keys",
+        ",".join(TWO_KEYS),
+        "--sensitive",
+        SENSITIVE,
+        "--attackers",
+        "gcap",
+        "--measures",
+        "tvd",
+        "--repeats",
+        1,
+        "--seed",
+        1,
+        "--label",
+        "contraceptive_method",
+        "--verbose",
+    )
     assert done.code == 0, done.err
     risk = json.loads((out / "confidential" / "report.json").read_text())["risk"]
     html = (out / "confidential" / "report.html").read_text()
@@ -275,21 +457,38 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
     for attack in risk["cross_fit"]["attacks"]:
         convention = f" ({attack['convention']})" if attack["convention"] else ""
         assert of_terminal[attack["measure"] + convention] == f"{attack['guess']:.3g}"
-        assert of_page[ATTACKERS[attack["measure"]].title + convention] == [f"{attack['guess']:.3f}"]
+        assert of_page[ATTACKERS[attack["measure"]].title + convention] == [
+            f"{attack['guess']:.3f}"
+        ]
     of_page = guesses_of_page(html[: html.index('<section id="risk-cross-fit"')])
     for attack in risk["attacks"]:
         convention = f" ({attack['convention']})" if attack["convention"] else ""
         name = ATTACKERS[attack["measure"]].title
-        assert {*of_page.get(name, []), *of_page.get(name + convention, [])} == {f"{attack['guess']:.3f}"}
+        assert {*of_page.get(name, []), *of_page.get(name + convention, [])} == {
+            f"{attack['guess']:.3f}"
+        }
 
 
 def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, folder, tmp_path):
     told, page = tmp_path / "r.json", tmp_path / "r.html"
-    options = ["--keys", ",".join(TWO_KEYS), "--sensitive", SENSITIVE, "--attackers", "gcap", "--repeats", 5, "--seed", 1]
+    options = [
+        "--keys",
+        ",".join(TWO_KEYS),
+        "--sensitive",
+        SENSITIVE,
+        "--attackers",
+        "gcap",
+        "--repeats",
+        5,
+        "--seed",
+        1,
+    ]
     options += ["--json", told, "--html", page, "--overwrite"]
     said = "Not compared by their values: wife_age in bins"
     for numeric, says in (("values", False), ("bins", True)):
-        done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--numeric", numeric)
+        done = run_here(
+            "risk", folder / "half.csv", folder / "half.csv", *options, "--numeric", numeric
+        )
         assert done.code == 0, done.err
         found = json.loads(told.read_text())
         assert (said in " ".join(done.out.split())) is says
@@ -307,7 +506,17 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
 def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
     told = tmp_path / "r.json"
     options = ["--holdout", folder / "other.csv", "--repeats", 50, "--seed", 1]
-    done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--tests", "exact_row,dcr", "--json", told, "--verbose")
+    done = run(
+        "risk",
+        folder / "half.csv",
+        folder / "half.csv",
+        *options,
+        "--tests",
+        "exact_row,dcr",
+        "--json",
+        told,
+        "--verbose",
+    )
     assert done.returncode == 0, done.stderr
     assert "Exact row" in done.stdout
     assert "2 tests together: p = " in " ".join(done.stdout.split())
@@ -315,7 +524,10 @@ def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
     assert [test["test"] for test in result["memorisation_tests"]] == ["exact_row", "dcr"]
     assert result["memorisation_tests"][0]["value"] == 1.0
     assert result["attacks"] == []
-    for wrong, words in ((["--tests", "none"], "Name at least one key"), (["--tests", "exact"], "Unknown memorisation test")):
+    for wrong, words in (
+        (["--tests", "none"], "Name at least one key"),
+        (["--tests", "exact"], "Unknown memorisation test"),
+    ):
         done = run("risk", folder / "half.csv", folder / "half.csv", *options, *wrong)
         assert done.returncode == 2
         assert words in " ".join(done.stderr.split())
@@ -324,13 +536,36 @@ def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
 def test_several_releases_and_a_model_are_attacked_together(folder, tmp_path):
     told, page, model = tmp_path / "r.json", tmp_path / "r.html", tmp_path / "m.chaffinch"
     assert run("fit", folder / "half.csv", "-o", model, "--seed", 1, "--quiet").returncode == 0
-    options = ["--holdout", folder / "other.csv", "--tests", "exact_row,linkability", "--repeats", 50, "--seed", 1]
+    options = [
+        "--holdout",
+        folder / "other.csv",
+        "--tests",
+        "exact_row,linkability",
+        "--repeats",
+        50,
+        "--seed",
+        1,
+    ]
     files = [folder / "half.csv", folder / "half.csv", folder / "alone.csv"]
-    done = run("risk", *files, *options, "--model", model, "--parts", f"{KEYS}:{SENSITIVE}", "--json", told, "--html", page)
+    done = run(
+        "risk",
+        *files,
+        *options,
+        "--model",
+        model,
+        "--parts",
+        f"{KEYS}:{SENSITIVE}",
+        "--json",
+        told,
+        "--html",
+        page,
+    )
     assert done.returncode == 0, done.stderr
     joint = json.loads(told.read_text())["together"]
     assert joint["names"] == ["half.csv", "alone.csv"]
-    assert joint["model_rows"] == 7400  # ten times 737, rounded first: 7,370 would tell the number of rows
+    assert (
+        joint["model_rows"] == 7400
+    )  # ten times 737, rounded first: 7,370 would tell the number of rows
     assert [len(finding["alone"]) for finding in joint["findings"]] == [3, 3]
     assert joint["sentence"] in " ".join(done.stdout.split())
     assert "Several releases together" in page.read_text()
@@ -340,31 +575,79 @@ def test_several_releases_and_a_model_are_attacked_together(folder, tmp_path):
 
 
 def test_files_are_attacked_batch_by_batch_where_asked(folder, tmp_path, run_here):
-    words = ["risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", "--keys", KEYS, "--sensitive", SENSITIVE]
+    words = [
+        "risk",
+        folder / "half.csv",
+        folder / "synthetic.csv",
+        "--holdout",
+        folder / "other.csv",
+        "--keys",
+        KEYS,
+        "--sensitive",
+        SENSITIVE,
+    ]
     words += ["--attackers", "gcap", "--tests", "exact_row", "--repeats", 30, "--seed", 1]
     told = {}
     for engine in ("memory", "stream"):
-        done = run_here(*words, "--engine", engine, "--sample-rows", 300, "--json", tmp_path / f"{engine}.json")
+        done = run_here(
+            *words, "--engine", engine, "--sample-rows", 300, "--json", tmp_path / f"{engine}.json"
+        )
         assert done.code == 0, done.err
-        assert ("Of all records: CAP, DCAP, DiSCO, TCAP (matched_rows). Of a sample: GCAP" in " ".join(done.out.split())) == (engine == "stream")
+        assert (
+            "Of all records: CAP, DCAP, DiSCO, TCAP (matched_rows). Of a sample: GCAP"
+            in " ".join(done.out.split())
+        ) == (engine == "stream")
         told[engine] = json.loads((tmp_path / f"{engine}.json").read_text())
-    for mine, theirs in zip(told["stream"]["attacks"][:4], told["memory"]["attacks"][:4], strict=True):
-        assert (mine["records"], mine["value"], mine["holdout"]) == ("all", pytest.approx(theirs["value"], rel=1e-12), pytest.approx(theirs["holdout"], rel=1e-12))
+    for mine, theirs in zip(
+        told["stream"]["attacks"][:4], told["memory"]["attacks"][:4], strict=True
+    ):
+        assert (mine["records"], mine["value"], mine["holdout"]) == (
+            "all",
+            pytest.approx(theirs["value"], rel=1e-12),
+            pytest.approx(theirs["holdout"], rel=1e-12),
+        )
     assert told["stream"]["memorisation"]["rows_equal_interval"]
 
 
 def test_several_releases_are_attacked_batch_by_batch(folder, tmp_path, run_here):
-    words = ["risk", folder / "half.csv", folder / "synthetic.csv", folder / "alone.csv", "--holdout", folder / "other.csv", "--keys", KEYS, "--sensitive", SENSITIVE]
+    words = [
+        "risk",
+        folder / "half.csv",
+        folder / "synthetic.csv",
+        folder / "alone.csv",
+        "--holdout",
+        folder / "other.csv",
+        "--keys",
+        KEYS,
+        "--sensitive",
+        SENSITIVE,
+    ]
     told = {}
     for engine in ("memory", "stream"):
-        done = run_here(*words, "--engine", engine, "--attackers", "gcap", "--tests", "exact_row", "--repeats", 30, "--seed", 1, "--json", tmp_path / f"{engine}.json")
+        done = run_here(
+            *words,
+            "--engine",
+            engine,
+            "--attackers",
+            "gcap",
+            "--tests",
+            "exact_row",
+            "--repeats",
+            30,
+            "--seed",
+            1,
+            "--json",
+            tmp_path / f"{engine}.json",
+        )
         assert done.code == 0, done.err
         told[engine] = json.loads((tmp_path / f"{engine}.json").read_text())["together"]
     for mine, theirs in zip(told["stream"]["findings"], told["memory"]["findings"], strict=True):
         assert mine["value"] == pytest.approx(theirs["value"], rel=1e-12)
     done = run_here(*words, "--engine", "stream", "--model", folder / "model")
     assert done.code == 2
-    assert "A model beside a release is attacked in memory: pass --engine memory" in " ".join(done.err.split())
+    assert "A model beside a release is attacked in memory: pass --engine memory" in " ".join(
+        done.err.split()
+    )
 
 
 def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
@@ -373,8 +656,25 @@ def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
     lines, others = half.read_text().splitlines(), (folder / "other.csv").read_text().splitlines()
     (tmp_path / "part.csv").write_text("\n".join([lines[0], *lines[100:300]]) + "\n")
     (tmp_path / "some.csv").write_text("\n".join([lines[0], *others[38:], *lines[600:637]]) + "\n")
-    for holdout, engine in ((half, "memory"), (tmp_path / "part.csv", "memory"), (tmp_path / "some.csv", "memory"), (tmp_path / "some.csv", "stream")):
-        done = run("risk", half, half, "--holdout", holdout, "--max-excess", 0.01, "--engine", engine, "--json", tmp_path / "r.json")
+    for holdout, engine in (
+        (half, "memory"),
+        (tmp_path / "part.csv", "memory"),
+        (tmp_path / "some.csv", "memory"),
+        (tmp_path / "some.csv", "stream"),
+    ):
+        done = run(
+            "risk",
+            half,
+            half,
+            "--holdout",
+            holdout,
+            "--max-excess",
+            0.01,
+            "--engine",
+            engine,
+            "--json",
+            tmp_path / "r.json",
+        )
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert "--holdout-share 0.25" in done.stderr
         assert not (tmp_path / "r.json").exists()
@@ -383,10 +683,25 @@ def test_a_holdout_that_is_none_ends_with_two(data, folder, tmp_path):
     done = run("risk", half, half, "--holdout-share", 0.25)
     assert done.returncode == 2
     assert "made from all of the input" in done.stderr
-    done = run("risk", half, half, "--holdout", folder / "other.csv", "--max-excess", 0.01, "--seed", 1)
+    done = run(
+        "risk", half, half, "--holdout", folder / "other.csv", "--max-excess", 0.01, "--seed", 1
+    )
     assert done.returncode == 1
-    for name, source in (("few.csv", lines), ("fewer.csv", others)):  # three columns: copies would not be seen, and that is said
-        (tmp_path / name).write_text("\n".join(",".join(line.split(",")[1:4]) for line in source) + "\n")
-    done = run("risk", tmp_path / "few.csv", tmp_path / "few.csv", "--holdout", tmp_path / "fewer.csv", "--seed", 1)
+    for name, source in (
+        ("few.csv", lines),
+        ("fewer.csv", others),
+    ):  # three columns: copies would not be seen, and that is said
+        (tmp_path / name).write_text(
+            "\n".join(",".join(line.split(",")[1:4]) for line in source) + "\n"
+        )
+    done = run(
+        "risk",
+        tmp_path / "few.csv",
+        tmp_path / "few.csv",
+        "--holdout",
+        tmp_path / "fewer.csv",
+        "--seed",
+        1,
+    )
     assert done.returncode == 0
     assert "5 % of copied ones would not be detected" in " ".join(done.stdout.split())

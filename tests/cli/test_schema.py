@@ -24,20 +24,31 @@ def test_schema_to_standard_output_and_to_a_file(data, run_here, tmp_path):
         '[columns.num_children]\nkind = "integer"', '[columns.num_children]\nkind = "categorical"'
     )
     out.write_text(edited)
-    described = run_here("describe", data / "cmc.csv", "--schema", out, "--json", tmp_path / "d.json")
+    described = run_here(
+        "describe", data / "cmc.csv", "--schema", out, "--json", tmp_path / "d.json"
+    )
     assert described.code == 0, described.err
     kinds = {c["name"]: c["kind"] for c in json.loads((tmp_path / "d.json").read_text())["columns"]}
     assert kinds["num_children"] == "categorical"
 
 
 def test_a_pass_over_the_columns_from_a_pipe(run_here, tmp_path, monkeypatch):
-    rows = [f"{['Huber', 'Maier', 'Gruber'][i % 3]},{20 + i % 50},{'fm'[i % 2]}" for i in range(150)]
+    rows = [
+        f"{['Huber', 'Maier', 'Gruber'][i % 3]},{20 + i % 50},{'fm'[i % 2]}" for i in range(150)
+    ]
     (tmp_path / "p.csv").write_text("nachname,age,sex\n" + "\n".join(rows) + "\n")
     monkeypatch.setattr("sys.stdin", io.StringIO("drop\nkey\n"))
     done = run_here("schema", tmp_path / "p.csv", "--edit", "-o", tmp_path / "p.toml")
     assert done.code == 0, done.err
     assert "Warning" not in done.err
     schema = chaffinch.read_schema(tmp_path / "p.toml")
-    assert [(c.name, c.kind, c.role) for c in schema] == [("nachname", "identifier", "identifier"), ("age", "integer", "key"), ("sex", "categorical", "other")]
-    assert 'role = "other"  # perhaps "key": others often know it of a person' in (tmp_path / "p.toml").read_text()
+    assert [(c.name, c.kind, c.role) for c in schema] == [
+        ("nachname", "identifier", "identifier"),
+        ("age", "integer", "key"),
+        ("sex", "categorical", "other"),
+    ]
+    assert (
+        'role = "other"  # perhaps "key": others often know it of a person'
+        in (tmp_path / "p.toml").read_text()
+    )
     assert run_here("schema", tmp_path / "p.csv", "--edit", "--blank").code == 2

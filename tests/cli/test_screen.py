@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from chaffinch.cli.screen import columns_that_fit, show_lines, show_table
 
-CELLS = st.lists(st.lists(st.text("ab1.[]", max_size=30), min_size=5, max_size=5), min_size=1, max_size=4)
+CELLS = st.lists(
+    st.lists(st.text("ab1.[]", max_size=30), min_size=5, max_size=5), min_size=1, max_size=4
+)
 
 
 @given(CELLS, st.integers(20, 200))

@@ -22,8 +22,14 @@ from chaffinch.errors import InputError
         (["--sensitive", "agee"], "Did you mean 'age'"),
         (["--sensitive", "age", "--label", "age"], "cannot be the label and sensitive"),
         (["--require", "age"], "--require takes PARENT:CHILD"),
-        (["--require", "age:caesarian", "--require", "caesarian:age"], "cycle: age -> caesarian -> age"),
-        (["--require", "age:caesarian", "--forbid", "age:caesarian"], "required and forbidden at once"),
+        (
+            ["--require", "age:caesarian", "--require", "caesarian:age"],
+            "cycle: age -> caesarian -> age",
+        ),
+        (
+            ["--require", "age:caesarian", "--forbid", "age:caesarian"],
+            "required and forbidden at once",
+        ),
         (["--search", "greddy"], "Did you mean 'greedy'"),
         (["--score", "pairwise", "--search", "greedy"], "score for greedy search"),
         (["--method", "ctgan"], "Unknown method 'ctgan'"),
@@ -43,12 +49,25 @@ def test_options_that_contradict_each_other():
     with pytest.raises(InputError, match="--rows cannot be given"):
         Choice(cf.Independent(), None, ("a",)).check_counts(3, 1)
     with pytest.raises(InputError, match="--ledger adds up"):
-        Choice(cf.Independent(), None, ()).synthesis(reading_of(), Path("o.csv"), ledger=Path("l.json"))
+        Choice(cf.Independent(), None, ()).synthesis(
+            reading_of(), Path("o.csv"), ledger=Path("l.json")
+        )
 
 
-def test_a_variant_is_named_after_its_method_and_no_option_that_does_not_exist(run_here, data, tmp_path):
+def test_a_variant_is_named_after_its_method_and_no_option_that_does_not_exist(
+    run_here, data, tmp_path
+):
     schema = data / "cmc_declared.toml"
-    words = ["synth", data / "cmc.csv", "-o", tmp_path / "o.csv", "--epsilon", 1, "--schema", schema]
+    words = [
+        "synth",
+        data / "cmc.csv",
+        "-o",
+        tmp_path / "o.csv",
+        "--epsilon",
+        1,
+        "--schema",
+        schema,
+    ]
     done = run_here(*words, "--method", "privbayes:variant=dpart")
     assert done.code == 2
     assert "A variant stands after the method's name: --method privbayes:dpart." in done.err

@@ -38,7 +38,9 @@ def test_the_whole_way(data, tmp_path):
         "--sensitive",
         "wife_age,num_children",
     ]
-    done = run(*arguments, "--protect", "together", "--model", model, "--seed", 7, "--json", account)
+    done = run(
+        *arguments, "--protect", "together", "--model", model, "--seed", 7, "--json", account
+    )
     assert done.returncode == 0, done.stderr
     header = (data / "cmc.csv").read_text().splitlines()[0]
     lines = out.read_text().splitlines()
@@ -55,7 +57,20 @@ def test_the_whole_way(data, tmp_path):
     for parent, child in network["edges"]:
         assert parent not in network["sensitive"] or child in network["sensitive"]
     first = out.read_bytes()
-    assert run(*arguments, "--protect", "together", "--seed", 7, "--threads", 1, "--quiet", "--overwrite").returncode == 0
+    assert (
+        run(
+            *arguments,
+            "--protect",
+            "together",
+            "--seed",
+            7,
+            "--threads",
+            1,
+            "--quiet",
+            "--overwrite",
+        ).returncode
+        == 0
+    )
     assert out.read_bytes() == first  # same seed, same bytes, whatever the threads
     seen = run("inspect", model, "--svg", tmp_path / "n.svg", "--json", tmp_path / "n.json")
     assert seen.returncode == 0
@@ -85,13 +100,31 @@ def test_the_whole_way(data, tmp_path):
 
 def test_copies_and_keep(data, tmp_path):
     done = run(
-        "synth", data / "caesarian.csv", "-o", tmp_path / "s.csv", "--copies", 3, "--seed", 1, "--method", "independent"
+        "synth",
+        data / "caesarian.csv",
+        "-o",
+        tmp_path / "s.csv",
+        "--copies",
+        3,
+        "--seed",
+        1,
+        "--method",
+        "independent",
     )
     assert done.returncode == 0, done.stderr
     texts = [(tmp_path / f"s-{i}.csv").read_text() for i in (1, 2, 3)]
     assert len(set(texts)) == 3
     assert not (tmp_path / "s.csv").exists()
-    done = run("synth", data / "caesarian.csv", "-o", tmp_path / "k.csv", "--keep", "age,caesarian", "--seed", 1)
+    done = run(
+        "synth",
+        data / "caesarian.csv",
+        "-o",
+        tmp_path / "k.csv",
+        "--keep",
+        "age,caesarian",
+        "--seed",
+        1,
+    )
     assert done.returncode == 0, done.stderr
     came, went = (chaffinch.read(p) for p in (data / "caesarian.csv", tmp_path / "k.csv"))
     for name in ("age", "caesarian"):
@@ -115,18 +148,42 @@ def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables"])
-def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, monkeypatch, method):
+def test_the_original_is_keyed_once_whatever_is_drawn(
+    run_here, data, tmp_path, monkeypatch, method
+):
     """Three batches a synthesis, two syntheses: no work on the original for each; the shares are those of whole tables, also where a model cuts numbers finer."""
     from chaffinch.risk.attribution.classes import class_ids
     from chaffinch.stats.equal import KeyedRows
 
     keyed, looked_up = [], []
     of, holds = KeyedRows.of_codes, KeyedRows.holds_codes
-    monkeypatch.setattr(KeyedRows, "of_codes", classmethod(lambda cls, codes: keyed.append(len(codes[0])) or of(codes)))
-    monkeypatch.setattr(KeyedRows, "holds_codes", lambda rows, codes: looked_up.append(len(codes[0])) or holds(rows, codes))
+    monkeypatch.setattr(
+        KeyedRows,
+        "of_codes",
+        classmethod(lambda cls, codes: keyed.append(len(codes[0])) or of(codes)),
+    )
+    monkeypatch.setattr(
+        KeyedRows,
+        "holds_codes",
+        lambda rows, codes: looked_up.append(len(codes[0])) or holds(rows, codes),
+    )
     out, told = tmp_path / "s.parquet", tmp_path / "s.json"
     done = run_here(
-        "synth", data / "cmc.csv", "-o", out, "--rows", 150_000, "--copies", 2, "--seed", 1, "--quiet", "--json", told, "--method", method
+        "synth",
+        data / "cmc.csv",
+        "-o",
+        out,
+        "--rows",
+        150_000,
+        "--copies",
+        2,
+        "--seed",
+        1,
+        "--quiet",
+        "--json",
+        told,
+        "--method",
+        method,
     )
     assert done.code == 0, done.err
     assert keyed == [1473]

@@ -54,10 +54,12 @@ def folder(frame, data, tmp_path_factory):
         "tree": DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(x, y),
         "stump": DecisionTreeClassifier(max_depth=1, random_state=0).fit(x, y),
         "bare": DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(x.to_numpy(), y),
-        "number": DecisionTreeRegressor(max_depth=8, random_state=0).fit(x.drop(columns="num_children"), x["num_children"]),
+        "number": DecisionTreeRegressor(max_depth=8, random_state=0).fit(
+            x.drop(columns="num_children"), x["num_children"]
+        ),
         "forest": RandomForestClassifier(4, max_depth=7, random_state=0, oob_score=True).fit(x, y),
         "boosted": GradientBoostingClassifier(n_estimators=3, random_state=0).fit(x, y),
-    }  # fmt: skip
+    }
     for name, model in models.items():
         skops_io.dump(model, out / f"{name}.skops")
     frame.to_csv(out / "cmc.csv", index=False)
@@ -104,10 +106,32 @@ def test_accuracy_is_that_of_scikit_learn(run, folder, frame, tmp_path):
     told = tmp_path / "a.json"
     x, y = frame.drop(columns=LABEL), frame[LABEL]
     for name in ("tree", "forest"):
-        run("audit", folder / f"{name}.skops", "--data", folder / "cmc.csv", "--label", LABEL, "--json", told, "--overwrite")
+        run(
+            "audit",
+            folder / f"{name}.skops",
+            "--data",
+            folder / "cmc.csv",
+            "--label",
+            LABEL,
+            "--json",
+            told,
+            "--overwrite",
+        )
         model = skops_io.load(folder / f"{name}.skops", trusted=["sklearn.tree._tree.Tree"])
-        assert json.loads(told.read_text())["accuracy"] == pytest.approx(model.score(x, y), abs=1e-4)
-    run("audit", folder / "number.skops", "--data", folder / "cmc.csv", "--label", "num_children", "--json", told, "--overwrite")
+        assert json.loads(told.read_text())["accuracy"] == pytest.approx(
+            model.score(x, y), abs=1e-4
+        )
+    run(
+        "audit",
+        folder / "number.skops",
+        "--data",
+        folder / "cmc.csv",
+        "--label",
+        "num_children",
+        "--json",
+        told,
+        "--overwrite",
+    )
     model = skops_io.load(folder / "number.skops", trusted=["sklearn.tree._tree.Tree"])
     score = model.score(x.drop(columns="num_children"), x["num_children"])
     assert json.loads(told.read_text())["r2"] == pytest.approx(score, abs=1e-4)
@@ -127,15 +151,23 @@ def test_nobody_found_ends_with_0_and_a_small_number_is_a_word(run, folder, tmp_
     done = run("audit", tmp_path / "few.skops", "--json", told, "--overwrite")
     found = json.loads(told.read_text())
     assert done.code == 1
-    assert (found["vulnerable_nodes"], found["exposed_records"], found["exposed_share"]) == ("<10", "<10", None)
+    assert (found["vulnerable_nodes"], found["exposed_records"], found["exposed_share"]) == (
+        "<10",
+        "<10",
+        None,
+    )
 
 
 @pytest.mark.parametrize("ending", ["skops", "json"])
 @pytest.mark.parametrize("at_least", [2, 5])
-def test_a_pruned_file_is_certified_and_tells_no_counts(run, folder, frame, tmp_path, ending, at_least):
+def test_a_pruned_file_is_certified_and_tells_no_counts(
+    run, folder, frame, tmp_path, ending, at_least
+):
     out, told = tmp_path / f"out.{ending}", tmp_path / "p.json"
     data = ["--data", folder / "cmc.csv", "--label", LABEL]
-    done = run("prune", folder / "tree.skops", "-o", out, "--at-least", at_least, *data, "--json", told)
+    done = run(
+        "prune", folder / "tree.skops", "-o", out, "--at-least", at_least, *data, "--json", told
+    )
     assert done.code == 0, done.out + done.err
     assert "Certificate" in done.out
     found = json.loads(told.read_text())
@@ -165,7 +197,9 @@ def test_most_splits_are_kept_where_leaves_may_tell_less(run, folder, tmp_path):
         leaves[keep] = summary["after"]["leaves"]
     assert leaves["most"] > leaves["safe"]
     assert "by a class that it names, or by none of these." in " ".join(done.out.split())
-    assert run("prune", folder / "tree.skops", "-o", tmp_path / "x.skops", "--keep", "all").code == 2
+    assert (
+        run("prune", folder / "tree.skops", "-o", tmp_path / "x.skops", "--keep", "all").code == 2
+    )
     assert not (tmp_path / "x.skops").exists()
 
 
@@ -184,7 +218,17 @@ def test_a_forest_is_certified_for_what_was_looked_at(run, folder, frame, tmp_pa
     assert run("prune", folder / "forest.skops", "-o", out, "--json", told).code == 0
     assert "did not draw" in json.loads(told.read_text())["certificate"]["limits"]
     done = run(
-        "prune", folder / "forest.skops", "-o", out, "--data", folder / "cmc.csv", "--label", LABEL, "--json", told, "--overwrite"
+        "prune",
+        folder / "forest.skops",
+        "-o",
+        out,
+        "--data",
+        folder / "cmc.csv",
+        "--label",
+        LABEL,
+        "--json",
+        told,
+        "--overwrite",
     )
     assert done.code == 0, done.out + done.err
     assert json.loads(told.read_text())["certificate"]["limits"] == ""
@@ -236,22 +280,39 @@ def test_boosted_trees_are_audited_by_counts_and_not_pruned(run, folder, tmp_pat
     ("arguments", "words"),
     [
         (["audit", "tree.skops", "--data", "cmc.csv"], "--data needs --label"),
-        (["audit", "tree.skops", "--data", "cmc.csv", "--label", "nobody"], "Unknown column 'nobody'"),
-        (["audit", "tree.skops", "--data", "other.csv", "--label", LABEL], "lacks 1 of the 9 columns of the model: wife_age"),
-        (["audit", "tree.skops", "--data", "words.csv", "--label", LABEL], "Column 'wife_age' mixes numbers and text"),
-        (["audit", "tree.skops", "--data", "cmc.csv", "--label", "wife_age"], "none of the classes"),
-        (["audit", "tree.skops", "--data", "cmc.csv", "--label", f"{LABEL},wife_age"], "predicts 1 label"),
+        (
+            ["audit", "tree.skops", "--data", "cmc.csv", "--label", "nobody"],
+            "Unknown column 'nobody'",
+        ),
+        (
+            ["audit", "tree.skops", "--data", "other.csv", "--label", LABEL],
+            "lacks 1 of the 9 columns of the model: wife_age",
+        ),
+        (
+            ["audit", "tree.skops", "--data", "words.csv", "--label", LABEL],
+            "Column 'wife_age' mixes numbers and text",
+        ),
+        (
+            ["audit", "tree.skops", "--data", "cmc.csv", "--label", "wife_age"],
+            "none of the classes",
+        ),
+        (
+            ["audit", "tree.skops", "--data", "cmc.csv", "--label", f"{LABEL},wife_age"],
+            "predicts 1 label",
+        ),
         (["audit", "tree.skops", "--at-least", "1"], "at_least must be 2 or more"),
         (["audit", "missing.skops"], "No such file"),
         (["audit", "cmc.csv"], "is no model that is read here"),
         (["prune", "tree.skops", "-o", "tree.skops"], "it is the input"),
         (["prune", "tree.skops", "-o", "x.pkl"], "must end in .skops or .json"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_ends_with_2_and_a_clear_word(run, folder, frame, monkeypatch, arguments, words):
     monkeypatch.chdir(folder)
     frame.drop(columns="wife_age").to_csv("other.csv", index=False)
-    frame.assign(wife_age=frame["wife_age"].astype(str).replace("16", "secret")).to_csv("words.csv", index=False)
+    frame.assign(wife_age=frame["wife_age"].astype(str).replace("16", "secret")).to_csv(
+        "words.csv", index=False
+    )
     before = sorted(folder.iterdir())
     done = run(*arguments)
     assert done.code == 2
@@ -262,7 +323,12 @@ def test_bad_input_ends_with_2_and_a_clear_word(run, folder, frame, monkeypatch,
 
 def test_a_page_is_written(run, folder, tmp_path):
     page = tmp_path / "tree.html"
-    assert run("prune", folder / "tree.skops", "-o", tmp_path / "o.skops", "--html", page, "--quiet").out == ""
+    assert (
+        run(
+            "prune", folder / "tree.skops", "-o", tmp_path / "o.skops", "--html", page, "--quiet"
+        ).out
+        == ""
+    )
     assert page.read_text().startswith("<!")
     assert "the file as written was attacked" in page.read_text()
     assert "isolates people" not in page.read_text()

@@ -18,8 +18,11 @@ LABEL = "contraceptive_method"
 def run(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True, text=True, timeout=300, **options,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +34,44 @@ def synthetic(data, tmp_path_factory):
 
 def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
     told, page = tmp_path / "u.json", tmp_path / "u.html"
-    options = ["--label", LABEL, "--thorough", "--repeats", 1, "--svm-rows", 300, "--seed", 1, "--formula", "num_children ~ wife_age"]
-    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", told, "--html", page, "--verbose")
+    options = [
+        "--label",
+        LABEL,
+        "--thorough",
+        "--repeats",
+        1,
+        "--svm-rows",
+        300,
+        "--seed",
+        1,
+        "--formula",
+        "num_children ~ wife_age",
+    ]
+    done = run(
+        "utility",
+        data / "cmc.csv",
+        synthetic,
+        *options,
+        "--json",
+        told,
+        "--html",
+        page,
+        "--verbose",
+    )
     assert done.returncode == 0, done.stderr
     assert "Relations of pairs (mu)" in done.stdout
     found = json.loads(told.read_text())
-    for name in ("mu", "delta", "G", "jensen_shannon", "tvd", "pmse_ratio", "learning", "regression", "verdict"):
+    for name in (
+        "mu",
+        "delta",
+        "G",
+        "jensen_shannon",
+        "tvd",
+        "pmse_ratio",
+        "learning",
+        "regression",
+        "verdict",
+    ):
         assert name in found
     assert found["about"]["original"] == {"rows": 1470, "columns": 10, "name": "cmc.csv"}
     text = page.read_text()
@@ -88,19 +123,31 @@ def test_settings_of_the_command_line():
         utility_settings(**words, svm_rows=3)
 
 
-def test_files_are_read_batch_by_batch_where_asked_or_where_they_are_large(data, synthetic, tmp_path, run_here, monkeypatch):
+def test_files_are_read_batch_by_batch_where_asked_or_where_they_are_large(
+    data, synthetic, tmp_path, run_here, monkeypatch
+):
     words = ["utility", data / "cmc.csv", synthetic, "--measures", "tvd,pmse", "--seed", 1]
     told = {}
     for name, engine in (("memory", "memory"), ("stream", "stream"), ("auto", "auto")):
         with monkeypatch.context() as patch:
             patch.setattr("chaffinch.table.engine.free_bytes", lambda: 1 << 20)
-            done = run_here(*words, "--engine", engine, "--sample-rows", 500, "--json", tmp_path / f"{name}.json")
+            done = run_here(
+                *words,
+                "--engine",
+                engine,
+                "--sample-rows",
+                500,
+                "--json",
+                tmp_path / f"{name}.json",
+            )
         assert done.code == 0, done.err
         assert ("Rows are read batch by batch (--engine stream)" in done.err) == (engine == "auto")
         assert ("of 1,470 original" in " ".join(done.out.split())) == (engine != "memory")
         told[name] = json.loads((tmp_path / f"{name}.json").read_text())
     for width in "123":
-        assert told["stream"]["tvd"][width]["value"] == pytest.approx(told["memory"]["tvd"][width]["value"], rel=1e-12)
+        assert told["stream"]["tvd"][width]["value"] == pytest.approx(
+            told["memory"]["tvd"][width]["value"], rel=1e-12
+        )
     assert "sample" not in told["memory"]["about"]
     assert {**told["auto"], "run": 0} == {**told["stream"], "run": 0}
 

@@ -27,10 +27,16 @@ def in_batches(table, rows, passes):
 
 
 @given(
-    st.integers(0, 10**6), st.integers(1, 90), st.lists(st.sampled_from([1, 2, 5, 40, 300]), min_size=1, max_size=5),
-    st.sampled_from([1, 7, 1000]), st.sampled_from([1, 50, 10**6]), st.data(),
-)  # fmt: skip
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    st.integers(0, 10**6),
+    st.integers(1, 90),
+    st.lists(st.sampled_from([1, 2, 5, 40, 300]), min_size=1, max_size=5),
+    st.sampled_from([1, 7, 1000]),
+    st.sampled_from([1, 50, 10**6]),
+    st.data(),
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_equal_to_marginals(coded, monkeypatch, seed, n, sizes, rows, budget, data):
     rng = np.random.default_rng(seed)
     table = coded([rng.integers(0, size, n) for size in sizes], sizes)
@@ -40,7 +46,9 @@ def test_equal_to_marginals(coded, monkeypatch, seed, n, sizes, rows, budget, da
     monkeypatch.setattr(module, "MOST_BEGINNINGS", 1 << 30)  # none of the sets is left
     monkeypatch.setattr(module, "NUMBERED_FROM", data.draw(st.sampled_from([1, 20, 10**4])))
     passes: list[int] = []
-    values, filled = batch_entropies(in_batches(table, rows, passes), table.codes.sizes, sets, n, threads=2)
+    values, filled = batch_entropies(
+        in_batches(table, rows, passes), table.codes.sizes, sets, n, threads=2
+    )
     want, want_filled = joint_entropies(ReferenceCounter(table), sets)
     assert values == pytest.approx(want, abs=1e-12)
     assert np.array_equal(filled, want_filled)

@@ -51,15 +51,22 @@ def test_adult_is_read_twice_and_is_what_memory_reads(data, passes, tmp_path):
         same_schema(coded.finer().schema, finer(table).schema)
         assert coded.empty.look.fields == table.look.fields
         assert [str(note) for note in coded.notes] == [str(note) for note in table.notes]
-        for counter, whole in ((StreamCounter(coded), table), (StreamCounter(coded.finer()), finer(table))):
+        for counter, whole in (
+            (StreamCounter(coded), table),
+            (StreamCounter(coded.finer()), finer(table)),
+        ):
             pairs = list(combinations(table.schema.names, 2))[::7]
-            for a, b in zip(counter.marginals(pairs), MemoryCounter(whole).marginals(pairs), strict=True):
+            for a, b in zip(
+                counter.marginals(pairs), MemoryCounter(whole).marginals(pairs), strict=True
+            ):
                 assert a.same(b)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("conditionals", ["tables", "trees"])
-def test_a_model_of_a_stream_is_the_model_of_memory_byte_by_byte(data, tmp_path, passes, conditionals):
+def test_a_model_of_a_stream_is_the_model_of_memory_byte_by_byte(
+    data, tmp_path, passes, conditionals
+):
     rng = np.random.default_rng(5)
     path = tmp_path / "some.parquet"
     columns = ["age", "education", "education_num", "sex", "hours_per_week", "income"]
@@ -79,7 +86,13 @@ def test_a_model_of_a_stream_is_the_model_of_memory_byte_by_byte(data, tmp_path,
 def test_a_function_to_numbers_has_the_numbers_that_memory_finds(tmp_path, passes):
     rng = np.random.default_rng(2)
     words = rng.integers(0, 40, 3_000)
-    table = pa.table({"post": pa.array([f"p{w:02d}" for w in words]), "rate": np.round(words**1.5 + 0.25, 2), "other": rng.normal(size=3_000)})
+    table = pa.table(
+        {
+            "post": pa.array([f"p{w:02d}" for w in words]),
+            "rate": np.round(words**1.5 + 0.25, 2),
+            "other": rng.normal(size=3_000),
+        }
+    )
     pq.write_table(table, tmp_path / "t.parquet")
     want = chaffinch.read(tmp_path / "t.parquet")
     assert want.schema.functions
@@ -87,7 +100,9 @@ def test_a_function_to_numbers_has_the_numbers_that_memory_finds(tmp_path, passe
     with coded_scan(tmp_path / "t.parquet", folder=tmp_path) as coded:
         same_schema(coded.schema, want.schema)
         same_schema(coded.finer().schema, finer(want).schema)
-        assert all(columns is not None and set(columns) <= {"post", "rate"} for columns in passes[2:])  # two whole passes, and those of the function
+        assert all(
+            columns is not None and set(columns) <= {"post", "rate"} for columns in passes[2:]
+        )  # two whole passes, and those of the function
     same_schema(chaffinch.scan(tmp_path / "t.parquet").schema, want.schema)
 
 
@@ -103,10 +118,22 @@ def test_text_is_coded_as_it_is_read(data, tmp_path):
 
 def test_declared_rules_are_fitted_and_records_that_break_them_counted(tmp_path):
     rng = np.random.default_rng(1)
-    table = pa.table({"a": rng.integers(0, 50, 2_000), "b": rng.integers(40, 90, 2_000), "c": pa.array(["x", "y"] * 1_000)})
+    table = pa.table(
+        {
+            "a": rng.integers(0, 50, 2_000),
+            "b": rng.integers(40, 90, 2_000),
+            "c": pa.array(["x", "y"] * 1_000),
+        }
+    )
     pq.write_table(table, tmp_path / "t.parquet")
     plain = chaffinch.read(tmp_path / "t.parquet").schema
-    declared = replace(plain, columns=tuple(replace(column, codec=None) for column in plain), rules=("a <= b", "a <= 30"), searched=False, found=())
+    declared = replace(
+        plain,
+        columns=tuple(replace(column, codec=None) for column in plain),
+        rules=("a <= b", "a <= 30"),
+        searched=False,
+        found=(),
+    )
     want = chaffinch.read(tmp_path / "t.parquet", declared)
     assert any("break what the schema says" in str(note) for note in want.notes)
     with coded_scan(tmp_path / "t.parquet", declared, folder=tmp_path) as coded:
@@ -123,8 +150,13 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path, monkeypatch):
             yield batch if len(calls) == 1 else batch.slice(1)
 
     monkeypatch.setattr(Source, "batches", shorter)
-    pq.write_table(pa.table({"a": ["x", "y"] * 50, "b": ["u", "v", "w", "w"] * 25}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="other rows than when it was first read"), coded_scan(tmp_path / "t.parquet", folder=tmp_path):
+    pq.write_table(
+        pa.table({"a": ["x", "y"] * 50, "b": ["u", "v", "w", "w"] * 25}), tmp_path / "t.parquet"
+    )
+    with (
+        pytest.raises(InputError, match="other rows than when it was first read"),
+        coded_scan(tmp_path / "t.parquet", folder=tmp_path),
+    ):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 

@@ -55,7 +55,8 @@ def odd_tables(coded):
         "one level": coded([[0] * 20, [0] * 20], [1, 1]),
         "unseen levels": coded([[0, 1, 0], [3, 3, 3]], [9, 300]),
         "three code widths": coded(
-            [rng.integers(0, 5, 50), rng.integers(0, 300, 50), rng.integers(0, 70_000, 50)], [5, 300, 70_000]
+            [rng.integers(0, 5, 50), rng.integers(0, 300, 50), rng.integers(0, 70_000, 50)],
+            [5, 300, 70_000],
         ),
         "one column": coded([rng.integers(0, 3, 40)], [3]),
         "many rows": coded(rng.integers(0, 3, (6, 9_001)), [3] * 6),
@@ -65,7 +66,15 @@ def odd_tables(coded):
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
 @pytest.mark.parametrize(
     "case",
-    ["empty table", "one row", "one level", "unseen levels", "three code widths", "one column", "many rows"],
+    [
+        "empty table",
+        "one row",
+        "one level",
+        "unseen levels",
+        "three code widths",
+        "one column",
+        "many rows",
+    ],
 )
 def test_odd_cases_equal_the_reference(engine, case, coded, tmp_path):
     table = odd_tables(coded)[case]
@@ -73,7 +82,9 @@ def test_odd_cases_equal_the_reference(engine, case, coded, tmp_path):
     cliques = [c for width in range(min(len(names), 4) + 1) for c in combinations(names, width)]
     cliques += [clique[::-1] for clique in cliques if len(clique) > 1]  # permuted columns
     ours = engine(table, tmp_path).marginals(cliques)
-    for clique, got, want in zip(cliques, ours, ReferenceCounter(table).marginals(cliques), strict=True):
+    for clique, got, want in zip(
+        cliques, ours, ReferenceCounter(table).marginals(cliques), strict=True
+    ):
         assert got.columns == clique
         assert got.same(want), clique
         assert got.total == table.n_rows
@@ -81,7 +92,9 @@ def test_odd_cases_equal_the_reference(engine, case, coded, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
 def test_all_missing_is_a_level_that_is_counted(engine, tmp_path):
-    table = chaffinch.read(pa.table({"gone": pa.array([None] * 30, pa.string()), "x": ["a", "b", "b"] * 10}))
+    table = chaffinch.read(
+        pa.table({"gone": pa.array([None] * 30, pa.string()), "x": ["a", "b", "b"] * 10})
+    )
     marginal = engine(table, tmp_path).marginals([("gone", "x")])[0]
     assert marginal.sizes == (1, 2)
     assert marginal.dense().tolist() == [[10, 20]]
@@ -104,7 +117,9 @@ def test_weights_are_summed_in_row_order(engine, tmp_path):
 
 
 def test_weights_must_be_numbers_present_and_not_negative():
-    table = chaffinch.read(pa.table({"a": ["x", "y"] * 20, "w": [1.0, -1.0] * 20, "v": [1.0, None] * 20}))
+    table = chaffinch.read(
+        pa.table({"a": ["x", "y"] * 20, "w": [1.0, -1.0] * 20, "v": [1.0, None] * 20})
+    )
     for name, rule in (("a", "not numbers"), ("w", "negative"), ("v", "missing")):
         with pytest.raises(chaffinch.errors.InputError, match=rule):
             MemoryCounter(table, weight=name)
@@ -114,7 +129,9 @@ def test_weights_must_be_numbers_present_and_not_negative():
 
 def test_unknown_and_repeated_columns(coded):
     counter = MemoryCounter(coded([[0, 1], [1, 0]], [2, 2]))
-    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'cc0'\. Did you mean 'c0'"):
+    with pytest.raises(
+        chaffinch.errors.UnknownNameError, match=r"Unknown column 'cc0'\. Did you mean 'c0'"
+    ):
         counter.marginals([("c0", "cc0")])
     with pytest.raises(chaffinch.errors.InputError, match="names each column once"):
         counter.marginals([("c0", "c0")])

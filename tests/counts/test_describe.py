@@ -10,7 +10,10 @@ import pytest
 import chaffinch
 from chaffinch.counts import MemoryCounter, describe
 
-ROWS = {"area": ["north"] * 60 + ["south"] * 24 + ["Sark"] * 4, "ill": [None] * 13 + ["yes", "no", "no"] * 25}
+ROWS = {
+    "area": ["north"] * 60 + ["south"] * 24 + ["Sark"] * 4,
+    "ill": [None] * 13 + ["yes", "no", "no"] * 25,
+}
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +23,15 @@ def counter():
 
 @pytest.mark.parametrize(
     ("threshold", "levels", "missing"),
-    [(10, [["north", 60], ["south", 20]], 10), (5, [["north", 60], ["south", 25]], 15), (30, [["north", 60]], "<30")],
+    [
+        (10, [["north", 60], ["south", 20]], 10),
+        (5, [["north", 60], ["south", 25]], 15),
+        (30, [["north", 60]], "<30"),
+    ],
 )
-def test_counts_below_the_threshold_and_their_levels_do_not_show(counter, threshold, levels, missing):
+def test_counts_below_the_threshold_and_their_levels_do_not_show(
+    counter, threshold, levels, missing
+):
     described = describe(counter, threshold=threshold)
     area, ill = described.columns
     assert [list(pair) for pair in area.common] == levels

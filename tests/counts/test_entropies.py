@@ -19,8 +19,12 @@ def all_sets(d, most):
     return sorted(c for w in range(1, most + 1) for c in combinations(range(d), w))
 
 
-@given(st.integers(0, 10**6), st.integers(1, 60), st.lists(st.integers(1, 300), min_size=1, max_size=5))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, 10**6), st.integers(1, 60), st.lists(st.integers(1, 300), min_size=1, max_size=5)
+)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_equal_to_marginals(coded, seed, n, sizes):
     rng = np.random.default_rng(seed)
     table = coded([rng.integers(0, size, n) for size in sizes], sizes)
@@ -58,7 +62,9 @@ def test_information_is_that_of_the_scores(data):
     names = table.schema.names
     for child, parents in ((0, (1,)), (3, (0, 5)), (9, (0, 3, 7))):
         (marginal,) = MemoryCounter(table).marginals([[*(names[p] for p in parents), names[child]]])
-        assert known.information(child, parents) == pytest.approx(scores.mutual_information(marginal), abs=1e-10)
+        assert known.information(child, parents) == pytest.approx(
+            scores.mutual_information(marginal), abs=1e-10
+        )
         assert known.filled(tuple(sorted((*parents, child)))) == np.count_nonzero(marginal.counts)
     assert known.information(2, ()) == 0.0
 
@@ -82,7 +88,9 @@ def test_many_rows_are_counted_in_batches_with_the_same_bits(coded, monkeypatch)
     monkeypatch.setattr(row_entropies, "FEW_ROWS", 1)
     monkeypatch.setattr(entropies, "MANY_SETS", 1)
     monkeypatch.setattr(entropies, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(batch_entropies, "MOST_BEGINNINGS", 300)  # the widest sets are left to the other way
+    monkeypatch.setattr(
+        batch_entropies, "MOST_BEGINNINGS", 300
+    )  # the widest sets are left to the other way
     for threads in (1, 3):
         in_batches = joint_entropies(MemoryCounter(table, threads=threads), sets)
         assert in_batches[0].tolist() == by_rows[0].tolist()

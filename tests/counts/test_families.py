@@ -42,9 +42,13 @@ def one_by_one(counter, families, score):
 
 
 @given(
-    st.integers(0, 10**6), st.integers(1, 60), st.lists(st.sampled_from([1, 2, 2, 3, 7, 300]), min_size=1, max_size=5)
+    st.integers(0, 10**6),
+    st.integers(1, 60),
+    st.lists(st.sampled_from([1, 2, 2, 3, 7, 300]), min_size=1, max_size=5),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_equal_to_the_scores_of_marginals(coded, seed, n, sizes):
     rng = np.random.default_rng(seed)
     base = rng.integers(0, 300, n)
@@ -55,7 +59,9 @@ def test_equal_to_the_scores_of_marginals(coded, seed, n, sizes):
         assert got == pytest.approx(one_by_one(ReferenceCounter(table), families, score), abs=1e-9)
         # Any other engine: equal to the last bit for sums of whole numbers, and for I to a few roundings.
         other = family_scores(ReferenceCounter(table), families, score)
-        assert np.array_equal(got, other) if score != "I" else got == pytest.approx(other, abs=1e-12)
+        assert (
+            np.array_equal(got, other) if score != "I" else got == pytest.approx(other, abs=1e-12)
+        )
 
 
 def test_hand_worked_table(coded):
@@ -66,14 +72,22 @@ def test_hand_worked_table(coded):
     assert family_scores(counter, [(1, (0,))], "R").tolist() == [3.0]
     assert family_scores(counter, [(1, (0,))], "F").tolist() == [-2.0]
     assert family_scores(counter, [(1, (0,))], "I") == pytest.approx(information, abs=1e-13)
-    assert family_scores(counter, [(1, (0,))], "I", most_rows=4) == pytest.approx(0.4 * information, abs=1e-13)
-    assert family_scores(counter, [(1, (0,))], "I", most_rows=40) == pytest.approx(information, abs=1e-13)
+    assert family_scores(counter, [(1, (0,))], "I", most_rows=4) == pytest.approx(
+        0.4 * information, abs=1e-13
+    )
+    assert family_scores(counter, [(1, (0,))], "I", most_rows=40) == pytest.approx(
+        information, abs=1e-13
+    )
     assert family_scores(counter, [(1, (0,))], "I", most_rows=0).tolist() == [0.0]
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=7))
-@example([(6, 1), (6, 1), (0, 8)])  # both to 0: together they pass half of the records, neither does alone
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(
+    [(6, 1), (6, 1), (0, 8)]
+)  # both to 0: together they pass half of the records, neither does alone
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_f_is_the_best_of_all_splits(coded, pairs):
     counts = np.array(pairs)
     n = counts.sum()
@@ -95,7 +109,12 @@ def test_r_is_the_nearest_float_to_the_exact_fraction(coded):
     np.add.at(counts, tuple(codes), 1)
     n, r, k = 997, counts.sum(axis=1), counts.sum(axis=0)
     exact = (
-        sum(abs(Fraction(int(counts[i, j])) - Fraction(int(r[i] * k[j]), n)) for i in range(9) for j in range(9)) / 2
+        sum(
+            abs(Fraction(int(counts[i, j])) - Fraction(int(r[i] * k[j]), n))
+            for i in range(9)
+            for j in range(9)
+        )
+        / 2
     )
     (value,) = family_scores(MemoryCounter(coded(codes, [9, 9])), [(1, (0,))], "R")
     assert value == float(exact)
@@ -111,20 +130,26 @@ def test_information_is_accurate_and_does_not_depend_on_row_order(coded):
     codes = rng.integers(0, 7, (4, 5_000)) % [[7], [3], [5], [2]]
     mixed = codes[:, rng.permutation(5_000)]
     for score, many in (("I", families_of([7] * 4, 3, "I")), ("R", families_of([7] * 4, 3, "R"))):
-        first, second = (family_scores(MemoryCounter(coded(c, [7] * 4)), many, score) for c in (codes, mixed))
+        first, second = (
+            family_scores(MemoryCounter(coded(c, [7] * 4)), many, score) for c in (codes, mixed)
+        )
         assert second == pytest.approx(first, abs=1e-11)
         assert score == "I" or np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("score", ["I", "R", "F"])
 def test_odd_tables(coded, score):
-    assert family_scores(MemoryCounter(coded([[], []], [2, 2])), [(0, (1,)), (1, ())], score).tolist() == [0.0, 0.0]
+    assert family_scores(
+        MemoryCounter(coded([[], []], [2, 2])), [(0, (1,)), (1, ())], score
+    ).tolist() == [0.0, 0.0]
     assert family_scores(MemoryCounter(coded([[1], [0]], [2, 2])), [], score).shape == (0,)
     # One record: nothing to tell; of F, half a record is missing from the other value.
     one = family_scores(MemoryCounter(coded([[1], [0]], [2, 2])), [(0, (1,)), (0, ())], score)
     assert one.tolist() == ([-0.5, -0.5] if score == "F" else [0.0, 0.0])
     # Without parents F is that of one combination: it goes to value 1, and all of value 0's half, 2 of 4, is missing.
-    some = family_scores(MemoryCounter(coded([[0, 1, 1, 1], [0, 0, 0, 0]], [2, 2])), [(0, ()), (0, (1,))], score)
+    some = family_scores(
+        MemoryCounter(coded([[0, 1, 1, 1], [0, 0, 0, 0]], [2, 2])), [(0, ()), (0, (1,))], score
+    )
     assert some.tolist() == ([-2.0, -2.0] if score == "F" else [0.0, 0.0])
     # The order of parents does not matter, nor that of families.
     rng = np.random.default_rng(8)
@@ -141,9 +166,18 @@ def test_families_too_large_for_the_scratch_and_for_integers(coded, monkeypatch,
     sizes = [2, *[70_000] * 2, *[300] * 4]  # six parents have 70,000^2 x 300^4 cells, over 2^64
     base = rng.integers(0, 40, 200)
     table = coded(
-        [base % 2, *(base * 1_700 + rng.integers(0, 3, (2, 200))), *(base * 7 + rng.integers(0, 2, (4, 200)))], sizes
+        [
+            base % 2,
+            *(base * 1_700 + rng.integers(0, 3, (2, 200))),
+            *(base * 7 + rng.integers(0, 2, (4, 200))),
+        ],
+        sizes,
     )
-    families = [(0, (1, 2, 3, 4, 5, 6)), (0, (5,)), *([] if score == "F" else [(2, (1, 3, 4, 5)), (5, (0, 1))])]
+    families = [
+        (0, (1, 2, 3, 4, 5, 6)),
+        (0, (5,)),
+        *([] if score == "F" else [(2, (1, 3, 4, 5)), (5, (0, 1))]),
+    ]
     want = family_scores(MemoryCounter(table), families, score)
     assert want == pytest.approx(one_by_one(ReferenceCounter(table), families, score), abs=1e-9)
     monkeypatch.setattr(row_entropies, "SCRATCH_CELLS", 100)
@@ -168,7 +202,9 @@ def test_a_file_is_scored_as_a_table_is(tmp_path):
     for score in "IRF":
         families = families_of(table.schema.sizes, 2, score)
         assert families
-        here, there = (family_scores(c, families, score) for c in (MemoryCounter(table), StreamCounter(scan)))
+        here, there = (
+            family_scores(c, families, score) for c in (MemoryCounter(table), StreamCounter(scan))
+        )
         assert there == pytest.approx(here, abs=1e-11)
 
 
@@ -183,6 +219,8 @@ def test_messages(coded):
         family_scores(counter, [(0, (1,))], "F")
     with pytest.raises(chaffinch.errors.InputError, match="most_rows must be at least 0"):
         family_scores(counter, [(0, (1,))], "I", most_rows=-1)
-    weighted = MemoryCounter(chaffinch.read(pa.table({"a": ["x", "y"] * 9, "w": [1.0, 2.5] * 9})), weight="w")
+    weighted = MemoryCounter(
+        chaffinch.read(pa.table({"a": ["x", "y"] * 9, "w": [1.0, 2.5] * 9})), weight="w"
+    )
     with pytest.raises(chaffinch.errors.InputError, match="without weights"):
         family_scores(weighted, [(0, ())], "R")

@@ -23,11 +23,15 @@ def small_tables(draw):
     width = draw(st.integers(1, 4))
     sizes = draw(st.lists(st.integers(1, 5), min_size=width, max_size=width))
     n = draw(st.integers(0, 30))
-    return [draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n)) for size in sizes], sizes
+    return [
+        draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n)) for size in sizes
+    ], sizes
 
 
 @given(small_tables(), st.randoms())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_properties_of_marginals(coded, drawn, random):
     codes, sizes = drawn
     table = coded(codes, sizes)

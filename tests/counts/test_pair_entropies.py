@@ -18,17 +18,39 @@ from chaffinch.counts.reference import ReferenceCounter
 
 
 @given(
-    st.integers(0, 10**6), st.integers(1, 300), st.lists(st.sampled_from([1, 2, 3, 5, 40, 300]), min_size=2, max_size=9),
-    st.sampled_from([1, 7, 1000]), st.sampled_from([1, 6, 64]), st.sampled_from([1, 500, 10**6]), st.sampled_from([3, 2048]),
-)  # fmt: skip
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_equal_to_marginals(coded, monkeypatch, seed, n, sizes, rows, group_levels, budget, tile_levels):
+    st.integers(0, 10**6),
+    st.integers(1, 300),
+    st.lists(st.sampled_from([1, 2, 3, 5, 40, 300]), min_size=2, max_size=9),
+    st.sampled_from([1, 7, 1000]),
+    st.sampled_from([1, 6, 64]),
+    st.sampled_from([1, 500, 10**6]),
+    st.sampled_from([3, 2048]),
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_equal_to_marginals(
+    coded, monkeypatch, seed, n, sizes, rows, group_levels, budget, tile_levels
+):
     rng = np.random.default_rng(seed)
     table = coded([rng.integers(0, size, n) for size in sizes], sizes)
-    for name, value in {"GROUP_LEVELS": group_levels, "BUDGET": budget, "TILE_LEVELS": tile_levels, "ROWS_A_CELL": 1, "BLOCK_ROWS": 50}.items():
+    for name, value in {
+        "GROUP_LEVELS": group_levels,
+        "BUDGET": budget,
+        "TILE_LEVELS": tile_levels,
+        "ROWS_A_CELL": 1,
+        "BLOCK_ROWS": 50,
+    }.items():
         monkeypatch.setattr(module, name, value)
-    found = pair_entropies(lambda: (table.codes.between(start, start + rows) for start in range(0, n, rows)), table.codes.sizes, n, threads=2)
-    want, want_filled = joint_entropies(ReferenceCounter(table), list(combinations(range(len(sizes)), 2)))
+    found = pair_entropies(
+        lambda: (table.codes.between(start, start + rows) for start in range(0, n, rows)),
+        table.codes.sizes,
+        n,
+        threads=2,
+    )
+    want, want_filled = joint_entropies(
+        ReferenceCounter(table), list(combinations(range(len(sizes)), 2))
+    )
     assert found.values == pytest.approx(want, abs=1e-12)
     assert found.filled.tolist() == want_filled.tolist()
 
@@ -49,7 +71,9 @@ def test_counts_beyond_the_list_of_logarithms(coded, monkeypatch):
     rng = np.random.default_rng(2)
     table = coded(rng.integers(0, 2, (5, 400)), [2] * 5)
     found = every_pair(MemoryCounter(table))
-    assert found.values == pytest.approx(joint_entropies(ReferenceCounter(table), list(combinations(range(5), 2)))[0], abs=1e-12)
+    assert found.values == pytest.approx(
+        joint_entropies(ReferenceCounter(table), list(combinations(range(5), 2)))[0], abs=1e-12
+    )
 
 
 def test_columns_with_many_levels_are_left_to_other_ways(coded, monkeypatch):
@@ -94,7 +118,9 @@ def test_tables_of_a_pass_stay_within_the_budget(coded, monkeypatch):
 def test_groups_hold_each_column_once_and_few_combinations(sizes, most):
     groups = module._packed(sizes, most)
     assert sorted(column for group in groups for column in group) == list(range(len(sizes)))
-    assert all(len(group) == 1 or prod(sizes[column] for column in group) <= most for group in groups)
+    assert all(
+        len(group) == 1 or prod(sizes[column] for column in group) <= most for group in groups
+    )
 
 
 def test_places_of_pairs_are_the_order_of_words():
@@ -109,7 +135,11 @@ def test_weighted_records_and_empty_tables(coded):
 
     import chaffinch
 
-    table = chaffinch.read(pa.table({"a": ["x", "y", "y"] * 20, "b": ["p", "p", "q", "q"] * 15, "w": [1.0, 2.5, 3.0] * 20}))
+    table = chaffinch.read(
+        pa.table(
+            {"a": ["x", "y", "y"] * 20, "b": ["p", "p", "q", "q"] * 15, "w": [1.0, 2.5, 3.0] * 20}
+        )
+    )
     counter = MemoryCounter(table, weight="w")
     (marginal,) = counter.marginals([table.schema.names[:2]])
     shares = marginal.counts / marginal.counts.sum()
@@ -123,7 +153,13 @@ def test_pairs_that_are_known_are_not_counted_again(coded, monkeypatch):
     alone = JointEntropies(known.counter)
     known.ask_pairs()
     asked = []
-    monkeypatch.setattr("chaffinch.counts.entropies.joint_entropies", lambda counter, sets: asked.append(sets) or joint_entropies(counter, sets))
+    monkeypatch.setattr(
+        "chaffinch.counts.entropies.joint_entropies",
+        lambda counter, sets: asked.append(sets) or joint_entropies(counter, sets),
+    )
     known.ask([(0, 1), (0, 1, 2)])
     assert asked == [[(0, 1, 2)]]
-    assert (known.entropy((1, 3)), known.filled((1, 3))) == (alone.entropy((1, 3)), alone.filled((1, 3)))
+    assert (known.entropy((1, 3)), known.filled((1, 3))) == (
+        alone.entropy((1, 3)),
+        alone.filled((1, 3)),
+    )

@@ -15,10 +15,17 @@ from chaffinch.counts.plan import cover, project, runs_of
 from chaffinch.counts.reference import ReferenceCounter
 from chaffinch.counts.tally import CliqueTally
 
-cliques_of_six = st.lists(st.permutations(range(6)).flatmap(lambda p: st.integers(0, 5).map(lambda n: tuple(p[:n]))), max_size=12)
+cliques_of_six = st.lists(
+    st.permutations(range(6)).flatmap(lambda p: st.integers(0, 5).map(lambda n: tuple(p[:n]))),
+    max_size=12,
+)
 
 
-@given(cliques_of_six, st.lists(st.integers(1, 9), min_size=6, max_size=6), st.sampled_from([0, 10**3, 10**6]))
+@given(
+    cliques_of_six,
+    st.lists(st.integers(1, 9), min_size=6, max_size=6),
+    st.sampled_from([0, 10**3, 10**6]),
+)
 @settings(deadline=None)
 def test_a_cover_holds_every_clique_and_counts_nothing_in_vain(cliques, sizes, n_rows):
     planned = cover(cliques, sizes, n_rows=n_rows)
@@ -28,7 +35,10 @@ def test_a_cover_holds_every_clique_and_counts_nothing_in_vain(cliques, sizes, n
         assert set(clique) <= set(planned.counted[k])
     assert set(planned.of) == set(range(len(planned.counted)))
     if n_rows < plan.COVERED_FROM:
-        assert all(set(clique) == set(planned.counted[k]) for clique, k in zip(cliques, planned.of, strict=True))
+        assert all(
+            set(clique) == set(planned.counted[k])
+            for clique, k in zip(cliques, planned.of, strict=True)
+        )
 
 
 def test_fifteen_columns_need_the_35_triples_of_kirkmans_schoolgirls():
@@ -42,7 +52,11 @@ def test_fifteen_columns_need_the_35_triples_of_kirkmans_schoolgirls():
 def test_four_columns_cover_six_pairs_where_their_table_is_small():
     pairs = list(combinations(range(6), 2))
     planned = cover(pairs, [2, 2, 2, 2, 50, 60], n_rows=10**7)
-    assert all(prod([2, 2, 2, 2, 50, 60][c] for c in columns) <= plan.SMALL_CELLS for columns in planned.counted if len(columns) > 3)
+    assert all(
+        prod([2, 2, 2, 2, 50, 60][c] for c in columns) <= plan.SMALL_CELLS
+        for columns in planned.counted
+        if len(columns) > 3
+    )
     assert max(map(len, planned.counted)) > 3
     assert len(planned.counted) < 6  # what triples would need at least
     large = cover(pairs, [30] * 6, n_rows=10**7)  # four columns have 810,000 cells
@@ -60,7 +74,10 @@ def test_a_wide_table_is_not_counted_for_the_sake_of_small_ones():
     assert {len(columns) for columns in few.counted} == {3}
 
 
-@given(st.integers(0, 10**6), st.permutations(range(4)).flatmap(lambda p: st.integers(0, 4).map(lambda n: tuple(p[:n]))))
+@given(
+    st.integers(0, 10**6),
+    st.permutations(range(4)).flatmap(lambda p: st.integers(0, 4).map(lambda n: tuple(p[:n]))),
+)
 @settings(deadline=None)
 def test_projection_is_the_count_of_fewer_columns(seed, clique):
     rng = np.random.default_rng(seed)
@@ -83,11 +100,18 @@ def test_covered_cliques_have_the_counts_of_the_reference(coded, monkeypatch, st
     monkeypatch.setattr("chaffinch.counts.tally.STRETCH", stretch)
     rng = np.random.default_rng(2)
     table = coded(rng.integers(0, 3, (6, 9_001)), [3] * 6)
-    cliques = [c[::step] for width in range(5) for c in combinations(table.schema.names, width) for step in (1, -1)]
+    cliques = [
+        c[::step]
+        for width in range(5)
+        for c in combinations(table.schema.names, width)
+        for step in (1, -1)
+    ]
     tally = CliqueTally(table.schema, cliques, n_rows=table.n_rows)
     assert len(tally.plan.counted) < len({frozenset(clique) for clique in cliques})
     tally.add(table.codes)
-    for got, want in zip(tally.marginals(), ReferenceCounter(table).marginals(cliques), strict=True):
+    for got, want in zip(
+        tally.marginals(), ReferenceCounter(table).marginals(cliques), strict=True
+    ):
         assert got.same(want)
 
 

@@ -9,7 +9,11 @@ from chaffinch.counts.reference import ReferenceCounter
 
 
 def test_a_table_counted_by_hand():
-    rows = {"a": ["x", "x", "y", "x"] * 5, "b": ["p", "q", "q", "q"] * 5, "w": [1.0, 2.0, 0.5, 0.0] * 5}
+    rows = {
+        "a": ["x", "x", "y", "x"] * 5,
+        "b": ["p", "q", "q", "q"] * 5,
+        "w": [1.0, 2.0, 0.5, 0.0] * 5,
+    }
     table = chaffinch.read(pa.table(rows))
     counter = ReferenceCounter(table)
     both, alone = counter.marginals([("a", "b"), ("b",)])

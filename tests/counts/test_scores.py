@@ -28,7 +28,9 @@ def marginal(counts, names="abcdef", *, sparse=False):
 tables = st.integers(1, 4).flatmap(
     lambda rows: st.integers(1, 4).flatmap(
         lambda columns: st.lists(
-            st.lists(st.integers(0, 9), min_size=columns, max_size=columns), min_size=rows, max_size=rows
+            st.lists(st.integers(0, 9), min_size=columns, max_size=columns),
+            min_size=rows,
+            max_size=rows,
         )
     )
 )
@@ -37,7 +39,9 @@ tables = st.integers(1, 4).flatmap(
 def test_hand_worked_table():
     # Joint (.4, .1; .1, .4), margins .5: I = 2(.4 log 1.6 + .1 log .4), R = half of 4 x |.15|.
     table = marginal([[4, 1], [1, 4]])
-    assert scores.mutual_information(table) == pytest.approx(2 * (0.4 * np.log(1.6) + 0.1 * np.log(0.4)), abs=1e-12)
+    assert scores.mutual_information(table) == pytest.approx(
+        2 * (0.4 * np.log(1.6) + 0.1 * np.log(0.4)), abs=1e-12
+    )
     assert r_score(table) == pytest.approx(0.3)
     # F: row 0 to child 0 (K0 = .4), row 1 to child 1 (K1 = .4): -(.1 + .1).
     assert f_score(table) == pytest.approx(-0.2)
@@ -126,20 +130,33 @@ def test_empty_marginals_score_nothing():
     assert f_score(nobody) == -0.5
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(1, 5), st.integers(0, 10**6), st.sampled_from([2, 5, 1 << 16]))
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    st.integers(1, 5),
+    st.integers(0, 10**6),
+    st.sampled_from([2, 5, 1 << 16]),
+)
 @settings(max_examples=60, deadline=None)
 def test_entropies_of_margins_are_those_of_each_margin_to_the_last_bit(shape, groups, seed, few):
     rng = np.random.default_rng(seed)
-    cells = rng.integers(0, 5, (groups, *shape)).astype(np.uint32) * rng.integers(0, 2, (groups, *shape)).astype(np.uint32)
+    cells = rng.integers(0, 5, (groups, *shape)).astype(np.uint32) * rng.integers(
+        0, 2, (groups, *shape)
+    ).astype(np.uint32)
     cells.flat[0] += 1
     n = int(cells.sum())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scores, "FEW", few)  # counts from there on are not looked up
-        found = scores.EntropySum(n).margins(np.append(cells.ravel(), np.uint32(7)), groups, shape)  # cells beyond the groups are not counted
+        found = scores.EntropySum(n).margins(
+            np.append(cells.ravel(), np.uint32(7)), groups, shape
+        )  # cells beyond the groups are not counted
     for axis, (value, filled) in enumerate(found[:-1], start=1):
-        counts = cells.sum(axis=tuple(other for other in range(1, cells.ndim) if other != axis), dtype=np.int64)
+        counts = cells.sum(
+            axis=tuple(other for other in range(1, cells.ndim) if other != axis), dtype=np.int64
+        )
         counts = counts[counts > 0]
         assert (value, filled) == (scores.entropy_of_counts(counts, n), len(counts))
-        assert value == pytest.approx(-sum(c / n * np.log(c / n) for c in counts.tolist()), abs=1e-12)
+        assert value == pytest.approx(
+            -sum(c / n * np.log(c / n) for c in counts.tolist()), abs=1e-12
+        )
     alone = cells.reshape(groups, -1).sum(axis=1, dtype=np.int64)
     assert found[-1] == (scores.entropy_of_counts(alone[alone > 0], n), int((alone > 0).sum()))

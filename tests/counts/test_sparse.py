@@ -20,7 +20,10 @@ def test_batches_add_up_to_what_a_dictionary_counts(sizes):
         tally.add(columns)
         expected.update(zip(*(column.tolist() for column in columns), strict=True))
     marginal = tally.marginal(tuple(f"c{j}" for j in range(len(sizes))))
-    assert dict(zip(map(tuple, marginal.cells.tolist()), marginal.counts.tolist(), strict=True)) == expected
+    assert (
+        dict(zip(map(tuple, marginal.cells.tolist()), marginal.counts.tolist(), strict=True))
+        == expected
+    )
 
 
 def test_cells_whose_weights_cancel_are_left_out():

@@ -12,7 +12,9 @@ from chaffinch.errors import InputError
 from chaffinch.synth.data import table_counter
 from chaffinch.table.weights import with_weight
 
-ROWS = pa.table({"a": ["x", "y", "y"] * 40, "w": pa.array(np.random.default_rng(1).lognormal(size=120))})
+ROWS = pa.table(
+    {"a": ["x", "y", "y"] * 40, "w": pa.array(np.random.default_rng(1).lognormal(size=120))}
+)
 
 
 def test_weights_are_handed_out_as_memory_scales_them(tmp_path):
@@ -37,7 +39,9 @@ def test_without_a_modelled_weight_there_is_nothing_to_store(tmp_path):
 def test_what_is_no_weight_is_said_without_a_value(tmp_path):
     table = with_weight(chaffinch.read(ROWS), "w")
     waiting = StoredWeights.waiting(table.schema, tmp_path / "weights")
-    with pytest.raises(InputError, match="cannot be a weight: it has missing, infinite or negative values") as error:
+    with pytest.raises(
+        InputError, match="cannot be a weight: it has missing, infinite or negative values"
+    ) as error:
         waiting.add({"w": (pa.array([1.0, -17.25]), None)})
     assert "17" not in str(error.value)
     with pytest.raises(InputError, match="add up to 0"):

@@ -23,5 +23,9 @@ def test_stream_counts_a_csv_as_memory_does(tmp_path, data):
     table = chaffinch.read(path)
     cliques = list(combinations(table.schema.names, 2))
     assert scanned.n_rows == table.n_rows == 1473
-    for a, b in zip(StreamCounter(scanned).marginals(cliques), MemoryCounter(table).marginals(cliques), strict=True):
+    for a, b in zip(
+        StreamCounter(scanned).marginals(cliques),
+        MemoryCounter(table).marginals(cliques),
+        strict=True,
+    ):
         assert a.same(b)

@@ -17,7 +17,10 @@ def test_names_are_said_once_and_faults_name_cases() -> None:
 
 
 def test_a_difference_is_told_and_none_is_not() -> None:
-    assert differences({"a.json": "1\n2"}, {"a.json": "1\n3", "b.csv": "x"}) == ["a.json:\n    -2\n    +3", "b.csv: only in the second"]
+    assert differences({"a.json": "1\n2"}, {"a.json": "1\n3", "b.csv": "x"}) == [
+        "a.json:\n    -2\n    +3",
+        "b.csv: only in the second",
+    ]
     assert differences({"a.json": "1"}, {"a.json": "1"}) == []
 
 

@@ -32,7 +32,10 @@ def people(people_fields: Fields) -> Callable[..., np.ndarray]:
     def make(*groups: tuple[int, Mapping[str, Any]]) -> np.ndarray:
         rows = []
         for number, levels in groups:
-            row = [field.code({"PAY": 0, **levels}.get(field.name, field.levels[0])) for field in people_fields]
+            row = [
+                field.code({"PAY": 0, **levels}.get(field.name, field.levels[0]))
+                for field in people_fields
+            ]
             rows += [row] * number
         return np.array(rows, dtype=np.int32)
 
@@ -41,7 +44,9 @@ def people(people_fields: Fields) -> Callable[..., np.ndarray]:
 
 @pytest.fixture(scope="session")
 def judged(people_fields: Fields) -> Callable[..., RuleReport]:
-    def run(codes: np.ndarray, *entries: Mapping[str, Any], policy: Policy | None = None, **options: Any) -> RuleReport:
+    def run(
+        codes: np.ndarray, *entries: Mapping[str, Any], policy: Policy | None = None, **options: Any
+    ) -> RuleReport:
         named = [{"name": f"o{k}", **entry} for k, entry in enumerate(entries, 1)]
         return check_entries(named, people_fields, codes, policy or Policy(), **options)
 

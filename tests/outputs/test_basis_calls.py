@@ -17,15 +17,27 @@ from chaffinch.outputs.basis_calls import basis_call
         ("bs", ", 4)", Spline(4)),
         ("bs", ", df=5, degree=2)", Spline(5, degree=2)),
         ("bs", ", None, [2, 5.5], 1)", Spline(knots=(2.0, 5.5), degree=1)),
-        ("bs", ", knots=(2, 5), lower_bound=-1, upper_bound=9)", Spline(knots=(2.0, 5.0), lower=-1.0, upper=9.0)),
-        ("bs", ", knots = c(2, 5), Boundary.knots = c(0, 9), intercept = FALSE)", Spline(knots=(2.0, 5.0), lower=0.0, upper=9.0)),
+        (
+            "bs",
+            ", knots=(2, 5), lower_bound=-1, upper_bound=9)",
+            Spline(knots=(2.0, 5.0), lower=-1.0, upper=9.0),
+        ),
+        (
+            "bs",
+            ", knots = c(2, 5), Boundary.knots = c(0, 9), intercept = FALSE)",
+            Spline(knots=(2.0, 5.0), lower=0.0, upper=9.0),
+        ),
         ("bs", ", knots=3)", Spline(knots=(3.0,))),
         ("ns", ", 3)", NaturalSpline(3)),
-        ("ns", ", knots=c(2), Boundary.knots=c(-1, 9))", NaturalSpline(knots=(2.0,), lower=-1.0, upper=9.0)),
+        (
+            "ns",
+            ", knots=c(2), Boundary.knots=c(-1, 9))",
+            NaturalSpline(knots=(2.0,), lower=-1.0, upper=9.0),
+        ),
         ("poly", ", 2)", Polynomial(2)),
         ("poly", ", degree=3, raw = TRUE)", Polynomial(3, raw=True)),
     ],
-)  # fmt: skip
+)
 def test_calls(name: str, text: str, basis: Basis) -> None:
     reader = Reader(text, what="A formula")
     assert basis_call(name, reader) == basis

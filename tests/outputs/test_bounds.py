@@ -21,7 +21,9 @@ VALUES = (0, 2, 3, 7)
 def spec_of(*outputs: dict[str, Any], rows: int = 100, values: tuple[int, ...] = VALUES) -> Outputs:
     columns = [{"name": "x", "levels": list(values)}, {"name": "g", "levels": ["a", "b"]}]
     head = {"format": "chaffinch-outputs", "version": 1, "rows": rows, "columns": columns}
-    return Outputs.from_dict({**head, "outputs": [{"name": f"o{k}", **one} for k, one in enumerate(outputs)]})
+    return Outputs.from_dict(
+        {**head, "outputs": [{"name": f"o{k}", **one} for k, one in enumerate(outputs)]}
+    )
 
 
 def every(n: int) -> np.ndarray:
@@ -46,7 +48,10 @@ def test_a_mean_and_a_spread_contradict_only_if_no_dataset_has_both(n: int, cent
     for middle in np.unique(middles):
         at_most = data[np.isclose(middles, middle)].std(axis=1, ddof=1).max()
         ends = np.sqrt(
-            (middle / (1 if centre == "mean" else n)) * (7 - middle / (1 if centre == "mean" else n)) * n / (n - 1)
+            (middle / (1 if centre == "mean" else n))
+            * (7 - middle / (1 if centre == "mean" else n))
+            * n
+            / (n - 1)
         )
         for sd, possible in ((at_most, True), (ends + 0.01, False)):
             spec = spec_of(
@@ -77,8 +82,18 @@ def test_what_records_have_is_within_all_bounds(seed: int, n: int) -> None:
         {"kind": "sum", "of": "x", "value": int(x.sum())},
     ]
     outputs += [
-        {"kind": "mean", "of": "x", "by": ["g"], "values": [float(x[g == k].mean()) for k in (0, 1)]},
-        {"kind": "sd", "of": "x", "by": ["g"], "values": [float(x[g == k].std(ddof=1)) for k in (0, 1)]},
+        {
+            "kind": "mean",
+            "of": "x",
+            "by": ["g"],
+            "values": [float(x[g == k].mean()) for k in (0, 1)],
+        },
+        {
+            "kind": "sd",
+            "of": "x",
+            "by": ["g"],
+            "values": [float(x[g == k].std(ddof=1)) for k in (0, 1)],
+        },
     ]
     if old.sum() > 1:
         some = {"of": "x", "where": "x >= 2"}
@@ -93,7 +108,10 @@ def test_what_records_have_is_within_all_bounds(seed: int, n: int) -> None:
 @pytest.mark.parametrize(
     ("outputs", "reason"),
     [
-        ([{"kind": "sd", "of": "x", "value": 15}], "a standard deviation is above 10.0504, the largest that values on the range of column 'x'"),
+        (
+            [{"kind": "sd", "of": "x", "value": 15}],
+            "a standard deviation is above 10.0504, the largest that values on the range of column 'x'",
+        ),
         ([{"kind": "sd", "of": "x", "value": 10.06, "ddof": 1}], "above 10.0504"),
         ([{"kind": "sd", "of": "x", "value": 10.01, "ddof": 0}], "above 10,"),
         ([{"kind": "variance", "of": "x", "value": "102"}], "a variance is above 101.01"),
@@ -102,10 +120,19 @@ def test_what_records_have_is_within_all_bounds(seed: int, n: int) -> None:
         ([{"kind": "sd", "of": "x", "value": 0.05}], "above 0 and below 0.1, the smallest"),
         ([{"kind": "sum", "of": "x", "value": 2001}], "a sum lies outside"),
         ([{"kind": "sum", "of": "x", "value": -1, "where": "x >= 10"}], "a sum lies outside"),
-        ([{"kind": "mean", "of": "x", "value": 1}, {"kind": "sd", "of": "x", "value": 5}], "with that mean, the standard deviation is above 4.38086"),
-        ([{"kind": "variance", "of": "x", "value": 30}, {"kind": "sum", "of": "x", "value": 100}], "with that sum, the variance is above 19.1919"),
+        (
+            [{"kind": "mean", "of": "x", "value": 1}, {"kind": "sd", "of": "x", "value": 5}],
+            "with that mean, the standard deviation is above 4.38086",
+        ),
+        (
+            [
+                {"kind": "variance", "of": "x", "value": 30},
+                {"kind": "sum", "of": "x", "value": 100},
+            ],
+            "with that sum, the variance is above 19.1919",
+        ),
     ],
-)  # fmt: skip
+)
 def test_spreads_beyond_the_range(outputs: list[dict[str, Any]], reason: str) -> None:
     found = contradictions(spec_of(*outputs, values=tuple(range(21))))
     assert [each.outputs for each in found] == [tuple(f"o{k}" for k in range(len(outputs)))]
@@ -113,7 +140,10 @@ def test_spreads_beyond_the_range(outputs: list[dict[str, Any]], reason: str) ->
 
 
 def test_a_mean_of_other_records_says_nothing_of_a_spread() -> None:
-    some = [{"kind": "mean", "of": "x", "value": 1, "where": "g == 'a'"}, {"kind": "sd", "of": "x", "value": 5}]
+    some = [
+        {"kind": "mean", "of": "x", "value": 1, "where": "g == 'a'"},
+        {"kind": "sd", "of": "x", "value": 5},
+    ]
     assert contradictions(spec_of(*some, values=tuple(range(21)))) == []
 
 
@@ -133,7 +163,12 @@ def test_three_correlations_hold_together_if_their_matrix_has_no_negative_eigenv
     columns = [{"name": name, "from": 0, "to": 9} for name in "xyz"]
     head = {"format": "chaffinch-outputs", "version": 1, "rows": 50, "columns": columns}
     spec = Outputs.from_dict(
-        {**head, "outputs": [{"name": "r", "kind": "correlation", "of": ["x", "y", "z"], "values": matrix}]}
+        {
+            **head,
+            "outputs": [
+                {"name": "r", "kind": "correlation", "of": ["x", "y", "z"], "values": matrix}
+            ],
+        }
     )
     least = np.linalg.eigvalsh(np.array(matrix)).min()
     reason = spec.outputs[0].contradiction(Frame(spec.fields, 50))
@@ -147,4 +182,6 @@ def test_a_column_with_one_value_has_no_correlation() -> None:
     columns = [{"name": "x", "from": 0, "to": 9}, {"name": "y", "from": 0, "to": 9}]
     head = {"format": "chaffinch-outputs", "version": 1, "rows": 50, "columns": columns}
     one = {"name": "r", "kind": "correlation", "of": ["x", "y"], "value": 0.5, "where": "y == 3"}
-    assert "column 'y' has one value only" in str(contradictions(Outputs.from_dict({**head, "outputs": [one]}))[0])
+    assert "column 'y' has one value only" in str(
+        contradictions(Outputs.from_dict({**head, "outputs": [one]}))[0]
+    )

@@ -8,7 +8,12 @@ import pytest
 from chaffinch.errors import InputError
 from chaffinch.outputs.columns import CodeColumn, Columns
 
-COLUMNS = Columns((CodeColumn("sex", 2, weights=np.array([3.0, 1.0])), CodeColumn("age", 3, values=np.array([0.0, 1.0, 5.0]))))
+COLUMNS = Columns(
+    (
+        CodeColumn("sex", 2, weights=np.array([3.0, 1.0])),
+        CodeColumn("age", 3, values=np.array([0.0, 1.0, 5.0])),
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,10 @@ def test_columns_have_names_sizes_and_cells() -> None:
     assert COLUMNS.every[1].chances.tolist() == [1 / 3] * 3
     with pytest.raises(InputError, match=r"Unknown column 'agee'\. Did you mean 'age'"):
         COLUMNS.position("agee")
-    for every, message in (((), "at least one column"), ((CodeColumn("a", 2),) * 2, "different names")):
+    for every, message in (
+        ((), "at least one column"),
+        ((CodeColumn("a", 2),) * 2, "different names"),
+    ):
         with pytest.raises(InputError, match=message):
             Columns(every)
 

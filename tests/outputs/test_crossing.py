@@ -27,14 +27,18 @@ from chaffinch.outputs.equations import CountTable, SumSystem
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.where import read_filter
 
-FIELDS = Fields((Field("sex", ("f", "m")), Field("age", tuple(range(6))), Field("area", ("n", "e", "s", "w"))))
+FIELDS = Fields(
+    (Field("sex", ("f", "m")), Field("age", tuple(range(6))), Field("area", ("n", "e", "s", "w")))
+)
 GROUPS = {"age": [[0, 1], [3, 5]], "area": {"up": ["n"], "sides": ["e", "w"]}}
 
 
 @pytest.fixture(scope="module")
 def codes() -> Any:
     rng = np.random.default_rng(1)
-    return np.stack([rng.integers(0, len(field.levels), 200) for field in FIELDS], axis=1).astype(np.int32)
+    return np.stack([rng.integers(0, len(field.levels), 200) for field in FIELDS], axis=1).astype(
+        np.int32
+    )
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,9 @@ def cells() -> Crossing:
 
 def groups_of(codes: Any) -> pd.DataFrame:
     """The same groups by pandas; rows in none are left out."""
-    frame = pd.DataFrame({field.name: [field.levels[k] for k in codes[:, p]] for p, field in enumerate(FIELDS)})
+    frame = pd.DataFrame(
+        {field.name: [field.levels[k] for k in codes[:, p]] for p, field in enumerate(FIELDS)}
+    )
     frame["age"] = frame["age"].map({0: "0-1", 1: "0-1", 3: "3-5", 4: "3-5", 5: "3-5"})
     frame["area"] = frame["area"].map({"n": "up", "e": "sides", "w": "sides"})
     return frame.dropna()
@@ -54,7 +60,9 @@ def test_counts_and_margins_are_those_of_pandas(cells: Crossing, codes: Any) -> 
     counts = groups_of(codes).value_counts()
     names = cell_names(cells)
     assert names[:3] == ["f|0-1|up", "f|0-1|sides", "f|3-5|up"]
-    assert crosstab(cells, codes).ravel().tolist() == [counts.get(tuple(name.split("|")), 0) for name in names]
+    assert crosstab(cells, codes).ravel().tolist() == [
+        counts.get(tuple(name.split("|")), 0) for name in names
+    ]
     two = crossed(["sex", "area"], {}, FIELDS, output="t")
     frame = pd.DataFrame(codes[:, [0, 2]], columns=["sex", "area"])
     expected = pd.crosstab(frame["sex"], frame["area"], margins=True)
@@ -78,13 +86,19 @@ def test_equations_count_what_is_counted(cells: Crossing, codes: Any, where: str
     counts = crosstab(cells, codes[kept.of(codes)])
     part = table_of_counts("t", frame, cells.steps, kept, counts, counts)
     assert isinstance(part, SumSystem if where and " or " in where else CountTable)
-    made = part.counts(codes) if isinstance(part, CountTable) else part.contributions(codes).sum(axis=0)
+    made = (
+        part.counts(codes)
+        if isinstance(part, CountTable)
+        else part.contributions(codes).sum(axis=0)
+    )
     assert made.tolist() == part.lo.tolist()
     assert made.sum() == counts.sum()
 
 
 def test_sums_by_cell_by_hand(cells: Crossing, codes: Any) -> None:
-    terms = sums_by_cell(Frame(FIELDS, 200), cells, [((1,), lambda grid: FIELDS["age"].values[grid[1]])])
+    terms = sums_by_cell(
+        Frame(FIELDS, 200), cells, [((1,), lambda grid: FIELDS["age"].values[grid[1]])]
+    )
     sums = terms.of(codes, 2 * cells.size).sum(axis=0).reshape(-1, 2)
     for k, rows in enumerate(record_groups(cells, codes)):
         assert sums[k].tolist() == [len(rows), codes[rows, 1].sum()]
@@ -93,9 +107,15 @@ def test_sums_by_cell_by_hand(cells: Crossing, codes: Any) -> None:
 def test_nested_lists_and_names_say_the_same() -> None:
     cells = crossed(["sex", "area"], {"area": GROUPS["area"]}, FIELDS, output="t")
     named = {"f|up": 1, "f | sides": 2, "m|up": 3, "m|sides": 4}
-    assert shaped([[1, 2], [3, 4]], cells, what="counts").tolist() == shaped(named, cells, what="counts").tolist()
+    assert (
+        shaped([[1, 2], [3, 4]], cells, what="counts").tolist()
+        == shaped(named, cells, what="counts").tolist()
+    )
     assert shaped({"m|up": 3}, cells, what="counts", absent=0).tolist() == [[0, 0], [3, 0]]
-    assert shaped([[1, 2, 3], [3, 4, 7], [4, 6, 10]], cells, what="counts", total="All").shape == (3, 3)
+    assert shaped([[1, 2, 3], [3, 4, 7], [4, 6, 10]], cells, what="counts", total="All").shape == (
+        3,
+        3,
+    )
     for wrong, words in (
         ([[1, 2]], "must have 2 x 2 entries"),
         ([[1, 2], [3, [4]]], "Got deeper lists"),
@@ -128,11 +148,17 @@ def test_groups_that_cannot_be(by: list[str], groups: dict[str, Any], words: str
 def test_groups_that_messages_may_name() -> None:
     """Of the areas n, e and s are common; a group's own name is as common as any of its levels, a name made of levels as all of them."""
     common = frozenset({"n", "e", "s", "0"})
-    fields = Fields(tuple(Field(one.name, one.levels, common=common & set(one.labels)) for one in FIELDS))
+    fields = Fields(
+        tuple(Field(one.name, one.levels, common=common & set(one.labels)) for one in FIELDS)
+    )
     area = crossed(["area"], {"area": [["n", "e"], ["s", "w"]]}, fields, output="t")
     assert (area.names, area.safe_names) == ((("n+e", "s+w"),), (("n+e", "…"),))
-    assert crossed(["area"], {"area": {"rest": ["s", "w"]}}, fields, output="t").safe_names == (("rest",),)
-    assert crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").safe_names == (("0-1", "…"),)
+    assert crossed(["area"], {"area": {"rest": ["s", "w"]}}, fields, output="t").safe_names == (
+        ("rest",),
+    )
+    assert crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").safe_names == (
+        ("0-1", "…"),
+    )
     both = crossed(["sex", "area"], {}, fields, output="t")
     assert both.safe_cell(4) == "…|n"
     assert both.rare == {"f", "m", "w"}

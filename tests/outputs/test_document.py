@@ -15,8 +15,14 @@ from chaffinch.outputs.document import Outputs, named_columns, read_outputs, rec
 from chaffinch.outputs.fields import Field, Fields
 
 HEAD = {"format": "chaffinch-outputs", "version": 1}
-FIELDS = Fields((Field("sex", ("f", "m")), Field("area", ("n", "e", "s")), Field("age", tuple(range(5)))))
-COLUMNS = [{"name": "sex", "levels": ["f", "m"]}, {"name": "area", "levels": ["n", "e", "s"]}, {"name": "age", "from": 0, "to": 4}]  # fmt: skip
+FIELDS = Fields(
+    (Field("sex", ("f", "m")), Field("area", ("n", "e", "s")), Field("age", tuple(range(5))))
+)
+COLUMNS = [
+    {"name": "sex", "levels": ["f", "m"]},
+    {"name": "area", "levels": ["n", "e", "s"]},
+    {"name": "age", "from": 0, "to": 4},
+]
 CODES = np.array([[0, 0, 1], [1, 1, 2], [0, 2, 3], [1, 0, 4], [0, 0, 0], [0, 1, 2]], dtype=np.int32)
 
 
@@ -44,38 +50,82 @@ def test_numbers_go_and_rules_stay() -> None:
     assert one(**rules, counts=[[5, 10, 0], [15, 0, 5]], n=35) == {**rules, "n": True}
     assert one(**rules, n=True) == {**rules, "n": True}
     assert one(**rules, n=False) == rules
-    assert one(kind="table", by=["sex"], percentages="rows", values=["33.3", "66.7"], totals=[1, "<5"]) == {
-        "kind": "table", "by": ["sex"], "percentages": "rows", "totals": True, "bands": ["<5"], "threshold": 5, "digits": {"values": "0.0"},
-    }  # fmt: skip
-    assert one(kind="histogram", of="age", edges=[0, 2, 4]) == {"kind": "histogram", "of": "age", "edges": [0, 2, 4]}
+    assert one(
+        kind="table", by=["sex"], percentages="rows", values=["33.3", "66.7"], totals=[1, "<5"]
+    ) == {
+        "kind": "table",
+        "by": ["sex"],
+        "percentages": "rows",
+        "totals": True,
+        "bands": ["<5"],
+        "threshold": 5,
+        "digits": {"values": "0.0"},
+    }
+    assert one(kind="histogram", of="age", edges=[0, 2, 4]) == {
+        "kind": "histogram",
+        "of": "age",
+        "edges": [0, 2, 4],
+    }
 
 
 def test_what_is_withheld_is_read_off_counts() -> None:
     table = {"kind": "table", "by": ["area"]}
     assert one(**table, counts=["<10", 20, 30]) == {**table, "bands": ["<10"], "threshold": 10}
-    assert one(**table, counts=["<=4", "5-9", ">=10"]) == {**table, "bands": ["<=4", "5-9", ">=10"], "threshold": 5}
+    assert one(**table, counts=["<=4", "5-9", ">=10"]) == {
+        **table,
+        "bands": ["<=4", "5-9", ">=10"],
+        "threshold": 5,
+    }
     assert one(**table, counts=["x", None, 30], threshold=10) == {**table, "threshold": 10}
     assert one(**table, cells={"n": "?", "e": 20}) == {**table, "withheld": ["n"]}
     assert one(**table, counts=["12", 20, 30]) == table  # a count in quotes
-    tree = {"kind": "tree", "label": "sex", "leaves": [{"where": "age < 2", "counts": {"f": "<10"}}, {"where": "age >= 2", "n": 0}]}  # fmt: skip
+    tree = {
+        "kind": "tree",
+        "label": "sex",
+        "leaves": [{"where": "age < 2", "counts": {"f": "<10"}}, {"where": "age >= 2", "n": 0}],
+    }
     found = one(**tree)
-    assert found["leaves"] == [{"where": "age < 2", "counts": True}, {"where": "age >= 2", "n": True}]
+    assert found["leaves"] == [
+        {"where": "age < 2", "counts": True},
+        {"where": "age >= 2", "n": True},
+    ]
     assert (found["bands"], found["threshold"]) == (["<10"], 10)
-    assert one(kind="tree", leaves=[{"where": "age < 2"}])["leaves"] == [{"where": "age < 2", "n": True}]
+    assert one(kind="tree", leaves=[{"where": "age < 2"}])["leaves"] == [
+        {"where": "age < 2", "n": True}
+    ]
 
 
 def test_what_else_was_published_is_read_off_regressions() -> None:
     entry = {
-        "kind": "logit", "formula": "sex ~ area + age", "success": "m", "decimals": 3,
+        "kind": "logit",
+        "formula": "sex ~ area + age",
+        "success": "m",
+        "decimals": 3,
         "coefficients": {"const": 0.1, "area[T.e]": "0.1000", "area[T.s]": "3.241e+04", "age": 1.0},
-        "standard_errors": {"area[ T.e]": "0.10", "const": "0.20"}, "loglik": "-12.3",
-    }  # fmt: skip
+        "standard_errors": {"area[ T.e]": "0.10", "const": "0.20"},
+        "loglik": "-12.3",
+    }
     assert one(**entry) == {
-        "kind": "logit", "formula": "sex ~ area + age", "success": "m", "decimals": 3,
-        "standard_errors": ["Intercept", "area[T.e]"], "loglik": True,
-        "digits": {"coefficients": {"area[T.e]": "0.0000", "area[T.s]": "0.000e+00"}, "loglik": "0.0", "standard_errors": "0.00"},
-    }  # fmt: skip
-    bare = {"kind": "logit", "formula": "sex ~ age", "success": "m", "standard_errors": True, "loglik": True, "n": True}
+        "kind": "logit",
+        "formula": "sex ~ area + age",
+        "success": "m",
+        "decimals": 3,
+        "standard_errors": ["Intercept", "area[T.e]"],
+        "loglik": True,
+        "digits": {
+            "coefficients": {"area[T.e]": "0.0000", "area[T.s]": "0.000e+00"},
+            "loglik": "0.0",
+            "standard_errors": "0.00",
+        },
+    }
+    bare = {
+        "kind": "logit",
+        "formula": "sex ~ age",
+        "success": "m",
+        "standard_errors": True,
+        "loglik": True,
+        "n": True,
+    }
     assert one(**bare, digits={"loglik": 2}) == {**bare, "digits": {"loglik": 2}}
     assert one(**{**bare, "standard_errors": ["age"]})["standard_errors"] == ["age"]
     assert one(**{**bare, "standard_errors": {"const": 0.1, "age": 0.2}})["standard_errors"] is True
@@ -88,30 +138,55 @@ def test_digits_and_withheld_of_other_kinds() -> None:
         "digits": {"values": {"n": "0.0", "e": "0.00"}},
         "withheld": ["s"],
     }
-    assert one(**by, values=["1.0", "x", "2.0"], threshold=3) == {**by, "threshold": 3, "digits": {"values": "0.0"}}
+    assert one(**by, values=["1.0", "x", "2.0"], threshold=3) == {
+        **by,
+        "threshold": 3,
+        "digits": {"values": "0.0"},
+    }
     quantiles = {"kind": "quantiles", "of": "age", "by": ["sex"], "at": [0.25, 0.75]}
     for values in ([["1.0", "2.0"], ["x", "3.0"]], {"f": ["1.0", "2.0"], " m": ["x", "3.0"]}):
-        assert one(**quantiles, values=values) == {**quantiles, "digits": {"values": "0.0"}, "withheld": ["m at 0.25"]}
+        assert one(**quantiles, values=values) == {
+            **quantiles,
+            "digits": {"values": "0.0"},
+            "withheld": ["m at 0.25"],
+        }
     assert one(**quantiles, values={"f": [1, 2]})["withheld"] == ["m at 0.25", "m at 0.75"]
     km = {"kind": "kaplan-meier", "time": "age", "event": "sex", "times": [1, 2], "by": ["area"]}
     assert one(**km, survival=[["1.0", "x"]] * 3) == {
-        **km, "survival": True, "digits": {"survival": "0.0"}, "withheld": ["n survival at 2", "e survival at 2", "s survival at 2"],
-    }  # fmt: skip
+        **km,
+        "survival": True,
+        "digits": {"survival": "0.0"},
+        "withheld": ["n survival at 2", "e survival at 2", "s survival at 2"],
+    }
     three = Fields((*FIELDS, Field("income", (0, 1)), Field("height", (0, 1))))
     matrix = [[1, "0.5", "x"], ["0.5", 1, "x"], ["x", "0.1", 1]]
-    made = recipes_of([{"kind": "correlation", "of": ["age", "income", "height"], "values": matrix}], three)
+    made = recipes_of(
+        [{"kind": "correlation", "of": ["age", "income", "height"], "values": matrix}], three
+    )
     assert recipe(made)["withheld"] == ["age|height"]
     assert made.outputs[0].name == "correlation 1"
 
 
 def test_published_is_kept_whole_or_not_at_all() -> None:
     table = {"name": "it", "kind": "table", "by": ["sex"]}
-    mean = {"name": "it", "kind": "mean", "of": "age", "by": ["sex"], "values": [1, "x"], "threshold": 5}
-    assert recipes_of([{**table, "counts": [1, 2]}], FIELDS).outputs[0].published == {**table, "counts": [1, 2]}
+    mean = {
+        "name": "it",
+        "kind": "mean",
+        "of": "age",
+        "by": ["sex"],
+        "values": [1, "x"],
+        "threshold": 5,
+    }
+    assert recipes_of([{**table, "counts": [1, 2]}], FIELDS).outputs[0].published == {
+        **table,
+        "counts": [1, 2],
+    }
     assert recipes_of([table], FIELDS).outputs[0].published is None
     assert recipes_of([{**table, "counts": [1, 2], "n": True}], FIELDS).outputs[0].published is None
     published = recipes_of([mean], FIELDS).outputs[0].published
-    assert published == {key: value for key, value in mean.items() if key != "threshold"}  # as a specification reads it
+    assert published == {
+        key: value for key, value in mean.items() if key != "threshold"
+    }  # as a specification reads it
     made = recipes_of([mean, {**table, "name": "bare"}], FIELDS)
     assert [output.name for output in made.only(["it"]).published(rows=6).outputs] == ["it"]
     with pytest.raises(InputError, match="'bare' has no numbers"):
@@ -128,14 +203,17 @@ def test_sets_of_recipes() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'table 1'"):
         made.only(["table 2"])
     more = recipes_of(
-        [{"name": "more", "kind": "table", "by": ["b", "sex"]}], Fields((Field("b", (0, 1)), FIELDS["sex"]))
+        [{"name": "more", "kind": "table", "by": ["b", "sex"]}],
+        Fields((Field("b", (0, 1)), FIELDS["sex"])),
     )
     both = made.including(more)
     assert both.fields.names == ("sex", "area", "age", "b")
     assert both.names == ("table 1", "mean 2", "more")
     with pytest.raises(InputError, match="Two are called 'table 1'"):
         made.including(made)
-    other = recipes_of([{"name": "more", "kind": "table", "by": ["sex"]}], Fields((Field("sex", ("m", "f")),)))
+    other = recipes_of(
+        [{"name": "more", "kind": "table", "by": ["sex"]}], Fields((Field("sex", ("m", "f")),))
+    )
     with pytest.raises(InputError, match="Column 'sex' has other levels"):
         made.including(other)
 
@@ -189,7 +267,10 @@ def test_files(tmp_path: Path) -> None:
         ({"kind": "tabel", "by": ["sex"]}, "Unknown kind 'tabel'. Did you mean 'table'"),
         ({"by": ["sex"]}, "'kind' is missing"),
         ({"kind": "table", "by": ["sexx"]}, "Unknown column 'sexx'. Did you mean 'sex'"),
-        ({"kind": "table", "by": ["sex"], "wher": "age > 1"}, "Unknown key 'wher'. Did you mean 'where'"),
+        (
+            {"kind": "table", "by": ["sex"], "wher": "age > 1"},
+            "Unknown key 'wher'. Did you mean 'where'",
+        ),
         ({"kind": "table", "by": ["sex"], "where": "agee > 1"}, "Unknown column 'agee'"),
         ({"kind": "table", "by": ["sex"], "bands": "<10"}, "bands must be a list of words"),
         ({"kind": "table", "by": ["sex"], "bands": ["few"]}, "a band must be a whole number"),
@@ -203,21 +284,43 @@ def test_files(tmp_path: Path) -> None:
         ({"kind": "correlation", "of": ["age", "sex"]}, "has words as levels"),
         ({"kind": "histogram", "of": "age", "edges": [2, 1]}, "edges of a histogram must rise"),
         ({"kind": "kaplan-meier", "time": "age", "event": "sex", "times": [1]}, "at_risk = true"),
-        ({"kind": "kaplan-meier", "time": "age", "event": "sex", "times": [2, 1], "events": True}, "times must rise"),
         (
-            {"kind": "tree", "label": "sex", "leaves": [{"where": "age < 1", "counts": True, "n": True}]},
+            {
+                "kind": "kaplan-meier",
+                "time": "age",
+                "event": "sex",
+                "times": [2, 1],
+                "events": True,
+            },
+            "times must rise",
+        ),
+        (
+            {
+                "kind": "tree",
+                "label": "sex",
+                "leaves": [{"where": "age < 1", "counts": True, "n": True}],
+            },
             "must have counts",
         ),
         ({"kind": "tree", "leaves": [{"where": "age < 1", "counts": True}]}, "must have counts"),
         ({"kind": "logit", "formula": "sex ~ age"}, "say which of them counts as 1"),
         ({"kind": "logit", "formula": "sex ~ agee", "success": "m"}, "Unknown column 'agee'"),
-        ({"kind": "ols", "formula": "age ~ sex", "standard_errors": ["sex"]}, "Unknown standard error 'sex'"),
-        ({"kind": "multinomial", "formula": "area ~ age", "standard_errors": True}, "not supported"),
+        (
+            {"kind": "ols", "formula": "age ~ sex", "standard_errors": ["sex"]},
+            "Unknown standard error 'sex'",
+        ),
+        (
+            {"kind": "multinomial", "formula": "area ~ age", "standard_errors": True},
+            "not supported",
+        ),
         (
             {"kind": "gamma", "formula": "age ~ sex", "where": "age > 0", "standard_errors": True},
             "needs the dispersion",
         ),
-        ({"kind": "gamma", "formula": "age ~ sex", "where": "age > 0", "dispersion": True}, "it needs n"),
+        (
+            {"kind": "gamma", "formula": "age ~ sex", "where": "age > 0", "dispersion": True},
+            "it needs n",
+        ),
         ({"kind": "gamma", "formula": "age ~ sex"}, "must be above 0"),
     ],
 )

@@ -50,7 +50,12 @@ def test_columns() -> None:
 
 
 def test_equations_know_their_output() -> None:
-    spec = spec_of(outputs=[{**TABLE, "where": "age > 0.5", "n": 10}, {"kind": "mean", "of": "age", "value": 0.5}])
+    spec = spec_of(
+        outputs=[
+            {**TABLE, "where": "age > 0.5", "n": 10},
+            {"kind": "mean", "of": "age", "value": 0.5},
+        ]
+    )
     assert [output.name for output in spec.problem().outputs] == ["t", "t: n", "mean 2"]
     assert spec.source("t: n") is spec.outputs[0]
     assert spec.source("mean 2").kind == "mean"
@@ -60,7 +65,9 @@ def test_equations_know_their_output() -> None:
 
 
 def test_rows_may_come_later() -> None:
-    spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "columns": [SEX], "outputs": [TABLE]})
+    spec = Outputs.from_dict(
+        {"format": "chaffinch-outputs", "version": 1, "columns": [SEX], "outputs": [TABLE]}
+    )
     assert len(spec.problem(rows=10).outputs) == 1
     with pytest.raises(InputError, match="The number of rows is missing"):
         spec.problem()
@@ -92,25 +99,46 @@ def test_there_and_back() -> None:
         ({"columns": [{"name": "sex", "levels": ["f", "f"]}]}, "each of its levels once"),
         ({"columns": [{"name": "sex", "levels": ["f", 1]}]}, "mixes words and numbers"),
         ({"columns": [{"name": "sex", "levels": [2, 1]}]}, "must rise"),
-        ({"columns": [{"name": "sex", "levels": ["f", "m"], "weights": [1]}]}, "one finite number for each"),
+        (
+            {"columns": [{"name": "sex", "levels": ["f", "m"], "weights": [1]}]},
+            "one finite number for each",
+        ),
         ({"columns": [{"name": "a", "from": 0, "to": 1e9}]}, "over 1000000"),
         ({"columns": [{"name": "a", "from": 1, "to": 0}]}, "`to` must be at least `from`"),
-        ({"columns": [{"name": "a", "level": ["f"]}]}, "column 'a': Unknown key 'level'. Did you mean 'levels'"),
+        (
+            {"columns": [{"name": "a", "level": ["f"]}]},
+            "column 'a': Unknown key 'level'. Did you mean 'levels'",
+        ),
         ({"columns": [{"levels": ["f"]}]}, "column 1: 'name' is missing"),
         ({"outputs": []}, "no outputs to reproduce"),
         ({"outputs": [{"name": "t"}]}, "output 't': 'kind' is missing. Kinds: table"),
-        ({"outputs": [{"name": "t", "kind": "tabel"}]}, "output 't': Unknown kind 'tabel'. Did you mean 'table'"),
-        ({"outputs": [{**TABLE, "count": [1]}]}, "output 't': Unknown key 'count'. Did you mean 'counts'"),
+        (
+            {"outputs": [{"name": "t", "kind": "tabel"}]},
+            "output 't': Unknown kind 'tabel'. Did you mean 'table'",
+        ),
+        (
+            {"outputs": [{**TABLE, "count": [1]}]},
+            "output 't': Unknown key 'count'. Did you mean 'counts'",
+        ),
         ({"outputs": [{"kind": "table", "counts": [1]}]}, "output 1: 'by' is missing"),
         ({"outputs": [{**TABLE, "n": -1}]}, "'n' is not as it should be"),
         ({"outputs": [{**TABLE, "n": 2.5}]}, "'n' is not as it should be"),
         ({"outputs": [{**TABLE, "decimals": 99}]}, "'decimals' is not as it should be"),
         ({"outputs": [TABLE, TABLE]}, "Two are called 't'"),
-        ({"outputs": [{**TABLE, "where": "agee > 0"}]}, "filter of output 't': Unknown column 'agee'"),
-        ({"outputs": [{**TABLE, "by": ["agee"]}]}, "Output 't': Unknown column 'agee'. Did you mean 'age'"),
-        ({"outputs": [{"name": "m", "kind": "mean", "of": "sex", "value": 1}]}, "Output 'm': Column 'sex' has words"),
+        (
+            {"outputs": [{**TABLE, "where": "agee > 0"}]},
+            "filter of output 't': Unknown column 'agee'",
+        ),
+        (
+            {"outputs": [{**TABLE, "by": ["agee"]}]},
+            "Output 't': Unknown column 'agee'. Did you mean 'age'",
+        ),
+        (
+            {"outputs": [{"name": "m", "kind": "mean", "of": "sex", "value": 1}]},
+            "Output 'm': Column 'sex' has words",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_files(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         spec_of(**changes).problem()
@@ -118,7 +146,9 @@ def test_bad_files(changes: dict[str, Any], message: str) -> None:
 
 def test_files(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
-    file.write_text("\ufeff" + json.dumps({**HEAD, "columns": [SEX], "outputs": [TABLE]}), encoding="utf-8")
+    file.write_text(
+        "\ufeff" + json.dumps({**HEAD, "columns": [SEX], "outputs": [TABLE]}), encoding="utf-8"
+    )
     assert read_outputs(file, numbers="required").rows == 10
     for text, message in (
         ("{", "not valid JSON"),

@@ -9,18 +9,36 @@ from scipy.special import gammaln
 
 from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch.outputs.columns import CodeColumn, Columns
-from chaffinch.outputs.equations import CountTable, Lookup, Problem, RegressionModel, SumSystem, Terms, regression
+from chaffinch.outputs.equations import (
+    CountTable,
+    Lookup,
+    Problem,
+    RegressionModel,
+    SumSystem,
+    Terms,
+    regression,
+)
 from chaffinch.outputs.families import FAMILIES, FamilyName
 
 N = 40
-COLUMNS = Columns((CodeColumn("a", 3), CodeColumn("x", 5, values=np.linspace(-1.0, 1.0, 5)), CodeColumn("y", 4)))
+COLUMNS = Columns(
+    (CodeColumn("a", 3), CodeColumn("x", 5, values=np.linspace(-1.0, 1.0, 5)), CodeColumn("y", 4))
+)
 CODES = COLUMNS.start(N, seed=3)
 TERMS = (
     Terms.dense((), (), np.array([[1.0, 0.0, 0.0, 0.0, 0.0]])),
-    Terms.dense((0,), (3,), np.array([[0.0] * 5, [0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]])),
-    Terms.dense((1,), (5,), np.linspace(-1.0, 1.0, 5)[:, None] * np.array([0.0, 0.0, 0.0, 1.0, 0.0])),
+    Terms.dense(
+        (0,), (3,), np.array([[0.0] * 5, [0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]])
+    ),
+    Terms.dense(
+        (1,), (5,), np.linspace(-1.0, 1.0, 5)[:, None] * np.array([0.0, 0.0, 0.0, 1.0, 0.0])
+    ),
     # An interaction is a look-up on two columns: x where a is its last level.
-    Terms.dense((0, 1), (3, 5), np.kron([[0.0], [0.0], [1.0]], np.linspace(-1.0, 1.0, 5)[:, None]) * np.eye(5)[4]),
+    Terms.dense(
+        (0, 1),
+        (3, 5),
+        np.kron([[0.0], [0.0], [1.0]], np.linspace(-1.0, 1.0, 5)[:, None]) * np.eye(5)[4],
+    ),
 )
 B = np.array([0.9, -0.2, 0.15, 0.3, -0.25])
 A, X = CODES[:, 0], np.linspace(-1.0, 1.0, 5)[CODES[:, 1]]
@@ -58,7 +76,13 @@ def statsmodels_family(family: FamilyName) -> sm.families.Family:
 def fitted(family: FamilyName, coefficients: np.ndarray = B, **options: object) -> SumSystem:
     label = Lookup((2,), (4,), np.array(LABELS.get(family, [0.0] * 4))[:, None])
     return regression(
-        "r", family=family, terms=TERMS, label=label, coefficients=coefficients, parameter=ALPHA, **options
+        "r",
+        family=family,
+        terms=TERMS,
+        label=label,
+        coefficients=coefficients,
+        parameter=ALPHA,
+        **options,
     )
 
 
@@ -76,7 +100,9 @@ def test_contributions_are_the_scores_of_statsmodels(family: FamilyName) -> None
 def test_contributions_are_the_scores_of_a_multinomial_logit() -> None:
     coefficients = np.column_stack([B, -B, B[::-1]])
     expected = sm.MNLogit(CODES[:, 2], DESIGN).score_obs(coefficients)
-    np.testing.assert_allclose(fitted("multinomial", coefficients).contributions(CODES), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        fitted("multinomial", coefficients).contributions(CODES), expected, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("family", ["logit", "probit", "poisson", "multinomial"])
@@ -88,12 +114,19 @@ def test_log_likelihoods_add_up_to_those_of_statsmodels(family: FamilyName) -> N
     model = RegressionModel(family, score.eta, score.label, part="loglik")
     system = SumSystem("loglik", 1, (one,), np.zeros(1), np.zeros(1), model)
     y = np.array(LABELS[family])[CODES[:, 2]]
-    kinds = {"logit": sm.Logit, "probit": sm.Probit, "poisson": sm.Poisson, "multinomial": sm.MNLogit}
+    kinds = {
+        "logit": sm.Logit,
+        "probit": sm.Probit,
+        "poisson": sm.Poisson,
+        "multinomial": sm.MNLogit,
+    }
     expected = kinds[family](y, DESIGN).loglike(coefficients)
     assert system.contributions(CODES).sum() == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "gamma_log", "inverse_gaussian_log", "negative_binomial", "cloglog"])
+@pytest.mark.parametrize(
+    "family", ["gaussian", "gamma_log", "inverse_gaussian_log", "negative_binomial", "cloglog"]
+)
 def test_log_likelihoods_of_glms_add_up_to_those_of_statsmodels(family: FamilyName) -> None:
     score = fitted(family).model
     assert score is not None
@@ -101,7 +134,9 @@ def test_log_likelihoods_of_glms_add_up_to_those_of_statsmodels(family: FamilyNa
     model = RegressionModel(family, score.eta, score.label, part="loglik", parameter=scale)
     y = np.array(LABELS[family])[CODES[:, 2]]
     glm = sm.GLM(y, DESIGN, family=statsmodels_family(family))
-    expected = glm.family.loglike_obs(y, glm.predict(B), scale=1.0 if family == "negative_binomial" else scale)
+    expected = glm.family.loglike_obs(
+        y, glm.predict(B), scale=1.0 if family == "negative_binomial" else scale
+    )
     found = model.multipliers(CODES)[:, 0]
     if family == "cloglog":  # statsmodels counts the coefficient of one trial, which is 1
         expected = expected - (gammaln(2.0) - gammaln(y + 1.0) - gammaln(2.0 - y))
@@ -120,13 +155,19 @@ def test_weights_are_the_information_of_statsmodels() -> None:
 
 def test_records_that_are_filtered_out_add_nothing() -> None:
     keep = Lookup((0,), (3,), np.array([[1.0], [0.0], [1.0]]))
-    kept, every = fitted("logit", keep=[keep]).contributions(CODES), fitted("logit").contributions(CODES)
+    kept, every = (
+        fitted("logit", keep=[keep]).contributions(CODES),
+        fitted("logit").contributions(CODES),
+    )
     np.testing.assert_array_equal(kept, np.where((CODES[:, 0] == 1)[:, None], 0.0, every))
 
 
 def test_a_table_counts_what_it_keeps() -> None:
     table = CountTable(
-        "t", ((1, np.array([0, 0, 1, -1, 2])), (0, np.array([1, 0, -1]))), np.zeros(6, int), np.ones(6, int)
+        "t",
+        ((1, np.array([0, 0, 1, -1, 2])), (0, np.array([1, 0, -1]))),
+        np.zeros(6, int),
+        np.ones(6, int),
     )
     expected = np.zeros((3, 2), dtype=int)
     for a, x, _ in CODES:
@@ -142,15 +183,27 @@ def test_a_table_counts_what_it_keeps() -> None:
         (lambda: Lookup((0,), (3,), np.ones((2, 1))), "3 combinations. Got 2"),
         (lambda: Lookup((0, 0), (3, 3), np.ones((9, 1))), "different columns"),
         (lambda: Lookup((0,), (2,), np.array([[1.0], [np.nan]])), "finite"),
-        (lambda: CountTable("t", ((0, np.array([0, 1])),), np.ones(2, int), np.zeros(2, int)), "at least the smallest"),
-        (lambda: CountTable("t", ((0, np.array([0, 1])),), np.ones(3, int), np.ones(3, int)), "its 2 cells"),
+        (
+            lambda: CountTable("t", ((0, np.array([0, 1])),), np.ones(2, int), np.zeros(2, int)),
+            "at least the smallest",
+        ),
+        (
+            lambda: CountTable("t", ((0, np.array([0, 1])),), np.ones(3, int), np.ones(3, int)),
+            "its 2 cells",
+        ),
         (lambda: SumSystem("s", 5, TERMS, np.ones(5), np.zeros(5)), "the lower end first"),
         (lambda: SumSystem("s", 3, TERMS, np.ones(3), np.ones(3)), "outside 0 to 2"),
         (lambda: SumSystem("s", 5, TERMS, np.ones(4), np.ones(4)), "5 numbers, but 4 intervals"),
-        (lambda: SumSystem("s", 5, TERMS, np.ones(5), np.ones(5), reported="coefficients"), "needs a model's score"),
+        (
+            lambda: SumSystem("s", 5, TERMS, np.ones(5), np.ones(5), reported="coefficients"),
+            "needs a model's score",
+        ),
         (lambda: Problem(COLUMNS, ()), "at least one output"),
         (
-            lambda: Problem(COLUMNS, (CountTable("t", ((0, np.array([0, 1])),), np.ones(2, int), np.ones(2, int)),)),
+            lambda: Problem(
+                COLUMNS,
+                (CountTable("t", ((0, np.array([0, 1])),), np.ones(2, int), np.ones(2, int)),),
+            ),
             "levels",
         ),
         (lambda: COLUMNS.check(np.full((2, 3), 3)), "Column 'a' has codes outside"),

@@ -31,21 +31,35 @@ def frame():
     n = 500
     sex, age = rng.choice(["f", "m"], n), rng.integers(0, 31, n)
     chance = 1 / (1 + np.exp(1.0 - 0.06 * age - 0.5 * (sex == "m")))
-    return pd.DataFrame({"sex": sex, "age": age, "rich": np.where(rng.random(n) < chance, "yes", "no")})
+    return pd.DataFrame(
+        {"sex": sex, "age": age, "rich": np.where(rng.random(n) < chance, "yes", "no")}
+    )
 
 
 @pytest.fixture(scope="module")
 def spec(frame):
-    fit = smf.logit("rich1 ~ age + sex", frame.assign(rich1=(frame["rich"] == "yes") * 1)).fit(disp=0, tol=1e-12)
-    logit = {**outputs_of(fit, name="logit", success="yes"), "formula": "rich ~ age + sex", "decimals": 3}
-    logit["coefficients"] = {name: round(number, 3) for name, number in logit["coefficients"].items()}
+    fit = smf.logit("rich1 ~ age + sex", frame.assign(rich1=(frame["rich"] == "yes") * 1)).fit(
+        disp=0, tol=1e-12
+    )
+    logit = {
+        **outputs_of(fit, name="logit", success="yes"),
+        "formula": "rich ~ age + sex",
+        "decimals": 3,
+    }
+    logit["coefficients"] = {
+        name: round(number, 3) for name, number in logit["coefficients"].items()
+    }
     table = table_of(pd.crosstab(frame["sex"], frame["rich"]), name="table")
     return spec_of(COLUMNS, [logit, table], rows=len(frame))
 
 
 def refitted(table):
     data = table.to_pandas()
-    return smf.logit("rich1 ~ age + sex", data.assign(rich1=(data["rich"] == "yes") * 1)).fit(disp=0, tol=1e-12).params
+    return (
+        smf.logit("rich1 ~ age + sex", data.assign(rich1=(data["rich"] == "yes") * 1))
+        .fit(disp=0, tol=1e-12)
+        .params
+    )
 
 
 @pytest.mark.parametrize("engine", ["incremental", "maxent"])
@@ -73,9 +87,13 @@ def test_engines_reach_and_statsmodels_confirms(spec, frame, engine):
 
 def test_the_papers_algorithm_goes_through_the_same_interface(spec):
     easy = spec_of(
-        COLUMNS, [{"name": "t", "kind": "table", "by": ["sex"], "counts": [[0, 0]][0], "base": 400}], rows=60
+        COLUMNS,
+        [{"name": "t", "kind": "table", "by": ["sex"], "counts": [[0, 0]][0], "base": 400}],
+        rows=60,
     )
-    evolved = evolve(easy, engine="ea", seed=1, seconds=20, options={"generations": 3, "population": 4})
+    evolved = evolve(
+        easy, engine="ea", seed=1, seconds=20, options={"generations": 3, "population": 4}
+    )
     assert evolved.reached
     far = evolve(spec, engine="ea", seed=1, seconds=20, options={"generations": 3, "population": 4})
     assert not far.reached  # and is returned all the same
@@ -168,7 +186,12 @@ def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]
     wrong = spec_of(columns, [{"name": "o", **output}], rows=100)
     solve = {"incremental": incremental, "maxent": maxent, "ea": ea}[engine].solve
-    solved = solve(wrong.problem(), wrong.columns.start(100, seed=1), proposals=60_000 if engine != "ea" else 320, seed=1)
+    solved = solve(
+        wrong.problem(),
+        wrong.columns.start(100, seed=1),
+        proposals=60_000 if engine != "ea" else 320,
+        seed=1,
+    )
     assert compared(wrong, solved.codes)[0].within is False
     assert not solved.reached
 
@@ -180,7 +203,9 @@ def test_rows_starts_and_settings(spec):
     with pytest.raises(InputError, match=r"must be a file of outputs.*Got list"):
         evolve([small])
     seen = []
-    evolved = evolve(small, rows=800, start="margins", seed=1, progress=lambda what, share: seen.append(share))
+    evolved = evolve(
+        small, rows=800, start="margins", seed=1, progress=lambda what, share: seen.append(share)
+    )
     assert evolved.rows == evolved.copies[0].table.n_rows == 800
     assert abs((evolved.copies[0].codes[:, 2] == 0).mean() - 0.8) < 5 * np.sqrt(0.16 / 800)
     assert seen == [0.0, 1.0]
@@ -204,20 +229,33 @@ def test_sizes_that_no_memory_holds_are_refused_before_any_work(spec):
 
 
 def test_a_start_and_a_tolerance_that_change_nothing_are_refused(spec):
-    plain = spec_of([{"name": "age", "levels": [1, 2]}], [{"name": "t", "kind": "mean", "of": "age", "value": "1.5"}], rows=10)
+    plain = spec_of(
+        [{"name": "age", "levels": [1, 2]}],
+        [{"name": "t", "kind": "mean", "of": "age", "value": "1.5"}],
+        rows=10,
+    )
     with pytest.raises(InputError, match="needs the margin of a column, and none is known"):
         evolve(plain, start="margins")
-    with pytest.raises(InputError, match="The tolerance is for numbers without a printed precision"):
+    with pytest.raises(
+        InputError, match="The tolerance is for numbers without a printed precision"
+    ):
         evolve(spec, tolerance=0.01)  # counts, and coefficients of three decimals
 
 
 def test_searches_start_from_the_margins_that_outputs_tell():
     """Nobody lives in the south, which the table tells: no record is drawn there, and none of the age that the weights leave out."""
     columns = [
-        {"name": "area", "levels": ["north", "south"]}, {"name": "age", "levels": [1, 2, 3], "weights": [1, 1, 0]}, {"name": "sex", "levels": ["f", "m"]},
-    ]  # fmt: skip
-    spec = spec_of(columns, [{"name": "t", "kind": "table", "by": ["area"], "counts": [40, 0]}], rows=40)
-    told, asked, uniform = (evolve(spec, seed=1, workers=1, **options) for options in ({}, {"start": "margins"}, {"start": "uniform"}))
+        {"name": "area", "levels": ["north", "south"]},
+        {"name": "age", "levels": [1, 2, 3], "weights": [1, 1, 0]},
+        {"name": "sex", "levels": ["f", "m"]},
+    ]
+    spec = spec_of(
+        columns, [{"name": "t", "kind": "table", "by": ["area"], "counts": [40, 0]}], rows=40
+    )
+    told, asked, uniform = (
+        evolve(spec, seed=1, workers=1, **options)
+        for options in ({}, {"start": "margins"}, {"start": "uniform"})
+    )
     assert (told.about.start, told.about.margins) == ("margins", ("age", "area"))
     assert np.array_equal(told.copies[0].codes, asked.copies[0].codes)
     assert told.copies[0].proposals == 0  # the start has what was published
@@ -232,9 +270,13 @@ def test_tables_hold_the_words_and_numbers_of_the_columns(spec, tmp_path):
     assert schema.sizes == spec.columns.sizes
     codes = spec.columns.start(50, seed=1)
     table = table_of_codes(spec.fields, codes)
-    back = spec.fields.codes({name: table.to_arrow().column(name).to_pylist() for name in table.columns})
+    back = spec.fields.codes(
+        {name: table.to_arrow().column(name).to_pylist() for name in table.columns}
+    )
     np.testing.assert_array_equal(back, codes)
-    np.testing.assert_array_equal(np.stack([table.code(name) for name in schema.names], axis=1), codes)
+    np.testing.assert_array_equal(
+        np.stack([table.code(name) for name in schema.names], axis=1), codes
+    )
     table.write(tmp_path / "t.parquet")
     import pyarrow.parquet as pq
 
@@ -243,7 +285,12 @@ def test_tables_hold_the_words_and_numbers_of_the_columns(spec, tmp_path):
 
 def test_what_has_no_equations_has_no_part_in_it_and_is_named(spec):
     """On the terminal and on the page, and in the JSON."""
-    bare = {"name": "curved", "kind": "ols", "formula": "age ~ poly(height, 2)", "coefficients": {"Intercept": 1, "poly(height, 2)[0]": 1, "poly(height, 2)[1]": 2}}
+    bare = {
+        "name": "curved",
+        "kind": "ols",
+        "formula": "age ~ poly(height, 2)",
+        "coefficients": {"Intercept": 1, "poly(height, 2)[0]": 1, "poly(height, 2)[1]": 2},
+    }
     together = spec_of(COLUMNS, [*spec.to_dict()["outputs"], bare], rows=500)
     evolved = evolve(together, seconds=20, seed=1, workers=1)
     assert evolved.reached

@@ -22,7 +22,16 @@ from chaffinch.outputs.solve.state import OutputError
 
 SHOWN = ShownNumber("f", 10.0, 10.0, 10.0, 12.0, False)
 REPORT = OutputReport("by sex", "table", False, 2, 1, True, 2.0, None, 1.0, (SHOWN,))
-COPY = EvolvedCopy(False, ("by sex",), 500, 0.25, (REPORT,), (TracePoint(0, None, 1, {"by sex": 1.0}),), 1.5, (0.1,))
+COPY = EvolvedCopy(
+    False,
+    ("by sex",),
+    500,
+    0.25,
+    (REPORT,),
+    (TracePoint(0, None, 1, {"by sex": 1.0}),),
+    1.5,
+    (0.1,),
+)
 RESULT = EvolveResult(
     EvolveAbout(seed=3, engine="ea", options={"population": 8}, rows=30, proposals_at_most=500),
     (COPY, replace(COPY, reached=True, missed=())),
@@ -78,7 +87,9 @@ def test_errors_of_a_regression_on_the_way_are_those_of_its_coefficients():
     errors = (OutputError("r", 2, 1, 1.5, 1.0, 9.0), OutputError("r loglik", 1, 1, 40.0, 40.0, 1.0))
     source = {"r": "r", "r loglik": "r"}
     assert by_output(errors, source) == {"r": list(errors)}
-    assert TracePoint.of(Checkpoint(7, 0.1, 10.0, errors), source) == TracePoint(7, 10.0, 2, {"r": 1.0})
+    assert TracePoint.of(Checkpoint(7, 0.1, 10.0, errors), source) == TracePoint(
+        7, 10.0, 2, {"r": 1.0}
+    )
 
 
 def test_a_number_is_published_where_it_was_printed():

@@ -26,7 +26,9 @@ def test_scores_are_derivatives_of_the_log_likelihood(family: FamilyName) -> Non
     """At dispersion 1; alpha of the negative binomial is the parameter of both."""
     y = np.array(LABELS.get(family, [1.0, 2.0, 4.0]))
     score = multipliers(family, "score", ETA[:, None], y)
-    above, below = (multipliers(family, "loglik", (ETA + step)[:, None], y) for step in (STEP, -STEP))
+    above, below = (
+        multipliers(family, "loglik", (ETA + step)[:, None], y) for step in (STEP, -STEP)
+    )
     np.testing.assert_allclose(score, (above - below) / (2 * STEP), rtol=1e-5)
 
 
@@ -34,15 +36,20 @@ def test_scores_are_derivatives_of_the_log_likelihood(family: FamilyName) -> Non
 def test_weights_and_pearson_residuals(family: FamilyName) -> None:
     y = np.array(LABELS.get(family, [1.0, 2.0, 4.0]))
     mean, slope, variance = moments(family, ETA, 1.0)
-    np.testing.assert_allclose(multipliers(family, "weight", ETA[:, None], y)[:, 0], slope**2 / variance)
-    np.testing.assert_allclose(multipliers(family, "pearson", ETA[:, None], y)[:, 0], (y - mean) ** 2 / variance)
+    np.testing.assert_allclose(
+        multipliers(family, "weight", ETA[:, None], y)[:, 0], slope**2 / variance
+    )
+    np.testing.assert_allclose(
+        multipliers(family, "pearson", ETA[:, None], y)[:, 0], (y - mean) ** 2 / variance
+    )
 
 
 def test_a_multinomial_of_two_classes_is_a_logit() -> None:
     y = np.array([0.0, 1.0, 1.0])
     for part in ("score", "loglik"):
         np.testing.assert_allclose(
-            multipliers("multinomial", part, ETA[:, None], y), multipliers("logit", part, ETA[:, None], y)
+            multipliers("multinomial", part, ETA[:, None], y),
+            multipliers("logit", part, ETA[:, None], y),
         )
 
 

@@ -44,7 +44,9 @@ def test_levels_and_codes() -> None:
 
 def test_a_grid_has_every_combination_last_column_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = FIELDS.grid([1, 2])
-    assert list(zip(grid[1].tolist(), grid[2].tolist(), strict=True)) == list(product(range(3), range(2)))
+    assert list(zip(grid[1].tolist(), grid[2].tolist(), strict=True)) == list(
+        product(range(3), range(2))
+    )
     assert FIELDS.grid([]) == {}
     monkeypatch.setattr(fields_module, "MOST_CELLS", 5)
     with pytest.raises(InputError, match="age, ill together have over 5 combinations"):
@@ -55,10 +57,17 @@ def test_messages_name_levels_of_enough_records_only() -> None:
     codes = np.array([[0, 0, 0]] * 12 + [[1, 1, 0]] * 3, dtype=np.int32)
     common = FIELDS.counted(codes)
     assert [sorted(field.common) for field in common] == [["f"], ["0"], ["False"]]
-    assert [sorted(field.common) for field in FIELDS.with_threshold(3).counted(codes)] == [["f", "m"], ["0", "1.5"], ["False"]]
+    assert [sorted(field.common) for field in FIELDS.with_threshold(3).counted(codes)] == [
+        ["f", "m"],
+        ["0", "1.5"],
+        ["False"],
+    ]
     sex = common["sex"]
     assert (sex.safe_label(0), sex.safe_label(1)) == ("f", "…")
-    assert (sex.safe_name(0), sex.safe_name(1)) == ("level 'f' of column 'sex'", "a level of column 'sex'")
+    assert (sex.safe_name(0), sex.safe_name(1)) == (
+        "level 'f' of column 'sex'",
+        "a level of column 'sex'",
+    )
     with pytest.raises(InputError) as caught:
         sex.code("x")
     assert "'m'" not in str(caught.value)

@@ -70,7 +70,9 @@ def test_forms(right: str) -> None:
     compared(right)
 
 
-@pytest.mark.parametrize("right", [form.strip() for form in [*FORMS.split("|")[:22], *FORMULAIC.split("|")]])
+@pytest.mark.parametrize(
+    "right", [form.strip() for form in [*FORMS.split("|")[:22], *FORMULAIC.split("|")]]
+)
 def test_forms_as_formulaic_reads_them(right: str) -> None:
     ours = read_formula(f"y ~ {right}", FIELDS, records=CODES)
     rows = sum(terms.of(CODES, ours.size) for terms in ours.terms)
@@ -78,7 +80,11 @@ def test_forms_as_formulaic_reads_them(right: str) -> None:
     known = ours.known(theirs.columns)  # formulaic counts the columns of a basis from 1
     names = [known[plain_name(name)] for name in theirs.columns]
     assert sorted(names) == sorted(ours.names)
-    np.testing.assert_allclose(rows, np.asarray(theirs, dtype=float)[:, [names.index(name) for name in ours.names]], atol=1e-12)
+    np.testing.assert_allclose(
+        rows,
+        np.asarray(theirs, dtype=float)[:, [names.index(name) for name in ours.names]],
+        atol=1e-12,
+    )
 
 
 def test_columns_of_a_basis_are_counted_from_0_unless_all_names_count_from_1() -> None:
@@ -87,7 +93,11 @@ def test_columns_of_a_basis_are_counted_from_0_unless_all_names_count_from_1() -
     assert [formula.known(from_0)[plain_name(name)] for name in from_0] == from_0
     some = ["bs(w, df=3)[1]", "bs(w, df=3)[2]"]  # of either way to count: ours
     assert [formula.known(some)[plain_name(name)] for name in some] == some
-    in_r = [*(f"bs(w, df = 3){k}" for k in (1, 2, 3)), *(f"a[{level}]:poly(x, 2){k}" for level in "uvw" for k in (1, 2)), "Intercept"]
+    in_r = [
+        *(f"bs(w, df = 3){k}" for k in (1, 2, 3)),
+        *(f"a[{level}]:poly(x, 2){k}" for level in "uvw" for k in (1, 2)),
+        "Intercept",
+    ]
     known = formula.known(in_r)
     assert [known[plain_name(name)] for name in in_r[:3]] == from_0
     assert known[plain_name("a[v]:poly(x, 2)2")] == "a[v]:poly(x, 2)[1]"
@@ -96,14 +106,20 @@ def test_columns_of_a_basis_are_counted_from_0_unless_all_names_count_from_1() -
 
 
 def test_without_records_a_basis_knows_its_columns_alone() -> None:
-    bare, learnt = (read_formula("y ~ bs(w, df=4) + ns(x, 2) + poly(z, 2, raw=True)", FIELDS, records=some) for some in (None, CODES))
+    bare, learnt = (
+        read_formula("y ~ bs(w, df=4) + ns(x, 2) + poly(z, 2, raw=True)", FIELDS, records=some)
+        for some in (None, CODES)
+    )
     assert bare.names == learnt.names
     assert bare.unlearnt == ("bs(w, df=4)", "ns(x, 2)")
     assert learnt.unlearnt == ()
     words = "the numbers of bs(w, df=4), ns(x, 2) come from the data; give them, as knots=..., lower_bound=... and upper_bound=..."
     assert unlearnt_words(bare) == words
     assert unlearnt_words(learnt) == ""
-    given = read_formula("y ~ ns(w, knots=c(30, 41), Boundary.knots=c(25, 55)) + bs(x, knots=[2], lower_bound=0, upper_bound=9)", FIELDS)
+    given = read_formula(
+        "y ~ ns(w, knots=c(30, 41), Boundary.knots=c(25, 55)) + bs(x, knots=[2], lower_bound=0, upper_bound=9)",
+        FIELDS,
+    )
     assert given.unlearnt == ()
 
 
@@ -115,7 +131,9 @@ def test_a_basis_learns_from_the_records_that_pass_the_filter() -> None:
     frame["a"] = frame["a"].cat.remove_unused_categories()
     theirs = patsy.dmatrix("a*bs(w, df=5)", frame)
     assert list(ours.names) == theirs.design_info.column_names
-    np.testing.assert_allclose(sum(terms.of(part, ours.size) for terms in ours.terms), np.asarray(theirs), atol=1e-12)
+    np.testing.assert_allclose(
+        sum(terms.of(part, ours.size) for terms in ours.terms), np.asarray(theirs), atol=1e-12
+    )
 
 
 def test_offsets_have_no_coefficient_and_are_added_up() -> None:
@@ -124,10 +142,25 @@ def test_offsets_have_no_coefficient_and_are_added_up() -> None:
     added = sum(look.of(CODES)[:, 0] for look in ours.offsets)
     np.testing.assert_allclose(added, np.log(FRAME["x"]) + 2 * FRAME["z"] - FRAME["w"])
     kept = read_filter("x > 1", FIELDS)
-    assert read_formula("y ~ offset(log(x - 1))", FIELDS, within=kept).offsets[0].values[:2, 0].tolist() == [0.0, 0.0]
+    assert read_formula("y ~ offset(log(x - 1))", FIELDS, within=kept).offsets[0].values[
+        :2, 0
+    ].tolist() == [0.0, 0.0]
 
 
-factor = st.sampled_from(["a", "b", "x", "z", "C(g)", "C(a, Treatment('w'))", "I(x ** 2)", "np.log(z)", "bs(w, df=3)", "bs(x, 2, degree=1)"])
+factor = st.sampled_from(
+    [
+        "a",
+        "b",
+        "x",
+        "z",
+        "C(g)",
+        "C(a, Treatment('w'))",
+        "I(x ** 2)",
+        "np.log(z)",
+        "bs(w, df=3)",
+        "bs(x, 2, degree=1)",
+    ]
+)
 term = st.lists(factor, min_size=1, max_size=3, unique=True).map(":".join)
 
 
@@ -163,11 +196,17 @@ def test_look_ups_that_read_the_same_columns_are_one() -> None:
     [
         ("y ~ agee", "Unknown column 'agee'"),
         ("y ~ cr(x, 3)", "'cr\\(...\\)', which is not supported. A formula may have"),
-        ("y ~ bs(x, 2)", r"bs\(...\): the df of this spline must be at least 3. A formula may have"),
+        (
+            "y ~ bs(x, 2)",
+            r"bs\(...\): the df of this spline must be at least 3. A formula may have",
+        ),
         ("y ~ bs(x, df=5, knots=[2])", "df or knots, not both"),
         ("y ~ bs(3)", "no column in it"),
         ("y ~ bs(a, 3)", "column 'a', which has words"),
-        ("y ~ bs(w, knots=[30], lower_bound=25, upper_bound=50)", "no finite number for some levels"),
+        (
+            "y ~ bs(w, knots=[30], lower_bound=25, upper_bound=50)",
+            "no finite number for some levels",
+        ),
         ("bs(x, 3) ~ w", "a label of several columns"),
         ("offset(x) ~ w", "an offset as its label"),
         ("y ~ offset(x):w", "an offset in an interaction"),
@@ -198,7 +237,7 @@ def test_look_ups_that_read_the_same_columns_are_one() -> None:
         ("y ~ lambda: x", "Unknown column 'lambda'"),
         ("y ~ x; y", "a sign at position"),
     ],
-)  # fmt: skip
+)
 def test_bad_formulas(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_formula(text, FIELDS, output="o")
@@ -213,5 +252,7 @@ def test_reading_a_formula_loads_nothing_that_could_open_records() -> None:
         "assert read_formula('y ~ x', Fields((Field('y', (0, 1)), Field('x', (0, 1))))).size == 2\n"
         f"print([name for name in {FORBIDDEN!r} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -37,7 +37,11 @@ def parser(text: str, where: str | None = None) -> Parser:
         ("np.log( x*z )", "np.log(x * z)", None),
         ("log( x^2 )", "log(x ^ 2)", None),
         ("bs( x,df = 4 )", "bs(x, df=4)", None),
-        ("ns(x, knots=c(2),Boundary.knots=c( 0,9 ))", "ns(x, knots=c(2), Boundary.knots=c(0, 9))", None),
+        (
+            "ns(x, knots=c(2),Boundary.knots=c( 0,9 ))",
+            "ns(x, knots=c(2), Boundary.knots=c(0, 9))",
+            None,
+        ),
     ],
 )
 def test_factors(text: str, name: str, coding: tuple[tuple[int, ...], int] | None) -> None:
@@ -59,8 +63,10 @@ def test_factors(text: str, name: str, coding: tuple[tuple[int, ...], int] | Non
         ("sqrt(log1p(x) + z^2)", (2, 3), lambda x, z: np.sqrt(np.log1p(x) + z**2)),
         ("abs(x - 3)", (2,), lambda x, z: np.abs(x - 3)),
     ],
-)  # fmt: skip
-def test_arithmetic_over_every_combination_of_levels(text: str, columns: tuple[int, ...], work: object) -> None:
+)
+def test_arithmetic_over_every_combination_of_levels(
+    text: str, columns: tuple[int, ...], work: object
+) -> None:
     factor = parser(text).factor()
     assert factor.columns == columns
     grid = FIELDS.grid([2, 3])
@@ -88,7 +94,10 @@ def test_a_formula_is_a_label_and_terms_the_intercept_first() -> None:
     label, terms = parser("y ~ a*x - x").formula()
     assert label.text == "y"
     assert [":".join(factor.text for factor in term) for term in terms] == ["", "a", "a:x"]
-    assert Parser("y ~ x", FIELDS, Filter((), FIELDS.columns.sizes), output="").reader.what == "The formula"
+    assert (
+        Parser("y ~ x", FIELDS, Filter((), FIELDS.columns.sizes), output="").reader.what
+        == "The formula"
+    )
 
 
 def test_powers_are_bounded() -> None:

@@ -37,9 +37,12 @@ def test_copies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "per_cell"), [({}, 24), ({"population": 10}, 3 * 4 * 10), ({"copies": 100}, 4 * 100)]
+    ("options", "per_cell"),
+    [({}, 24), ({"population": 10}, 3 * 4 * 10), ({"copies": 100}, 4 * 100)],
 )
-def test_the_most_rows_are_those_that_the_message_names(options: dict[str, int], per_cell: int) -> None:
+def test_the_most_rows_are_those_that_the_message_names(
+    options: dict[str, int], per_cell: int
+) -> None:
     most = MOST_BYTES // (5 * per_cell)
     check_size(most, 5, **options)
     with pytest.raises(InputError, match=f"at most {most:,} rows"):

@@ -16,18 +16,24 @@ from chaffinch.outputs.margins import (
     without_margins,
 )
 
-FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (1, 2, 3, 4)), Field("area", ("n", "s", "w"))))
+FIELDS = Fields(
+    (Field("sex", ("f", "m")), Field("age", (1, 2, 3, 4)), Field("area", ("n", "s", "w")))
+)
 
 
 def published(*entries, codes=None, rows=60):
     """Outputs of some records, with their numbers."""
     codes = drawn(1, rows) if codes is None else codes
-    return recipes_of([{"name": f"t{k}", "kind": "table", **entry} for k, entry in enumerate(entries)], FIELDS).computed(codes)
+    return recipes_of(
+        [{"name": f"t{k}", "kind": "table", **entry} for k, entry in enumerate(entries)], FIELDS
+    ).computed(codes)
 
 
 def drawn(seed, rows):
     rng = np.random.default_rng(seed)
-    return np.stack([rng.integers(0, len(field.levels), rows) for field in FIELDS], axis=1).astype(np.int32)
+    return np.stack([rng.integers(0, len(field.levels), rows) for field in FIELDS], axis=1).astype(
+        np.int32
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(5, 200))
@@ -40,12 +46,17 @@ def test_margins_of_a_table_are_those_of_its_records(seed, rows):
     for name, margin in told.items():
         assert margin.complete
         assert margin.weights.tolist() == counted[name].weights.tolist()
-        assert margin.weights.tolist() == np.bincount(codes[:, FIELDS.position(name)], minlength=len(margin.weights)).tolist()
+        assert (
+            margin.weights.tolist()
+            == np.bincount(codes[:, FIELDS.position(name)], minlength=len(margin.weights)).tolist()
+        )
 
 
 def test_groups_share_their_count_and_are_not_complete():
     codes = drawn(2, 60)
-    spec = published({"by": ["age"], "groups": {"age": {"young": [1, 3], "old": [4, 4]}}}, codes=codes)
+    spec = published(
+        {"by": ["age"], "groups": {"age": {"young": [1, 3], "old": [4, 4]}}}, codes=codes
+    )
     old = int((codes[:, 1] == 3).sum())
     margin = published_margins(spec)["age"]
     assert not margin.complete
@@ -55,7 +66,12 @@ def test_groups_share_their_count_and_are_not_complete():
 
 
 @pytest.mark.parametrize(
-    "entry", [{"by": ["sex"], "where": "area == 'n'"}, {"by": ["sex"], "threshold": 60, "suppressed_zeros": True}], ids=["filter", "withheld"]
+    "entry",
+    [
+        {"by": ["sex"], "where": "area == 'n'"},
+        {"by": ["sex"], "threshold": 60, "suppressed_zeros": True},
+    ],
+    ids=["filter", "withheld"],
 )
 def test_what_is_of_some_records_or_withheld_tells_no_margin(entry):
     codes = drawn(3, 60)
@@ -65,7 +81,11 @@ def test_what_is_of_some_records_or_withheld_tells_no_margin(entry):
 
 def test_the_most_detailed_and_most_precise_table_counts():
     codes = drawn(4, 200)
-    coarse, rounded, exact = {"by": ["age"], "groups": {"age": {"young": [1, 2], "old": [3, 4]}}}, {"by": ["age"], "base": 5}, {"by": ["age", "sex"]}
+    coarse, rounded, exact = (
+        {"by": ["age"], "groups": {"age": {"young": [1, 2], "old": [3, 4]}}},
+        {"by": ["age"], "base": 5},
+        {"by": ["age", "sex"]},
+    )
     true = np.bincount(codes[:, 1]).tolist()
     for entries in ([coarse, rounded, exact], [exact, rounded, coarse]):
         assert published_margins(published(*entries, codes=codes))["age"].weights.tolist() == true

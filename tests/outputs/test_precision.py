@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.precision import Interval, count_interval, printed, share_interval, within_share
+from chaffinch.outputs.precision import (
+    Interval,
+    count_interval,
+    printed,
+    share_interval,
+    within_share,
+)
 
 finite = st.floats(-1e6, 1e6)
 
@@ -33,7 +39,9 @@ def test_a_bare_number_is_exact(value: float) -> None:
     assert printed(value) == (value, value)
 
 
-@pytest.mark.parametrize("bad", ["", "ten", "nan", "inf", float("nan"), float("inf"), True, None, [1], "1e999999"])
+@pytest.mark.parametrize(
+    "bad", ["", "ten", "nan", "inf", float("nan"), float("inf"), True, None, [1], "1e999999"]
+)
 def test_what_is_no_number(bad: object) -> None:
     with pytest.raises(InputError, match="Output 'o' must be"):
         printed(bad, what="Output 'o'")
@@ -98,7 +106,11 @@ def test_shares_hold_the_count(total: int, data: st.DataObject, decimals: int) -
     assert low <= count <= high
     # Counts beyond the ends print otherwise.
     for outside in (low - 1, high + 1):
-        assert outside < 0 or outside > total or abs(outside / total - share.middle) > share.half - 1e-9
+        assert (
+            outside < 0
+            or outside > total
+            or abs(outside / total - share.middle) > share.half - 1e-9
+        )
 
 
 def test_shares_that_are_not_published_or_not_possible() -> None:

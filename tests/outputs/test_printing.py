@@ -35,7 +35,14 @@ def test_printed_numbers_hold_what_they_print(value: float, style: str | int) ->
 def test_printed_counts_hold_what_they_print(
     count: int, threshold: int | None, zeros: bool, base: int, rounding: Any, bands: list[str]
 ) -> None:
-    rules: dict[str, Any] = {"name": "t", "threshold": threshold, "suppressed_zeros": zeros, "base": base, "rounding": rounding, "bands": bands}  # fmt: skip
+    rules: dict[str, Any] = {
+        "name": "t",
+        "threshold": threshold,
+        "suppressed_zeros": zeros,
+        "base": base,
+        "rounding": rounding,
+        "bands": bands,
+    }
     cell = Printer(**rules).counts([count], ["c"])[0]
     low, high = count_interval(
         cell, most=200, threshold=threshold, suppressed_zeros=zeros, base=base, rounding=rounding

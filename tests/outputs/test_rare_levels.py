@@ -72,22 +72,49 @@ TYPOS: dict[str, Callable[[Fields], Any]] = {
     "a reference of numbers": lambda fields: read_formula("ill ~ C(age, Treatment(98))", fields),
     "success": entry(**{**LOGIT, "formula": "area ~ age", "success": "Srak"}),
     "the base of a multinomial": entry(kind="multinomial", formula="area ~ age", base="Srak"),
-    "a class of a multinomial": entry(kind="multinomial", formula="area ~ age", base="north", coefficients={"Srak": {}}),
-    "a class that is missing": entry(kind="multinomial", formula="area ~ age", base="north", coefficients={"south": {}}),
-    "the event of a survival table": entry(kind="kaplan-meier", time="age", event="area", times=[30], level="Srak", at_risk=True),
+    "a class of a multinomial": entry(
+        kind="multinomial", formula="area ~ age", base="north", coefficients={"Srak": {}}
+    ),
+    "a class that is missing": entry(
+        kind="multinomial", formula="area ~ age", base="north", coefficients={"south": {}}
+    ),
+    "the event of a survival table": entry(
+        kind="kaplan-meier", time="age", event="area", times=[30], level="Srak", at_risk=True
+    ),
     "a cell": entry(**AREA, cells={"north": 60, "Srak": 1}),
     "a cell of two columns": entry(kind="table", by=["sex", "area"], cells={"f|Srak": 1}),
     "a rare cell, and a typo": entry(kind="table", by=["sex", "area"], cells={"ff|Sark": 1}),
-    "a group of a mean": entry(kind="mean", of="age", by=["area"], values={"north": 30, "Srak": 97}),
-    "a group of quantiles": entry(kind="median", of="age", by=["area"], values={"north": 30, "Srak": 97}),
-    "a percentage": entry(kind="table", by=["area"], percentages="all", values={"north": 50, "Srak": 1}),
-    "a leaf": entry(kind="tree", label="area", leaves=[{"where": "age <= 30", "counts": {"Srak": 1}}]),
-    "the filter of a leaf": entry(kind="tree", label="ill", leaves=[{"where": "area == 'Srak'", "n": 1}]),
+    "a group of a mean": entry(
+        kind="mean", of="age", by=["area"], values={"north": 30, "Srak": 97}
+    ),
+    "a group of quantiles": entry(
+        kind="median", of="age", by=["area"], values={"north": 30, "Srak": 97}
+    ),
+    "a percentage": entry(
+        kind="table", by=["area"], percentages="all", values={"north": 50, "Srak": 1}
+    ),
+    "a leaf": entry(
+        kind="tree", label="area", leaves=[{"where": "age <= 30", "counts": {"Srak": 1}}]
+    ),
+    "the filter of a leaf": entry(
+        kind="tree", label="ill", leaves=[{"where": "area == 'Srak'", "n": 1}]
+    ),
     "a coefficient": entry(**LOGIT, coefficients={**ONE, "area[T.Srak]": 1}),
     "a coefficient that is missing": entry(**LOGIT, coefficients={"Intercept": 1}),
-    "a coefficient of a rare level": entry(**LOGIT, coefficients={"Intercept": 1, "C(area)[T.Sark]": 1}),
-    "a coefficient that is no number": entry(**{**LOGIT, "formula": "ill ~ C(area, Treatment('south'))"}, coefficients={"Intercept": 1, "C(area, Treatment('south'))[T.Sark]": "big", "C(area, Treatment('south'))[T.north]": 1}),
-    "a coefficient beside a rare reference": entry(**{**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))"}, coefficients={"Intercept": 1}),
+    "a coefficient of a rare level": entry(
+        **LOGIT, coefficients={"Intercept": 1, "C(area)[T.Sark]": 1}
+    ),
+    "a coefficient that is no number": entry(
+        **{**LOGIT, "formula": "ill ~ C(area, Treatment('south'))"},
+        coefficients={
+            "Intercept": 1,
+            "C(area, Treatment('south'))[T.Sark]": "big",
+            "C(area, Treatment('south'))[T.north]": 1,
+        },
+    ),
+    "a coefficient beside a rare reference": entry(
+        **{**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))"}, coefficients={"Intercept": 1}
+    ),
     "a standard error": entry(**LOGIT, standard_errors=["area[T.Srak]"]),
     "a standard error of a rare level": entry(**LOGIT, standard_errors=["C(area)[T.Sark]"]),
     "a word without quotes": lambda fields: read_filter("area == Sark", fields),
@@ -98,7 +125,7 @@ TYPOS: dict[str, Callable[[Fields], Any]] = {
     "arithmetic with a word": lambda fields: read_formula("ill ~ I(age + 'Sark')", fields),
     "a word after a formula": lambda fields: read_formula("ill ~ age 'Sark'", fields),
     "a label alone": lambda fields: read_formula("ill 'Sark'", fields),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("where", TYPOS)
@@ -107,7 +134,9 @@ def test_a_rare_level_is_in_no_message(fields: Fields, where: str) -> None:
         TYPOS[where](fields)
     assert RARE not in str(caught.value)
     assert not re.search(rf"\b{RARE_AGE}\b", str(caught.value))
-    assert "not as it should be" not in str(caught.value)  # the file's form is right: it is the level that is wrong
+    assert "not as it should be" not in str(
+        caught.value
+    )  # the file's form is right: it is the level that is wrong
 
 
 @pytest.mark.parametrize("where", TYPOS)
@@ -124,16 +153,32 @@ def test_no_level_is_listed_where_records_were_not_counted(fields: Fields, where
 @pytest.mark.parametrize(
     ("typo", "message"),
     [
-        (lambda fields: read_filter("area == 'nroth'", fields), "Unknown level 'nroth' of column 'area'. Did you mean 'north'? Levels that 10 or more records have: north, south."),
-        (lambda fields: read_formula("ill ~ C(area, Treatment('nroth'))", fields), "Did you mean 'north'?"),
+        (
+            lambda fields: read_filter("area == 'nroth'", fields),
+            "Unknown level 'nroth' of column 'area'. Did you mean 'north'? Levels that 10 or more records have: north, south.",
+        ),
+        (
+            lambda fields: read_formula("ill ~ C(area, Treatment('nroth'))", fields),
+            "Did you mean 'north'?",
+        ),
         (entry(**AREA, groups={"area": [["nroth"]]}), "Did you mean 'north'?"),
-        (entry(kind="table", by=["sex", "area"], cells={"f|nroth": 1}), "Did you mean 'f|north'? Cells whose levels 10 or more records have: f|north, f|south, m|north, m|south."),
+        (
+            entry(kind="table", by=["sex", "area"], cells={"f|nroth": 1}),
+            "Did you mean 'f|north'? Cells whose levels 10 or more records have: f|north, f|south, m|north, m|south.",
+        ),
         (entry(**LOGIT, standard_errors=["area[T.nroth]"]), "Did you mean 'area[T.north]'?"),
         (entry(**{**LOGIT, "formula": "area ~ age", "success": "nroth"}), "Did you mean 'north'?"),
-        (entry(kind="multinomial", formula="area ~ age", base="Sark", coefficients={"south": {}}), "no coefficients for class 'north'"),
+        (
+            entry(
+                kind="multinomial", formula="area ~ age", base="Sark", coefficients={"south": {}}
+            ),
+            "no coefficients for class 'north'",
+        ),
     ],
-)  # fmt: skip
-def test_a_common_level_is_named(fields: Fields, typo: Callable[[Fields], Any], message: str) -> None:
+)
+def test_a_common_level_is_named(
+    fields: Fields, typo: Callable[[Fields], Any], message: str
+) -> None:
     with pytest.raises(InputError) as caught:
         typo(fields)
     assert message in str(caught.value)
@@ -142,7 +187,10 @@ def test_a_common_level_is_named(fields: Fields, typo: Callable[[Fields], Any], 
 
 def test_levels_are_counted_in_the_table_also_where_they_are_declared(table: Any) -> None:
     declared = [Field("area", ("Sark", "south", "north", "Herm"))]
-    assert fields_of_table(table, ["area", "age"], declared=declared)["area"].common == {"north", "south"}
+    assert fields_of_table(table, ["area", "age"], declared=declared)["area"].common == {
+        "north",
+        "south",
+    }
     assert fields_of_table(table, ["age"])["age"].common == {"20", "30", "40", "50"}
 
 
@@ -150,9 +198,26 @@ FOLDS = [
     {"kind": "mean", "of": "age", "by": ["area"]},
     {"kind": "sd", "of": "age", "by": ["area"]},
     {"kind": "median", "of": "age", "by": ["sex", "area"]},
-    {"kind": "mean", "of": "age", "by": ["area"], "groups": {"area": {"Sark": ["Sark"], "rest": ["north", "south"]}}},
-    {"kind": "mean", "of": "age", "by": ["area"], "groups": {"area": [["Sark"], ["north", "south"]]}},
-    {"kind": "kaplan-meier", "time": "age", "event": "ill", "times": [30], "by": ["area"], "survival": True},
+    {
+        "kind": "mean",
+        "of": "age",
+        "by": ["area"],
+        "groups": {"area": {"Sark": ["Sark"], "rest": ["north", "south"]}},
+    },
+    {
+        "kind": "mean",
+        "of": "age",
+        "by": ["area"],
+        "groups": {"area": [["Sark"], ["north", "south"]]},
+    },
+    {
+        "kind": "kaplan-meier",
+        "time": "age",
+        "event": "ill",
+        "times": [30],
+        "by": ["area"],
+        "survival": True,
+    },
     {"kind": "logit", "formula": "ill ~ C(area, Treatment('north'))", "success": "yes"},
     {"kind": "logit", "formula": "ill ~ C(area, Treatment('Sark'))", "success": "yes"},
     {"kind": "ols", "formula": "age ~ C(area, Treatment('Sark')) + sex"},
@@ -161,15 +226,29 @@ FOLDS = [
 ]
 
 
-@pytest.mark.parametrize("output", FOLDS, ids=lambda one: f"{one['kind']} {one.get('formula', one.get('by'))}")
-def test_what_a_fold_lacks_is_not_named_if_it_is_rare(table: Any, fields: Fields, output: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "output", FOLDS, ids=lambda one: f"{one['kind']} {one.get('formula', one.get('by'))}"
+)
+def test_what_a_fold_lacks_is_not_named_if_it_is_rare(
+    table: Any, fields: Fields, output: dict[str, Any]
+) -> None:
     """With one record of a level, one of the two folds has none of it: the result says why, and not of whom.
 
     Columns that a file declares are no exception: what the file says is one thing, what a message may say another.
     """
     columns = [{"name": one.name, "levels": list(one.levels)} for one in fields]
-    for outputs in (read_outputs(document(output), fields=fields), read_outputs(document(output, columns=columns))):
-        result = chaffinch.check(outputs, table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)
+    for outputs in (
+        read_outputs(document(output), fields=fields),
+        read_outputs(document(output, columns=columns)),
+    ):
+        result = chaffinch.check(
+            outputs,
+            table,
+            keys=named(output)[:1],
+            sensitive=named(output)[1:2],
+            syntheses=2,
+            seed=1,
+        )
         (summary,) = result.summary
         assert summary.marginal is None
         assert summary.verdict != "pass"
@@ -179,12 +258,18 @@ def test_what_a_fold_lacks_is_not_named_if_it_is_rare(table: Any, fields: Fields
 
 
 def named(output: dict[str, Any]) -> list[str]:
-    words = [word for key in ("by", "of", "formula", "event") for word in re.findall(r"\w+", str(output.get(key, "")))]
+    words = [
+        word
+        for key in ("by", "of", "formula", "event")
+        for word in re.findall(r"\w+", str(output.get(key, "")))
+    ]
     return [name for name in ("area", "sex", "age", "ill") if name in words]
 
 
 def test_words_of_rules_have_no_rare_reference(table: Any, fields: Fields) -> None:
-    recipes = read_outputs(document({**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))*age"}), fields=fields)
+    recipes = read_outputs(
+        document({**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))*age"}), fields=fields
+    )
     report = check_rules(recipes, codes_of_table(table, fields).codes, Policy())
     failed = [one for one in report if one.rule == "small group behind a coefficient"]
     assert failed[0].status == "fail"
@@ -193,18 +278,42 @@ def test_words_of_rules_have_no_rare_reference(table: Any, fields: Fields) -> No
 
 
 def test_contradictions_name_no_level(fields: Fields) -> None:
-    outputs = [{"name": "a", "kind": "table", "by": ["area"], "cells": {"Sark": 1, "north": 60, "south": 59}},
-               {"name": "b", "kind": "table", "by": ["area"], "cells": {"Sark": 2, "north": 59, "south": 59}}]  # fmt: skip
+    outputs = [
+        {
+            "name": "a",
+            "kind": "table",
+            "by": ["area"],
+            "cells": {"Sark": 1, "north": 60, "south": 59},
+        },
+        {
+            "name": "b",
+            "kind": "table",
+            "by": ["area"],
+            "cells": {"Sark": 2, "north": 59, "south": 59},
+        },
+    ]
     from chaffinch.outputs.contradictions import contradictions
 
     columns = [{"name": one.name, "levels": list(one.levels)} for one in fields]
-    spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 120, "columns": columns, "outputs": outputs})  # fmt: skip
+    spec = Outputs.from_dict(
+        {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": 120,
+            "columns": columns,
+            "outputs": outputs,
+        }
+    )
     (words,) = map(str, contradictions(spec))
     assert RARE not in words
 
 
-def acro(tmp_path: Any, table: Any, result: dict[str, Any], rows: tuple[tuple[str, ...], ...]) -> str:
-    made = AcroResult(**{"uid": "t", "status": "pass", "files": (AcroFile("t.csv", "", rows),), **result})
+def acro(
+    tmp_path: Any, table: Any, result: dict[str, Any], rows: tuple[tuple[str, ...], ...]
+) -> str:
+    made = AcroResult(
+        **{"uid": "t", "status": "pass", "files": (AcroFile("t.csv", "", rows),), **result}
+    )
     (skipped,) = recipes_of_acro(AcroDirectory(tmp_path, "1.0.2", {}, (made,)), table).skipped
     return skipped.reason
 
@@ -218,7 +327,10 @@ def test_reasons_for_skipping_name_no_rare_level(tmp_path: Any, table: Any) -> N
         "summary": "FrequencyTable : \n",
     }
     rows = (("area", "f", "m"), ("north", "30", "30"))
-    for command in ("s.crosstab(df[df.area == 'Srak'].area, df.sex)", "s.crosstab(df[df.area.isin(['Srak'])].area, df.sex)"):  # fmt: skip
+    for command in (
+        "s.crosstab(df[df.area == 'Srak'].area, df.sex)",
+        "s.crosstab(df[df.area.isin(['Srak'])].area, df.sex)",
+    ):
         reason = acro(tmp_path, table, {**crosstab, "command": command}, rows)
         assert "Unknown level 'Srak'" in reason
         assert "north, south" in reason
@@ -233,7 +345,9 @@ def test_reasons_for_skipping_name_no_rare_level(tmp_path: Any, table: Any) -> N
 def test_codes_and_uncounted_columns(fields: Fields) -> None:
     """What the library is given as codes it can count itself."""
     codes = np.zeros((30, len(fields)), dtype=np.int32)
-    assert Fields(tuple(Field(one.name, one.levels) for one in fields)).counted(codes)["area"].common == {"Sark"}
+    assert Fields(tuple(Field(one.name, one.levels) for one in fields)).counted(codes)[
+        "area"
+    ].common == {"Sark"}
 
 
 def test_sentences_say_the_threshold_by_which_levels_were_counted() -> None:

@@ -44,10 +44,19 @@ def coded(values: Any, levels: tuple[Any, ...], *, schema: Schema | None = None)
         (pa.array([0.3, 0.1 + 0.1, None, 0.4]), (0.2, 0.1 + 0.2, 0.4)),
         (pa.array([0.1 + 0.2, 0.2, None, 0.4]), (0.2, 0.3, 0.4)),
         (pa.array([20, 10, None, 40]), (10, 20, 40)),
-        (pa.array([datetime.date(2020, 1, 2), datetime.date(2020, 1, 1), None, datetime.date(2021, 1, 1)]),
-         ("2020-01-01", "2020-01-02", "2021-01-01")),
+        (
+            pa.array(
+                [
+                    datetime.date(2020, 1, 2),
+                    datetime.date(2020, 1, 1),
+                    None,
+                    datetime.date(2021, 1, 1),
+                ]
+            ),
+            ("2020-01-01", "2020-01-02", "2021-01-01"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_values_are_matched_by_what_they_mean(values: Any, levels: tuple[Any, ...]) -> None:
     assert coded(values, levels) == [1, 0, -1, 2]
 
@@ -81,7 +90,9 @@ def test_booleans(values: Any, levels: tuple[Any, ...]) -> None:
         ([1] * 63, ("01", "1.0")),  # either would do
     ],
 )
-def test_values_that_are_no_level_are_counted_and_never_shown(values: Any, levels: tuple[Any, ...]) -> None:
+def test_values_that_are_no_level_are_counted_and_never_shown(
+    values: Any, levels: tuple[Any, ...]
+) -> None:
     with pytest.raises(InputError) as caught:
         coded(pa.array(values), levels)
     words = str(caught.value)
@@ -91,7 +102,9 @@ def test_values_that_are_no_level_are_counted_and_never_shown(values: Any, level
 
 
 def test_rows_with_a_missing_value_stay_since_each_output_has_its_own_records() -> None:
-    frame = pd.DataFrame({"a": ["x", None, "y", "x"], "b": [1.0, 2.0, np.nan, 2.0], "other": [None, None, None, 1.0]})
+    frame = pd.DataFrame(
+        {"a": ["x", None, "y", "x"], "b": [1.0, 2.0, np.nan, 2.0], "other": [None, None, None, 1.0]}
+    )
     found = codes_of_table(read(frame), Fields((Field("a", ("x", "y")), Field("b", (1, 2)))))
     assert found.codes.tolist() == [[0, 0], [-1, 1], [1, -1], [0, 1]]
     assert found.complete.tolist() == [True, False, False, True]
@@ -101,7 +114,12 @@ def test_rows_with_a_missing_value_stay_since_each_output_has_its_own_records() 
 
 
 def test_declared_missing_codes_are_missing_unless_they_are_levels() -> None:
-    schema = Schema((Column("c", "integer", type="int64", missing=(-8, 99)), Column("n", "integer", type="int64")))
+    schema = Schema(
+        (
+            Column("c", "integer", type="int64", missing=(-8, 99)),
+            Column("n", "integer", type="int64"),
+        )
+    )
     values = pa.array([1, -8, 2, 99])
     assert coded(values, (1, 2), schema=schema) == [0, -1, 1, -1]
     assert coded(values, (1, 2, 99), schema=schema) == [0, -1, 1, 2]
@@ -125,7 +143,14 @@ def test_levels_from_data() -> None:
         )
     )
     found = fields_of_table(table, ["whole", "word", "part", "yes", "int", "cat"])
-    assert [field.levels for field in found] == [(2, 9, 10), ("a", "b"), (0.25, 0.5, 2.0), (False, True), (1, 2, 3), ("y", "z")]  # fmt: skip
+    assert [field.levels for field in found] == [
+        (2, 9, 10),
+        ("a", "b"),
+        (0.25, 0.5, 2.0),
+        (False, True),
+        (1, 2, 3),
+        ("y", "z"),
+    ]
     assert isinstance(found["whole"].levels[0], int)
     assert codes_of_table(table, found).codes.tolist() == [
         [2, 1, 1, 1, 2, 1],
@@ -133,7 +158,9 @@ def test_levels_from_data() -> None:
         [-1, -1, -1, 1, 1, 1],
         [0, 1, 0, 1, 2, -1],
     ]
-    declared = fields_of_table(table, ["word", "int"], declared=[Field("word", ("b", "a")), Field("else", (1,))])
+    declared = fields_of_table(
+        table, ["word", "int"], declared=[Field("word", ("b", "a")), Field("else", (1,))]
+    )
     assert [field.levels for field in declared] == [("b", "a"), (1, 2, 3)]
     with pytest.raises(InputError, match="Column 'none' of the data has no values"):
         fields_of_table(table, ["none"])
@@ -157,7 +184,9 @@ def test_what_a_schema_declares_comes_first() -> None:
 def test_too_many_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_GRID", 3)
     table = read(pd.DataFrame({"n": range(40), "w": [f"w{k % 5}" for k in range(40)]}))
-    with pytest.raises(InputError, match=r"Column 'n' has over 3 different values\. Recode it into bands"):
+    with pytest.raises(
+        InputError, match=r"Column 'n' has over 3 different values\. Recode it into bands"
+    ):
         fields_of_table(table, ["n"])
     with pytest.raises(InputError, match="broader groups"):
         fields_of_table(table, ["w"])
@@ -176,8 +205,13 @@ def test_columns_that_the_data_lack() -> None:
 def test_codes_survive_a_table(seed: int, rows: int) -> None:
     """Codes as a table of pandas, polars or Arrow, and back."""
     fields = Fields(
-        (Field("w", ("x", "y z", "|")), Field("b", (False, True)), Field("i", tuple(range(-3, 9))), Field("f", (0.1, 0.2, 1.5)))
-    )  # fmt: skip
+        (
+            Field("w", ("x", "y z", "|")),
+            Field("b", (False, True)),
+            Field("i", tuple(range(-3, 9))),
+            Field("f", (0.1, 0.2, 1.5)),
+        )
+    )
     codes = fields.columns.start(rows, seed=seed)
     table = table_of_codes(fields, codes)
     for same in (table, read(table.to_pandas()), read(pl.from_arrow(table.to_arrow()))):

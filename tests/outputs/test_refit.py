@@ -34,7 +34,13 @@ def frame():
 
 def made(frame, *outputs):
     spec = Outputs.from_dict(
-        {"format": "chaffinch-outputs", "version": 1, "rows": len(frame), "columns": COLUMNS, "outputs": list(outputs)}
+        {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": len(frame),
+            "columns": COLUMNS,
+            "outputs": list(outputs),
+        }
     )
     return spec, spec.fields.codes({name: frame[name].tolist() for name in frame})
 
@@ -87,10 +93,18 @@ def test_percentages_histograms_and_filters(frame):
     assert list(found.values()) == [*wanted, len(old)]
 
 
-@pytest.mark.parametrize(("kind", "function"), [("mean", "mean"), ("sum", "sum"), ("sd", "std"), ("variance", "var")])
+@pytest.mark.parametrize(
+    ("kind", "function"), [("mean", "mean"), ("sum", "sum"), ("sd", "std"), ("variance", "var")]
+)
 def test_moments_are_those_of_pandas(frame, kind, function):
     wanted = frame.groupby("wife_education")["wife_age"].agg(function)
-    output = {"name": "m", "kind": kind, "of": "wife_age", "by": ["wife_education"], "values": wanted.tolist()}
+    output = {
+        "name": "m",
+        "kind": kind,
+        "of": "wife_age",
+        "by": ["wife_education"],
+        "values": wanted.tolist(),
+    }
     assert values(frame, output) == pytest.approx(wanted.to_dict())
     spec, codes = made(frame, output)
     assert compared(spec, codes)[0].within
@@ -106,11 +120,27 @@ def test_correlations_medians_and_quantiles(frame):
     ) == pytest.approx({"wife_age|num_children": r})
     medians = frame.groupby("wife_religion")["wife_age"].median()
     found = values(
-        frame, {"name": "q", "kind": "median", "of": "wife_age", "by": ["wife_religion"], "values": medians.tolist()}
+        frame,
+        {
+            "name": "q",
+            "kind": "median",
+            "of": "wife_age",
+            "by": ["wife_religion"],
+            "values": medians.tolist(),
+        },
     )
     assert list(found.values()) == medians.tolist()
     quartiles = frame["wife_age"].quantile([0.25, 0.75]).tolist()
-    found = values(frame, {"name": "q", "kind": "quantiles", "of": "wife_age", "at": [0.25, 0.75], "values": quartiles})
+    found = values(
+        frame,
+        {
+            "name": "q",
+            "kind": "quantiles",
+            "of": "wife_age",
+            "at": [0.25, 0.75],
+            "values": quartiles,
+        },
+    )
     assert found == {"0.25": quartiles[0], "0.75": quartiles[1]}
 
 
@@ -128,7 +158,13 @@ def test_survival_by_hand():
         "survival": ["0.75", "0.50", "0.00"],
     }
     spec = Outputs.from_dict(
-        {"format": "chaffinch-outputs", "version": 1, "rows": 4, "columns": columns, "outputs": [output]}
+        {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": 4,
+            "columns": columns,
+            "outputs": [output],
+        }
     )
     codes = np.array([[0, 1], [1, 1], [1, 0], [2, 1]], dtype=np.int32)
     found = refit(spec.outputs[0], spec.fields, codes)
@@ -143,9 +179,14 @@ def test_leaves_of_a_tree(frame):
     young = frame[frame["wife_age"] < 30]["contraceptive_method"].value_counts()
     n_old = int((frame["wife_age"] >= 30).sum())
     output = {
-        "name": "tree", "kind": "tree", "label": "contraceptive_method",
-        "leaves": [{"where": "wife_age < 30", "counts": {str(k): int(v) for k, v in young.items()}}, {"where": "wife_age >= 30", "n": n_old}],
-    }  # fmt: skip
+        "name": "tree",
+        "kind": "tree",
+        "label": "contraceptive_method",
+        "leaves": [
+            {"where": "wife_age < 30", "counts": {str(k): int(v) for k, v in young.items()}},
+            {"where": "wife_age >= 30", "n": n_old},
+        ],
+    }
     found = values(frame, output)
     assert found == {**{f"leaf 1: {k}": young[k] for k in (1, 2, 3)}, "leaf 2": n_old}
 
@@ -164,7 +205,12 @@ def test_regressions_are_those_of_formulas(frame, kind, formula, fit):
     result = fit(formula, frame).fit(
         **({} if kind == "ols" else {"disp": 0, "method": "newton", "tol": 1e-12, "maxiter": 100})
     )
-    output = {"name": "r", "kind": kind, "formula": formula, "coefficients": result.params.to_dict()}
+    output = {
+        "name": "r",
+        "kind": kind,
+        "formula": formula,
+        "coefficients": result.params.to_dict(),
+    }
     if kind != "probit":
         output |= {"standard_errors": result.bse.to_dict(), "loglik": float(result.llf)}
     spec, codes = made(frame, output)
@@ -173,7 +219,9 @@ def test_regressions_are_those_of_formulas(frame, kind, formula, fit):
         assert found[name] == pytest.approx(number, abs=1e-7, rel=1e-7)
     if kind != "probit":
         assert found["loglik"] == pytest.approx(result.llf)
-        assert found["standard error of Intercept"] == pytest.approx(result.bse["Intercept"], rel=1e-6)
+        assert found["standard error of Intercept"] == pytest.approx(
+            result.bse["Intercept"], rel=1e-6
+        )
     whole = compared(spec, codes)[0]
     assert whole.within
     assert whole.worst_in_precision < 1.0
@@ -184,7 +232,9 @@ def test_regressions_are_those_of_formulas(frame, kind, formula, fit):
 
 def test_multinomial_and_a_filter(frame):
     kept = frame[frame["wife_age"] < 40]
-    result = smf.mnlogit("contraceptive_method ~ wife_age + num_children", kept).fit(disp=0, method="newton", tol=1e-12)
+    result = smf.mnlogit("contraceptive_method ~ wife_age + num_children", kept).fit(
+        disp=0, method="newton", tol=1e-12
+    )
     coefficients = {label: result.params.iloc[:, k].to_dict() for k, label in enumerate(["2", "3"])}
     output = {
         "name": "m",
@@ -207,7 +257,10 @@ def test_estimates_that_run_off_are_outside(frame):
         "name": "r",
         "kind": "logit",
         "formula": "wife_religion ~ C(wife_education)",
-        "coefficients": {"Intercept": 0.1, **{f"C(wife_education)[T.e{k}]": 0.1 for k in (2, 3, 4)}},
+        "coefficients": {
+            "Intercept": 0.1,
+            **{f"C(wife_education)[T.e{k}]": 0.1 for k in (2, 3, 4)},
+        },
     }
     spec, codes = made(frame, output)
     codes[:, 3] = 1

@@ -13,9 +13,24 @@ import statsmodels.formula.api as smf
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.equations import SumSystem
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.statistics import Observed, estimated_alpha, fitted, numbers_of, observed, scoring_fit, spread_at
+from chaffinch.outputs.statistics import (
+    Observed,
+    estimated_alpha,
+    fitted,
+    numbers_of,
+    observed,
+    scoring_fit,
+    spread_at,
+)
 
-FIELDS = Fields((Field("y", (0, 1)), Field("count", tuple(range(12))), Field("x", tuple(range(5))), Field("g", ("a", "b"))))
+FIELDS = Fields(
+    (
+        Field("y", (0, 1)),
+        Field("count", tuple(range(12))),
+        Field("x", tuple(range(5))),
+        Field("g", ("a", "b")),
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +44,15 @@ def codes() -> Any:
 
 @pytest.fixture(scope="module")
 def frame(codes: Any) -> pd.DataFrame:
-    return pd.DataFrame(codes, columns=list(FIELDS.names)).assign(g=np.array(["a", "b"])[codes[:, 3]])
+    return pd.DataFrame(codes, columns=list(FIELDS.names)).assign(
+        g=np.array(["a", "b"])[codes[:, 3]]
+    )
 
 
 def system(kind: str, formula: str, codes: Any, **keys: Any) -> SumSystem:
-    outputs: Outputs = recipes_of([{"name": "o", "kind": kind, "formula": formula, **keys}], FIELDS).computed(codes)
+    outputs: Outputs = recipes_of(
+        [{"name": "o", "kind": kind, "formula": formula, **keys}], FIELDS
+    ).computed(codes)
     part = outputs.problem().outputs[0]
     assert isinstance(part, SumSystem)
     return part
@@ -48,7 +67,9 @@ def system(kind: str, formula: str, codes: Any, **keys: Any) -> SumSystem:
         ("poisson", "count ~ x * C(g)", smf.poisson),
     ],
 )
-def test_coefficients_are_those_of_statsmodels(kind: str, formula: str, fit: Any, codes: Any, frame: pd.DataFrame) -> None:
+def test_coefficients_are_those_of_statsmodels(
+    kind: str, formula: str, fit: Any, codes: Any, frame: pd.DataFrame
+) -> None:
     part = system(kind, formula, codes)
     model = fit(formula, frame)
     expected = model.fit() if kind == "ols" else model.fit(disp=0, tol=1e-12, method="newton")
@@ -69,7 +90,9 @@ def test_what_a_regression_sees(codes: Any) -> None:
 
 def test_alpha_is_that_of_a_negative_binomial(codes: Any, frame: pd.DataFrame) -> None:
     data = observed(system("poisson", "count ~ x", codes), codes)
-    expected = sm.NegativeBinomial(frame["count"], sm.add_constant(frame["x"])).fit(disp=0, maxiter=500)
+    expected = sm.NegativeBinomial(frame["count"], sm.add_constant(frame["x"])).fit(
+        disp=0, maxiter=500
+    )
     assert estimated_alpha(data) == pytest.approx(expected.params["alpha"], rel=1e-4)
 
 
@@ -78,10 +101,14 @@ def test_tables_and_sums_are_added_up(codes: Any, frame: pd.DataFrame) -> None:
     mean = {"name": "m", "kind": "mean", "of": "count", "by": ["g"]}
     parts = recipes_of([table, mean], FIELDS).computed(codes).problem().outputs
     assert numbers_of(parts[0], codes).tolist() == frame["g"].value_counts().sort_index().tolist()
-    assert numbers_of(parts[1], codes) == pytest.approx(frame.groupby("g")["count"].mean().to_numpy())
+    assert numbers_of(parts[1], codes) == pytest.approx(
+        frame.groupby("g")["count"].mean().to_numpy()
+    )
 
 
-def test_classes_that_are_separated_have_no_smaller_spread_than_at_the_published_coefficients(codes: Any) -> None:
+def test_classes_that_are_separated_have_no_smaller_spread_than_at_the_published_coefficients(
+    codes: Any,
+) -> None:
     """x above 2 decides y: the estimate runs off, and its standard error with it; at the published coefficients it is finite."""
     part = system("logit", "y ~ x", codes)
     apart = codes.copy()
@@ -92,13 +119,36 @@ def test_classes_that_are_separated_have_no_smaller_spread_than_at_the_published
 
 
 def _plain(x: Any, y: Any) -> Observed:
-    return Observed(np.asarray(x, dtype=float), np.asarray(y, dtype=float), np.zeros((len(y), 1)), np.ones(len(y)))
+    return Observed(
+        np.asarray(x, dtype=float),
+        np.asarray(y, dtype=float),
+        np.zeros((len(y), 1)),
+        np.ones(len(y)),
+    )
 
 
 # summary(glm(...))$coefficients[, 2] as R gives them, from the results that statsmodels compares its own fits with (genmod/tests/results/results_glm.py):
 # 189 births, glm(low ~ age + lwt + race + smoke + ptl + ht + ui, binomial); 17 states, glm(EXECUTIONS ~ ... + log(...), poisson).
-R_LOGIT = [0.036449917, 0.006925765, 0.526405169, 0.439146744, 0.400820976, 0.346246857, 0.691623875, 0.459373871, 1.204574885]
-R_POISSON = [5.187132e-05, 7.940193e-02, 2.291926e-02, 4.375164e-01, 4.283826e-01, 4.283961e00, 4.146850e00]
+R_LOGIT = [
+    0.036449917,
+    0.006925765,
+    0.526405169,
+    0.439146744,
+    0.400820976,
+    0.346246857,
+    0.691623875,
+    0.459373871,
+    1.204574885,
+]
+R_POISSON = [
+    5.187132e-05,
+    7.940193e-02,
+    2.291926e-02,
+    4.375164e-01,
+    4.283826e-01,
+    4.283961e00,
+    4.146850e00,
+]
 
 
 def test_standard_errors_of_scoring_are_those_that_r_prints() -> None:
@@ -109,19 +159,35 @@ def test_standard_errors_of_scoring_are_those_that_r_prints() -> None:
     x[:, 3] = np.log(x[:, 3])
     for family, y, design, printed, own in (
         ("logit", births.endog, births.exog, R_LOGIT, sm.families.Binomial()),
-        ("poisson", states.endog, sm.add_constant(x, prepend=False), R_POISSON, sm.families.Poisson()),
+        (
+            "poisson",
+            states.endog,
+            sm.add_constant(x, prepend=False),
+            R_POISSON,
+            sm.families.Poisson(),
+        ),
     ):
-        np.testing.assert_allclose(scoring_fit(family, _plain(design, y)).errors, printed, rtol=3e-7)
-        at_estimate = sm.GLM(np.asarray(y), np.asarray(design), family=own).fit(tol=1e-14, maxiter=200).bse
+        np.testing.assert_allclose(
+            scoring_fit(family, _plain(design, y)).errors, printed, rtol=3e-7
+        )
+        at_estimate = (
+            sm.GLM(np.asarray(y), np.asarray(design), family=own).fit(tol=1e-14, maxiter=200).bse
+        )
         assert np.abs(at_estimate / np.array(printed) - 1).max() > 5e-6
 
 
 FAMILIES = {
-    "logit": sm.families.Binomial(), "probit": sm.families.Binomial(sm.families.links.Probit()), "cloglog": sm.families.Binomial(sm.families.links.CLogLog()),
-    "poisson": sm.families.Poisson(), "gaussian": sm.families.Gaussian(), "gamma_log": sm.families.Gamma(sm.families.links.Log()), "gamma_inverse": sm.families.Gamma(),
-    "inverse_gaussian_log": sm.families.InverseGaussian(sm.families.links.Log()), "inverse_gaussian": sm.families.InverseGaussian(),
+    "logit": sm.families.Binomial(),
+    "probit": sm.families.Binomial(sm.families.links.Probit()),
+    "cloglog": sm.families.Binomial(sm.families.links.CLogLog()),
+    "poisson": sm.families.Poisson(),
+    "gaussian": sm.families.Gaussian(),
+    "gamma_log": sm.families.Gamma(sm.families.links.Log()),
+    "gamma_inverse": sm.families.Gamma(),
+    "inverse_gaussian_log": sm.families.InverseGaussian(sm.families.links.Log()),
+    "inverse_gaussian": sm.families.InverseGaussian(),
     "negative_binomial": sm.families.NegativeBinomial(alpha=0.5),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -130,8 +196,17 @@ def test_scoring_ends_near_the_estimate_in_every_family(family: str) -> None:
     rng = np.random.default_rng(4)
     x = np.column_stack([np.ones(300), rng.uniform(0, 1, 300)])
     eta = x @ [0.8, 0.4]
-    y = rng.binomial(1, 0.3 + 0.3 * x[:, 1]) if family in ("logit", "probit", "cloglog") else rng.poisson(np.exp(eta)) if family in ("poisson", "negative_binomial") else rng.gamma(9.0, np.exp(eta) / 9.0)  # fmt: skip
-    fit, own = scoring_fit(family, _plain(x, y), parameter=0.5), sm.GLM(y, x, family=FAMILIES[family]).fit(tol=1e-13, maxiter=200)
+    y = (
+        rng.binomial(1, 0.3 + 0.3 * x[:, 1])
+        if family in ("logit", "probit", "cloglog")
+        else rng.poisson(np.exp(eta))
+        if family in ("poisson", "negative_binomial")
+        else rng.gamma(9.0, np.exp(eta) / 9.0)
+    )
+    fit, own = (
+        scoring_fit(family, _plain(x, y), parameter=0.5),
+        sm.GLM(y, x, family=FAMILIES[family]).fit(tol=1e-13, maxiter=200),
+    )
     np.testing.assert_allclose(fit.errors, own.bse, rtol=1e-3)
     assert fit.dispersion == pytest.approx(own.scale, rel=1e-3)
 

@@ -15,7 +15,12 @@ from chaffinch.outputs.tables import MOST_GRID, columns_of, schema_of, table_of_
 from chaffinch.table import Column, Schema
 
 FIELDS = Fields(
-    (Field("sex", ("f", "m")), Field("age", (0, 5, 10)), Field("dose", (0.5, 1.0)), Field("ill", (False, True)))
+    (
+        Field("sex", ("f", "m")),
+        Field("age", (0, 5, 10)),
+        Field("dose", (0.5, 1.0)),
+        Field("ill", (False, True)),
+    )
 )
 
 
@@ -25,7 +30,12 @@ def test_codes_are_the_outputs_own() -> None:
     assert [table.code(name).tolist() for name in FIELDS.names] == codes.T.tolist()
     assert table.to_arrow().to_pylist()[0] == {"sex": "m", "age": 10, "dose": 0.5, "ill": True}
     kinds = [(column.kind, column.bounds) for column in schema_of(FIELDS)]
-    assert kinds == [("categorical", None), ("integer", (0, 10)), ("float", (0.5, 1)), ("boolean", None)]
+    assert kinds == [
+        ("categorical", None),
+        ("integer", (0, 10)),
+        ("float", (0.5, 1)),
+        ("boolean", None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +52,9 @@ def test_a_schema_declares_levels(column: Column, entry: dict[str, Any]) -> None
 
 
 def test_undeclared_levels_come_from_a_table_that_is_passed() -> None:
-    table = chaffinch.read(pd.DataFrame({"w": ["b", "a", None], "n": [3, 1, 3], "unused": [1, 2, 3]}))
+    table = chaffinch.read(
+        pd.DataFrame({"w": ["b", "a", None], "n": [3, 1, 3], "unused": [1, 2, 3]})
+    )
     bare = Schema((Column("w", "categorical"), Column("n", "integer"), Column("unused", "integer")))
     with pytest.raises(InputError, match="Column 'w' declares no levels and no bounds"):
         columns_of(bare)

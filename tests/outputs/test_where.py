@@ -28,9 +28,16 @@ FRAME = pd.DataFrame(
 
 leaf = st.one_of(
     st.builds(
-        "{} {} {}".format, st.just("age"), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), st.integers(0, 9)
+        "{} {} {}".format,
+        st.just("age"),
+        st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
+        st.integers(0, 9),
     ),
-    st.builds("{} {} wage".format, st.sampled_from([0.5, 1.5]), st.sampled_from(["<", "<=", ">", ">=", "==", "!="])),
+    st.builds(
+        "{} {} wage".format,
+        st.sampled_from([0.5, 1.5]),
+        st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
+    ),
     st.sampled_from(
         [
             "sex == 'f'",
@@ -68,13 +75,18 @@ def test_filters_keep_what_pandas_keeps(text: str) -> None:
 
 
 def test_conjunctions_are_products_of_masks_of_one_column() -> None:
-    kept = read_filter("not (age < 3 or sex == 'f') and age < 8 and (job == 'no' or wage > 1)", FIELDS)
+    kept = read_filter(
+        "not (age < 3 or sex == 'f') and age < 8 and (job == 'no' or wage > 1)", FIELDS
+    )
     assert [columns for columns, _ in kept.masks] == [(0,), (1,), (2, 3)]
     assert kept.levels(1).tolist() == [False] * 3 + [True] * 5 + [False] * 2
     assert not kept.simple
     assert read_filter("age >= 0", FIELDS).masks == ()
     assert read_filter(None, FIELDS).simple
-    assert read_filter("sex == 'f' and age < 3", FIELDS).key == read_filter("age <= 2 and not sex == 'm'", FIELDS).key
+    assert (
+        read_filter("sex == 'f' and age < 3", FIELDS).key
+        == read_filter("age <= 2 and not sex == 'm'", FIELDS).key
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +115,7 @@ def test_conjunctions_are_products_of_masks_of_one_column() -> None:
         ("sex == 'f", "a sign at position"),
         ("age > 3; sex == 'f'", "a sign at position"),
     ],
-)  # fmt: skip
+)
 def test_bad_filters(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_filter(text, FIELDS, output="o")

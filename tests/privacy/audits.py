@@ -56,7 +56,8 @@ Rows = tuple[Row, ...]
 def schema_of(sizes: Sequence[int], rows: int | None = None) -> Schema:
     """Return a public schema of columns c0, c1, ... with levels v0, v1, ..."""
     columns = tuple(
-        Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(size))) for j, size in enumerate(sizes)
+        Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(size)))
+        for j, size in enumerate(sizes)
     )
     return Schema(columns, public=True, rows=rows)
 
@@ -65,7 +66,10 @@ def schema_of(sizes: Sequence[int], rows: int | None = None) -> Schema:
 def _domain(sizes: Row) -> tuple[Any, dict[Row, int]]:
     """A prepared table with every record of a domain once, and where each stands."""
     records = list(product(*map(range, sizes)))
-    columns = {f"c{j}": pa.array([f"v{record[j]}" for record in records], pa.string()) for j in range(len(sizes))}
+    columns = {
+        f"c{j}": pa.array([f"v{record[j]}" for record in records], pa.string())
+        for j in range(len(sizes))
+    }
     table = prepare_module.prepare(pa.table(columns), schema_of(sizes))
     return table, {record: i for i, record in enumerate(records)}
 
@@ -89,7 +93,11 @@ def neighbour_pairs(sizes: Sequence[int], unit: Unit, most: int) -> list[tuple[R
     for n in range(most):
         for others in all_tables(sizes, n):
             more = [tuple(sorted((*others, record))) for record in records]
-            ends = combinations_with_replacement(more, 2) if unit.replaced else [(others, one) for one in more]
+            ends = (
+                combinations_with_replacement(more, 2)
+                if unit.replaced
+                else [(others, one) for one in more]
+            )
             found |= {pair for pair in ends if pair[0] != pair[1]}
     return sorted(found)
 
@@ -190,7 +198,9 @@ def listing_of(model: Any) -> str:
     return json.dumps([model_file.file_parts(model)[0], tables])
 
 
-def transcript(settings: Any, table: Any, picks: Sequence[int] = (), answers: Answers = steady) -> Transcript:
+def transcript(
+    settings: Any, table: Any, picks: Sequence[int] = (), answers: Answers = steady
+) -> Transcript:
     """Return what a fit does under a script. Blind draws come from a fixed seed: they are public."""
     with scripted(Scripted(picks, answers)) as noise:
         try:
@@ -227,21 +237,30 @@ def whole_loss(one: Transcript, other: Transcript) -> float:
     """Return the loss of a whole fit along one script, the larger way round; infinity if the questions differ."""
     if len(one.calls) != len(other.calls):
         return float("inf")
-    losses = np.array([loss_of(a, b) for a, b in zip(one.calls, other.calls, strict=True)]).reshape(-1, 2)
+    losses = np.array([loss_of(a, b) for a, b in zip(one.calls, other.calls, strict=True)]).reshape(
+        -1, 2
+    )
     return float(losses.sum(axis=0).max())
 
 
 def worst_loss(
-    settings: Any, sizes: Sequence[int], pairs: Sequence[tuple[Rows, Rows]], scripts: Sequence[Sequence[int]], *,
-    declared: int | None = None, answers: Answers = steady,
-) -> float:  # fmt: skip
+    settings: Any,
+    sizes: Sequence[int],
+    pairs: Sequence[tuple[Rows, Rows]],
+    scripts: Sequence[Sequence[int]],
+    *,
+    declared: int | None = None,
+    answers: Answers = steady,
+) -> float:
     """Return the largest loss over pairs of tables and scripts. `declared` None: as many rows as a table has."""
     known: dict[tuple[Rows, tuple[int, ...]], Transcript] = {}
 
     def told(rows: Rows, picks: Sequence[int]) -> Transcript:
         key = rows, tuple(picks)
         if key not in known:
-            table = table_of(sizes, rows, len(rows) if declared is None and settings.unit.replaced else declared)
+            table = table_of(
+                sizes, rows, len(rows) if declared is None and settings.unit.replaced else declared
+            )
             known[key] = transcript(settings, table, picks, answers)
         return known[key]
 
@@ -264,10 +283,16 @@ def loss_faults() -> list[str]:
     for settings in SMALL:
         pairs = neighbour_pairs(BINARY, settings.unit, 1)
         zero, one = (0, 0, 0), (1, 1, 1)
-        pairs += [((zero, zero), (zero, one))] if settings.unit.replaced else [((zero, one), (zero, one, one))]
+        pairs += (
+            [((zero, zero), (zero, one))]
+            if settings.unit.replaced
+            else [((zero, one), (zero, one, one))]
+        )
         found = worst_loss(settings, BINARY, pairs, SCRIPTS)
         if not found <= settings.epsilon * (1 + 1e-9):
-            faults.append(f"a loss of {found:.3g} where {settings.epsilon} is claimed ({settings.neighbours})")
+            faults.append(
+                f"a loss of {found:.3g} where {settings.epsilon} is claimed ({settings.neighbours})"
+            )
     return faults
 
 
@@ -285,13 +310,23 @@ def sensitivity_faults() -> list[str]:
     ]:
         unit, known = Unit(neighbours), {}
 
-        def asked(rows: Rows, unit: Unit = unit, score: str = score, sizes: Row = sizes, known: Any = known) -> Call:
+        def asked(
+            rows: Rows,
+            unit: Unit = unit,
+            score: str = score,
+            sizes: Row = sizes,
+            known: Any = known,
+        ) -> Call:
             if rows not in known:
                 noise = Scripted()
                 counter = counter_module.PrivateCounter(
-                    MemoryCounter(table_of(sizes, rows)), ledger_module.Ledger(Budget(1.0), unit), noise
+                    MemoryCounter(table_of(sizes, rows)),
+                    ledger_module.Ledger(Budget(1.0), unit),
+                    noise,
                 )
-                counter.select(families, score, 1.0, rows=len(rows) if unit.replaced else 3, why="test")
+                counter.select(
+                    families, score, 1.0, rows=len(rows) if unit.replaced else 3, why="test"
+                )
                 known[rows] = noise.calls[0]
             return known[rows]
 
@@ -301,7 +336,9 @@ def sensitivity_faults() -> list[str]:
             jump = float(np.abs(one.values - other.values).max())
             worst = max(worst, 2 * jump / one.scale if one.public == other.public else float("inf"))
         if worst > 1 + 1e-9:
-            faults.append(f"{score} under {neighbours} on {sizes} moves {worst:.3g} times as far as claimed")
+            faults.append(
+                f"{score} under {neighbours} on {sizes} moves {worst:.3g} times as far as claimed"
+            )
     return faults
 
 
@@ -330,7 +367,9 @@ def odd_source(extra: dict[str, str | None] | None, n: int = 6) -> pa.Table:
     """Return words of n plain records and one extra."""
     rows = [{"c0": f"v{i % 2}", "c1": f"v{i // 2 % 2}", "n": str(i % 8)} for i in range(n)]
     rows += [] if extra is None else [extra]
-    return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in ("c0", "c1", "n")})
+    return pa.table(
+        {name: pa.array([row[name] for row in rows], pa.string()) for name in ("c0", "c1", "n")}
+    )
 
 
 def same_faults() -> list[str]:
@@ -342,10 +381,14 @@ def same_faults() -> list[str]:
     ]:
         base = None
         for name, extra in ODD.items():
-            told = transcript(settings, prepare_module.prepare(odd_source(extra), ODD_SCHEMA), (1, 1))
+            told = transcript(
+                settings, prepare_module.prepare(odd_source(extra), ODD_SCHEMA), (1, 1)
+            )
             base = base or told
             parts = ("questions", "charges", "model", "error")
-            wrong = [part for part, a, b in zip(parts, base.public, told.public, strict=True) if a != b]
+            wrong = [
+                part for part, a, b in zip(parts, base.public, told.public, strict=True) if a != b
+            ]
             if wrong or told.error:
                 faults.append(
                     f"{type(settings).__name__}: {', '.join(wrong or ['error'])} differ for a record of '{name}'"
@@ -389,7 +432,9 @@ def spread_faults() -> list[str]:
             found, some = float(np.mean(gap[which] ** 2)) ** 0.5, int(which.sum())
             slack = 7 * (5 / some) ** 0.5
             if not abs(found**2 / stated**2 - 1) <= slack:
-                faults.append(f"{law} noise of {name} has a deviation of {found:.3g}, stated {stated:.3g}")
+                faults.append(
+                    f"{law} noise of {name} has a deviation of {found:.3g}, stated {stated:.3g}"
+                )
     return faults
 
 
@@ -397,14 +442,26 @@ CANARY_SCHEMA = Schema(
     (
         Column("word", "categorical", levels=("a", "b"), other=True),
         Column("number", "float", bounds=(0.0, 10_000.0), bins=10),
-        Column("day", "datetime", type="timestamp[s]", bounds=(-2_000_000_000, 2_000_000_000), bins=5),
+        Column(
+            "day", "datetime", type="timestamp[s]", bounds=(-2_000_000_000, 2_000_000_000), bins=5
+        ),
         Column("note", "text"),
     ),
     public=True,
     rows=8,
 )
-CANARIES = {"word": "qZxCanary", "number": 7341.615234375, "day": "1987-06-05 04:03:21", "note": "note-Kv81"}
-OUTSIDE = {"word": "wWyCanary", "number": 918273645.5, "day": "2187-06-05 04:03:21", "note": "note-Jb77"}
+CANARIES = {
+    "word": "qZxCanary",
+    "number": 7341.615234375,
+    "day": "1987-06-05 04:03:21",
+    "note": "note-Kv81",
+}
+OUTSIDE = {
+    "word": "wWyCanary",
+    "number": 918273645.5,
+    "day": "2187-06-05 04:03:21",
+    "note": "note-Jb77",
+}
 
 
 def canary_source() -> pa.Table:
@@ -429,8 +486,16 @@ def planted(data: bytes) -> list[str]:
     found = []
     for row in (CANARIES, OUTSIDE):
         moment = np.datetime64(str(row["day"]).replace(" ", "T"), "s").astype(np.int64)
-        shapes = [str(row["word"]).encode(), str(row["note"]).encode(), np.float64(row["number"]).tobytes()]
-        shapes += [str(row["number"]).encode(), str(row["day"])[:10].encode(), str(int(moment)).encode()]
+        shapes = [
+            str(row["word"]).encode(),
+            str(row["note"]).encode(),
+            np.float64(row["number"]).tobytes(),
+        ]
+        shapes += [
+            str(row["number"]).encode(),
+            str(row["day"])[:10].encode(),
+            str(int(moment)).encode(),
+        ]
         shapes += [np.int64(moment).tobytes(), np.float64(moment).tobytes()]
         found += [shape.decode(errors="replace") for shape in shapes if shape in data]
     return found
@@ -447,10 +512,14 @@ def canary_faults() -> list[str]:
             model.save(path := Path(folder) / "m.chaffinch")
             parts = {"model file": path.read_bytes()}
         parts["JSON"] = json.dumps(model.to_dict()).encode()
-        parts["page"] = (model._repr_html_() + model.fitted.privacy._repr_html_() + repr(model)).encode()
+        parts["page"] = (
+            model._repr_html_() + model.fitted.privacy._repr_html_() + repr(model)
+        ).encode()
         parts["rows drawn"] = json.dumps(drawn.data.to_pylist(), default=str).encode()
         faults += [
-            f"{name} of {type(settings).__name__} holds a planted value" for name, b in parts.items() if planted(b)
+            f"{name} of {type(settings).__name__} holds a planted value"
+            for name, b in parts.items()
+            if planted(b)
         ]
     return faults
 
@@ -467,10 +536,15 @@ def repeat_faults() -> list[str]:
         with released() as tables:
             one, _ = settings.fit(table), settings.fit(table)
         if tables[0].counts.tolist() == tables[-1].counts.tolist():
-            faults.append(f"two fits of {type(settings).__name__} without a seed have the same noise")
+            faults.append(
+                f"two fits of {type(settings).__name__} without a seed have the same noise"
+            )
         if one.fitted.privacy.test_only or not settings.fit(table, seed=1).fitted.privacy.test_only:
             faults.append(f"{type(settings).__name__} does not tell seeded noise from real")
-    picks = [[opening.noise_of(None).exponential(np.zeros(64, np.int64), 1.0) for _ in range(8)] for _ in range(2)]
+    picks = [
+        [opening.noise_of(None).exponential(np.zeros(64, np.int64), 1.0) for _ in range(8)]
+        for _ in range(2)
+    ]
     if picks[0] == picks[1]:  # once in 64^8
         faults.append("two rows of choices without a seed are the same")
     return faults
@@ -483,11 +557,19 @@ def sibling_faults() -> list[str]:
     from chaffinch.synth.private_model import private_model
 
     schema = table_of((2, 3, 3), ()).schema
-    account = ledger_module.Ledger(Budget(1.0), Unit("add-remove")).account(test_only=True, rows=9, rows_how="declared")
+    account = ledger_module.Ledger(Budget(1.0), Unit("add-remove")).account(
+        test_only=True, rows=9, rows_how="declared"
+    )
     tables = [Marginal(("c0",), (2,), np.array([5.0, 4.0]))]
-    tables += [Marginal(("c0", name), (2, 3), np.array([[1.0, 2, 2], [2, 1, 1]])) for name in ("c1", "c2")]
+    tables += [
+        Marginal(("c0", name), (2, 3), np.array([[1.0, 2, 2], [2, 1, 1]])) for name in ("c1", "c2")
+    ]
     model = private_model(
-        schema, (0, 1, 2), ((), (0,), (0,)), tables, FitSummary("test", "test", "R", privacy=account)
+        schema,
+        (0, 1, 2),
+        ((), (0,), (0,)),
+        tables,
+        FitSummary("test", "test", "R", privacy=account),
     )
     drawn = model.sample(6_000, seed=17)
     c0, c1, c2 = (drawn.code(f"c{i}").astype(np.int64) for i in range(3))
@@ -515,7 +597,10 @@ def grid_faults() -> list[str]:
         for seed in (None, 1):
             PrivBayes(epsilon=1.0).fit(table_of(BINARY, rows, 2), seed=seed)
             BayesNet(epsilon=1.0).fit(table_of(BINARY, rows), seed=seed)
-    if any(table.counts.dtype.kind != "i" or (table.counts != np.rint(table.counts)).any() for table in tables):
+    if any(
+        table.counts.dtype.kind != "i" or (table.counts != np.rint(table.counts)).any()
+        for table in tables
+    ):
         faults.add("released counts are no whole numbers: their low bits tell")
     return sorted(faults)
 
@@ -578,13 +663,21 @@ def touch_faults() -> list[str]:
     where the relation makes it public.
     """
     faults: set[str] = set()
-    for settings in [*SMALL, BayesNet(epsilon=1.0), BayesNet(epsilon=1.0, delta=1e-6, neighbours="replace-one")]:
+    for settings in [
+        *SMALL,
+        BayesNet(epsilon=1.0),
+        BayesNet(epsilon=1.0, delta=1e-6, neighbours="replace-one"),
+    ]:
         paid: list[str] = []
         answered = closed = False
         rows = ((0, 0, 0), (1, 1, 1))
-        for event in events_of(settings, table_of(BINARY, rows, 2 if settings.unit.replaced else None)):
+        for event in events_of(
+            settings, table_of(BINARY, rows, 2 if settings.unit.replaced else None)
+        ):
             if event[0] == "charge":
-                together = all(what.startswith("table of ") for what in (*paid, event[1])) and not answered
+                together = (
+                    all(what.startswith("table of ") for what in (*paid, event[1])) and not answered
+                )
                 if paid and not together:
                     faults.add(f"'{paid[0]}' was charged and not answered")
                     paid = []
@@ -605,7 +698,10 @@ def touch_faults() -> list[str]:
                 asked = [", ".join(clique) for clique in event[1]]
                 if not paid or (named != paid and asked != named[: len(asked)]):
                     faults.add("a table was touched that was not charged")
-            elif not "".join(paid[:1]).startswith(("number of rows", "choice")) and not settings.unit.replaced:
+            elif (
+                not "".join(paid[:1]).startswith(("number of rows", "choice"))
+                and not settings.unit.replaced
+            ):
                 faults.add("the number of rows was touched and not charged")
     return sorted(faults)
 
@@ -613,16 +709,26 @@ def touch_faults() -> list[str]:
 def sum_faults() -> list[str]:
     """The account adds up, agrees with the plan, and each charge buys the noise that was drawn."""
     faults = []
-    for settings in [*SMALL, BayesNet(epsilon=1.0), BayesNet(epsilon=1.0, delta=1e-6, neighbours="replace-one")]:
+    for settings in [
+        *SMALL,
+        BayesNet(epsilon=1.0),
+        BayesNet(epsilon=1.0, delta=1e-6, neighbours="replace-one"),
+    ]:
         noise = Scripted((1, 1))
         with scripted(noise):
-            account = settings.fit(table_of(BINARY, ((0, 0, 0), (1, 1, 1)), 2), seed=5).fitted.privacy
+            account = settings.fit(
+                table_of(BINARY, ((0, 0, 0), (1, 1, 1)), 2), seed=5
+            ).fitted.privacy
         name = f"{type(settings).__name__} under {settings.neighbours}"
         costs = [charge.epsilon or charge.rho for charge in account.charges]
-        if not sum(costs) <= account.budget.total * (1 + 1e-9) or not isclose(sum(costs), account.spent, rel_tol=1e-9):
+        if not sum(costs) <= account.budget.total * (1 + 1e-9) or not isclose(
+            sum(costs), account.spent, rel_tol=1e-9
+        ):
             faults.append(f"the charges of {name} do not add up")
         planned = settings.plan(schema_of(BINARY, 2)).total
-        least = planned if isinstance(settings, PrivBayes) else 0.0  # where no link is worth it, BayesNet spends less
+        least = (
+            planned if isinstance(settings, PrivBayes) else 0.0
+        )  # where no link is worth it, BayesNet spends less
         if not least * (1 - 1e-6) <= account.spent <= planned * (1 + 1e-6):
             faults.append(f"{name} planned {planned:.6g} and spent {account.spent:.6g}")
         if len(noise.calls) != len(costs):
@@ -630,12 +736,22 @@ def sum_faults() -> list[str]:
         for charge, cost, call in zip(account.charges, costs, noise.calls, strict=False):
             if charge.what.startswith("table of"):
                 apart = 2 if settings.neighbours == "replace-one" else 1  # in L1, and squared in L2
-                bought = apart / call.scale if call.kind == "laplace" else apart / (2 * call.scale**2)
+                bought = (
+                    apart / call.scale if call.kind == "laplace" else apart / (2 * call.scale**2)
+                )
                 right = isclose(bought, cost, rel_tol=1e-6)
-                if account.budget.kind == "gaussian":  # to be whole-numbered takes a variance of more than a tenth, less than one
-                    right = apart / (2 * (call.scale**2 - 0.1)) < cost < apart / (2 * (call.scale**2 - 1))
+                if (
+                    account.budget.kind == "gaussian"
+                ):  # to be whole-numbered takes a variance of more than a tenth, less than one
+                    right = (
+                        apart / (2 * (call.scale**2 - 0.1))
+                        < cost
+                        < apart / (2 * (call.scale**2 - 1))
+                    )
                 if not right:
-                    faults.append(f"a table of {name} has noise for {bought:.4g} and a charge of {cost:.4g}")
+                    faults.append(
+                        f"a table of {name} has noise for {bought:.4g} and a charge of {cost:.4g}"
+                    )
     return faults
 
 
@@ -648,7 +764,9 @@ def choice_faults() -> list[str]:
             for start in (0, 2**45):
                 scores = np.array([start, start + 2, start + 5, start + 6])
                 law = PROBABILITIES[name](scores, 3.0)
-                drawn = np.bincount([getattr(source, name)(scores, 3.0) for _ in range(250)], minlength=4)
+                drawn = np.bincount(
+                    [getattr(source, name)(scores, 3.0) for _ in range(250)], minlength=4
+                )
                 if stats.chisquare(drawn, 250 * law).pvalue < ODDS:
                     faults.append(f"{name} is not drawn from its law at scores from {start}")
             if {getattr(source, name)(np.array([0, 2**40, 7]), 1.0) for _ in range(30)} != {1}:

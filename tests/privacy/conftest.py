@@ -104,4 +104,7 @@ def _quadrature(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return (points + 1) / 2, weights / 2
 
 
-PROBABILITIES = {"exponential": exponential_probabilities, "permute_and_flip": permute_and_flip_probabilities}
+PROBABILITIES = {
+    "exponential": exponential_probabilities,
+    "permute_and_flip": permute_and_flip_probabilities,
+}

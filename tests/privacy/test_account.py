@@ -22,7 +22,9 @@ def account(budget=None, charges=(), **options):
     return Account(budget or Budget(1.0), Unit("add-remove"), tuple(charges), **chosen)
 
 
-@pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6), Budget(2.0, 1e-6, reserved_delta=1e-8)])
+@pytest.mark.parametrize(
+    "budget", [Budget(1.0), Budget(1.0, 1e-6), Budget(2.0, 1e-6, reserved_delta=1e-8)]
+)
 def test_an_account_goes_through_json(budget):
     one = account(budget, [charge(epsilon=0.05), charge("levels of job", epsilon=0.1)])
     assert account_from_dict(json.loads(json.dumps(one.to_dict()))) == one
@@ -58,7 +60,11 @@ def test_the_sentence_says_the_promise_rounded_up_and_a_seed_protects_nobody():
 
 def test_charges_of_one_kind_share_a_row():
     one = account(
-        charges=[charge(epsilon=0.1), charge("table of job", epsilon=0.2), charge("levels of job", epsilon=0.1)]
+        charges=[
+            charge(epsilon=0.1),
+            charge("table of job", epsilon=0.2),
+            charge("levels of job", epsilon=0.1),
+        ]
     )
     assert len(one.rows_table()) == 2
     assert "table" in one._repr_html_()
@@ -72,13 +78,19 @@ def test_words_of_a_forged_account_are_not_believed():
 def test_a_choice_that_nothing_came_after_is_told_at_its_own_price():
     """It was cheap for what was left; what of that was not spent does not count, so what was spent amounts to more."""
     budget = Budget(1.0, 1e-6)
-    noise = Charge("table of a", "measure", rho=0.3 * budget.total, mechanism="discrete Gaussian", noise="")
-    choice = Charge("choice of one", "structure", rho=0.2 * budget.total, mechanism="exponential", noise="")
+    noise = Charge(
+        "table of a", "measure", rho=0.3 * budget.total, mechanism="discrete Gaussian", noise=""
+    )
+    choice = Charge(
+        "choice of one", "structure", rho=0.2 * budget.total, mechanism="exponential", noise=""
+    )
     for charges, spent in (
         ([noise], 0.3),
         ([noise, choice], 0.3 + 0.2 * math.pi / 2),
         ([choice] * 4, 1.0),
     ):
-        assert account(budget, charges).spent_promise[0] == pytest.approx(budget.promise(spent * budget.total, 0.0)[0])
+        assert account(budget, charges).spent_promise[0] == pytest.approx(
+            budget.promise(spent * budget.total, 0.0)[0]
+        )
     assert account(budget, [choice] * 5).spent_promise[0] <= 1.0
     assert account(Budget(1.0, 1e-6, "zcdp"), [noise, choice]).spent_promise[0] < 1.0

@@ -27,7 +27,10 @@ def gaussian_delta(rho: float, epsilon: float) -> float:
     holds for every zCDP mechanism and is never smaller. With mu = math.sqrt(2 rho): Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
     """
     mu, epsilon = math.sqrt(2 * acc.check_epsilon(rho, "rho")), acc.check_epsilon(epsilon)
-    first, second = float(log_ndtr(mu / 2 - epsilon / mu)), epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
+    first, second = (
+        float(log_ndtr(mu / 2 - epsilon / mu)),
+        epsilon + float(log_ndtr(-mu / 2 - epsilon / mu)),
+    )
     # In logarithms: both terms may be far below the smallest double, and e^eps above the largest.
     return max(0.0, -math.exp(first) * math.expm1(min(0.0, second - first)))
 
@@ -38,14 +41,18 @@ def gaussian_epsilon(rho: float, delta: float) -> float:
     high = max(acc.rho_to_epsilon(rho, delta), tiny)
     if rho == 0 or gaussian_delta(rho, tiny) <= delta:
         return 0.0
-    return min(high, acc._last(lambda epsilon: gaussian_delta(rho, epsilon) > delta, tiny, high) * acc.UP)
+    return min(
+        high, acc._last(lambda epsilon: gaussian_delta(rho, epsilon) > delta, tiny, high) * acc.UP
+    )
 
 
 def grid_epsilon(rho: float, delta: float) -> float:
     """Return the least epsilon of the published bound over a grid of orders, written as in the paper, not as in the code."""
     b = ORDERS
     a = 1 + b
-    return float(np.min(a * rho + (math.log(1 / delta) + a * (np.log(b) - np.log1p(b)) - np.log(b)) / b))
+    return float(
+        np.min(a * rho + (math.log(1 / delta) + a * (np.log(b) - np.log1p(b)) - np.log(b)) / b)
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +60,8 @@ def grid_epsilon(rho: float, delta: float) -> float:
 )
 def test_what_is_no_epsilon(bad):
     with pytest.raises(
-        chaffinch.errors.InputError, match=r"epsilon must be a finite number above 0\. Got .*leave it out"
+        chaffinch.errors.InputError,
+        match=r"epsilon must be a finite number above 0\. Got .*leave it out",
     ):
         acc.check_epsilon(bad)
 
@@ -107,7 +115,9 @@ def test_exact_gaussian_by_numerical_integration():
         mu = math.sqrt(2 * rho)
         x = np.linspace(-15, 18, 2_000_001)
         excess = np.maximum(norm.pdf(x, mu) - math.exp(epsilon) * norm.pdf(x), 0)
-        assert gaussian_delta(rho, epsilon) == pytest.approx(float(np.trapezoid(excess, x)), rel=1e-6)
+        assert gaussian_delta(rho, epsilon) == pytest.approx(
+            float(np.trapezoid(excess, x)), rel=1e-6
+        )
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1e-15, 0.1), st.floats(1.0, 10.0))
@@ -151,7 +161,9 @@ def test_pure_privacy_has_that_rho(epsilon):
         assert renyi(response(epsilon), response(epsilon)[::-1], order) <= most
         assert renyi(laplace[1:], laplace[:-1], order) <= most
     # Tight for small epsilon: no smaller constant than a half will do.
-    assert renyi(response(0.01), response(0.01)[::-1], 2.0) == pytest.approx(2 * acc.pure_to_rho(0.01), rel=1e-3)
+    assert renyi(response(0.01), response(0.01)[::-1], 2.0) == pytest.approx(
+        2 * acc.pure_to_rho(0.01), rel=1e-3
+    )
 
 
 def test_selection_has_that_rho_and_it_is_nearly_reached():

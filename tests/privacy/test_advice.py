@@ -21,7 +21,10 @@ from chaffinch.table import Column, Schema
 
 
 def declared(sizes, rows):
-    columns = (Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s))) for j, s in enumerate(sizes))
+    columns = (
+        Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s)))
+        for j, s in enumerate(sizes)
+    )
     return declared_schema(Schema(tuple(columns), public=True, rows=rows))
 
 
@@ -45,7 +48,9 @@ def test_numbers_worked_by_hand():
     assert told.column_noise == pytest.approx((14.14 + 7.07) / 2, rel=0.01)
     assert told.column_count == pytest.approx((250 + 62.5) / 2)
     assert told.column_error == pytest.approx((0.0226 + 0.0453) / 2, rel=0.01)
-    assert told.pair_noise == pytest.approx(sqrt(2) / 0.7, rel=0.1)  # the discrete law is a little narrower
+    assert told.pair_noise == pytest.approx(
+        sqrt(2) / 0.7, rel=0.1
+    )  # the discrete law is a little narrower
     assert told.pair_count == 1000 / 64
     assert (told.pairs, told.useful_pairs, told.at_once) == (1, 1, 1)
     assert told.largest_table == int(1000 / (4 * told.pair_noise))
@@ -88,7 +93,9 @@ def test_verdicts_rise_with_the_rows_and_the_factor_leads_to_the_next():
         return expect("m", plan_of(0.001 * factor, columns=0.005 * factor), sizes, rows)
 
     seen = [at(1, rows).verdict for rows in (0, 1000, 100_000, 300_000, 10_000_000)]
-    assert [list(Usefulness).index(v) for v in seen] == sorted(list(Usefulness).index(v) for v in seen)
+    assert [list(Usefulness).index(v) for v in seen] == sorted(
+        list(Usefulness).index(v) for v in seen
+    )
     assert set(seen) == set(Usefulness)
     for rows in (1000, 100_000, 300_000):  # too small, columns, small pairs
         told = at(1, rows)
@@ -118,7 +125,9 @@ def test_the_error_of_columns_is_that_of_fits(epsilon, delta):
     """The mean total variation over 6 seeded fits lies within a factor of 3 of what was said: drawing adds next to nothing to it."""
     sizes, n = (2, 3, 6, 12, 4), 2000
     rng = np.random.default_rng(8)
-    codes = [rng.integers(0, size, n) for size in sizes]  # even columns: hardly anything is cut off at 0
+    codes = [
+        rng.integers(0, size, n) for size in sizes
+    ]  # even columns: hardly anything is cut off at 0
     data = pa.table({f"c{j}": [f"v{i}" for i in column] for j, column in enumerate(codes)})
     schema = declared(sizes, n)
     table = prepare(data, schema)
@@ -130,7 +139,9 @@ def test_the_error_of_columns_is_that_of_fits(epsilon, delta):
         drawn = model.sample(50_000, seed=1)
         for j, size in enumerate(sizes):
             exact = np.bincount(codes[j], minlength=size) / n
-            found.append(np.abs(np.bincount(drawn.code(f"c{j}"), minlength=size) / 50_000 - exact).sum() / 2)
+            found.append(
+                np.abs(np.bincount(drawn.code(f"c{j}"), minlength=size) / 50_000 - exact).sum() / 2
+            )
     assert told.column_error / 3 < np.mean(found) < told.column_error * 2.5
 
 
@@ -199,8 +210,12 @@ def test_where_noise_takes_more_than_links_give_it_is_said_before_anything_is_sp
     assert noisy.pair_error == pytest.approx(min(1.75 * noisy.column_error, 1.0))
     assert (noisy.links_pay, fine.links_pay) == (False, True)
     schema = declared([4] * 6, 50)
-    assert "nothing nearer to the data than independent columns" in advise(schema, 50, [noisy]).warning
+    assert (
+        "nothing nearer to the data than independent columns" in advise(schema, 50, [noisy]).warning
+    )
     assert advise(schema, 100_000, [fine]).warning == ""
-    assert advise(schema, 50, [noisy]).to_dict()["warning"].startswith("Noise in single columns alone")
+    assert (
+        advise(schema, 50, [noisy]).to_dict()["warning"].startswith("Noise in single columns alone")
+    )
     alone = expect("m", plan_of(1.0), [4], 50, n_tables=1)
     assert (alone.pair_error, alone.links_pay) == (None, True)

@@ -31,22 +31,34 @@ def test_pure_epsilons_add_and_zcdp_adds_rhos():
 
 def test_how_charges_add_up_is_settled_by_public_numbers():
     assert [Budget(e, d).kind for e, d in ((1, None), (1, 1e-6), (10, 1e-6), (30, 1e-6))] == [
-        "pure", "gaussian", "gaussian", "zcdp",
-    ]  # fmt: skip
+        "pure",
+        "gaussian",
+        "gaussian",
+        "zcdp",
+    ]
     for epsilon, delta in ((0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-9), (8.0, 1e-5)):
         exact, fallback = Budget(epsilon, delta), Budget(epsilon, delta, "zcdp")
-        assert 1.05 < exact.total / fallback.total < 1.25  # so much more rho, and 2 to 12 % less noise
+        assert (
+            1.05 < exact.total / fallback.total < 1.25
+        )  # so much more rho, and 2 to 12 % less noise
         share = 0.01
-        assert exact.noise(share * exact.total, l1=1, l2=1.0)[1] < 0.99 * fallback.noise(share * fallback.total, l1=1, l2=1.0)[1]
+        assert (
+            exact.noise(share * exact.total, l1=1, l2=1.0)[1]
+            < 0.99 * fallback.noise(share * fallback.total, l1=1, l2=1.0)[1]
+        )
 
 
 def test_what_a_choice_may_be_for_an_amount():
     amount = 0.01
     assert Budget(1.0).choice_epsilon(amount, "permute-and-flip") == amount
     assert Budget(1.0, 1e-6, "zcdp").choice_epsilon(amount) == pytest.approx((8 * amount) ** 0.5)
-    assert Budget(1.0, 1e-6, "zcdp").choice_epsilon(amount, "permute-and-flip") == pytest.approx((2 * amount) ** 0.5)
+    assert Budget(1.0, 1e-6, "zcdp").choice_epsilon(amount, "permute-and-flip") == pytest.approx(
+        (2 * amount) ** 0.5
+    )
     exact = Budget(1.0, 1e-6)
-    assert exact.choice_epsilon(amount) == pytest.approx(2 * log(norm.cdf(0.02**0.5 / 2) / norm.sf(0.02**0.5 / 2)))
+    assert exact.choice_epsilon(amount) == pytest.approx(
+        2 * log(norm.cdf(0.02**0.5 / 2) / norm.sf(0.02**0.5 / 2))
+    )
     assert exact.choice_epsilon(amount, "permute-and-flip") == exact.choice_epsilon(amount) / 2
 
 

@@ -37,7 +37,9 @@ UNITS = [Unit(neighbours, m) for neighbours in (ADD, REPLACE) for m in (1, 2)]
 
 
 def schema_of(sizes) -> Schema:
-    columns = (Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes))
+    columns = (
+        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
+    )
     return declared_schema(Schema(tuple(columns), public=True))
 
 
@@ -45,7 +47,11 @@ class Plain:
     """A counting engine in four lines, which notes every touch of the data."""
 
     def __init__(self, schema, rows, log=None):
-        self.schema, self.held, self.log = schema, [tuple(row) for row in rows], [] if log is None else log
+        self.schema, self.held, self.log = (
+            schema,
+            [tuple(row) for row in rows],
+            [] if log is None else log,
+        )
 
     @property
     def n_rows(self):
@@ -97,7 +103,9 @@ class Recorder:
 
 def opened(rows, sizes, unit=UNITS[0], budget=None, noise=None):
     return PrivateCounter(
-        Plain(schema_of(sizes), rows), Ledger(budget or Budget(1e6), unit), noise_of(1) if noise is None else noise
+        Plain(schema_of(sizes), rows),
+        Ledger(budget or Budget(1e6), unit),
+        noise_of(1) if noise is None else noise,
     )
 
 
@@ -136,7 +144,9 @@ def assert_law(noise, chance, expected_std, stated_std):
     values = np.arange(-2000, 2001)
     expected = chance(values) * noise.size
     inside = expected >= 10
-    observed = np.array([(noise == v).sum() for v in values[inside]] + [(~np.isin(noise, values[inside])).sum()])
+    observed = np.array(
+        [(noise == v).sum() for v in values[inside]] + [(~np.isin(noise, values[inside])).sum()]
+    )
     expected = np.append(expected[inside], max(noise.size - expected[inside].sum(), 1e-9))
     statistic = ((observed - expected) ** 2 / expected).sum()
     assert stats.chi2.sf(statistic, len(observed) - 1) > ODDS
@@ -165,7 +175,9 @@ def test_noise_in_every_declared_cell_has_the_stated_law(unit, pure):
     # The variance too, without the bins of the chi-square: a sum of 18,000 squares, of which the law gives mean and variance.
     fourth = (law(z, unit, amount) * z.astype(float) ** 4).sum()
     spread = math.sqrt((fourth - std**4) / noise.size)
-    assert abs((noise.astype(float) ** 2).mean() - std**2) < 5 * spread  # a normal law leaves this once in 1.7 million
+    assert (
+        abs((noise.astype(float) ** 2).mean() - std**2) < 5 * spread
+    )  # a normal law leaves this once in 1.7 million
     (charge,) = counter.ledger.charges
     assert charge.mechanism == ("discrete Laplace" if pure else "discrete Gaussian")
     assert charge.cost("pure" if pure else "zcdp") == amount
@@ -189,7 +201,9 @@ def test_the_noise_does_not_shrink_with_the_rows():
     """The scale has no 1/n: it is that of counts."""
     for n in (0, 10, 1000):
         noise = Recorder()
-        opened(some_rows(0, (2, 3), n), (2, 3), noise=noise).tables([("c0", "c1")], [0.5], why="test")
+        opened(some_rows(0, (2, 3), n), (2, 3), noise=noise).tables(
+            [("c0", "c1")], [0.5], why="test"
+        )
         assert noise.calls[0][1] == 2.0
 
 
@@ -249,7 +263,9 @@ def test_distances_and_tables_move_by_at_most_what_is_claimed(unit, pure):
     cliques, shapes = [("c0",), ("c1",), ("c0", "c1")], (sizes[:1], sizes[1:], sizes)
     rng = np.random.default_rng(5)
     models = [rng.random(shape) * 2 for shape in shapes]
-    peaked = [np.where(np.arange(math.prod(shape)) == 0, 9.0, 0.0).reshape(shape) for shape in shapes]
+    peaked = [
+        np.where(np.arange(math.prod(shape)) == 0, 9.0, 0.0).reshape(shape) for shape in shapes
+    ]
 
     def ask(counter):
         counter.distances(cliques, models, amount, why="test")
@@ -259,7 +275,9 @@ def test_distances_and_tables_move_by_at_most_what_is_claimed(unit, pure):
     answers = cache(lambda rows: asked(rows, sizes, unit, pure, ask))
     worst = [0.0, 0.0, 0.0]
     for one, other in neighbours_of(sizes, unit, 2 if unit.rows_per_person == 1 else 1):
-        for i, (a, b) in enumerate(zip(answers(tuple(sorted(one))), answers(tuple(sorted(other))), strict=True)):
+        for i, (a, b) in enumerate(
+            zip(answers(tuple(sorted(one))), answers(tuple(sorted(other))), strict=True)
+        ):
             assert a[1] == b[1]  # the scale is public
             moved, most = norm(a[0] - b[0], pure), claimed(a[1], amount, pure)
             assert moved <= most * (1 + 1e-9)
@@ -274,10 +292,16 @@ def test_picks_of_far_tables_move_by_at_most_what_is_claimed(unit, pure):
     """Two picks share an amount: each has epsilon = 2 D / scale, and in rho epsilon^2 / 8."""
     amount, sizes = 0.3, (2, 3) if unit.rows_per_person == 1 else (2, 2)
     cliques, shapes = [("c0",), ("c1",), ("c0", "c1")], (sizes[:1], sizes[1:], sizes)
-    peaked = [np.where(np.arange(math.prod(shape)) == 0, 9.0, 0.0).reshape(shape) for shape in shapes]
+    peaked = [
+        np.where(np.arange(math.prod(shape)) == 0, 9.0, 0.0).reshape(shape) for shape in shapes
+    ]
     answers = cache(
         lambda rows: asked(
-            rows, sizes, unit, pure, lambda c: c.farthest(cliques, peaked, [0.3, 0.0, 1.5], 2, amount, why="test")
+            rows,
+            sizes,
+            unit,
+            pure,
+            lambda c: c.farthest(cliques, peaked, [0.3, 0.0, 1.5], 2, amount, why="test"),
         )
     )
     epsilon = amount / 2 if pure else math.sqrt(8 * amount / 2)
@@ -297,14 +321,21 @@ def test_far_tables_are_picked_one_after_the_other():
     assert counter.farthest([("c0",)] * 3, models, [0.0] * 3, 2, 1e5, why="test") == [0, 1]
     assert counter.farthest([("c0",)] * 3, models, [8.0, 0.0, 0.0], 3, 1e5, why="test") == [1, 0, 2]
     assert counter.ledger.charges[0].what == "choice of 2 of 3 tables, one after the other"
-    with pytest.raises(InputError, match=r"picks must be between 1 and the number of candidates, 3\. Got 4"):
+    with pytest.raises(
+        InputError, match=r"picks must be between 1 and the number of candidates, 3\. Got 4"
+    ):
         counter.farthest([("c0",)] * 3, models, [0.0] * 3, 4, 1.0, why="test")
     # At rho 0.08 a pick has epsilon 0.8 and a sensitivity of 1/2: chances go as exp(0.8 distance), up to the grid's step.
     many, budget = 4000, Budget(1e6, 1e-6)
     rng = np.random.default_rng(4)
     firsts = [
         opened(rows, sizes, budget=budget, noise=noise_of(rng)).farthest(
-            [("c0",)] * 2, [np.array([10.0, 1.0]), np.array([10.0, 0.0])], [0.0] * 2, 1, 0.08, why="test"
+            [("c0",)] * 2,
+            [np.array([10.0, 1.0]), np.array([10.0, 0.0])],
+            [0.0] * 2,
+            1,
+            0.08,
+            why="test",
         )[0]
         for _ in range(many)
     ]
@@ -320,14 +351,22 @@ def test_scores_move_by_at_most_what_is_claimed(unit, score):
 
     @cache
     def answer(rows, n):
-        return asked(rows, sizes, unit, True, lambda c: c.select(families, score, epsilon, rows=n, why="test"))[0]
+        return asked(
+            rows,
+            sizes,
+            unit,
+            True,
+            lambda c: c.select(families, score, epsilon, rows=n, why="test"),
+        )[0]
 
     worst = 0.0
     for one, other in neighbours_of(sizes, unit, 3 if unit.rows_per_person == 1 else 1):
         n = len(one) if public else 2
         (a, scale), (b, same) = (answer(tuple(sorted(rows)), n) for rows in (one, other))
         assert scale == same
-        worst = max(worst, np.abs(a - b).max() / (scale * epsilon / 2))  # the scale is 2 D / epsilon, D in steps
+        worst = max(
+            worst, np.abs(a - b).max() / (scale * epsilon / 2)
+        )  # the scale is 2 D / epsilon, D in steps
     assert 0.1 < worst <= 1 + 1e-9
 
 
@@ -344,11 +383,17 @@ def test_distances_are_half_the_l1_distance_with_noise():
     # 70 cliques, more than are held at once, each in its place; the deviation as stated, by the variance of 2,000 draws.
     many = 2000
     counter = opened(rows, sizes, noise=noise_of(8))
-    values, std = counter.distances([("c0", "c1"), ("c0",)] * (many // 2), _endless(model), 50.0, why="test")
-    own = np.array([gap, np.abs(exact(rows, sizes, (0,)) - model.sum(axis=1)).sum() / 2] * (many // 2))
+    values, std = counter.distances(
+        [("c0", "c1"), ("c0",)] * (many // 2), _endless(model), 50.0, why="test"
+    )
+    own = np.array(
+        [gap, np.abs(exact(rows, sizes, (0,)) - model.sum(axis=1)).sum() / 2] * (many // 2)
+    )
     noise = (values - own) / std
     assert std == pytest.approx(math.sqrt(2) * 0.5 * many / 50, rel=0.01)
-    assert abs((noise**2).mean() - 1) < 5 * math.sqrt(5 / many)  # the kurtosis of a Laplace law is 6
+    assert abs((noise**2).mean() - 1) < 5 * math.sqrt(
+        5 / many
+    )  # the kurtosis of a Laplace law is 6
     assert counter.ledger.charges[0].what == "distances of 2,000 tables from the model"
 
 
@@ -376,13 +421,25 @@ def test_a_choice_has_the_exact_probabilities(mechanism, pure):
     epsilon = amount if pure else math.sqrt((8 if mechanism == "exponential" else 2) * amount)
     scores = np.array([n_r(rows, child, parents, SIZES) for child, parents in FAMILIES])
     widest = max(
-        sensitivity("R", unit, rows=25, child_size=SIZES[c], parent_cells=math.prod(SIZES[p] for p in parents))
+        sensitivity(
+            "R",
+            unit,
+            rows=25,
+            child_size=SIZES[c],
+            parent_cells=math.prod(SIZES[p] for p in parents),
+        )
         for c, parents in FAMILIES
     )
-    assert widest == pytest.approx(3 * 24 / 25)  # 3 (n-1)/n, since one table has no side of two cells
+    assert widest == pytest.approx(
+        3 * 24 / 25
+    )  # 3 (n-1)/n, since one table has no side of two cells
     weights = np.exp(epsilon * scores / (2 * widest))
     ((steps, scale),) = asked(
-        rows, SIZES, unit, pure, lambda c: c.select(FAMILIES, "R", amount, rows=25, why="test", mechanism=mechanism)
+        rows,
+        SIZES,
+        unit,
+        pure,
+        lambda c: c.select(FAMILIES, "R", amount, rows=25, why="test", mechanism=mechanism),
     )
     chances = exponential_probabilities(steps, scale)
     assert chances == pytest.approx(weights / weights.sum(), rel=1e-5)
@@ -391,8 +448,13 @@ def test_a_choice_has_the_exact_probabilities(mechanism, pure):
     rng, many = np.random.default_rng(2), 2000
     picked = []
     for _ in range(many // 100):  # the ledger adds up all charges each time
-        counter = opened(rows, SIZES, unit, Budget(1e6) if pure else Budget(1e6, 1e-6), noise_of(rng))
-        picked += [counter.select(FAMILIES, "R", amount, rows=25, why="test", mechanism=mechanism) for _ in range(100)]
+        counter = opened(
+            rows, SIZES, unit, Budget(1e6) if pure else Budget(1e6, 1e-6), noise_of(rng)
+        )
+        picked += [
+            counter.select(FAMILIES, "R", amount, rows=25, why="test", mechanism=mechanism)
+            for _ in range(100)
+        ]
     observed = np.bincount(picked, minlength=len(FAMILIES))
     assert stats.chisquare(observed, chances / chances.sum() * many).pvalue > ODDS
     assert counter.ledger.spent == pytest.approx(100 * amount)
@@ -433,10 +495,18 @@ ASKS = {
     "rows": lambda c, amount: c.rows(amount, why="test"),
     "tables": lambda c, amount: c.tables([("c0",), ("c1",)], [amount / 2] * 2, why="test"),
     "select": lambda c, amount: c.select([(0, (1,)), (1, (0,))], "R", amount, rows=2, why="test"),
-    "distances": lambda c, amount: c.distances([("c0", "c1")], [np.ones((2, 3))], amount, why="test"),
-    "farthest": lambda c, amount: c.farthest([("c0",), ("c1",)], [np.ones(2), np.ones(3)], [0, 0], 2, amount, why="test"),
-    "closest": lambda c, amount: c.closest([("c0",), ("c1",)], [Plain(c.schema, [(0, 0)]), Plain(c.schema, [])], amount, why="test"),
-    "workload_distance": lambda c, amount: c.workload_distance([("c0", "c1")], Plain(c.schema, [(0, 0)]), amount, why="test"),
+    "distances": lambda c, amount: c.distances(
+        [("c0", "c1")], [np.ones((2, 3))], amount, why="test"
+    ),
+    "farthest": lambda c, amount: c.farthest(
+        [("c0",), ("c1",)], [np.ones(2), np.ones(3)], [0, 0], 2, amount, why="test"
+    ),
+    "closest": lambda c, amount: c.closest(
+        [("c0",), ("c1",)], [Plain(c.schema, [(0, 0)]), Plain(c.schema, [])], amount, why="test"
+    ),
+    "workload_distance": lambda c, amount: c.workload_distance(
+        [("c0", "c1")], Plain(c.schema, [(0, 0)]), amount, why="test"
+    ),
 }
 
 
@@ -464,7 +534,9 @@ def test_what_there_is_no_budget_for_touches_nothing(ask):
 
 def test_a_table_too_large_is_refused_before_any_charge():
     assert MOST_CELLS < 300**3
-    wide = PrivateCounter(Plain(schema_of((300, 300, 300)), []), Ledger(Budget(1.0), UNITS[0]), noise_of(1))
+    wide = PrivateCounter(
+        Plain(schema_of((300, 300, 300)), []), Ledger(Budget(1.0), UNITS[0]), noise_of(1)
+    )
     with pytest.raises(TooLargeError, match="The table of c0, c1, c2 has too many cells"):
         wide.tables([("c1",), ("c0", "c1", "c2")], [0.5, 0.5], why="test")
     assert wide.ledger.charges == ()
@@ -532,20 +604,27 @@ def test_the_number_of_rows_is_compared_only_where_it_is_public():
 
 def test_codes_that_were_fitted_to_data_are_refused(coded):
     with pytest.raises(PrivacyError, match=r"chaffinch\.prepare"):
-        PrivateCounter(MemoryCounter(coded([[0, 1], [1, 0]], [2, 2])), Ledger(Budget(1.0), UNITS[0]), noise_of(1))
+        PrivateCounter(
+            MemoryCounter(coded([[0, 1], [1, 0]], [2, 2])),
+            Ledger(Budget(1.0), UNITS[0]),
+            noise_of(1),
+        )
 
 
 def test_a_weighted_counter_is_refused():
     """One record moves a weighted count by its weight, and no noise here is made for that."""
     schema = Schema(
-        (Column("a", "categorical", levels=("x", "y")), Column("w", "integer", bounds=(0, 2000), role="weight")),
+        (
+            Column("a", "categorical", levels=("x", "y")),
+            Column("w", "integer", bounds=(0, 2000), role="weight"),
+        ),
         public=True,
     )
     table = prepare(pa.table({"a": ["x", "y"], "w": [1000, 1]}), schema)
     with pytest.raises((PrivacyError, InputError)):
-        PrivateCounter(MemoryCounter(table, weight="w"), Ledger(Budget(1.0), UNITS[0]), noise_of(1)).tables(
-            [("a",)], [1.0], why="test"
-        )
+        PrivateCounter(
+            MemoryCounter(table, weight="w"), Ledger(Budget(1.0), UNITS[0]), noise_of(1)
+        ).tables([("a",)], [1.0], why="test")
 
 
 def test_every_choice_asks_the_budget_for_its_epsilon():

@@ -79,12 +79,14 @@ class Tape:
 
     def laplace(self, values: Codes, scale: float) -> Codes:
         return self._answered(
-            Question("laplace", values.copy(), scale, None), lambda: self.source.laplace(values, scale)
+            Question("laplace", values.copy(), scale, None),
+            lambda: self.source.laplace(values, scale),
         )
 
     def gaussian(self, values: Codes, sigma: float) -> Codes:
         return self._answered(
-            Question("gaussian", values.copy(), sigma, None), lambda: self.source.gaussian(values, sigma)
+            Question("gaussian", values.copy(), sigma, None),
+            lambda: self.source.gaussian(values, sigma),
         )
 
     def exponential(self, scores: Codes, scale: float) -> int:
@@ -95,15 +97,21 @@ class Tape:
         asked = Question("permute and flip", scores.copy(), scale, None)
         return self._answered(asked, lambda: self.source.permute_and_flip(scores, scale))
 
-    def levels(self, counts: LevelCounts, unit: Unit, law: NoiseLaw, delta: float) -> tuple[str, ...]:
+    def levels(
+        self, counts: LevelCounts, unit: Unit, law: NoiseLaw, delta: float
+    ) -> tuple[str, ...]:
         """Answer as `stable_levels` does, as one question: the shape of what it asks itself is that of the data."""
         counts = dict(counts.sorted_items())
         probe, inner = Tape(), Tape(source=self.source)
         STABLE_LEVELS({"a word": 0}, probe, unit, law, delta=delta)
         released = STABLE_LEVELS(counts, inner, unit, law, delta=delta)
-        ((kind, scale),) = {(question.kind, question.scale) for question in (*probe.questions, *inner.questions)}
+        ((kind, scale),) = {
+            (question.kind, question.scale) for question in (*probe.questions, *inner.questions)
+        }
         at = discover_module.threshold(unit, law, delta=delta)
-        return self._answered(Question("levels", dict(counts), scale, None, at, kind), lambda: released)
+        return self._answered(
+            Question("levels", dict(counts), scale, None, at, kind), lambda: released
+        )
 
     def _answered(self, asked: Question, draw: Callable[[], Any]) -> Any:
         if self.script is None:
@@ -111,7 +119,9 @@ class Tape:
         else:
             assert len(self.questions) < len(self.script), "one table is asked more than the other"
             scripted = self.script[len(self.questions)]
-            assert asked.public == scripted.public, f"question {len(self.questions)} depends on a record"
+            assert asked.public == scripted.public, (
+                f"question {len(self.questions)} depends on a record"
+            )
             answer = scripted.answer
         self.questions.append(replace(asked, answer=answer))
         return answer
@@ -125,14 +135,26 @@ def loss_of(first: Question, second: Question, budget: Budget, left: float) -> t
     if first.kind == "levels":
         common = first.values.keys() & second.values.keys()
         # Neither table may release a word that the other lacks: that is what the delta is for.
-        assert set(first.answer) <= common, "a word of one table alone was released: a chance of delta"
-        apart = np.array([first.values[word] - second.values[word] for word in common], dtype=np.float64)
-        return _cost(first.law, apart, first.scale, budget, left), max(_alone(one, common) for one in (first, second))
+        assert set(first.answer) <= common, (
+            "a word of one table alone was released: a chance of delta"
+        )
+        apart = np.array(
+            [first.values[word] - second.values[word] for word in common], dtype=np.float64
+        )
+        return _cost(first.law, apart, first.scale, budget, left), max(
+            _alone(one, common) for one in (first, second)
+        )
     apart = np.asarray(first.values, dtype=np.float64) - np.asarray(second.values, dtype=np.float64)
     return _cost(first.kind, apart, first.scale, budget, left), 0.0
 
 
-def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float, budget: Budget, left: float) -> float:
+def _cost(
+    kind: str,
+    apart: np.ndarray[Any, np.dtype[np.float64]],
+    scale: float,
+    budget: Budget,
+    left: float,
+) -> float:
     """Return what noise of a kind costs where values are so far apart, in the currency of a budget."""
     if not apart.any():
         return 0.0
@@ -145,8 +167,12 @@ def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float,
             cells = float(np.abs(apart).sum())
             cost = square / (2 * variance)
             for _ in range(50):
-                loss = ROUNDING * budget.epsilon / 2 * min(1.0, cost / budget.total) / max(cells, 1.0)
-                cost = square / (2 * max(variance - rounding_variance(square / (2 * cost), loss), variance / 100))
+                loss = (
+                    ROUNDING * budget.epsilon / 2 * min(1.0, cost / budget.total) / max(cells, 1.0)
+                )
+                cost = square / (
+                    2 * max(variance - rounding_variance(square / (2 * cost), loss), variance / 100)
+                )
             return cost
         return square / (2 * variance)
     # The width of an interval that holds the losses of all outcomes; an exponential mechanism has the span of the differences.
@@ -155,7 +181,9 @@ def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float,
         if width == 0:  # all scores move alike
             return 0.0
     else:
-        width = 2 * float(np.abs(apart).sum() if kind == "laplace" else 2 * np.abs(apart).max()) / scale
+        width = (
+            2 * float(np.abs(apart).sum() if kind == "laplace" else 2 * np.abs(apart).max()) / scale
+        )
     if budget.kind == "pure":
         return width if kind == "exponential" else width / 2
     return _choice_cost(width, left) if budget.kind == "gaussian" else width**2 / 8
@@ -223,7 +251,9 @@ def samples(number: int, *, seed: int) -> list[Sample]:
     return made
 
 
-def neighbouring(case: Case, sample: Sample) -> tuple[list[pa.Table], Schema, dict[str, Any]] | None:
+def neighbouring(
+    case: Case, sample: Sample
+) -> tuple[list[pa.Table], Schema, dict[str, Any]] | None:
     """Return two tables that differ in one record or in one person, their schema, and how to prepare them; None without one."""
     codes, n, unit = sample.codes, len(sample.codes), case.unit
     names = [f"c{j}" for j in range(len(sample.sizes))]
@@ -233,13 +263,19 @@ def neighbouring(case: Case, sample: Sample) -> tuple[list[pa.Table], Schema, di
     ]
     if case.numbers:
         columns[0] = Column("c0", "integer", discover=True, bins=4)
-    columns = [replace(c, levels=None, discover=True) if c.name in case.words else c for c in columns]
-    columns = [Column(c.name, "unknown", discover=True) if c.name in case.kinds else c for c in columns]
+    columns = [
+        replace(c, levels=None, discover=True) if c.name in case.words else c for c in columns
+    ]
+    columns = [
+        Column(c.name, "unknown", discover=True) if c.name in case.kinds else c for c in columns
+    ]
 
     def table(rows: Codes, who: list[str] | None = None) -> pa.Table:
         cells = {name: rows[:, j].astype(str).tolist() for j, name in enumerate(names)}
         whose = {} if who is None else {"who": who}
-        return pa.table({name: pa.array(words, pa.string()) for name, words in {**cells, **whose}.items()})
+        return pa.table(
+            {name: pa.array(words, pa.string()) for name, words in {**cells, **whose}.items()}
+        )
 
     own = sample.record.copy()
     for j, name in enumerate(names):
@@ -256,7 +292,9 @@ def neighbouring(case: Case, sample: Sample) -> tuple[list[pa.Table], Schema, di
     who = [f"p{i % max(n // 2, 1)}" for i in range(n)]
     with_one = table(np.vstack([codes, *[own] * 5]), [*who, *["z"] * 5])
     other = np.zeros((4, len(names)), dtype=np.int64)
-    without = table(np.vstack([codes, other]), [*who, *["y"] * 4]) if unit.replaced else table(codes, who)
+    without = (
+        table(np.vstack([codes, other]), [*who, *["y"] * 4]) if unit.replaced else table(codes, who)
+    )
     schema = Schema((*columns, Column("who", "identifier")), public=True, rows=max(n, 1))
     return [without, with_one], schema, {"person": "who", "rows_per_person": unit.rows_per_person}
 
@@ -323,7 +361,9 @@ def worst_of(case: Case, trials: Sequence[Sample]) -> Coupled:
         prepared = [chaffinch.prepare(table, schema, **options) for table in tables]
         found += [coupled(case.settings, *prepared), coupled(case.settings, *prepared[::-1])]
     assert len(found) > len(trials)
-    return Coupled(*(max(getattr(one, name) for one in found) for name in ("share", "delta_share", "words")))
+    return Coupled(
+        *(max(getattr(one, name) for one in found) for name in ("share", "delta_share", "words"))
+    )
 
 
 NETWORK = BayesNet(epsilon=1.0, delta=1e-6)
@@ -336,36 +376,56 @@ CASES = {
     "network, pure, persons": Case(BayesNet(epsilon=2.0, rows_per_person=2)),
     "network, pure, numbers discovered": Case(BayesNet(epsilon=2.0), numbers=True),
     "network, replace-one": Case(replace(NETWORK, neighbours="replace-one")),
-    "network, genetic": Case(replace(NETWORK, search="genetic", evolution=Evolution(generations=20))),
+    "network, genetic": Case(
+        replace(NETWORK, search="genetic", evolution=Evolution(generations=20))
+    ),
     "network, numbers discovered": Case(NETWORK, numbers=True),
     "network, persons": Case(replace(NETWORK, rows_per_person=3)),
-    "network, persons, replace-one": Case(replace(NETWORK, rows_per_person=3, neighbours="replace-one")),
+    "network, persons, replace-one": Case(
+        replace(NETWORK, rows_per_person=3, neighbours="replace-one")
+    ),
     "privbayes": Case(PrivBayes(epsilon=5.0)),
     "privbayes, I": Case(PrivBayes(epsilon=5.0, score="I", neighbours="add-remove", parents=1)),
     "privbayes, I, replace-one": Case(PrivBayes(epsilon=5.0, score="I", parents=1)),
     "privbayes, permute-and-flip": Case(
-        PrivBayes(epsilon=5.0, mechanism="permute-and-flip", score="R", neighbours="add-remove", parents=1)
+        PrivBayes(
+            epsilon=5.0, mechanism="permute-and-flip", score="R", neighbours="add-remove", parents=1
+        )
     ),
     "privbayes, persons": Case(
         PrivBayes(epsilon=5.0, rows_per_person=3, neighbours="add-remove", score="I", parents=1)
     ),
-    "privbayes, persons, replace-one": Case(PrivBayes(epsilon=5.0, rows_per_person=3, score="R", parents=1)),
-    "privbayes, numbers discovered": Case(PrivBayes(epsilon=5.0, neighbours="add-remove"), numbers=True),
+    "privbayes, persons, replace-one": Case(
+        PrivBayes(epsilon=5.0, rows_per_person=3, score="R", parents=1)
+    ),
+    "privbayes, numbers discovered": Case(
+        PrivBayes(epsilon=5.0, neighbours="add-remove"), numbers=True
+    ),
     "privbayes as DataSynthesizer": Case(PrivBayes(epsilon=5.0, variant="datasynthesizer")),
     "privbayes as dpart": Case(PrivBayes(epsilon=5.0, variant="dpart", neighbours="add-remove")),
     "privbayes as SDG": Case(PrivBayes(epsilon=5.0, variant="sdg", neighbours="add-remove")),
     "fieldgroups": Case(FieldGroups(epsilon=3.0)),
     "fieldgroups, replace-one": Case(FieldGroups(epsilon=3.0, neighbours="replace-one")),
     "fieldgroups, persons": Case(FieldGroups(epsilon=3.0, rows_per_person=3)),
-    "fieldgroups, persons, replace-one": Case(FieldGroups(epsilon=3.0, rows_per_person=3, neighbours="replace-one")),
-    "fieldgroups, rows measured, numbers discovered": Case(FieldGroups(epsilon=3.0), rows=False, numbers=True),
+    "fieldgroups, persons, replace-one": Case(
+        FieldGroups(epsilon=3.0, rows_per_person=3, neighbours="replace-one")
+    ),
+    "fieldgroups, rows measured, numbers discovered": Case(
+        FieldGroups(epsilon=3.0), rows=False, numbers=True
+    ),
     "network, kinds discovered": Case(WORDS, kinds=("c0", "c1")),
-    "network, kinds discovered, replace-one": Case(replace(WORDS, neighbours="replace-one"), kinds=("c1",)),
-    "privbayes, kinds discovered": Case(PrivBayes(epsilon=40.0, delta=1e-6, neighbours="add-remove"), kinds=("c0",)),
+    "network, kinds discovered, replace-one": Case(
+        replace(WORDS, neighbours="replace-one"), kinds=("c1",)
+    ),
+    "privbayes, kinds discovered": Case(
+        PrivBayes(epsilon=40.0, delta=1e-6, neighbours="add-remove"), kinds=("c0",)
+    ),
     "network, words discovered": Case(WORDS, words=("c0", "c1")),
     "network, words and numbers discovered": Case(WORDS, rows=False, numbers=True, words=("c1",)),
     "network, zCDP, words discovered": Case(replace(WORDS, epsilon=13.0), words=("c0",)),
-    "network, words discovered, replace-one": Case(replace(WORDS, neighbours="replace-one"), words=("c1",)),
+    "network, words discovered, replace-one": Case(
+        replace(WORDS, neighbours="replace-one"), words=("c1",)
+    ),
     "network, words discovered, persons": Case(replace(WORDS, rows_per_person=3), words=("c0",)),
     "privbayes, words discovered": Case(
         PrivBayes(epsilon=40.0, delta=1e-6, neighbours="add-remove"), words=("c0", "c1")
@@ -396,19 +456,39 @@ def test_identifiers_have_no_say(output):
     rng = np.random.default_rng(9)
     rest = {"x": rng.choice(["a", "b"], 60), "y": rng.choice(["u", "v", "w"], 60)}
     numbers = np.cumsum(rng.integers(1, 9, 60))
-    tidy = {"v1": [f"P-{i:03d}" for i in range(60)], "v2": numbers, "surname": ["Huber", "Maier"] * 30, "email": [f"a{i}@b.org" for i in range(60)]}
-    odd = {name: [*values[:-1], {"v1": "?", "v2": -1, "surname": None, "email": "none"}[name]] for name, values in tidy.items()}
-    modelled = (Column("x", "categorical", levels=("a", "b")), Column("y", "categorical", levels=("u", "v", "w")))
-    open_ones = (Column("surname", "categorical", levels=("Huber", "Maier", "Gruber"), other=True), Column("email", "unknown", discover=True))
+    tidy = {
+        "v1": [f"P-{i:03d}" for i in range(60)],
+        "v2": numbers,
+        "surname": ["Huber", "Maier"] * 30,
+        "email": [f"a{i}@b.org" for i in range(60)],
+    }
+    odd = {
+        name: [*values[:-1], {"v1": "?", "v2": -1, "surname": None, "email": "none"}[name]]
+        for name, values in tidy.items()
+    }
+    modelled = (
+        Column("x", "categorical", levels=("a", "b")),
+        Column("y", "categorical", levels=("u", "v", "w")),
+    )
+    open_ones = (
+        Column("surname", "categorical", levels=("Huber", "Maier", "Gruber"), other=True),
+        Column("email", "unknown", discover=True),
+    )
     refusals = []
     for table in (tidy, odd):
-        prepared = chaffinch.prepare(pa.table({"surname": table["surname"], "email": table["email"], **rest}), Schema((*open_ones, *modelled), public=True, rows=60))
+        prepared = chaffinch.prepare(
+            pa.table({"surname": table["surname"], "email": table["email"], **rest}),
+            Schema((*open_ones, *modelled), public=True, rows=60),
+        )
         with pytest.raises(chaffinch.errors.PersonalDataError) as refused:
             NETWORK.fit(prepared)
         refusals.append(str(refused.value))
     assert refusals[0] == refusals[1]
     types = {"v2": "int64"}
-    decided = tuple(Column(name, "identifier", "identifier", types.get(name, "string"), output=output) for name in tidy)
+    decided = tuple(
+        Column(name, "identifier", "identifier", types.get(name, "string"), output=output)
+        for name in tidy
+    )
     schema = Schema((*decided, *modelled), public=True, rows=60)
     tables = [chaffinch.prepare(pa.table({**table, **rest}), schema) for table in (tidy, odd)]
     assert coupled(NETWORK, *tables).share == 0  # what is modelled is the same
@@ -424,15 +504,24 @@ def asked(table: Any, budget: Budget, unit: Unit, tape: Tape) -> list[Question]:
     """Return the questions of choices and tables in turn, in equal parts of the budget: the last takes all that is left."""
     counter = PrivateCounter(MemoryCounter(table), Ledger(budget, unit), tape)
     names = table.schema.names
-    families = [(child, (parent,)) for child in range(len(names)) for parent in range(len(names)) if child != parent]
+    families = [
+        (child, (parent,))
+        for child in range(len(names))
+        for parent in range(len(names))
+        if child != parent
+    ]
     for turn in range(3):
-        child, (parent,) = families[counter.select(families, "R", 0.2 * budget.total, rows=30, why="choice")]
+        child, (parent,) = families[
+            counter.select(families, "R", 0.2 * budget.total, rows=30, why="choice")
+        ]
         if turn < 2:
             counter.tables([(names[child], names[parent])], [0.2 * budget.total], why="table")
     return tape.questions
 
 
-@pytest.mark.parametrize("unit", [Unit("add-remove"), Unit("replace-one")], ids=lambda unit: unit.words)
+@pytest.mark.parametrize(
+    "unit", [Unit("add-remove"), Unit("replace-one")], ids=lambda unit: unit.words
+)
 @pytest.mark.parametrize("kind", ["gaussian", "zcdp"])
 def test_choices_between_tables_lose_the_budget_at_most(unit, kind):
     budget = Budget(2.0, 1e-6, kind)
@@ -477,7 +566,10 @@ FOUND = Schema(
     ),
     public=True,
 )
-PLAIN = [f"p{i % 30},{'uv'[i % 2]},{i % 7}.5,200{i % 9}-01-0{i % 9 + 1},{i % 3},{'true' if i % 2 else 'false'}" for i in range(90)]
+PLAIN = [
+    f"p{i % 30},{'uv'[i % 2]},{i % 7}.5,200{i % 9}-01-0{i % 9 + 1},{i % 3},{'true' if i % 2 else 'false'}"
+    for i in range(90)
+]
 
 
 @pytest.mark.slow
@@ -496,8 +588,12 @@ def test_odd_records_of_a_text_file_lose_the_budget_at_most(settings, tmp_path):
         prepared = []
         for i, more in enumerate(([], [record] * 5)):
             lines = ["who,word,number,day,grade,ill", *PLAIN]
-            (tmp_path / f"{i}.csv").write_bytes(b"\n".join([*(line.encode() for line in lines), *more, b""]))
-            prepared.append(chaffinch.prepare(tmp_path / f"{i}.csv", FOUND, person="who", rows_per_person=3))
+            (tmp_path / f"{i}.csv").write_bytes(
+                b"\n".join([*(line.encode() for line in lines), *more, b""])
+            )
+            prepared.append(
+                chaffinch.prepare(tmp_path / f"{i}.csv", FOUND, person="who", rows_per_person=3)
+            )
         for pair in (prepared, prepared[::-1]):
             worst = coupled(settings, *pair)
             assert max(worst.share, worst.delta_share) <= 1 + TOLERANCE, name
@@ -524,7 +620,9 @@ def distances_eighth(patch: pytest.MonkeyPatch) -> None:
 def noise_over_n(patch: pytest.MonkeyPatch) -> None:
     whole = PrivateCounter._noisy
     patch.setattr(
-        PrivateCounter, "_noisy", lambda self, values, scale: whole(self, values, scale / (1 + self._open().n_rows))
+        PrivateCounter,
+        "_noisy",
+        lambda self, values, scale: whole(self, values, scale / (1 + self._open().n_rows)),
     )
 
 
@@ -534,12 +632,18 @@ def one_row_too_many(patch: pytest.MonkeyPatch) -> None:
 
 def low_threshold(patch: pytest.MonkeyPatch) -> None:
     whole = discover_module.threshold
-    patch.setattr(discover_module, "threshold", lambda unit, law, **more: whole(unit, law, **more) - 1)
+    patch.setattr(
+        discover_module, "threshold", lambda unit, law, **more: whole(unit, law, **more) - 1
+    )
 
 
 def cheap_law(patch: pytest.MonkeyPatch) -> None:
     whole = discover_module.noise_law
-    patch.setattr(discover_module, "noise_law", lambda *words: replace(law := whole(*words), scale=law.scale / 4))
+    patch.setattr(
+        discover_module,
+        "noise_law",
+        lambda *words: replace(law := whole(*words), scale=law.scale / 4),
+    )
 
 
 def bounds_for_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -553,10 +657,15 @@ def bounds_for_nothing(patch: pytest.MonkeyPatch) -> None:
 def exact_tables(patch: pytest.MonkeyPatch) -> None:
     whole = PrivateCounter.tables
 
-    def tables(self: PrivateCounter, cliques: Sequence[Sequence[str]], *words: Any, **more: Any) -> list[Any]:
+    def tables(
+        self: PrivateCounter, cliques: Sequence[Sequence[str]], *words: Any, **more: Any
+    ) -> list[Any]:
         exact = self._open().marginals([tuple(clique) for clique in cliques])
         noisy = whole(self, cliques, *words, **more)
-        return [replace(one, counts=marginal.dense()) for one, marginal in zip(noisy, exact, strict=True)]
+        return [
+            replace(one, counts=marginal.dense())
+            for one, marginal in zip(noisy, exact, strict=True)
+        ]
 
     patch.setattr(PrivateCounter, "tables", tables)
 
@@ -564,15 +673,35 @@ def exact_tables(patch: pytest.MonkeyPatch) -> None:
 GROUPED = Case(FieldGroups(epsilon=3.0, groups=[["c0", "c1"]]))
 MUTANTS: dict[str, tuple[Case, Callable[[pytest.MonkeyPatch], None], str]] = {
     "half the L1 distance of tables": (GROUPED, lambda patch: halved(patch, "l1"), "share"),
-    "half the L2 distance of tables": (CASES["network, zCDP"], lambda patch: halved(patch, "l2_up"), "share"),
-    "half the L2 distance, Gaussian": (CASES["network, Gaussian"], lambda patch: halved(patch, "l2_up"), "share"),
+    "half the L2 distance of tables": (
+        CASES["network, zCDP"],
+        lambda patch: halved(patch, "l2_up"),
+        "share",
+    ),
+    "half the L2 distance, Gaussian": (
+        CASES["network, Gaussian"],
+        lambda patch: halved(patch, "l2_up"),
+        "share",
+    ),
     "Gaussian noise for Laplace's price": (CASES["network, words discovered"], cheap_law, "share"),
-    "half the sensitivity of a score": (CASES["privbayes, permute-and-flip"], scores_halved, "share"),
-    "an eighth of the sensitivity of distances and picks": (CASES["network, zCDP"], distances_eighth, "share"),
+    "half the sensitivity of a score": (
+        CASES["privbayes, permute-and-flip"],
+        scores_halved,
+        "share",
+    ),
+    "an eighth of the sensitivity of distances and picks": (
+        CASES["network, zCDP"],
+        distances_eighth,
+        "share",
+    ),
     "a row too many of a person": (CASES["network, persons"], one_row_too_many, "share"),
     "a threshold one too low": (CASES["network, words discovered"], low_threshold, "delta_share"),
     "a scale that knows the number of rows": (GROUPED, noise_over_n, "depends on a record"),
-    "bounds that nothing is paid for": (CASES["network, numbers discovered"], bounds_for_nothing, "holds more"),
+    "bounds that nothing is paid for": (
+        CASES["network, numbers discovered"],
+        bounds_for_nothing,
+        "holds more",
+    ),
     "a model of exact tables": (GROUPED, exact_tables, "holds more"),
 }
 
@@ -597,9 +726,16 @@ def test_faults_are_found(fault, monkeypatch):
 FIRST = "age,job,pay\n"
 RECORDS = "".join(f"{20 + i % 50},{('baker', 'smith')[i % 2]},{i % 9}.5\n" for i in range(40))
 ODD_RECORDS = {
-    "bytes of another encoding": "41,b\xe4cker,1.5\n".encode("cp1252"), "a decimal comma": b'41,smith,"1,5"\n', "thousands": b'41,smith,"1,234.5"\n',
-    "a comment": b"# 41,smith,1.5\n", "units": b"years,,EUR\n", "names again": b"age,job,pay\n", "a title": b"Ward 7\n", "zeros": b"\0\0,\0,\0\n", "another delimiter": b"4;5;6;7;8\n",
-}  # fmt: skip
+    "bytes of another encoding": "41,b\xe4cker,1.5\n".encode("cp1252"),
+    "a decimal comma": b'41,smith,"1,5"\n',
+    "thousands": b'41,smith,"1,234.5"\n',
+    "a comment": b"# 41,smith,1.5\n",
+    "units": b"years,,EUR\n",
+    "names again": b"age,job,pay\n",
+    "a title": b"Ward 7\n",
+    "zeros": b"\0\0,\0,\0\n",
+    "another delimiter": b"4;5;6;7;8\n",
+}
 
 
 @pytest.mark.parametrize("odd", ODD_RECORDS)
@@ -608,37 +744,76 @@ def test_nothing_of_a_file_is_found_from_records(tmp_path: Path, odd: str, first
     """Encoding, delimiter, header, comments, units and signs are the same with a record and without it."""
     tops = []
     for name, record in (("one.csv", b""), ("other.csv", ODD_RECORDS[odd])):
-        content = [FIRST.encode(), record, RECORDS.encode()] if first else [FIRST.encode(), RECORDS.encode(), record]
+        content = (
+            [FIRST.encode(), record, RECORDS.encode()]
+            if first
+            else [FIRST.encode(), RECORDS.encode(), record]
+        )
         (tmp_path / name).write_bytes(b"".join(content))
         opened = prepare_module.open_header(tmp_path / name)
-        columns = (Column("age", "integer", bounds=(0, 110), type="int64"), Column("job", "categorical", levels=("baker", "smith"), other=True))
-        schema = Schema((*columns, Column("pay", "float", bounds=(0.0, 10.0), type="double")), public=True)
+        columns = (
+            Column("age", "integer", bounds=(0, 110), type="int64"),
+            Column("job", "categorical", levels=("baker", "smith"), other=True),
+        )
+        schema = Schema(
+            (*columns, Column("pay", "float", bounds=(0.0, 10.0), type="double")), public=True
+        )
         table = opening.prepare(tmp_path / name, schema)
-        tops.append((opened.schema, opened.layout, opened.notes, opened.labels, table.schema, table.origin.layout, table.notes))
+        tops.append(
+            (
+                opened.schema,
+                opened.layout,
+                opened.notes,
+                opened.labels,
+                table.schema,
+                table.origin.layout,
+                table.notes,
+            )
+        )
         assert table.n_rows == 40 + bool(record)
     assert tops[0] == tops[1]
     if odd == "bytes of another encoding":  # without a promise the same record does decide
-        assert chaffinch.read(tmp_path / "other.csv").origin.layout != chaffinch.read(tmp_path / "one.csv").origin.layout
+        assert (
+            chaffinch.read(tmp_path / "other.csv").origin.layout
+            != chaffinch.read(tmp_path / "one.csv").origin.layout
+        )
 
 
-@pytest.mark.parametrize("settings", [NETWORK, PrivBayes(epsilon=5.0, neighbours="add-remove"), FieldGroups(epsilon=3.0)], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "settings",
+    [NETWORK, PrivBayes(epsilon=5.0, neighbours="add-remove"), FieldGroups(epsilon=3.0)],
+    ids=lambda s: s.name,
+)
 def test_declared_rules_ask_nothing_of_records(settings):
     """Neighbours of which one has a record that breaks every rule: the same questions, the same model, and the same rows drawn, which keep the rules."""
     columns = (
-        Column("a", "integer", type="int64", bounds=(0, 9), bins=5), Column("b", "integer", type="int64", bounds=(0, 9), bins=5), Column("both", "integer", type="int64", bounds=(0, 18), bins=6),
-        Column("town", "categorical", levels=("x", "y", "z")), Column("region", "categorical", levels=("p", "q")),
-    )  # fmt: skip
+        Column("a", "integer", type="int64", bounds=(0, 9), bins=5),
+        Column("b", "integer", type="int64", bounds=(0, 9), bins=5),
+        Column("both", "integer", type="int64", bounds=(0, 18), bins=6),
+        Column("town", "categorical", levels=("x", "y", "z")),
+        Column("region", "categorical", levels=("p", "q")),
+    )
     rules = ("a <= b", "both = a + b", "town determines region")
     schema = Schema(columns, public=True, rows=60, rules=rules)
     rng = np.random.default_rng(4)
     a = rng.integers(0, 6, 60)
     town = rng.choice(["x", "y", "z"], 60)
-    cells = {"a": a, "b": a + rng.integers(0, 4, 60), "town": town, "region": np.where(town == "x", "p", "q")}
+    cells = {
+        "a": a,
+        "b": a + rng.integers(0, 4, 60),
+        "town": town,
+        "region": np.where(town == "x", "p", "q"),
+    }
     cells["both"] = cells["a"] + cells["b"]
     odd = {"a": 9, "b": 0, "both": 1, "town": "x", "region": "q"}
-    tables = [pa.table(cells), pa.table({name: [*column.tolist(), odd[name]] for name, column in cells.items()})]
+    tables = [
+        pa.table(cells),
+        pa.table({name: [*column.tolist(), odd[name]] for name, column in cells.items()}),
+    ]
     prepared = [chaffinch.prepare(table, schema) for table in tables]
-    assert coupled(settings, *prepared).share <= 1 + TOLERANCE  # and the models are equal, byte for byte
+    assert (
+        coupled(settings, *prepared).share <= 1 + TOLERANCE
+    )  # and the models are equal, byte for byte
     tape = Tape()
     model = fitted(settings, prepared[0], tape)
     again = fitted(settings, prepared[1], Tape(tape.questions))

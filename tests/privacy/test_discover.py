@@ -63,7 +63,9 @@ def pmf(z, scale):
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.0])
 def test_the_tail_is_the_sum_of_the_probabilities(scale):
     for t in range(-6, 7):
-        assert laplace_tail(t, scale) == pytest.approx(sum(pmf(z, scale) for z in range(t, 600)), abs=1e-12)
+        assert laplace_tail(t, scale) == pytest.approx(
+            sum(pmf(z, scale) for z in range(t, 600)), abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 7.3, 150.0])
@@ -91,21 +93,32 @@ def released(counts, law, at):
     chances = {word: exact_tail(at - n, law) for word, n in counts.items() if n}
     out = {}
     for kept in product([False, True], repeat=len(chances)):
-        chance = math.prod(p if keep else 1 - p for keep, p in zip(kept, chances.values(), strict=True))
+        chance = math.prod(
+            p if keep else 1 - p for keep, p in zip(kept, chances.values(), strict=True)
+        )
         out[frozenset(word for word, keep in zip(chances, kept, strict=True) if keep)] = chance
     return out
 
 
 def worst_delta(unit, epsilon, law, at):
     """The largest hockey-stick divergence over all small neighbours: three words, each with 0 or 4 records of others."""
-    rows = [r for k in range(unit.rows_per_person + 1) for r in combinations_with_replacement("uvw", k)]
+    rows = [
+        r for k in range(unit.rows_per_person + 1) for r in combinations_with_replacement("uvw", k)
+    ]
     worst = 0.0
     for base in product([0, 4], repeat=3):
-        laws = [released({w: n + r.count(w) for w, n in zip("uvw", base, strict=True)}, law, at) for r in rows]
+        laws = [
+            released({w: n + r.count(w) for w, n in zip("uvw", base, strict=True)}, law, at)
+            for r in rows
+        ]
         for i, one in enumerate(laws):
             for j, two in enumerate(laws):
-                if i != j and (unit.replaced or 0 in (i, j)):  # rows[0] is the person who is not there
-                    excess = sum(max(0.0, p - math.exp(epsilon) * two.get(s, 0.0)) for s, p in one.items())
+                if i != j and (
+                    unit.replaced or 0 in (i, j)
+                ):  # rows[0] is the person who is not there
+                    excess = sum(
+                        max(0.0, p - math.exp(epsilon) * two.get(s, 0.0)) for s, p in one.items()
+                    )
                     worst = max(worst, excess)
     return worst
 
@@ -129,7 +142,9 @@ def test_a_stable_histogram_with_gaussian_noise_costs_what_it_says(unit, delta):
     at = threshold(unit, law, delta=delta)
     for epsilon in (0.2, 0.5, 1.0, 2.0):
         assert worst_delta(unit, epsilon, law, at) <= gaussian_delta(mu, epsilon) + delta
-    assert worst_delta(unit, 30.0, law, at) <= delta  # the chance that something is released which the other table lacks
+    assert (
+        worst_delta(unit, 30.0, law, at) <= delta
+    )  # the chance that something is released which the other table lacks
     assert worst_delta(unit, 30.0, law, at - 1) > 0.8 * delta
     assert worst_delta(unit, 30.0, law, at - 1 - unit.rows_per_person) > delta
 
@@ -155,7 +170,10 @@ def test_opendp_asks_for_a_threshold_no_lower():
     dp.enable_features("contrib")
     unit, sigma, delta = Unit("add-remove"), 12.0, 1e-6
     at = threshold(unit, NoiseLaw("gaussian", sigma), delta=delta)
-    space = dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64")), dp.l02inf_distance(dp.absolute_distance(T="i64"))
+    space = (
+        dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64")),
+        dp.l02inf_distance(dp.absolute_distance(T="i64")),
+    )
     for t, fits in ((at, True), (at - 1, False)):
         rho, chance = dp.m.make_gaussian_threshold(*space, scale=sigma, threshold=t).map((1, 1, 1))
         assert rho == pytest.approx(0.5 / sigma**2)
@@ -165,7 +183,9 @@ def test_opendp_asks_for_a_threshold_no_lower():
 def test_many_rows_fall_on_one_word_or_on_many():
     # Small epsilon: m new words are m chances. Large epsilon: one word of m rows is nearer to the threshold.
     few, many = Unit("add-remove", 1), Unit("add-remove", 5)
-    assert threshold(many, laplace(many, 0.1), delta=1e-6) > 5 * (threshold(few, laplace(few, 0.1), delta=1e-6) - 1)
+    assert threshold(many, laplace(many, 0.1), delta=1e-6) > 5 * (
+        threshold(few, laplace(few, 0.1), delta=1e-6) - 1
+    )
     at = threshold(many, laplace(many, 50.0), delta=1e-6)
     assert laplace_tail(at - 5, 5 / 50.0) <= 1e-6 < laplace_tail(at - 6, 5 / 50.0)
 
@@ -174,12 +194,18 @@ def test_levels_come_sorted_and_only_common_ones():
     """Counts 500 over the threshold fail to show, and single ones to hide, far less than once in a million."""
     for unit in UNITS:
         counts = {"w": 5000, "b": 4000, "a": 3000, **{f"rare{i}": 1 for i in range(50)}}
-        assert stable_levels(counts, noise_of(3), unit, laplace(unit, 0.5), delta=1e-9) == ("a", "b", "w")
+        assert stable_levels(counts, noise_of(3), unit, laplace(unit, 0.5), delta=1e-9) == (
+            "a",
+            "b",
+            "w",
+        )
         normal = NoiseLaw("gaussian", 100.0)
         assert stable_levels(counts, noise_of(3), unit, normal, delta=1e-9) == ("a", "b", "w")
     assert stable_levels({}, noise_of(1), UNITS[0], laplace(UNITS[0], 1.0), delta=1e-9) == ()
     recorder = Recorder()
-    stable_levels({"b": 2, "a": 1}, recorder, Unit("replace-one", 3), NoiseLaw("gaussian", 12.0), delta=1e-3)
+    stable_levels(
+        {"b": 2, "a": 1}, recorder, Unit("replace-one", 3), NoiseLaw("gaussian", 12.0), delta=1e-3
+    )
     assert recorder.calls[0][0].tolist() == [1, 2]
     assert recorder.calls[0][1] == 12.0
     for delta in (0.0, 1.0, math.nan):
@@ -188,11 +214,15 @@ def test_levels_come_sorted_and_only_common_ones():
 
 
 def bounds_of(numbers, noise, unit):
-    return private_bounds(np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), whole=False)
+    return private_bounds(
+        np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), whole=False
+    )
 
 
 def quantiles_of(numbers, noise, unit):
-    return private_quantiles(np.array(numbers, dtype=np.float64), (-1.0, 1.0), [0.5], noise, laplace(unit, 0.5))
+    return private_quantiles(
+        np.array(numbers, dtype=np.float64), (-1.0, 1.0), [0.5], noise, laplace(unit, 0.5)
+    )
 
 
 @pytest.mark.parametrize("unit", UNITS[:2] + UNITS[3:5], ids=lambda unit: unit.words)
@@ -200,7 +230,9 @@ def quantiles_of(numbers, noise, unit):
 def test_sensitivity_by_brute_force(ask, unit):
     """Over all pairs of neighbours of few numbers: counts differ by at most l1, some by l1, and the scale is l1 / epsilon."""
     values = (-np.inf, -0.7, 0.0, 3.0, 1e300)
-    rows = [r for k in range(unit.rows_per_person + 1) for r in combinations_with_replacement(values, k)]
+    rows = [
+        r for k in range(unit.rows_per_person + 1) for r in combinations_with_replacement(values, k)
+    ]
     worst, lengths = 0, set()
     for others in combinations_with_replacement(values, 2):
         given = []
@@ -233,14 +265,18 @@ def test_bounds_hold_the_bulk_and_no_outlier():
             assert private_bounds(numbers, noise_of(2), laplace(unit, 1.0), whole=True) == wanted
     numbers = np.append(rng.random(50_000) * 0.29 + 0.01, [np.inf, -np.inf])
     assert private_bounds(numbers, noise_of(2), laplace(UNITS[0], 1.0), whole=False) == (0.01, 0.5)
-    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), whole=True) == (0.0, 1.0)
+    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), whole=True) == (
+        0.0,
+        1.0,
+    )
 
 
 def test_false_alarms_are_as_rare_as_stated():
     """No records, 400 seeds: wider bounds than none in about one of a hundred; 17 or more once in a million (binomial)."""
     for law in (NoiseLaw("laplace", 10.0), NoiseLaw("gaussian", 10.0)):
         alarms = sum(
-            private_bounds(np.empty(0), noise_of(seed), law, whole=True) != (0.0, 1.0) for seed in range(400)
+            private_bounds(np.empty(0), noise_of(seed), law, whole=True) != (0.0, 1.0)
+            for seed in range(400)
         )
         assert alarms < 17
 
@@ -255,7 +291,12 @@ def test_quantiles_are_near_the_exact_ones():
         for share, edge in zip(shares, edges[1:-1], strict=True):
             assert abs((numbers < edge).mean() - share) < 6 * 91 / 40_000 + 8 / 256
     whole = private_quantiles(
-        np.repeat(np.arange(10), 1000), (0.0, 9.0), [0.3, 0.5], noise_of(5), laplace(UNITS[0], 5.0), whole=True
+        np.repeat(np.arange(10), 1000),
+        (0.0, 9.0),
+        [0.3, 0.5],
+        noise_of(5),
+        laplace(UNITS[0], 5.0),
+        whole=True,
     )
     assert whole[0] == 0.0
     assert whole[-1] == 9.0
@@ -282,10 +323,14 @@ def some_table(odd=False):
     n = 20_000
     rng = np.random.default_rng(1)
     words = {
-        "job": rng.choice(["baker", "smith", "NA"], n), "grade": rng.choice(["1", "2.0"], n), "age": rng.integers(20, 80, n),
-        "pay": rng.integers(1000, 1999, n), "born": rng.choice(["1985-03-01", "1992-07-30"], n),
-        "ill": rng.choice(["true", "false"], n), "size": rng.integers(0, 9, n),
-    }  # fmt: skip
+        "job": rng.choice(["baker", "smith", "NA"], n),
+        "grade": rng.choice(["1", "2.0"], n),
+        "age": rng.integers(20, 80, n),
+        "pay": rng.integers(1000, 1999, n),
+        "born": rng.choice(["1985-03-01", "1992-07-30"], n),
+        "ill": rng.choice(["true", "false"], n),
+        "size": rng.integers(0, 9, n),
+    }
     cells = {name: [str(x) for x in values] for name, values in words.items()}
     if odd:
         for name, cell in {
@@ -301,14 +346,20 @@ def some_table(odd=False):
     return pa.table(cells)
 
 
-@pytest.mark.parametrize("budget", [Budget(1.0, 1e-6, "pure"), Budget(2.0, 2e-6, reserved_delta=1e-6)], ids=["pure", "gaussian"])
+@pytest.mark.parametrize(
+    "budget",
+    [Budget(1.0, 1e-6, "pure"), Budget(2.0, 2e-6, reserved_delta=1e-6)],
+    ids=["pure", "gaussian"],
+)
 def test_discovery_charges_first_and_finds_what_is_there(budget):
     """Thousands of records for each answer against noise of scale below 100: fails far less than once in a million."""
     charges = []
     cells = open_cells(some_table(odd=True), SCHEMA)
 
     planned = planned_discoveries(SCHEMA, budget, budget.total)
-    found = discover(cells, SCHEMA, planned, noise_of(4), budget, Unit("add-remove"), charges.append)
+    found = discover(
+        cells, SCHEMA, planned, noise_of(4), budget, Unit("add-remove"), charges.append
+    )
     assert found["job"].levels == ("baker", "smith")
     assert found["grade"].levels == (1, 2)
     assert found["job"].other
@@ -321,8 +372,13 @@ def test_discovery_charges_first_and_finds_what_is_there(budget):
     assert not any(column.discover for column in found if column.name != "ill")
     assert charges == [charge for discovery in planned for charge in discovery.charges]
     assert [charge.what for charge in charges] == [
-        "levels of 'job'", "levels of 'grade'", "bounds of 'age'", "quantiles of 'age'", "bounds of 'pay'", "bounds of 'born'",
-    ]  # fmt: skip
+        "levels of 'job'",
+        "levels of 'grade'",
+        "bounds of 'age'",
+        "quantiles of 'age'",
+        "bounds of 'pay'",
+        "bounds of 'born'",
+    ]
     law = "discrete Laplace" if budget.kind == "pure" else "discrete Gaussian"
     assert all(charge.why == "discover = true" and law in charge.mechanism for charge in charges)
     assert sum(charge.cost(budget.kind) for charge in charges) == pytest.approx(budget.total)
@@ -368,7 +424,9 @@ def test_a_refused_charge_touches_nothing():
 def test_nothing_found_is_still_a_domain():
     cells = open_cells(some_table().slice(0, 0), SCHEMA)
     planned = planned_discoveries(SCHEMA, PURE, 0.5)
-    found = discover(cells, SCHEMA, planned, noise_of(4), PURE, Unit("replace-one", 2), lambda _: None)
+    found = discover(
+        cells, SCHEMA, planned, noise_of(4), PURE, Unit("replace-one", 2), lambda _: None
+    )
     assert found["job"].levels == ("(other)",)
     sealed = declared_schema(found)
     assert all(size >= 1 for size in sealed.sizes)

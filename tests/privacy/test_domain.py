@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from chaffinch._base.errors import PrivacyError
-from chaffinch.privacy.domain import check_declared, declared_column, declared_schema, missing_declarations
+from chaffinch.privacy.domain import (
+    check_declared,
+    declared_column,
+    declared_schema,
+    missing_declarations,
+)
 from chaffinch.table import Column, Schema
 
 AGE = Column("age", "integer", type="int64", bounds=(0, 99), bins=4)
@@ -25,12 +30,19 @@ def test_a_bin_is_no_narrower_than_a_step():
 
 
 def test_what_is_lacking_is_named():
-    schema = Schema((Column("age", "integer"), Column("job", "categorical", discover=True)), public=True)
+    schema = Schema(
+        (Column("age", "integer"), Column("job", "categorical", discover=True)), public=True
+    )
     assert missing_declarations(schema, delta=1e-6) == ["age: bounds (or discover = true)"]
-    assert missing_declarations(schema, delta=0.0)[1] == "job: levels (to discover them takes a delta above 0)"
+    assert (
+        missing_declarations(schema, delta=0.0)[1]
+        == "job: levels (to discover them takes a delta above 0)"
+    )
     with pytest.raises(PrivacyError, match=r"age: bounds.*Nothing was read from the data"):
         check_declared(schema)
-    with pytest.raises(PrivacyError, match=r"lacks: public = true at its top \(nothing in this file was read"):
+    with pytest.raises(
+        PrivacyError, match=r"lacks: public = true at its top \(nothing in this file was read"
+    ):
         check_declared(Schema((AGE,)))
     with pytest.raises(PrivacyError, match="only identifiers and free text"):
         check_declared(Schema((Column("id", "identifier"),), public=True))
@@ -40,17 +52,28 @@ def test_what_is_lacking_is_named():
 
 def test_all_that_is_lacking_is_named_at_once():
     columns = (
-        Column("age", "integer"), Column("job", "categorical"), Column("what", "unknown"), Column("else", "unknown", discover=True),
-        Column("town", "categorical", discover=True), Column("pay", "float", discover=True), Column("ill", "boolean"),
-    )  # fmt: skip
+        Column("age", "integer"),
+        Column("job", "categorical"),
+        Column("what", "unknown"),
+        Column("else", "unknown", discover=True),
+        Column("town", "categorical", discover=True),
+        Column("pay", "float", discover=True),
+        Column("ill", "boolean"),
+    )
     with pytest.raises(PrivacyError) as caught:
         check_declared(Schema(columns), delta=0.0, rows_public=True, source="in/a.csv")
     said = str(caught.value)
     for phrase in (
-        "public = true at its top", "rows = N at its top", "age: bounds (or discover = true)", "job: levels (or discover = true)",
-        "what: a kind (or discover = true)", "else: a kind (to discover it takes a delta above 0)",
-        "town: levels (to discover them takes a delta above 0)", "`chaffinch schema in/a.csv --blank -o a.toml`", 'discover = "all"',
-    ):  # fmt: skip
+        "public = true at its top",
+        "rows = N at its top",
+        "age: bounds (or discover = true)",
+        "job: levels (or discover = true)",
+        "what: a kind (or discover = true)",
+        "else: a kind (to discover it takes a delta above 0)",
+        "town: levels (to discover them takes a delta above 0)",
+        "`chaffinch schema in/a.csv --blank -o a.toml`",
+        'discover = "all"',
+    ):
         assert said.count(phrase) == 1, phrase
     assert "pay" not in said
     assert "ill:" not in said
@@ -59,12 +82,15 @@ def test_all_that_is_lacking_is_named_at_once():
 
 def test_all_declarations_that_give_no_codes_are_named_at_once():
     wrong = Column("a", "boolean", type="int64"), Column("b", "integer", bounds=(0.1, 0.2)), AGE
-    with pytest.raises(PrivacyError, match=r"Column 'a' is declared boolean.*Column 'b': its bounds hold fewer"):
+    with pytest.raises(
+        PrivacyError, match=r"Column 'a' is declared boolean.*Column 'b': its bounds hold fewer"
+    ):
         declared_schema(Schema(wrong, public=True))
 
 
 @pytest.mark.parametrize(
-    "column", [Column("a", "integer", type="bool", bounds=(0, 1)), Column("a", "boolean", type="int64")]
+    "column",
+    [Column("a", "integer", type="bool", bounds=(0, 1)), Column("a", "boolean", type="int64")],
 )
 def test_a_type_that_does_not_hold_the_kind_is_refused(column):
     with pytest.raises(PrivacyError):

@@ -17,7 +17,14 @@ from chaffinch.table.table import Origin
 def parts(words, cuts):
     ends = [0, *cuts, len(words)]
     for a, b in itertools.pairwise(ends):
-        yield StoredCells("cells", {"c": pa.array([word.encode() for word in words[a:b]], pa.large_binary())}, {}, True, Origin(), frozenset(["c"]))
+        yield StoredCells(
+            "cells",
+            {"c": pa.array([word.encode() for word in words[a:b]], pa.large_binary())},
+            {},
+            True,
+            Origin(),
+            frozenset(["c"]),
+        )
 
 
 @pytest.mark.parametrize("cuts", [(), (1,), (2, 2, 5)])
@@ -41,7 +48,11 @@ def test_levels_that_are_numbers_are_counted_by_value(cuts):
 @pytest.mark.parametrize("on_disk", [True, False])
 def test_numbers_are_counted_on_the_grid_and_kept_for_quantiles(tmp_path, cuts, on_disk):
     """0 is in the cell from 0 to 1, 1 in that from 1 to 2, 3 in that from 2 to 5, -1 in that from -1 to 0; the rest is no number, or a missing code."""
-    tally = RangeTally(Column("c", "integer", type="int64", missing=(-9,)), tmp_path / "numbers" if on_disk else None, again=True)
+    tally = RangeTally(
+        Column("c", "integer", type="int64", missing=(-9,)),
+        tmp_path / "numbers" if on_disk else None,
+        again=True,
+    )
     for cells in parts(["0", "3", "", "-9", "1", "-1", "word", "3"], cuts):
         tally.add(cells)
     edges = bound_grid(whole=True)

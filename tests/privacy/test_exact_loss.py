@@ -23,7 +23,9 @@ CELLS = 2
 def rows_of(most, *, least=0):
     """Return the counts over the cells of every table with `least` to `most` rows."""
     tables = (
-        np.bincount(rows, minlength=CELLS) for n in range(least, most + 1) for rows in product(range(CELLS), repeat=n)
+        np.bincount(rows, minlength=CELLS)
+        for n in range(least, most + 1)
+        for rows in product(range(CELLS), repeat=n)
     )
     return [np.array(t) for t in sorted({tuple(t.tolist()) for t in tables})]
 
@@ -91,7 +93,9 @@ def test_gaussian_divergences_are_rho(unit, rho):
                 # p^order q^(1-order) is a Gaussian about this point; 15 sigma to each side leave out less than exp(-112).
                 centre, reach = round(order * x + (1 - order) * y), int(15 * sigma) + 3
                 z = np.arange(centre - reach, centre + reach + 1)
-                total += renyi(gaussian_log_law(z - x, sigma), gaussian_log_law(z - y, sigma), order)
+                total += renyi(
+                    gaussian_log_law(z - x, sigma), gaussian_log_law(z - y, sigma), order
+                )
             worst = max(worst, total)
         assert worst <= order * rho + 1e-9
         if order != 1.5:  # met at whole orders, where the shifted sum is the unshifted one
@@ -101,7 +105,9 @@ def test_gaussian_divergences_are_rho(unit, rho):
 def converted_delta(rho, epsilon):
     """Return the delta of rho-zCDP at epsilon: the least of exp((a-1)(a rho - epsilon)) (1 - 1/a)^a / (a-1) over a."""
     a = 1 + np.geomspace(1e-3, 1e4, 20_000)  # Canonne, Kamath and Steinke 2020, proposition 12
-    return float(np.exp(np.min((a - 1) * (a * rho - epsilon) + a * np.log1p(-1 / a) - np.log(a - 1))))
+    return float(
+        np.exp(np.min((a - 1) * (a * rho - epsilon) + a * np.log1p(-1 / a) - np.log(a - 1)))
+    )
 
 
 @pytest.mark.parametrize(("rho", "epsilon"), [(0.1, 1.0), (0.1, 2.0), (0.5, 1.0), (0.5, 4.0)])

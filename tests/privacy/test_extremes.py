@@ -22,8 +22,12 @@ from chaffinch.table import Column, Schema
 
 METHODS = {
     "published": lambda epsilon, **o: PrivBayes(epsilon=epsilon, most_candidates=300, **o),
-    "add-remove": lambda epsilon, **o: PrivBayes(epsilon=epsilon, neighbours="add-remove", most_candidates=300, **o),
-    "dpart": lambda epsilon, **o: PrivBayes(epsilon=epsilon, variant="dpart", most_candidates=300, **o),
+    "add-remove": lambda epsilon, **o: PrivBayes(
+        epsilon=epsilon, neighbours="add-remove", most_candidates=300, **o
+    ),
+    "dpart": lambda epsilon, **o: PrivBayes(
+        epsilon=epsilon, variant="dpart", most_candidates=300, **o
+    ),
     "sdg": lambda epsilon, **o: PrivBayes(epsilon=epsilon, variant="sdg", most_candidates=300, **o),
     "datasynthesizer": lambda epsilon, **o: PrivBayes(
         epsilon=epsilon, variant="datasynthesizer", most_candidates=300, **o
@@ -42,7 +46,9 @@ def random_table(sizes, n, *, declared=True):
         levels = np.array([f"v{i}" for i in range(size)])
         columns.append(Column(f"c{j}", "categorical", levels=tuple(levels.tolist())))
         values[f"c{j}"] = pa.array(levels[rng.integers(0, size, n)].tolist(), pa.string())
-    return prepare_module.prepare(pa.table(values), Schema(tuple(columns), public=True, rows=n if declared else None))
+    return prepare_module.prepare(
+        pa.table(values), Schema(tuple(columns), public=True, rows=n if declared else None)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +70,9 @@ def fitted(settings, data, *, megabytes):
     assert drawn.n_rows == 50
     assert account.spent <= account.budget.total * (1 + 1e-9)
     assert all(
-        np.isfinite(level.weights).all() and (level.weights >= 0).all() for t in model.tables for level in t.levels
+        np.isfinite(level.weights).all() and (level.weights >= 0).all()
+        for t in model.tables
+        for level in t.levels
     )
     assert peak < megabytes
     return model
@@ -135,7 +143,9 @@ def test_twenty_columns(table, name):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", METHODS)
 def test_two_hundred_columns(table, name, epsilon):
-    fitted(METHODS[name](epsilon), table((2,) * 200, 300), megabytes=800)  # measured: 374 at most (sdg, 1e6)
+    fitted(
+        METHODS[name](epsilon), table((2,) * 200, 300), megabytes=800
+    )  # measured: 374 at most (sdg, 1e6)
 
 
 def test_a_huge_budget_gives_the_tables_as_they_are(table):

@@ -22,7 +22,11 @@ from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.samplers import exponential_log_law, gaussian_log_law, permute_and_flip_log_law
+from chaffinch.privacy.samplers import (
+    exponential_log_law,
+    gaussian_log_law,
+    permute_and_flip_log_law,
+)
 from chaffinch.table import Column, Schema
 
 EPSILONS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
@@ -39,7 +43,12 @@ def test_delta_is_the_integral(mu, z):
     """delta = E max(0, 1 - exp(epsilon - L)) for the loss L ~ N(mu^2 / 2, mu^2), with epsilon at z standard deviations above its mean."""
     epsilon = mu * z + mu * mu / 2
     start, _ = integrate.quad(
-        lambda x: norm.pdf(z + x) / norm.pdf(z) * -math.expm1(-mu * x), 0, 12, epsabs=0, epsrel=1e-12, limit=500
+        lambda x: norm.pdf(z + x) / norm.pdf(z) * -math.expm1(-mu * x),
+        0,
+        12,
+        epsabs=0,
+        epsrel=1e-12,
+        limit=500,
     )
     exact = start * norm.pdf(z)
     assert exact * (1 - 1e-10) <= gdp.gaussian_delta(mu, epsilon) <= exact * (1 + 3e-7)
@@ -51,17 +60,19 @@ def test_delta_where_it_is_large():
     assert gdp.gaussian_delta(1e-5, 0.0) == pytest.approx(2 * norm.cdf(5e-6) - 1, rel=1e-6)
 
 
-@given(
-    epsilon=st.floats(1e-4, 20.0), log_delta=st.floats(-30.0, -0.7), more=st.floats(1.01, 3.0)
-)  # fmt: skip
+@given(epsilon=st.floats(1e-4, 20.0), log_delta=st.floats(-30.0, -0.7), more=st.floats(1.01, 3.0))
 @settings(max_examples=60, deadline=None)
 def test_amounts_and_epsilons_are_inverse_and_rounded_to_the_safe_side(epsilon, log_delta, more):
     delta = math.exp(log_delta)
     amount = gdp.epsilon_to_amount(epsilon, delta)
     assert gdp.amount_to_epsilon(amount, delta) <= epsilon  # without a tolerance
     assert gdp.gaussian_delta(math.sqrt(2 * amount), epsilon) <= delta * (1 + 1e-12)
-    assert gdp.gaussian_delta(math.sqrt(2 * amount * (1 + 1e-5)), epsilon) > delta * (1 - 1e-9)  # nothing left lying
-    assert amount >= acc.epsilon_to_rho(epsilon, delta) * (1 - 1e-9)  # exact is never worse than zCDP
+    assert gdp.gaussian_delta(math.sqrt(2 * amount * (1 + 1e-5)), epsilon) > delta * (
+        1 - 1e-9
+    )  # nothing left lying
+    assert amount >= acc.epsilon_to_rho(epsilon, delta) * (
+        1 - 1e-9
+    )  # exact is never worse than zCDP
     assert amount <= gdp.epsilon_to_amount(epsilon * more, delta)
     assert gdp.amount_to_epsilon(0, delta) == 0.0
 
@@ -94,12 +105,16 @@ def test_discrete_noise_is_rounded_normal_noise_up_to_the_factor(variance, loss)
     for centre in (0, 3):
         y, step = np.linspace(centre - 12 * width, centre + 12 * width, 24_001, retstep=True)
         rounding = np.exp(-((k[:, None] - y[None, :]) ** 2) / (2 * square))
-        rounding /= np.exp(-((np.arange(-300, 301)[:, None] - y[None, :]) ** 2) / (2 * square)).sum(axis=0)
+        rounding /= np.exp(-((np.arange(-300, 301)[:, None] - y[None, :]) ** 2) / (2 * square)).sum(
+            axis=0
+        )
         rounded = rounding @ norm.pdf(y, centre, width) * step
         ratio = np.log(rounded) - gaussian_log_law(k - centre, sigma)
         middle = np.abs(k - centre) < 6 * sigma
         assert np.abs(ratio[middle]).max() <= loss + 2e-10  # of the integral
-    assert square == 0.1 or gdp.rounding_variance(variance, loss * 0.99) > square  # the least that its bound allows
+    assert (
+        square == 0.1 or gdp.rounding_variance(variance, loss * 0.99) > square
+    )  # the least that its bound allows
 
 
 def whole_delta(shifts, sigma, epsilon):
@@ -124,7 +139,9 @@ def test_noise_that_a_budget_buys_keeps_to_the_exact_curve(shifts, width):
     bare = []
     for epsilon in np.linspace(0.01, 4 * mu + mu * mu / 2, 40 if len(shifts) < 3 else 8):
         claim = gdp.gaussian_delta(mu, max(0.0, epsilon - 2 * loss)) * math.exp(loss)
-        assert whole_delta(shifts, math.sqrt(sigma**2 + square), epsilon) <= claim * (1 + 1e-9) + 1e-15
+        assert (
+            whole_delta(shifts, math.sqrt(sigma**2 + square), epsilon) <= claim * (1 + 1e-9) + 1e-15
+        )
         bare.append(whole_delta(shifts, sigma, epsilon) > claim * (1 + 1e-9))
     if len(shifts) == 1:
         assert any(bare)
@@ -172,7 +189,10 @@ def test_choices_keep_to_the_curve_of_their_amount(seed):
     assert budget.kind == "gaussian"
     amount = (0.02, 0.3)[seed % 2]
     mu, tightest = math.sqrt(2 * amount), 0.0
-    for mechanism, log_law in (("exponential", exponential_log_law), ("permute-and-flip", permute_and_flip_log_law)):
+    for mechanism, log_law in (
+        ("exponential", exponential_log_law),
+        ("permute-and-flip", permute_and_flip_log_law),
+    ):
         scale = 2 / budget.choice_epsilon(amount, mechanism)
         for trial in range(60):
             size = 2 if trial < 20 else int(rng.integers(2, 9))
@@ -194,7 +214,9 @@ def test_a_choice_with_something_left_costs_little_more_than_its_rho(total, part
     amount, after = part * total, (1 - part) * total
     width = gdp.amount_to_width(amount, after=after)
     assert width >= gdp.amount_to_width(amount)
-    assert width == pytest.approx(max(math.sqrt(8 * amount * (1 - part)), gdp.amount_to_width(amount)))
+    assert width == pytest.approx(
+        max(math.sqrt(8 * amount * (1 - part)), gdp.amount_to_width(amount))
+    )
     mu, both = math.sqrt(2 * after), math.sqrt(2 * total)
     tightest = 0.0
     for low in np.linspace(-12, 12, 49):
@@ -202,8 +224,14 @@ def test_a_choice_with_something_left_costs_little_more_than_its_rho(total, part
         up, down = math.log(p / q), math.log((1 - p) / (1 - q))
         for epsilon in np.linspace(-6 * both, 6 * both, 61) + both**2 / 2:
 
-            def curve(m, e):  # of both signs: delta(-e) = 1 - exp(-e) (1 - delta(e)), the curve of a symmetric pair
-                return gdp.gaussian_delta(m, e) if e >= 0 else 1 - math.exp(e) * (1 - gdp.gaussian_delta(m, -e))
+            def curve(
+                m, e
+            ):  # of both signs: delta(-e) = 1 - exp(-e) (1 - delta(e)), the curve of a symmetric pair
+                return (
+                    gdp.gaussian_delta(m, e)
+                    if e >= 0
+                    else 1 - math.exp(e) * (1 - gdp.gaussian_delta(m, -e))
+                )
 
             found = p * curve(mu, epsilon - up) + (1 - p) * curve(mu, epsilon - down)
             most = curve(both, epsilon)
@@ -219,7 +247,11 @@ def test_selections_are_asked_for_at_the_price_that_what_is_left_allows():
     ledger = Ledger(budget, Unit("add-remove"))
     table = prepare(
         pa.table({"a": ["0", "1"] * 20, "b": ["0", "1"] * 20}),
-        Schema(tuple(Column(name, "categorical", levels=("0", "1")) for name in "ab"), public=True, rows=40),
+        Schema(
+            tuple(Column(name, "categorical", levels=("0", "1")) for name in "ab"),
+            public=True,
+            rows=40,
+        ),
     )
 
     class Recorder:
@@ -235,7 +267,10 @@ def test_selections_are_asked_for_at_the_price_that_what_is_left_allows():
     for amount in amounts:
         counter.select([(0, (1,)), (1, (0,))], "R", amount, rows=40, why="test")
     lefts = [0.9 * budget.total, 0.4 * budget.total, 0.0]
-    widths = [max(gdp.amount_to_width(a), math.sqrt(8 * a * r / (a + r))) for a, r in zip(amounts, lefts, strict=True)]
+    widths = [
+        max(gdp.amount_to_width(a), math.sqrt(8 * a * r / (a + r)))
+        for a, r in zip(amounts, lefts, strict=True)
+    ]
     products = [scale * width for scale, width in zip(Recorder.scales, widths, strict=True)]
     assert products == pytest.approx([products[0]] * 3, rel=1e-5)  # twice the sensitivity, in steps
     assert widths[0] == pytest.approx(math.sqrt(8 * amounts[0] * 0.9))
@@ -269,10 +304,13 @@ def test_answers_that_are_chosen_on_the_way_stay_on_the_curve():
 
     first = noise_law(0.2, 1)
     rests = [
-        noise_law(0.3, 1), choice_law(0.3), product(choice_law(0.1, after=0.2), noise_law(0.2, 1)),
-        product(noise_law(0.05, 1), noise_law(0.25, 1)), product(choice_law(0.15, after=0.15), choice_law(0.15)),
+        noise_law(0.3, 1),
+        choice_law(0.3),
+        product(choice_law(0.1, after=0.2), noise_law(0.2, 1)),
+        product(noise_law(0.05, 1), noise_law(0.25, 1)),
+        product(choice_law(0.15, after=0.15), choice_law(0.15)),
         (np.ones(1), np.ones(1)),
-    ]  # fmt: skip
+    ]
     for epsilon in EPSILONS:
         worst = sum(
             max(hockey_stick(p * rest[0], q * rest[1], epsilon) for rest in rests)

@@ -29,7 +29,9 @@ def tails_of(law, scale):
         weights = [Decimal(1)]
         while weights[-1] > Decimal("1e-100"):
             k = len(weights)
-            weights.append((-(k / spread if law == "laplace" else k * k / (2 * spread * spread))).exp())
+            weights.append(
+                (-(k / spread if law == "laplace" else k * k / (2 * spread * spread))).exp()
+            )
         sums = list(accumulate(reversed(weights[1:])))[::-1]
         return [2 * above / (1 + 2 * sums[0]) for above in sums]
 
@@ -53,11 +55,16 @@ def test_tails_are_enclosed_and_narrowly(law, scale):
 @pytest.mark.parametrize("law", PMFS)
 def test_every_decision_of_eight_bits(law, scale):
     """All 256 beginnings of U: told where every U that begins so agrees, left open where a tail lies within, and in no other case."""
-    exact, tails = [256 * tail for tail in tails_of(law, scale) if tail > Decimal("1e-9")], enclosed_tails(law, scale, 8)
+    exact, tails = (
+        [256 * tail for tail in tails_of(law, scale) if tail > Decimal("1e-9")],
+        enclosed_tails(law, scale, 8),
+    )
     for seen in range(256):
         below_all = sum(1 for tail in exact if seen + 1 <= tail)
         below_some = sum(1 for tail in exact if seen < tail)
-        assert magnitude(tails, seen) == (below_all if below_all == below_some and seen else None), seen
+        assert magnitude(tails, seen) == (
+            below_all if below_all == below_some and seen else None
+        ), seen
 
 
 @pytest.mark.parametrize("law", PMFS)
@@ -76,7 +83,9 @@ def test_a_first_word_that_does_not_tell_is_continued(law):
             assert len(given) >= 2
             with localcontext() as context:
                 context.prec = 120
-                u = sum(Decimal(word) / Decimal(2) ** (WORD + 64 * i) for i, word in enumerate(given))
+                u = sum(
+                    Decimal(word) / Decimal(2) ** (WORD + 64 * i) for i, word in enumerate(given)
+                )
                 assert z == sum(1 for tail in tails if u < tail), (first, second)
 
 
@@ -86,7 +95,9 @@ def test_neighbouring_words_and_signs():
     edges = [int(tail * 2**WORD) for tail in tails[:20]]
     above, below = [edge + 1 for edge in edges], [edge - 1 for edge in edges]
     words = [*above, *below, *(w + 2**63 for w in above), *(w + 2**63 for w in below)]
-    drawn = draw_exactly("laplace", 2.0, len(words), words=lambda n: np.array(words, dtype=np.uint64)).tolist()
+    drawn = draw_exactly(
+        "laplace", 2.0, len(words), words=lambda n: np.array(words, dtype=np.uint64)
+    ).tolist()
     sizes = [*range(20), *range(1, 21)]
     assert drawn == [*sizes, *(-size for size in sizes)]
 
@@ -101,11 +112,16 @@ def test_draws_follow_the_law(law, scale):
     z = np.arange(-reach, reach + 1)
     expected = PMFS[law](z, scale) * n
     common = expected >= 25
-    seen = np.array([*np.bincount(draws[np.abs(draws) <= reach] + reach, minlength=len(z))[common], 0])
+    seen = np.array(
+        [*np.bincount(draws[np.abs(draws) <= reach] + reach, minlength=len(z))[common], 0]
+    )
     seen[-1] = n - seen.sum()
     expected = np.array([*expected[common], n - expected[common].sum()])
     if expected[-1] < 25:
-        seen, expected = np.array([*seen[:-2], seen[-2:].sum()]), np.array([*expected[:-2], expected[-2:].sum()])
+        seen, expected = (
+            np.array([*seen[:-2], seen[-2:].sum()]),
+            np.array([*expected[:-2], expected[-2:].sum()]),
+        )
     if len(seen) > 1:
         assert scipy.stats.chi2.sf(((seen - expected) ** 2 / expected).sum(), len(seen) - 1) >= 1e-9
     else:

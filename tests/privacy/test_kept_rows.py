@@ -18,7 +18,10 @@ from chaffinch.privacy.persons import keep_rows
 from chaffinch.table.row_hash import hashes_of_places
 
 KINDS = {
-    "words": (pa.large_binary(), st.sampled_from([b"ann", b" ann", b"ann\t", b"bob", b"", b"  ", b"\xff", b"Ann"])),
+    "words": (
+        pa.large_binary(),
+        st.sampled_from([b"ann", b" ann", b"ann\t", b"bob", b"", b"  ", b"\xff", b"Ann"]),
+    ),
     "whole": (pa.int64(), st.sampled_from([0, 1, -1, 2**62])),
     "numbers": (pa.float64(), st.sampled_from([0.0, -0.0, 1.5, float("nan")])),
     "money": (pa.decimal64(8, 2), st.sampled_from([Decimal("1.50"), Decimal("2.00")])),
@@ -29,7 +32,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_the_rows_are_those_that_memory_keeps(tmp_path_factory, kind, data):
     """Whatever the batches, also empty ones, with few parts, so that strangers share one."""
@@ -44,17 +49,33 @@ def test_the_rows_are_those_that_memory_keeps(tmp_path_factory, kind, data):
     assert np.flatnonzero(kept).tolist() == keep_rows(ids, most).tolist()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ids=st.lists(st.sampled_from([b"ann", b" ann", b"bob", b"cid", None]), max_size=30), most=st.integers(1, 3), key=st.integers(0, 1 << 60), data=st.data())
-def test_with_a_key_rows_are_drawn_at_random_whatever_the_batches(tmp_path_factory, ids, most, key, data):
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    ids=st.lists(st.sampled_from([b"ann", b" ann", b"bob", b"cid", None]), max_size=30),
+    most=st.integers(1, 3),
+    key=st.integers(0, 1 << 60),
+    data=st.data(),
+)
+def test_with_a_key_rows_are_drawn_at_random_whatever_the_batches(
+    tmp_path_factory, ids, most, key, data
+):
     """By brute force: the rows of a person sorted by the hash of their place, of which the first are kept."""
     cuts = sorted(data.draw(st.lists(st.integers(0, len(ids)), max_size=6)))
-    batches = [pa.array(ids[a:b], pa.large_binary()) for a, b in zip([0, *cuts], [*cuts, len(ids)], strict=True)]
+    batches = [
+        pa.array(ids[a:b], pa.large_binary())
+        for a, b in zip([0, *cuts], [*cuts, len(ids)], strict=True)
+    ]
     kept = kept_rows(lambda: iter(batches), most, tmp_path_factory.mktemp("kept"), key=key)
     hashes = hashes_of_places(0, len(ids), key)
     expected = []
     for place, one in enumerate(ids):
-        own = [i for i, other in enumerate(ids) if one is not None and other is not None and other.strip() == one.strip()] or [place]
+        own = [
+            i
+            for i, other in enumerate(ids)
+            if one is not None and other is not None and other.strip() == one.strip()
+        ] or [place]
         if place in sorted(own, key=lambda i: hashes[i])[:most]:
             expected.append(place)
     assert np.flatnonzero(kept).tolist() == expected
@@ -72,7 +93,11 @@ def test_every_row_of_a_person_has_the_same_chance(tmp_path):
 def test_a_person_with_very_many_rows_fills_no_part(tmp_path, monkeypatch):
     """Of 1,000 rows in ten batches at most twenty are dealt: the first two of each batch."""
     dealt = []
-    monkeypatch.setattr(module, "_parts_of", lambda ids, salt: dealt.append(len(ids)) or np.zeros(len(ids), dtype=np.int64))
+    monkeypatch.setattr(
+        module,
+        "_parts_of",
+        lambda ids, salt: dealt.append(len(ids)) or np.zeros(len(ids), dtype=np.int64),
+    )
     kept = kept_rows(lambda: (pa.array(["ann"] * 100) for _ in range(10)), 2, tmp_path)
     assert dealt == [2] * 10
     assert np.flatnonzero(kept).tolist() == [0, 1]
@@ -89,10 +114,18 @@ def test_no_room_is_said_without_a_number_of_rows(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "ids", [[b"ann", b" ann", b"ann\n", b"\tann "], [0.0, -0.0], [Decimal("1.5"), Decimal("1.50")]], ids=["blanks", "zeros", "money"]
+    "ids",
+    [[b"ann", b" ann", b"ann\n", b"\tann "], [0.0, -0.0], [Decimal("1.5"), Decimal("1.50")]],
+    ids=["blanks", "zeros", "money"],
 )
 def test_spellings_of_one_id_go_to_one_part(tmp_path, ids):
     """Each in a batch of its own; by chance alone two would be in one part once in 128 times."""
-    kind = pa.large_binary() if isinstance(ids[0], bytes) else pa.decimal64(8, 2) if isinstance(ids[0], Decimal) else pa.float64()
+    kind = (
+        pa.large_binary()
+        if isinstance(ids[0], bytes)
+        else pa.decimal64(8, 2)
+        if isinstance(ids[0], Decimal)
+        else pa.float64()
+    )
     kept = kept_rows(lambda: (pa.array([one], kind) for one in ids), 1, tmp_path)
     assert kept.tolist() == [True] + [False] * (len(ids) - 1)

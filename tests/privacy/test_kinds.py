@@ -38,7 +38,9 @@ CELLS = {
 @pytest.mark.parametrize("name", CELLS)
 def test_the_class_of_a_cell_is_its_own(name):
     cells = pa.array(CELLS[name], pa.large_string())
-    together = cell_classes(OPEN, pa.concat_arrays([cells, pa.array(["x", "1", None], pa.large_string())]))
+    together = cell_classes(
+        OPEN, pa.concat_arrays([cells, pa.array(["x", "1", None], pa.large_string())])
+    )
     assert [CLASSES[code] for code in together[: len(cells)]] == [name] * len(cells)
     for i in range(len(cells)):
         assert cell_classes(OPEN, cells[i : i + 1])[0] == together[i]
@@ -63,7 +65,12 @@ def test_how_values_are_stored_does_not_matter(values, names):
 def test_declared_missing_codes_and_decimal_commas():
     cells = pa.array(["1,5", "NA", "99", "1.5"])
     column = replace(OPEN, decimal=",", missing=("NA", 99))
-    assert [CLASSES[code] for code in cell_classes(column, cells)] == ["fraction", "empty", "empty", "word"]
+    assert [CLASSES[code] for code in cell_classes(column, cells)] == [
+        "fraction",
+        "empty",
+        "empty",
+        "word",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,23 +119,37 @@ def test_a_fit_of_names_alone_finds_the_domain_within_its_budget(unit, pure):
     opening = opening_of(data.schema, budget, unit)
     with open_private(data, budget, unit, seed=3) as counter:
         kinds = {column.name: column.kind for column in counter.schema}
-        assert kinds == {"n": "integer", "x": "float", "d": "date", "t": "boolean", "w": "categorical", "surname": "identifier"}
+        assert kinds == {
+            "n": "integer",
+            "x": "float",
+            "d": "date",
+            "t": "boolean",
+            "w": "categorical",
+            "surname": "identifier",
+        }
         assert counter.schema["w"].levels == ("baker", "clerk")
         assert [column.name for column in counter.schema if column.nullable] == ["w"]
         assert counter.schema.sealed
         assert counter.ledger.spent <= budget.total - opening.left + 1e-12
-        assert sum(charge.delta for charge in counter.ledger.charges) <= opening.budget.delta_total * (1 + 1e-9)
+        assert sum(
+            charge.delta for charge in counter.ledger.charges
+        ) <= opening.budget.delta_total * (1 + 1e-9)
 
 
 def test_the_plan_reckons_with_words_and_shares_evenly():
-    schema = Schema((OPEN, replace(OPEN, name="b"), Column("c", "categorical", levels=("x", "y"))), public=True)
+    schema = Schema(
+        (OPEN, replace(OPEN, name="b"), Column("c", "categorical", levels=("x", "y"))), public=True
+    )
     budget, unit = Budget(1.0, 1e-6), Unit("add-remove")
     charges = planned_kinds(schema, budget, unit)
     assert [charge.what for charge in charges] == ["kind of 'a'", "kind of 'b'"]
     assert budget.amounts(charges)[0] == pytest.approx(KINDS_SHARE * budget.total)
     assert [column.lacks for column in as_words(schema)] == ["levels", "levels", ""]
     opening = opening_of(schema, budget, unit)
-    assert [charge.what for charge in opening.charges][2:4] == ["levels or bounds of 'a'", "levels or bounds of 'b'"]
+    assert [charge.what for charge in opening.charges][2:4] == [
+        "levels or bounds of 'a'",
+        "levels or bounds of 'b'",
+    ]
     assert opening.budget.delta_total > 0  # words may be found
 
 
@@ -145,19 +166,27 @@ def test_neighbours_differ_in_one_class_of_each_column():
 
 def test_a_decimal_comma_is_that_of_kinds_that_are_open_too(tmp_path):
     rng = np.random.default_rng(3)
-    (tmp_path / "d.csv").write_text("pay;sex\n" + "".join(f"{v:.2f};f\n".replace(".", ",") for v in rng.normal(50, 9, 2000)))
+    (tmp_path / "d.csv").write_text(
+        "pay;sex\n" + "".join(f"{v:.2f};f\n".replace(".", ",") for v in rng.normal(50, 9, 2000))
+    )
     data = chaffinch.prepare(tmp_path / "d.csv", discover="all", decimal=",")
     with open_private(data, Budget(8.0, 1e-6), Unit("add-remove"), seed=3) as counter:
         assert (counter.schema["pay"].kind, counter.schema["pay"].decimal) == ("float", ",")
         assert counter.schema["pay"].size > 3
-        assert counter.schema["pay"].decimals in (2, 3)  # bins of about 1: a hundredth of the narrowest
+        assert counter.schema["pay"].decimals in (
+            2,
+            3,
+        )  # bins of about 1: a hundredth of the narrowest
 
 
 def test_decimals_follow_the_narrowest_bin():
     columns = (
-        Column("a", "float", edges=(0.0, 0.31239, 10.0), binning="edges"), Column("b", "float", bounds=(0, 4000), bins=4),
-        Column("c", "float", bounds=(0, 1)), Column("d", "integer", bounds=(0, 9)), Column("e", "float", bounds=(0, 1), decimals=5),
-    )  # fmt: skip
+        Column("a", "float", edges=(0.0, 0.31239, 10.0), binning="edges"),
+        Column("b", "float", bounds=(0, 4000), bins=4),
+        Column("c", "float", bounds=(0, 1)),
+        Column("d", "integer", bounds=(0, 9)),
+        Column("e", "float", bounds=(0, 1), decimals=5),
+    )
     schema = with_decimals(Schema(columns), ("a", "b", "d", "e"))
     assert [column.decimals for column in schema] == [3, 0, None, None, 5]
     assert schema["a"].edges == (0.0, 0.312, 10.0)

@@ -27,7 +27,13 @@ UNIT = Unit("add-remove")
 
 
 def charge(what="table of age, sex", **cost) -> Charge:
-    return Charge(what, "measure", mechanism="discrete Laplace", noise="scale 2", **(cost or {"epsilon": 0.25}))
+    return Charge(
+        what,
+        "measure",
+        mechanism="discrete Laplace",
+        noise="scale 2",
+        **(cost or {"epsilon": 0.25}),
+    )
 
 
 def example(**changes) -> Account:
@@ -50,7 +56,9 @@ def test_a_budget_says_what_there_is():
     assert kept.total < Budget(1.0, 1e-9, "zcdp").total
     assert Budget(1.0, 1e-9) == Budget(1.0, 1e-9, "gaussian")
     exact = Budget(1.0, 1e-9, reserved_delta=4e-10)
-    assert exact.total * (1 + SLACK) <= epsilon_to_amount(1.0 - ROUNDING, 6e-10 * math.exp(-ROUNDING / 2))
+    assert exact.total * (1 + SLACK) <= epsilon_to_amount(
+        1.0 - ROUNDING, 6e-10 * math.exp(-ROUNDING / 2)
+    )
     assert exact.total == pytest.approx(epsilon_to_amount(1.0, 6e-10), rel=3e-4)
 
 
@@ -74,9 +82,18 @@ def test_a_budget_says_what_there_is():
         (lambda: charge(3, epsilon=1.0), "'what' of a charge must be text"),
         (lambda: Step(charge(), 0), "times of a planned charge"),
         (lambda: Step(charge(), True), "times of a planned charge"),
-        (lambda: Account(Budget(1), UNIT, (), test_only=1, rows=0, rows_how="declared"), "test_only"),
-        (lambda: Account(Budget(1), UNIT, (), test_only=False, rows=-1, rows_how="declared"), "rows of an account"),
-        (lambda: Account(Budget(1), UNIT, (), test_only=False, rows=1, rows_how="guessed"), "Unknown way to know"),
+        (
+            lambda: Account(Budget(1), UNIT, (), test_only=1, rows=0, rows_how="declared"),
+            "test_only",
+        ),
+        (
+            lambda: Account(Budget(1), UNIT, (), test_only=False, rows=-1, rows_how="declared"),
+            "rows of an account",
+        ),
+        (
+            lambda: Account(Budget(1), UNIT, (), test_only=False, rows=1, rows_how="guessed"),
+            "Unknown way to know",
+        ),
         (lambda: Ledger(Budget(1.0), UNIT).charge(charge(rho=0.01)), "has no pure epsilon"),
         (lambda: Ledger(Budget(1.0), UNIT).shares([1, 0]), "a part must be"),
     ],
@@ -143,7 +160,9 @@ amounts = st.floats(1e-6, 2.0) | st.sampled_from([1e-300, 1e-12, 0.1, 1 / 3, 0.2
             Budget(2.0, 1e-6),
         ]
     ),
-    st.lists(st.tuples(amounts, st.none() | amounts, st.sampled_from([0.0, 1e-8, 3e-7])), max_size=40),
+    st.lists(
+        st.tuples(amounts, st.none() | amounts, st.sampled_from([0.0, 1e-8, 3e-7])), max_size=40
+    ),
 )
 @settings(deadline=None)
 def test_a_ledger_never_overspends(budget, asked):
@@ -161,10 +180,19 @@ def test_a_ledger_never_overspends(budget, asked):
     assert ledger.charges == tuple(taken)
     assert len(taken) + refused == len(asked)
     # In exact fractions, not in the floats of the code.
-    costs = [c.epsilon if budget.kind == "pure" else c.rho if c.rho is not None else c.epsilon**2 / 2 for c in taken]
+    costs = [
+        c.epsilon if budget.kind == "pure" else c.rho if c.rho is not None else c.epsilon**2 / 2
+        for c in taken
+    ]
     if budget.kind == "gaussian":  # an epsilon costs at least what randomised response does
-        costs = [max(c.rho or 0.0, 2 * float(norm.ppf(1 / (1 + math.exp(-c.epsilon)))) ** 2) for c in taken]
-    whole, deltas = sum(map(Fraction, costs), Fraction(0)), sum((Fraction(c.delta) for c in taken), Fraction(0))
+        costs = [
+            max(c.rho or 0.0, 2 * float(norm.ppf(1 / (1 + math.exp(-c.epsilon)))) ** 2)
+            for c in taken
+        ]
+    whole, deltas = (
+        sum(map(Fraction, costs), Fraction(0)),
+        sum((Fraction(c.delta) for c in taken), Fraction(0)),
+    )
     slack = 1 + Fraction(11, 10**10)
     assert whole <= Fraction(budget.total) * slack
     assert deltas <= Fraction(budget.delta_total) * slack
@@ -226,7 +254,14 @@ def test_a_plan_that_does_not_fit_is_refused_before_anything():
         Plan(Budget(1.0), UNIT, (Step(charge(epsilon=0.1), 11),))
     plan = Plan(Budget(1.0), UNIT, (Step(charge(epsilon=0.1), 10),))
     assert plan.rows_table() == [
-        ("table of age, sex", "10", "epsilon 0.1", "epsilon 1", "discrete Laplace, scale 2", "measure")
+        (
+            "table of age, sex",
+            "10",
+            "epsilon 0.1",
+            "epsilon 1",
+            "discrete Laplace, scale 2",
+            "measure",
+        )
     ]
 
 
@@ -263,58 +298,136 @@ def many() -> Account:
     ledger = Ledger(Budget(1.0, 1e-6), UNIT)
     for i in range(15):
         noise = f"standard deviation {20 + i / 4:.4g}"
-        ledger.charge(Charge(f"table of c{i}", "single columns", rho=0.0001 + i * 1e-5, mechanism="G", noise=noise))
+        ledger.charge(
+            Charge(
+                f"table of c{i}",
+                "single columns",
+                rho=0.0001 + i * 1e-5,
+                mechanism="G",
+                noise=noise,
+            )
+        )
     for n, rho in ((105, 0.001), (1455, 0.0005)):
         what = f"distances of {n:,} tables from the model"
-        ledger.charge(Charge(what, "what is worth measuring", rho=rho, mechanism="G", noise=f"standard deviation {n}"))
+        ledger.charge(
+            Charge(
+                what,
+                "what is worth measuring",
+                rho=rho,
+                mechanism="G",
+                noise=f"standard deviation {n}",
+            )
+        )
     for n in (9, 1200, 12):
         score = f"score R on counts, sensitivity {n / 10}"
-        ledger.charge(Charge(f"choice of one of {n:,} families", "structure", rho=0.0002, mechanism="E", noise=score))
+        ledger.charge(
+            Charge(
+                f"choice of one of {n:,} families",
+                "structure",
+                rho=0.0002,
+                mechanism="E",
+                noise=score,
+            )
+        )
     for i in range(20):
         noise = f"standard deviation {9 + i}" if i else "as it came"
-        ledger.charge(Charge(f"table of c{i}, c{i + 1}", "links", rho=0.0003 + i * 1e-6, mechanism="G", noise=noise))
+        ledger.charge(
+            Charge(
+                f"table of c{i}, c{i + 1}",
+                "links",
+                rho=0.0003 + i * 1e-6,
+                mechanism="G",
+                noise=noise,
+            )
+        )
     return ledger.account(test_only=False, rows=1000, rows_how="declared")
 
 
 def test_many_charges_make_a_few_rows():
     account = many()
     assert account.rows_table() == [
-        ("15 tables of single columns: c0, c1, c2, c3 and 11 more", "15", "rho 0.0001 to 0.00024", "rho 0.00255",
-         "G, standard deviation 20 to 23.5", "single columns"),
-        ("distances of 105 and 1,455 tables from the model", "2", "rho 0.0005 to 0.001", "rho 0.0015",
-         "G, standard deviation 105 to 1455", "what is worth measuring"),
-        ("choice of one of 9 to 1,200 families", "3", "rho 0.0002", "rho 0.0006",
-         "E, score R on counts, sensitivity 0.9 to 120.0", "structure"),
-        ("20 tables: c0 × c1, c1 × c2, c2 × c3, c3 × c4 and 16 more", "20", "rho 0.0003 to 0.000319", "rho 0.00619",
-         "G", "links"),
-    ]  # fmt: skip
+        (
+            "15 tables of single columns: c0, c1, c2, c3 and 11 more",
+            "15",
+            "rho 0.0001 to 0.00024",
+            "rho 0.00255",
+            "G, standard deviation 20 to 23.5",
+            "single columns",
+        ),
+        (
+            "distances of 105 and 1,455 tables from the model",
+            "2",
+            "rho 0.0005 to 0.001",
+            "rho 0.0015",
+            "G, standard deviation 105 to 1455",
+            "what is worth measuring",
+        ),
+        (
+            "choice of one of 9 to 1,200 families",
+            "3",
+            "rho 0.0002",
+            "rho 0.0006",
+            "E, score R on counts, sensitivity 0.9 to 120.0",
+            "structure",
+        ),
+        (
+            "20 tables: c0 × c1, c1 × c2, c2 × c3, c3 × c4 and 16 more",
+            "20",
+            "rho 0.0003 to 0.000319",
+            "rho 0.00619",
+            "G",
+            "links",
+        ),
+    ]
     assert len(account.to_dict()["charges"]) == 40  # all of them stay in the plain data
 
 
 def test_what_was_discovered_shares_rows_by_kind():
     ledger = Ledger(Budget(1.0, 1e-6, "pure"), UNIT)
     for name, delta in (("a", 1e-8), ("b", 2e-8)):
-        ledger.charge(Charge(f"levels of '{name}'", "discover", epsilon=0.1, delta=delta, mechanism="L", noise=""))
+        ledger.charge(
+            Charge(
+                f"levels of '{name}'", "discover", epsilon=0.1, delta=delta, mechanism="L", noise=""
+            )
+        )
     ledger.charge(Charge("bounds of 'x'", "discover", epsilon=0.1, mechanism="L", noise=""))
     ledger.charge(Charge("number of rows", "rows", epsilon=0.1, mechanism="L", noise="scale 1"))
     account = ledger.account(test_only=False, rows=1, rows_how="measured")
     assert account.rows_table() == [
-        ("levels of 'a', 'b'", "2", "epsilon 0.1, delta 1e-08 to 2e-08", "epsilon 0.2, delta 3e-08", "L", "discover"),
+        (
+            "levels of 'a', 'b'",
+            "2",
+            "epsilon 0.1, delta 1e-08 to 2e-08",
+            "epsilon 0.2, delta 3e-08",
+            "L",
+            "discover",
+        ),
         ("bounds of 'x'", "1", "epsilon 0.1", "epsilon 0.1", "L", "discover"),
         ("number of rows", "1", "epsilon 0.1", "epsilon 0.1", "L, scale 1", "rows"),
     ]
 
 
 words = st.sampled_from(
-    ["table of a", "table of a, b", "choice of one of 3 families", "choice of x", "y", "levels of 'z'"]
+    [
+        "table of a",
+        "table of a, b",
+        "choice of one of 3 families",
+        "choice of x",
+        "y",
+        "levels of 'z'",
+    ]
 )
 noises = st.sampled_from(["", "scale 2", "scale 1e-300", "standard deviation 3.", "1,000", "x9"])
 
 
-@given(st.lists(st.tuples(words, noises, st.floats(1e-6, 0.01), st.sampled_from("ab")), max_size=30))
+@given(
+    st.lists(st.tuples(words, noises, st.floats(1e-6, 0.01), st.sampled_from("ab")), max_size=30)
+)
 @settings(deadline=None)
 def test_rows_lose_no_charge_and_no_cost(asked):
-    charges = tuple(Charge(what, why, epsilon=cost, mechanism="m", noise=n) for what, n, cost, why in asked)
+    charges = tuple(
+        Charge(what, why, epsilon=cost, mechanism="m", noise=n) for what, n, cost, why in asked
+    )
     account = Account(Budget(1.0), UNIT, charges, test_only=False, rows=1, rows_how="measured")
     rows = account.rows_table()
     assert sum(int(row[1]) for row in rows) == len(charges)
@@ -353,7 +466,9 @@ def test_every_damage_to_an_account_is_found():
         with pytest.raises(chaffinch.errors.InputError):
             account_from_dict({k: v for k, v in good.items() if k != name})
         for bad in BAD:
-            if (name in words and bad == "x") or (name in ("test_only", "by_person") and bad is True):
+            if (name in words and bad == "x") or (
+                name in ("test_only", "by_person") and bad is True
+            ):
                 continue
             if name == "rows_per_person" and bad == 10**400:  # a whole number like any other
                 continue

@@ -12,11 +12,17 @@ from chaffinch.errors import FileError
 from chaffinch.privacy import level_counts
 from chaffinch.privacy.level_counts import LevelCounts
 
-WORDS = st.lists(st.lists(st.tuples(st.text(max_size=2), st.integers(1, 9)), max_size=9), max_size=9)
-NUMBERS = st.lists(st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 9)), max_size=9), max_size=9)
+WORDS = st.lists(
+    st.lists(st.tuples(st.text(max_size=2), st.integers(1, 9)), max_size=9), max_size=9
+)
+NUMBERS = st.lists(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 9)), max_size=9), max_size=9
+)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(parts=WORDS | NUMBERS, most=st.integers(0, 6))
 def test_counts_are_those_of_a_dictionary_however_few_are_held(tmp_path_factory, parts, most):
     folder = tmp_path_factory.mktemp("runs") / "column"

@@ -49,13 +49,17 @@ Patch = pytest.MonkeyPatch
 def noise_over_n(patch: Patch) -> None:
     original = PrivateCounter._noisy
     patch.setattr(
-        PrivateCounter, "_noisy", lambda self, v, scale: original(self, v, scale / max(self._open().n_rows, 1))
+        PrivateCounter,
+        "_noisy",
+        lambda self, v, scale: original(self, v, scale / max(self._open().n_rows, 1)),
     )
 
 
 def bits_against_nats(patch: Patch) -> None:
     def in_bits(counter, families, score, *, most_rows=None):
-        return family_scores(counter, families, score, most_rows=most_rows) / (np.log(2) if score == "I" else 1)
+        return family_scores(counter, families, score, most_rows=most_rows) / (
+            np.log(2) if score == "I" else 1
+        )
 
     patch.setattr(counter_module, "family_scores", in_bits)
 
@@ -85,7 +89,11 @@ def domain_from_data(patch: Patch) -> None:
         columns = []
         for column in schema:
             seen = pc.unique(source.column(column.name)).drop_null().to_pylist()
-            columns.append(replace(column, levels=tuple(sorted(seen)), other=False) if column.levels else column)
+            columns.append(
+                replace(column, levels=tuple(sorted(seen)), other=False)
+                if column.levels
+                else column
+            )
         return original(source, replace(schema, columns=tuple(columns)))
 
     patch.setattr(prepare_module, "prepare", prepare)
@@ -107,7 +115,10 @@ def binary_by_observation(patch: Patch) -> None:
 
     def select(self, *arguments, **options):
         counter = self._open()
-        filled = [int((m.counts > 0).sum()) for m in counter.marginals([(name,) for name in counter.schema.names])]
+        filled = [
+            int((m.counts > 0).sum())
+            for m in counter.marginals([(name,) for name in counter.schema.names])
+        ]
         seen[0] = min(filled)
         return original(self, *arguments, **options)
 
@@ -139,8 +150,13 @@ def normalised_information(patch: Patch) -> None:
             return values
         names = counter.schema.names
         for i, (child, parents) in enumerate(families):
-            both = [m.counts[m.counts > 0] for m in counter.marginals([(names[child],), [names[p] for p in parents]])]
-            entropies = [float(-(c / c.sum() * np.log(c / c.sum())).sum()) if c.size else 0.0 for c in both]
+            both = [
+                m.counts[m.counts > 0]
+                for m in counter.marginals([(names[child],), [names[p] for p in parents]])
+            ]
+            entropies = [
+                float(-(c / c.sum() * np.log(c / c.sum())).sum()) if c.size else 0.0 for c in both
+            ]
             values[i] /= (entropies[0] * entropies[1]) ** 0.5 if min(entropies) > 0 else 1.0
         return values
 
@@ -228,23 +244,55 @@ class Mutant:
 
 MUTANTS = [
     Mutant("a", "noise divided by the number of records", noise_over_n, ("spread", "sums")),
-    Mutant("b", "scores in bits, their bound in nats", bits_against_nats, ("realised sensitivity",)),
+    Mutant(
+        "b", "scores in bits, their bound in nats", bits_against_nats, ("realised sensitivity",)
+    ),
     Mutant("c", "a fixed seed for a real fit", fixed_seed, ("repeated fits",)),
-    Mutant("d", "noise on observed cells only", observed_cells_only, ("same answers, same model", "spread")),
+    Mutant(
+        "d",
+        "noise on observed cells only",
+        observed_cells_only,
+        ("same answers, same model", "spread"),
+    ),
     Mutant("e", "levels taken from the data", domain_from_data, ("same answers, same model",)),
-    Mutant("f", "a training value in the file", raw_value_in_file, ("canaries", "same answers, same model")),
-    Mutant("g", "two levels or more decided by what was seen", binary_by_observation, ("realised sensitivity",)),
+    Mutant(
+        "f",
+        "a training value in the file",
+        raw_value_in_file,
+        ("canaries", "same answers, same model"),
+    ),
+    Mutant(
+        "g",
+        "two levels or more decided by what was seen",
+        binary_by_observation,
+        ("realised sensitivity",),
+    ),
     Mutant("h", "siblings drawn from one uniform number", coupled_siblings, ("siblings",)),
-    Mutant("i", "normalised information, the bound of the plain", normalised_information, ("realised sensitivity",)),
-    Mutant("j", "the exact number of rows where it is private", exact_number_of_rows, ("same answers, same model", "touches")),
+    Mutant(
+        "i",
+        "normalised information, the bound of the plain",
+        normalised_information,
+        ("realised sensitivity",),
+    ),
+    Mutant(
+        "j",
+        "the exact number of rows where it is private",
+        exact_number_of_rows,
+        ("same answers, same model", "touches"),
+    ),
     Mutant("k", "noise added in floats", noise_in_floats, ("grid", "same answers, same model")),
     Mutant("l", "data touched after the last charge", touch_after_the_last_charge, ("touches",)),
     Mutant("m", "charge after touch", charge_after_touch, ("touches",)),
     Mutant("m", "charge forgotten", charge_forgotten, ("touches", "sums")),
     Mutant("a", "whole-numbered noise taken for normal", rounding_forgotten, ("sums",)),
-    Mutant("n", "one replaced with the noise for one added", replaced_as_if_added, ("exact loss", "sums")),
+    Mutant(
+        "n",
+        "one replaced with the noise for one added",
+        replaced_as_if_added,
+        ("exact loss", "sums"),
+    ),
     Mutant("o", "overflow makes the choice uniform", overflow_in_selection, ("law of choices",)),
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -255,17 +303,35 @@ def fresh(audits):
     audits.forget()
 
 
-@pytest.mark.parametrize("name", [
-    "exact loss", "realised sensitivity", "same answers, same model", "spread", "canaries", "repeated fits", "siblings",
-    "grid", "touches", "sums", "law of choices",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exact loss",
+        "realised sensitivity",
+        "same answers, same model",
+        "spread",
+        "canaries",
+        "repeated fits",
+        "siblings",
+        "grid",
+        "touches",
+        "sums",
+        "law of choices",
+    ],
+)
 def test_no_check_flags_the_sound_build(audits, name):
     assert audits.CHECKS[name]() == []
 
 
 def test_every_check_is_run_on_the_sound_build_and_finds_something(audits):
-    (marks,) = [m for m in test_no_check_flags_the_sound_build.pytestmark if m.name == "parametrize"]
-    assert set(marks.args[1]) == set(audits.CHECKS) == {name for mutant in MUTANTS for name in mutant.found_by}
+    (marks,) = [
+        m for m in test_no_check_flags_the_sound_build.pytestmark if m.name == "parametrize"
+    ]
+    assert (
+        set(marks.args[1])
+        == set(audits.CHECKS)
+        == {name for mutant in MUTANTS for name in mutant.found_by}
+    )
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[f"{m.letter}: {m.words}" for m in MUTANTS])
@@ -292,7 +358,10 @@ SCHEMA = Schema(
     public=True,
     rows=40,
 )
-WORDS = replace(SCHEMA, columns=(SCHEMA["who"], replace(SCHEMA["word"], levels=None, discover=True), SCHEMA["amount"]))
+WORDS = replace(
+    SCHEMA,
+    columns=(SCHEMA["who"], replace(SCHEMA["word"], levels=None, discover=True), SCHEMA["amount"]),
+)
 
 
 def rows_of(*more: tuple[object, object, object]) -> dict[str, list[object]]:
@@ -309,8 +378,12 @@ def entry_and_account(folder: Path) -> list[str]:
         (PrivBayes(epsilon=4.0, delta=1e-6), SCHEMA),
         (FieldGroups(epsilon=4.0, delta=1e-6), WORDS),
     ):
-        booked = create_project(folder / f"{len(list(folder.iterdir()))}.json", data="d").spend(settings.plan(schema), "r")
-        account = settings.fit(chaffinch.prepare(pa.table(rows_of()), schema), seed=1).fitted.privacy
+        booked = create_project(folder / f"{len(list(folder.iterdir()))}.json", data="d").spend(
+            settings.plan(schema), "r"
+        )
+        account = settings.fit(
+            chaffinch.prepare(pa.table(rows_of()), schema), seed=1
+        ).fitted.privacy
         if (booked.releases[0].budget, booked.releases[0].unit) != (account.budget, account.unit):
             out.append(f"{settings} books another budget than it says")
         if account.delta is not None and account.spent_promise[1] == 0:
@@ -322,7 +395,12 @@ def odd_cells(folder: Path) -> list[str]:
     """One more record of pandas objects: nothing stops, and neither types nor other records change."""
     plain, out = prepare_module.prepare(pd.DataFrame(rows_of()), SCHEMA), []
     for cell in (10**310, Decimal("1e400"), "9" * 400, "foo", 2**63, b"\xff", None):
-        frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in rows_of((cell, cell, cell)).items()})
+        frame = pd.DataFrame(
+            {
+                name: pd.Series(cells, dtype=object)
+                for name, cells in rows_of((cell, cell, cell)).items()
+            }
+        )
         try:
             table = prepare_module.prepare(frame, SCHEMA)
         except Exception as error:
@@ -330,7 +408,10 @@ def odd_cells(folder: Path) -> list[str]:
             continue
         if (table.data.schema, table.schema) != (plain.data.schema, plain.schema):
             out.append("a cell changes a type")
-        if any(table.code(name)[:40].tolist() != plain.code(name).tolist() for name in ("word", "amount")):
+        if any(
+            table.code(name)[:40].tolist() != plain.code(name).tolist()
+            for name in ("word", "amount")
+        ):
             out.append("a cell changes the code of another")
     return out
 
@@ -342,11 +423,15 @@ def odd_persons(folder: Path) -> list[str]:
         kept = []
         for persons in ([b"\xff", b"\xfe"], [b"\xfe"]):
             rows = [(who, "x", "1") for who in persons for _ in range(3)]
-            (folder / "in.csv").write_bytes(b"who,word,amount\n" + b"".join(who + b",x,1\n" for who, _, _ in rows))
+            (folder / "in.csv").write_bytes(
+                b"who,word,amount\n" + b"".join(who + b",x,1\n" for who, _, _ in rows)
+            )
             columns = zip(("who", "word", "amount"), zip(*rows, strict=True), strict=True)
             frame = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns})
             source = folder / "in.csv" if text else frame
-            kept.append(prepare_module.prepare(source, SCHEMA, person="who", rows_per_person=2).n_rows)
+            kept.append(
+                prepare_module.prepare(source, SCHEMA, person="who", rows_per_person=2).n_rows
+            )
         if kept != [4, 2]:
             out.append("persons are mixed up")
     return out
@@ -375,14 +460,20 @@ def booked_without_discovery(patch: Patch) -> None:
     whole = Opening.plan
 
     def plan(self, steps):
-        return replace(whole(self, steps), budget=replace(self.budget, reserved_delta=0.0), steps=())
+        return replace(
+            whole(self, steps), budget=replace(self.budget, reserved_delta=0.0), steps=()
+        )
 
     patch.setattr(Opening, "plan", plan)
 
 
 def delta_for_nothing(patch: Patch) -> None:
     whole = opening._spendable
-    patch.setattr(opening, "_spendable", lambda schema, budget: budget if budget.kind == "pure" else whole(schema, budget))
+    patch.setattr(
+        opening,
+        "_spendable",
+        lambda schema, budget: budget if budget.kind == "pure" else whole(schema, budget),
+    )
 
 
 def types_from_data(patch: Patch) -> None:
@@ -417,14 +508,19 @@ def noise_of_doubles(patch: Patch) -> None:
 HOLES: dict[str, tuple[Callable[[Patch], None], Callable[[Path], list[str]]]] = {
     "the ledger forgets what discovery takes": (booked_without_discovery, entry_and_account),
     "a delta that nothing needs is booked": (delta_for_nothing, entry_and_account),
-    "a number beyond all floats stops a fit": (lambda patch: patch.setattr(values_module, "_real", float), odd_cells),
+    "a number beyond all floats stops a fit": (
+        lambda patch: patch.setattr(values_module, "_real", float),
+        odd_cells,
+    ),
     "the stored type is the data's": (types_from_data, odd_cells),
     "bytes that are no text are one character": (
         lambda patch: patch.setattr(tolerant_text, "_mark", lambda match: "\ufffd"),
         odd_persons,
     ),
     "objects that are no text are one word": (
-        lambda patch: patch.setattr(objects, "spell_bytes", lambda cell: (spell(cell) or "").encode()),
+        lambda patch: patch.setattr(
+            objects, "spell_bytes", lambda cell: (spell(cell) or "").encode()
+        ),
         odd_persons,
     ),
     "a ledger has two names": (names_not_counted, two_names),

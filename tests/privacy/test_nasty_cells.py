@@ -46,26 +46,51 @@ TIMES = [
 TIMES_OF_DAY = [datetime.time(1), datetime.time(12, 30), datetime.time(23, 59, 59)]
 
 DECLARED = {
-    "word": Column("word", "categorical", levels=("red", "10", "True"), other=True, nullable=True, missing=("NA",)),
+    "word": Column(
+        "word",
+        "categorical",
+        levels=("red", "10", "True"),
+        other=True,
+        nullable=True,
+        missing=("NA",),
+    ),
     "plain": Column("plain", "categorical", levels=("red", "green")),
-    "packed": Column("packed", "categorical", type="dictionary<int8, string>", levels=("red", "green"), other=True),
+    "packed": Column(
+        "packed",
+        "categorical",
+        type="dictionary<int8, string>",
+        levels=("red", "green"),
+        other=True,
+    ),
     "grade": Column("grade", "categorical", levels=(10, 12), other=True),
     "rate": Column("rate", "categorical", levels=(0.5, 1.5), other=True, nullable=True),
-    "count": Column("count", "integer", bounds=(0, 100), bins=4, missing=(999, "-8"), nullable=True),
+    "count": Column(
+        "count", "integer", bounds=(0, 100), bins=4, missing=(999, "-8"), nullable=True
+    ),
     "small": Column("small", "integer", type="int8", bounds=(0, 100), bins=4),
     "unsigned": Column("unsigned", "integer", type="uint64", bounds=(0, 100), bins=4),
     "amount": Column("amount", "float", bounds=(0.0, 1000.0), bins=4, nullable=True),
     "single": Column("single", "float", type="float", bounds=(0.0, 1000.0), bins=4),
-    "price": Column("price", "float", type="decimal128(10, 2)", bounds=(0.0, 1000.0), bins=4, nullable=True),
+    "price": Column(
+        "price", "float", type="decimal128(10, 2)", bounds=(0.0, 1000.0), bins=4, nullable=True
+    ),
     "ill": Column("ill", "boolean", nullable=True),
     "day": Column("day", "date", bounds=(0.0, 20_000.0), bins=4, nullable=True),
-    "spelled": Column("spelled", "date", format="%d/%m/%Y", bounds=(0.0, 20_000.0), bins=4, nullable=True),
-    "at": Column("at", "datetime", type="timestamp[us]", bounds=(-1e15, 2e15), bins=4, nullable=True),
-    "zoned": Column("zoned", "datetime", type="timestamp[s, tz=UTC]", bounds=(-1e9, 2e9), bins=4, nullable=True),
-    "clock": Column("clock", "datetime", type="time32[s]", bounds=(0.0, 86_399.0), bins=4, nullable=True),
+    "spelled": Column(
+        "spelled", "date", format="%d/%m/%Y", bounds=(0.0, 20_000.0), bins=4, nullable=True
+    ),
+    "at": Column(
+        "at", "datetime", type="timestamp[us]", bounds=(-1e15, 2e15), bins=4, nullable=True
+    ),
+    "zoned": Column(
+        "zoned", "datetime", type="timestamp[s, tz=UTC]", bounds=(-1e9, 2e9), bins=4, nullable=True
+    ),
+    "clock": Column(
+        "clock", "datetime", type="time32[s]", bounds=(0.0, 86_399.0), bins=4, nullable=True
+    ),
     "id": Column("id", "identifier", "identifier"),
     "note": Column("note", "text"),
-}  # fmt: skip
+}
 PLAIN = {
     "word": ["red", "10", "True"],
     "plain": ["red", "green", "red"],
@@ -153,7 +178,9 @@ NASTY = {
     "last day": datetime.date.max,
     "first moment": datetime.datetime.min,
     "last moment": datetime.datetime.max,
-    "a moment elsewhere": datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=14))),
+    "a moment elsewhere": datetime.datetime(
+        1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=14))
+    ),
     "a time": datetime.time(23, 59, 59, 999_999),
     "a time elsewhere": datetime.time(1, tzinfo=datetime.UTC),
     "a span": datetime.timedelta(days=999_999_999),
@@ -176,8 +203,18 @@ NASTY = {
     "NaT": pd.NaT,
     "a refusal": Sour(),
     "a type": int,
-}  # fmt: skip
-FEW = ["310 digits", "2^63", "None", "Decimal out of range", "lone surrogate", "year 10000", "bytes", "complex", "list"]
+}
+FEW = [
+    "310 digits",
+    "2^63",
+    "None",
+    "Decimal out of range",
+    "lone surrogate",
+    "year 10000",
+    "bytes",
+    "complex",
+    "list",
+]
 
 
 REFUSALS = (
@@ -202,7 +239,9 @@ def text_of(cell):
 
 def as_words(name, cells):
     return [
-        cell.strftime("%d/%m/%Y") if name == "spelled" and any(cell is day for day in DAYS) else text_of(cell)
+        cell.strftime("%d/%m/%Y")
+        if name == "spelled" and any(cell is day for day in DAYS)
+        else text_of(cell)
         for cell in cells
     ]
 
@@ -239,7 +278,9 @@ MAKERS = {
     "csv": as_words,
     "pandas": as_series,
     "nullable": lambda name, cells: as_series(name, cells).convert_dtypes(),
-    "pyarrow dtypes": lambda _, cells: pd.Series(pa.chunked_array([pa.array(cells, from_pandas=True)]).to_pandas(types_mapper=pd.ArrowDtype)),
+    "pyarrow dtypes": lambda _, cells: pd.Series(
+        pa.chunked_array([pa.array(cells, from_pandas=True)]).to_pandas(types_mapper=pd.ArrowDtype)
+    ),
     "objects": lambda _, cells: pd.Series(cells, dtype=object),
     "categories": lambda _, cells: pd.Series(cells).astype("category"),
     "arrow": lambda _, cells: pa.array(cells, from_pandas=True),
@@ -247,7 +288,18 @@ MAKERS = {
 }
 """What makes a column of Python values for each kind of source; it may refuse."""
 
-SOURCES = ("csv", "pandas", "nullable", "pyarrow dtypes", "objects", "categories", "arrow", "parquet", "feather", "polars")
+SOURCES = (
+    "csv",
+    "pandas",
+    "nullable",
+    "pyarrow dtypes",
+    "objects",
+    "categories",
+    "arrow",
+    "parquet",
+    "feather",
+    "polars",
+)
 
 
 def source_of(name, cell, where, folder, only=tuple(PLAIN)):
@@ -276,9 +328,13 @@ def finished(name, columns, folder):
         return pl.DataFrame(columns)
     if name == "csv":
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([columns, *zip(*columns.values(), strict=True)])
+        csv.writer(out, lineterminator="\n").writerows(
+            [columns, *zip(*columns.values(), strict=True)]
+        )
         path = folder / "in.csv"
-        path.write_bytes(out.getvalue().encode("utf-8", "surrogatepass"))  # a lone surrogate: bytes that are no text
+        path.write_bytes(
+            out.getvalue().encode("utf-8", "surrogatepass")
+        )  # a lone surrogate: bytes that are no text
         return path
     table = pa.table(columns)
     if name == "parquet":
@@ -297,7 +353,14 @@ def finished(name, columns, folder):
 def shape(table):
     """All of a prepared table that could be written besides its codes."""
     codecs = [c.codec.to_dict() for c in table.schema.modelled]
-    return table.schema, schema_text(table.schema), str(codecs), str(table.data.schema), table.origin, table.notes
+    return (
+        table.schema,
+        schema_text(table.schema),
+        str(codecs),
+        str(table.data.schema),
+        table.origin,
+        table.notes,
+    )
 
 
 def rows_of(table):
@@ -384,7 +447,13 @@ def test_one_record_leaves_no_trace(name, leaves_no_trace):
 def test_every_record_leaves_no_trace(name, leaves_no_trace):
     held = sum(leaves_no_trace(name, cell, tuple(PLAIN), fit=True) for cell in NASTY.values())
     # A library that refuses what it is given tests nothing. Arrow and polars have one type for a column, and refuse most.
-    assert held >= len(NASTY) * len(PLAIN) * {"csv": 1, "pandas": 1, "nullable": 0.9, "objects": 1, "categories": 0.9}.get(name, 0.15)
+    assert held >= len(NASTY) * len(PLAIN) * {
+        "csv": 1,
+        "pandas": 1,
+        "nullable": 0.9,
+        "objects": 1,
+        "categories": 0.9,
+    }.get(name, 0.15)
 
 
 @pytest.mark.slow
@@ -420,7 +489,9 @@ def test_lines_of_a_text_file(block, tmp_path, monkeypatch, capfd):
     schema = schema_of(("plain", "amount", "word"))
 
     def table_of(*lines):
-        (tmp_path / "in.csv").write_bytes(b"\n".join([b"plain,amount,word", *[b"red,1.5,10"] * 40, *lines]) + b"\n")
+        (tmp_path / "in.csv").write_bytes(
+            b"\n".join([b"plain,amount,word", *[b"red,1.5,10"] * 40, *lines]) + b"\n"
+        )
         return prepare(tmp_path / "in.csv", schema)
 
     plain = table_of()
@@ -439,37 +510,68 @@ def raw(kind, plain, bits):
 
 
 def words(kind, *cells):
-    return pa.array(cells, pa.large_binary() if pa.types.is_large_string(kind) else pa.binary()).view(kind)
+    return pa.array(
+        cells, pa.large_binary() if pa.types.is_large_string(kind) else pa.binary()
+    ).view(kind)
 
 
 def dictionary(kind, *cells):
-    return pa.DictionaryArray.from_arrays(pa.array(range(len(cells)), pa.int8()), words(kind, *cells))
+    return pa.DictionaryArray.from_arrays(
+        pa.array(range(len(cells)), pa.int8()), words(kind, *cells)
+    )
 
 
 BITS = {
-    "text": ("word", words(pa.string(), b"red", b"10"), words(pa.string(), b"red", b"10", b"\xff\xfe")),
-    "long text": ("word", words(pa.large_string(), b"red"), words(pa.large_string(), b"red", b"\xed\xa0\x80")),
-    "text in a dictionary": ("word", dictionary(pa.string(), b"red"), dictionary(pa.string(), b"red", b"\xff")),
+    "text": (
+        "word",
+        words(pa.string(), b"red", b"10"),
+        words(pa.string(), b"red", b"10", b"\xff\xfe"),
+    ),
+    "long text": (
+        "word",
+        words(pa.large_string(), b"red"),
+        words(pa.large_string(), b"red", b"\xed\xa0\x80"),
+    ),
+    "text in a dictionary": (
+        "word",
+        dictionary(pa.string(), b"red"),
+        dictionary(pa.string(), b"red", b"\xff"),
+    ),
     "time after midnight": ("clock", *raw(pa.time32("s"), TIMES_OF_DAY, b"\xff\xff\xff\x7f")),
     "time before midnight": ("clock", *raw(pa.time64("ns"), TIMES_OF_DAY, b"\x00" * 7 + b"\x80")),
     "time as an identifier": ("id", *raw(pa.time64("ns"), TIMES_OF_DAY, b"\x00" * 7 + b"\x80")),
     "day beyond all calendars": ("day", *raw(pa.date32(), DAYS, b"\xff\xff\xff\x7f")),
     "half a day": ("day", *raw(pa.date64(), DAYS, b"\x01" + b"\x00" * 7)),
     "moment beyond all calendars": ("at", *raw(pa.timestamp("s"), TIMES, b"\xff" * 7 + b"\x7f")),
-    "first of all moments": ("zoned", *raw(pa.timestamp("ns", "UTC"), TIMES, b"\x00" * 7 + b"\x80")),
+    "first of all moments": (
+        "zoned",
+        *raw(pa.timestamp("ns", "UTC"), TIMES, b"\x00" * 7 + b"\x80"),
+    ),
     "moment as a word": ("word", *raw(pa.timestamp("us"), TIMES, b"\xff" * 7 + b"\x7f")),
-    "decimal of too many digits": ("price", *raw(pa.decimal128(5, 2), PLAIN["price"], b"\xff" * 15 + b"\x7f")),
+    "decimal of too many digits": (
+        "price",
+        *raw(pa.decimal128(5, 2), PLAIN["price"], b"\xff" * 15 + b"\x7f"),
+    ),
     "long decimal": ("price", *raw(pa.decimal256(76, 60), PLAIN["price"], b"\xff" * 31 + b"\x7f")),
-    "decimal as a number": ("amount", *raw(pa.decimal128(38, 30), PLAIN["price"], b"\x00" * 15 + b"\x80")),
+    "decimal as a number": (
+        "amount",
+        *raw(pa.decimal128(38, 30), PLAIN["price"], b"\x00" * 15 + b"\x80"),
+    ),
     "unsigned": ("count", *raw(pa.uint64(), [1, 2], b"\xff" * 8)),
     "NaN with a payload": ("amount", *raw(pa.float64(), [0.5, 700.25], b"\x01" * 6 + b"\xf0\x7f")),
     "NaN with a sign and a payload": ("amount", *raw(pa.float64(), [0.5, 700.25], b"\xff" * 8)),
     "signalling NaN": ("single", *raw(pa.float32(), [0.5, 700.25], b"\x01\x00\xa0\x7f")),
-    "NaN of two bytes": ("amount", *raw(pa.float16(), np.array([0.5, 700.0], np.float16), b"\x01\xfe")),
+    "NaN of two bytes": (
+        "amount",
+        *raw(pa.float16(), np.array([0.5, 700.0], np.float16), b"\x01\xfe"),
+    ),
     "NaN among levels": ("rate", *raw(pa.float64(), [0.5, 1.5], b"\x07" * 6 + b"\xf8\xff")),
     "NaN as a word": ("word", *raw(pa.float64(), [10.0, 11.0], b"\x07" * 6 + b"\xf8\xff")),
     "NaN as a whole number": ("count", *raw(pa.float64(), [1.0, 2.0], b"\xff" * 8)),
-    "least number above nought": ("amount", *raw(pa.float64(), [0.5, 700.25], b"\x01" + b"\x00" * 7)),
+    "least number above nought": (
+        "amount",
+        *raw(pa.float64(), [0.5, 700.25], b"\x01" + b"\x00" * 7),
+    ),
     "minus nought": ("rate", *raw(pa.float64(), [0.5, 1.5], b"\x00" * 7 + b"\x80")),
 }
 
@@ -503,14 +605,22 @@ def test_bits_that_are_no_value_of_their_type(name, tmp_path):
 def test_words_of_more_than_an_array_can_hold(monkeypatch):
     """Offsets of 32 bits end at 2 GiB: whether all words of a column reach it may depend on one record."""
     schema = schema_of(("word", "note", "packed"))
-    cells = {"word": ["red", "10", "x" * 30], "note": ["a" * 20, None, "c" * 9], "packed": ["red", "y" * 30, "green"]}
+    cells = {
+        "word": ["red", "10", "x" * 30],
+        "note": ["a" * 20, None, "c" * 9],
+        "packed": ["red", "y" * 30, "green"],
+    }
     plain = prepare(pa.table(cells), schema)
     monkeypatch.setattr(values_module, "MOST_BYTES", 25)
     pieces = prepare(pa.table(cells), schema)
     assert shape(pieces) == shape(plain)
     assert rows_of(pieces) == rows_of(plain)
     assert pieces.data.column("note").num_chunks == 2
-    assert pieces.data.to_pydict() == {**cells, "word": ["red", "10", None], "packed": ["red", None, "green"]}
+    assert pieces.data.to_pydict() == {
+        **cells,
+        "word": ["red", "10", None],
+        "packed": ["red", None, "green"],
+    }
 
 
 # Discovered columns, persons, tables
@@ -544,7 +654,9 @@ def test_discovered_columns(name, folder, capfd):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    columns[column] = make(column, [*cells[:3], cells[0] if cell == "plain" else cell, *cells])
+                    columns[column] = make(
+                        column, [*cells[:3], cells[0] if cell == "plain" else cell, *cells]
+                    )
                 except REFUSALS:
                     columns[column] = make(column, [*cells[:3], cells[0], *cells])
         source = finished(name, columns, folder)
@@ -555,11 +667,18 @@ def test_discovered_columns(name, folder, capfd):
         assert capfd.readouterr() == ("", "")
         drawn = model.sample(10, seed=1)
         found.append(
-            (schema_text(model.schema), str([c.codec.to_dict() for c in model.schema]), str(drawn.data.schema))
+            (
+                schema_text(model.schema),
+                str([c.codec.to_dict() for c in model.schema]),
+                str(drawn.data.schema),
+            )
         )
     assert set(found) == set(found[:1])
     assert model.schema["word"].levels == ("10", "True", "red")
-    assert [str(model.schema["rate"].levels[0]), model.schema["grade"].levels] == ["0.5", (10, 11, 12)]
+    assert [str(model.schema["rate"].levels[0]), model.schema["grade"].levels] == [
+        "0.5",
+        (10, 11, 12),
+    ]
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -573,9 +692,14 @@ def test_identifiers_of_persons(name, folder):
                 column = MAKERS.get(name, MAKERS["arrow"])("id", [1, 1, 2, 1, 2, 3, cell])
             except REFUSALS:
                 continue
-            plain = MAKERS.get(name, MAKERS["arrow"])("plain", ["red", "red", "green", "green", "red", "red", "green"])
+            plain = MAKERS.get(name, MAKERS["arrow"])(
+                "plain", ["red", "red", "green", "green", "red", "red", "green"]
+            )
             source = finished(name, {"id": column, "plain": plain}, folder)
-            if isinstance(source, pl.DataFrame) and source["id"].to_list()[:2] not in ([1, 1], ["1", "1"]):
+            if isinstance(source, pl.DataFrame) and source["id"].to_list()[:2] not in (
+                [1, 1],
+                ["1", "1"],
+            ):
                 continue
             found.append(prepare(source, schema_of(only), person="id", rows_per_person=2))
         assert all(table.code("plain").tolist() == [0, 0, 1, 0, 0, 1] for table in found), nasty
@@ -584,13 +708,18 @@ def test_identifiers_of_persons(name, folder):
 
 def test_persons_are_not_told_by_lists():
     table = pa.table({"id": [[1], [1]], "plain": ["red", "red"]})
-    with pytest.raises(InputError, match=r"told by a column of type list<.*Name one of words or numbers"):
+    with pytest.raises(
+        InputError, match=r"told by a column of type list<.*Name one of words or numbers"
+    ):
         prepare(table, schema_of(("id", "plain")), person="id")
 
 
 def test_a_table_that_was_read_without_the_promise():
     """What its source stored is no declaration."""
-    columns = (Column("n", "integer", bounds=(0, 9), bins=3), Column("w", "categorical", levels=("a", "b"), other=True))
+    columns = (
+        Column("n", "integer", bounds=(0, 9), bins=3),
+        Column("w", "categorical", levels=("a", "b"), other=True),
+    )
     schema = Schema(columns, public=True)
     rows = {"n": [1, 2, 3] * 9, "w": ["a", "b", "b"] * 9}
     frames = [
@@ -598,7 +727,10 @@ def test_a_table_that_was_read_without_the_promise():
         pd.DataFrame(rows, dtype=object),
         pd.DataFrame(rows).astype({"n": "uint8", "w": "category"}),
     ]
-    tables = [prepare(chaffinch.read(frame, schema=schema.__class__(columns, public=True))) for frame in frames[::2]]
+    tables = [
+        prepare(chaffinch.read(frame, schema=schema.__class__(columns, public=True)))
+        for frame in frames[::2]
+    ]
     tables += [prepare(frame, schema) for frame in frames]
     assert {str(table.data.schema) for table in tables} == {"n: int64\nw: string"}
     assert {table.schema["w"].type for table in tables} == {"string"}
@@ -610,7 +742,10 @@ def test_pandas_has_the_dtypes_that_are_declared(audits, folder):
     table = prepare(source_of("pandas", None, (), folder, only)[0], schema_of(only))
     model, _ = model_of(audits, table, folder)
     for rows in (0, 1, 50):
-        dtypes = {name: str(dtype) for name, dtype in model.sample(rows, seed=1, like=table).to_native().dtypes.items()}
+        dtypes = {
+            name: str(dtype)
+            for name, dtype in model.sample(rows, seed=1, like=table).to_native().dtypes.items()
+        }
         assert dtypes.pop("word") in ("str", "object")  # pandas 3 and 2
         assert dtypes == {
             "grade": "Int64",
@@ -642,13 +777,17 @@ ORDINARY = {
     "day": st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
     "at": st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
     "zoned": st.datetimes(
-        datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1), timezones=st.just(datetime.UTC)
+        datetime.datetime(1700, 1, 1),
+        datetime.datetime(2200, 1, 1),
+        timezones=st.just(datetime.UTC),
     ),
     "clock": st.times(),
 }
 
 
-@pytest.mark.parametrize("declared", ["word", "grade", "count", "amount", "price", "ill", "spelled", "at", "clock"])
+@pytest.mark.parametrize(
+    "declared", ["word", "grade", "count", "amount", "price", "ill", "spelled", "at", "clock"]
+)
 def test_values_and_their_spellings_agree(declared):
     """A cell has one code, whether its column is stored as what it is or, for the sake of another cell, as Python objects."""
     schema = schema_of((declared,))
@@ -660,15 +799,29 @@ def test_values_and_their_spellings_agree(declared):
 
     for plain in PLAIN.values():
         check(plain)
-    stored = st.sampled_from(sorted(ORDINARY)).flatmap(lambda name: st.lists(ORDINARY[name], min_size=1, max_size=8))
+    stored = st.sampled_from(sorted(ORDINARY)).flatmap(
+        lambda name: st.lists(ORDINARY[name], min_size=1, max_size=8)
+    )
     settings(deadline=None, max_examples=40)(given(stored)(check))()
 
 
 odd = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.integers(-(10**400), 10**400), st.floats(), st.decimals(), st.complex_numbers(),
-    st.text(max_size=8), st.binary(max_size=8), st.dates(), st.datetimes(), st.times(), st.timedeltas(),
-    st.lists(st.integers(), max_size=2), st.sampled_from(list(NASTY.values())),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(10**400), 10**400),
+    st.floats(),
+    st.decimals(),
+    st.complex_numbers(),
+    st.text(max_size=8),
+    st.binary(max_size=8),
+    st.dates(),
+    st.datetimes(),
+    st.times(),
+    st.timedeltas(),
+    st.lists(st.integers(), max_size=2),
+    st.sampled_from(list(NASTY.values())),
+)
 
 
 @given(odd, st.sampled_from(sorted(PLAIN)))
@@ -681,7 +834,10 @@ def test_any_cell_among_plain_ones(cell, where):
             column = as_series(where, cells)
         only = tuple({where: None, "grade": None})
         found.append(
-            prepare(pd.DataFrame({where: column} | ({"grade": 10} if where != "grade" else {})), schema_of(only))
+            prepare(
+                pd.DataFrame({where: column} | ({"grade": 10} if where != "grade" else {})),
+                schema_of(only),
+            )
         )
     plain, more = found
     assert shape(more) == shape(plain)
@@ -689,10 +845,21 @@ def test_any_cell_among_plain_ones(cell, where):
 
 
 TEXT = ("word", "amount", "count", "day", "ill", "plain")
-LINES = [b"red,0.5,1,1980-04-03,true,red", b"10,700.25,50,1999-12-31,false,green", b"True,100,999,2005-06-07,true,red"]
+LINES = [
+    b"red,0.5,1,1980-04-03,true,red",
+    b"10,700.25,50,1999-12-31,false,green",
+    b"True,100,999,2005-06-07,true,red",
+]
 
 
-@given(st.binary(max_size=60) | st.lists(st.sampled_from([b'"', b",", b"\r", b"\n", b"\0", b"\xff", b"9" * 400, b"red", b"\xf4\x8f\xbf\xbf"])).map(b"".join))
+@given(
+    st.binary(max_size=60)
+    | st.lists(
+        st.sampled_from(
+            [b'"', b",", b"\r", b"\n", b"\0", b"\xff", b"9" * 400, b"red", b"\xf4\x8f\xbf\xbf"]
+        )
+    ).map(b"".join)
+)
 @settings(deadline=None, max_examples=150)
 def test_any_bytes_after_the_records_of_a_text_file(folder, tail):
     """Whatever follows them, and whatever it is read as: the records before it stay what they are, and nothing stops."""
@@ -705,17 +872,33 @@ def test_any_bytes_after_the_records_of_a_text_file(folder, tail):
     assert not rows_of(plain) - rows_of(more)
 
 
-@given(st.lists(st.tuples(st.binary(max_size=3), st.sampled_from(["red", "green"])), max_size=12), st.integers(1, 3), st.data())
+@given(
+    st.lists(st.tuples(st.binary(max_size=3), st.sampled_from(["red", "green"])), max_size=12),
+    st.integers(1, 3),
+    st.data(),
+)
 @settings(deadline=None, max_examples=100)
 def test_any_person_changes_as_many_rows_as_are_kept(folder, records, most, data):
     """Identifiers of any bytes: take a person out of a text file, and at most `most` rows go, and none comes."""
     records = [(who.translate(None, b'\r\n,"'), colour) for who, colour in records]
     person = data.draw(st.sampled_from([who.strip() for who, _ in records] or [b"nobody"]))
     found = []
-    for some in (records, [record for record in records if record[0].strip() != person or not person]):
+    for some in (
+        records,
+        [record for record in records if record[0].strip() != person or not person],
+    ):
         lines = [who + b"," + colour.encode() for who, colour in some]
         (folder / "who.csv").write_bytes(b"\n".join([b"id,plain", *lines, b""]))
-        found.append(rows_of(prepare(folder / "who.csv", schema_of(("id", "plain"), line_breaks=False), person="id", rows_per_person=most)))
+        found.append(
+            rows_of(
+                prepare(
+                    folder / "who.csv",
+                    schema_of(("id", "plain"), line_breaks=False),
+                    person="id",
+                    rows_per_person=most,
+                )
+            )
+        )
     assert not found[1] - found[0]
     assert (found[0] - found[1]).total() <= most
 
@@ -723,15 +906,30 @@ def test_any_person_changes_as_many_rows_as_are_kept(folder, records, most, data
 # The command line
 
 
-@pytest.mark.parametrize("cell", ["9" * 310, "-" + "9" * 5000, "1e400", "12345678901.25", "x", "", "true"])
+@pytest.mark.parametrize(
+    "cell", ["9" * 310, "-" + "9" * 5000, "1e400", "12345678901.25", "x", "", "true"]
+)
 def test_a_command_says_the_same_and_ends_well(cell, audits, tmp_path, monkeypatch, capsys):
     only = ("amount", "price", "count", "plain")
     (tmp_path / "in.toml").write_text(schema_text(schema_of(only)))
     monkeypatch.chdir(tmp_path)
     ends = []
     for last in ("5", cell):
-        (tmp_path / "in.csv").write_text(f"amount,price,count,plain\n1.5,2.25,3,red\n{last},{last},{last},{last}\n")
-        words = ["fit", "in.csv", "-o", "m.chaffinch", "--schema", "in.toml", "--epsilon", "1", "--seed", "1"]
+        (tmp_path / "in.csv").write_text(
+            f"amount,price,count,plain\n1.5,2.25,3,red\n{last},{last},{last},{last}\n"
+        )
+        words = [
+            "fit",
+            "in.csv",
+            "-o",
+            "m.chaffinch",
+            "--schema",
+            "in.toml",
+            "--epsilon",
+            "1",
+            "--seed",
+            "1",
+        ]
         monkeypatch.setattr(sys, "argv", ["chaffinch", *words])
         with audits.scripted(audits.Scripted((1, 1, 0))), pytest.raises(SystemExit) as end:
             main()

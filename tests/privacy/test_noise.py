@@ -34,7 +34,10 @@ def source(request):
 def fit_p_value(seen, expected, *, least=25.0):
     """Return the chi-square p-value of counts against expected ones; rarer cells are pooled into one."""
     rare = expected < least
-    seen, expected = np.append(seen[~rare], seen[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    seen, expected = (
+        np.append(seen[~rare], seen[rare].sum()),
+        np.append(expected[~rare], expected[rare].sum()),
+    )
     if expected[-1] < least:  # the pool joins the rarest of the others
         least_common = int(np.argmin(expected[:-1]))
         seen[least_common] += seen[-1]
@@ -57,7 +60,9 @@ def test_draws_fit_the_law_and_the_other_source(law, scale, few, monkeypatch):
     monkeypatch.setattr(noise, "FEW", few)
     n, reach = 8_000, 1_000  # beyond the reach: exp(-1000/9.75), never
     ours, theirs = noise_of(22), noise_of()
-    counts = [tally(getattr(s, law)(np.zeros(n, dtype=np.int64), scale), reach) for s in (ours, theirs)]
+    counts = [
+        tally(getattr(s, law)(np.zeros(n, dtype=np.int64), scale), reach) for s in (ours, theirs)
+    ]
     expected = LAWS[law](np.arange(-reach, reach + 1), scale) * n
     for seen in counts:
         assert fit_p_value(seen, expected) >= RARE
@@ -75,13 +80,17 @@ def test_selections_fit_the_law_and_not_the_other(name, scores, source):
     # The two laws are apart by 0.09 for (0, 88) at scale 100. OpenDP's own statement of the loss would not show a
     # mix-up of the two, and only one of them is bounded range; so the draws are looked at.
     n = 3_000
-    seen = np.bincount([getattr(source, name)(np.array(scores), 100.0) for _ in range(n)], minlength=len(scores))
+    seen = np.bincount(
+        [getattr(source, name)(np.array(scores), 100.0) for _ in range(n)], minlength=len(scores)
+    )
     right = PROBABILITIES[name](scores, 100.0) * n
     assert fit_p_value(seen, right) >= RARE
     if len(set(scores)) > 1:
         other = {"exponential": "permute_and_flip", "permute_and_flip": "exponential"}[name]
         wrong = PROBABILITIES[other](scores, 100.0) * n
-        assert fit_p_value(seen, wrong) < 0.01  # 3.4 errors from the wrong law, which lies 9 or more away
+        assert (
+            fit_p_value(seen, wrong) < 0.01
+        )  # 3.4 errors from the wrong law, which lies 9 or more away
 
 
 def test_selection_of_one_and_at_the_ends(source):
@@ -96,7 +105,11 @@ def test_selection_of_one_and_at_the_ends(source):
 def test_shapes_are_kept(source, shape):
     values = np.full(shape, 1_000, dtype=np.int32)
     before = values.copy()
-    for out in (source.laplace(values, 0.5), source.gaussian(values, 0.5), source.gaussian(values, 500.0)):
+    for out in (
+        source.laplace(values, 0.5),
+        source.gaussian(values, 0.5),
+        source.gaussian(values, 500.0),
+    ):
         assert isinstance(out, np.ndarray)
         assert (out.shape, out.dtype) == (shape, np.int64)
     assert (values == before).all()
@@ -111,7 +124,9 @@ def test_cells_keep_their_place(source):
 
 def test_noise_differs_between_cells_and_calls(source):
     first, second = (source.gaussian(np.zeros(50, dtype=np.int64), 1e6) for _ in range(2))
-    assert len(set(first.tolist() + second.tolist())) > 90  # 4,950 pairs, each equal with chance 3e-7
+    assert (
+        len(set(first.tolist() + second.tolist())) > 90
+    )  # 4,950 pairs, each equal with chance 3e-7
 
 
 def test_chunks_cover_everything(monkeypatch):
@@ -119,9 +134,13 @@ def test_chunks_cover_everything(monkeypatch):
     monkeypatch.setattr(noise, "FEW", 20)
     sizes = []
     real = noise._laplace(0.01)
-    monkeypatch.setattr(noise, "_laplace", lambda scale: lambda chunk: (sizes.append(len(chunk)), real(chunk))[1])
+    monkeypatch.setattr(
+        noise, "_laplace", lambda scale: lambda chunk: (sizes.append(len(chunk)), real(chunk))[1]
+    )
     values = np.arange(20)
-    np.testing.assert_array_equal(OpenDPNoise().laplace(values, 0.01), values)  # noise of chance exp(-100)
+    np.testing.assert_array_equal(
+        OpenDPNoise().laplace(values, 0.01), values
+    )  # noise of chance exp(-100)
     assert sizes == [7, 7, 6]
 
 
@@ -129,8 +148,14 @@ def test_chunks_cover_everything(monkeypatch):
 def test_who_draws_is_a_matter_of_cells_and_scale(law, monkeypatch):
     """Never of a value, nor of the shape; the loss that OpenDP states is compared in any case."""
     drawn = []
-    monkeypatch.setattr(noise, "draw_exactly", lambda law, scale, n: drawn.append((law, scale, n)) or np.zeros(n, int))
-    by_law = {"gaussian": 150, "laplace": 600}[law]  # the cells from which on a scale of 100 is inverted
+    monkeypatch.setattr(
+        noise,
+        "draw_exactly",
+        lambda law, scale, n: drawn.append((law, scale, n)) or np.zeros(n, int),
+    )
+    by_law = {"gaussian": 150, "laplace": 600}[
+        law
+    ]  # the cells from which on a scale of 100 is inverted
     for n, scale in ((16, 0.5), (17, 0.5), (by_law, 100.0), (by_law + 1, 100.0), (7000, 1025.0)):
         for values in (np.zeros(n, int), np.full(n, 2**62)):
             getattr(OpenDPNoise(), law)(values, scale)
@@ -155,11 +180,20 @@ def test_ends_stop_instead_of_wrapping(source, scale):
 
 
 @pytest.mark.parametrize(
-    "values", [np.array([1.0, 2.0]), np.array([]), np.array([True]), np.array(["3"]), np.array([2**70], dtype=object)]
+    "values",
+    [
+        np.array([1.0, 2.0]),
+        np.array([]),
+        np.array([True]),
+        np.array(["3"]),
+        np.array([2**70], dtype=object),
+    ],
 )
 def test_only_whole_numbers(source, values):
     for call in (source.laplace, source.gaussian):
-        with pytest.raises(chaffinch.errors.InputError, match="values must be whole numbers of an integer dtype"):
+        with pytest.raises(
+            chaffinch.errors.InputError, match="values must be whole numbers of an integer dtype"
+        ):
             call(values, 1.0)
     for call in (source.exponential, source.permute_and_flip):
         with pytest.raises(chaffinch.errors.InputError, match="scores must be whole numbers"):
@@ -169,11 +203,15 @@ def test_only_whole_numbers(source, values):
 @pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), "1", True])
 def test_scales_must_be_positive_and_finite(source, bad):
     for name in ("laplace", "gaussian", "exponential", "permute_and_flip"):
-        with pytest.raises(chaffinch.errors.InputError, match=r"^(scale|sigma) must be a positive, finite number"):
+        with pytest.raises(
+            chaffinch.errors.InputError, match=r"^(scale|sigma) must be a positive, finite number"
+        ):
             getattr(source, name)(np.array([1, 2]), bad)
 
 
-@pytest.mark.parametrize("scores", [np.zeros(0, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), np.array(3)])
+@pytest.mark.parametrize(
+    "scores", [np.zeros(0, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), np.array(3)]
+)
 def test_a_choice_needs_candidates(source, scores):
     for choose in (source.exponential, source.permute_and_flip):
         with pytest.raises(chaffinch.errors.InputError, match="at least one candidate"):
@@ -204,7 +242,8 @@ def test_without_opendp_the_install_line_is_given(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp", None)
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(
-        chaffinch.errors.MissingExtraError, match=r"A private fit needs an extra: pip install 'chaffinch\[private\]'"
+        chaffinch.errors.MissingExtraError,
+        match=r"A private fit needs an extra: pip install 'chaffinch\[private\]'",
     ):
         noise_of()
     assert noise_of(1).laplace(np.array([3]), 0.001).tolist() == [3]  # a seeded one needs no extra

@@ -31,7 +31,10 @@ from chaffinch.synth.privbayes import VARIANTS
 from chaffinch.table import Column, Schema
 
 ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
-COLUMNS = (Column("a", "categorical", levels=("x", "y")), Column("b", "integer", bounds=(0, 9), bins=5))
+COLUMNS = (
+    Column("a", "categorical", levels=("x", "y")),
+    Column("b", "integer", bounds=(0, 9), bins=5),
+)
 
 
 def schema(rows=None, columns=COLUMNS):
@@ -70,10 +73,15 @@ def test_rows_are_measured_for_a_small_share(budget):
 
 
 def test_under_replace_one_rows_are_declared_and_right():
-    with pytest.raises(PrivacyError, match=r"must be declared: write rows = N .* or choose neighbours = 'add-remove'"):
+    with pytest.raises(
+        PrivacyError,
+        match=r"must be declared: write rows = N .* or choose neighbours = 'add-remove'",
+    ):
         open_private(chaffinch.prepare(data(), schema()), Budget(1.0), REPLACE, seed=1)
     for fitting in (PrivBayes(epsilon=1.0), BayesNet(epsilon=1.0, neighbours="replace-one")):
-        with pytest.raises(PrivacyError, match="declares rows = 59, but the table has another number") as caught:
+        with pytest.raises(
+            PrivacyError, match="declares rows = 59, but the table has another number"
+        ) as caught:
             fitting.fit(chaffinch.prepare(data(), schema(59)), seed=1)
         assert "60" not in str(caught.value)
 
@@ -98,7 +106,11 @@ def test_more_rows_of_a_person_than_the_promise_speaks_of():
 
 
 def test_a_person_in_data_to_be_discovered_counts_too():
-    columns = (replace(COLUMNS[0], levels=None, discover=True), COLUMNS[1], Column("who", "identifier"))
+    columns = (
+        replace(COLUMNS[0], levels=None, discover=True),
+        COLUMNS[1],
+        Column("who", "identifier"),
+    )
     waiting = chaffinch.prepare(
         data(who=pa.array(np.arange(60) // 3)), schema(60, columns), person="who", rows_per_person=3
     )
@@ -110,7 +122,10 @@ def test_a_person_in_data_to_be_discovered_counts_too():
 
 
 def waiting(n=4000):
-    columns = (replace(COLUMNS[0], levels=None, discover=True), Column("b", "integer", discover=True, bins=5))
+    columns = (
+        replace(COLUMNS[0], levels=None, discover=True),
+        Column("b", "integer", discover=True, bins=5),
+    )
     return chaffinch.prepare(data(n), schema(n, columns))
 
 
@@ -138,8 +153,13 @@ def test_discovery_in_rho(kind):
     ledger = counter.ledger
     assert ledger.budget.reserved_delta == pytest.approx(DELTA_SHARE * 1e-6)
     assert ledger.total < budget.total  # a part of delta is kept for words, so rho is a little less
-    assert ledger.total == pytest.approx(Budget(4.0, (1 - DELTA_SHARE) * 1e-6, kind).total, rel=1e-6)
-    assert all(charge.epsilon is None and "discrete Gaussian" in charge.mechanism for charge in ledger.charges)
+    assert ledger.total == pytest.approx(
+        Budget(4.0, (1 - DELTA_SHARE) * 1e-6, kind).total, rel=1e-6
+    )
+    assert all(
+        charge.epsilon is None and "discrete Gaussian" in charge.mechanism
+        for charge in ledger.charges
+    )
     assert ledger.spent == pytest.approx(math.fsum(c.rho for c in ledger.charges))
     assert ledger.spent == pytest.approx(DISCOVERY_SHARE * ledger.total)
     assert math.fsum(c.delta for c in ledger.charges) == pytest.approx(DELTA_SHARE * 1e-6)
@@ -162,7 +182,9 @@ def test_a_fit_that_discovers_stays_within_its_budget(settings):
     assert waiting().under(model.schema).schema.names == ("a", "b")
 
 
-@pytest.mark.parametrize("settings", [PrivBayes(epsilon=4.0), BayesNet(epsilon=4.0)], ids=["privbayes", "bayesnet"])
+@pytest.mark.parametrize(
+    "settings", [PrivBayes(epsilon=4.0), BayesNet(epsilon=4.0)], ids=["privbayes", "bayesnet"]
+)
 def test_words_are_not_discovered_without_a_delta(settings):
     with pytest.raises(PrivacyError, match="delta"):
         settings.fit(waiting(), seed=1)
@@ -182,7 +204,10 @@ METHODS = {
     "network, pure": BayesNet(epsilon=2.0),
     "network, genetic, zCDP": BayesNet(epsilon=2.0, delta=1e-6, search="genetic"),
     "network, genetic, pure": BayesNet(epsilon=2.0, search="genetic"),
-    **{f"privbayes {variant}": PrivBayes(epsilon=2.0, delta=1e-6, variant=variant) for variant in VARIANTS},
+    **{
+        f"privbayes {variant}": PrivBayes(epsilon=2.0, delta=1e-6, variant=variant)
+        for variant in VARIANTS
+    },
     "privbayes without a delta": PrivBayes(epsilon=2.0),
     "fieldgroups": FieldGroups(epsilon=2.0, delta=1e-6),
     "fieldgroups, given": FieldGroups(epsilon=2.0, groups=[["a", "b"]]),
@@ -210,10 +235,14 @@ def booked(release):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tmp_path):
     """The preview, the entry in the project ledger and the account of the model are one: budget, relation, delta, charges."""
-    settings = replace(METHODS[method], neighbours=unit.neighbours, rows_per_person=unit.rows_per_person)
+    settings = replace(
+        METHODS[method], neighbours=unit.neighbours, rows_per_person=unit.rows_per_person
+    )
     columns, several = DOMAINS[domain], unit.rows_per_person > 1
     frame = data(
-        90, **{c.name: ["x", "y", "x"] * 30 for c in columns[2:]}, **({"who": list(range(45)) * 2} if several else {})
+        90,
+        **{c.name: ["x", "y", "x"] * 30 for c in columns[2:]},
+        **({"who": list(range(45)) * 2} if several else {}),
     )
     person = {"person": "who", "rows_per_person": unit.rows_per_person} if several else {}
     for rows in (90, None):
@@ -229,9 +258,14 @@ def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tm
         told = account.to_dict()
         entry = booked(project.releases[0])
         assert entry == {name: told[name] for name in entry}
-        assert (project.releases[0].budget, project.releases[0].unit) == (account.budget, account.unit)
+        assert (project.releases[0].budget, project.releases[0].unit) == (
+            account.budget,
+            account.unit,
+        )
         opening = opening_of(declared, settings.budget, settings.unit)
-        assert account.charges[: len(opening.charges)] == opening.charges  # discovery, then the number of rows
+        assert (
+            account.charges[: len(opening.charges)] == opening.charges
+        )  # discovery, then the number of rows
         assert [step.charge for step in plan.steps[: len(opening.charges)]] == list(opening.charges)
         assert plan.total == pytest.approx(account.budget.total, rel=1e-9)
         assert math.fsum(charge.delta for charge in account.charges) == pytest.approx(
@@ -239,11 +273,15 @@ def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tm
         )
 
 
-@pytest.mark.parametrize("settings", [PrivBayes(epsilon=1.0, delta=1e-6), FieldGroups(epsilon=1.0, delta=1e-6)], ids=str)
+@pytest.mark.parametrize(
+    "settings", [PrivBayes(epsilon=1.0, delta=1e-6), FieldGroups(epsilon=1.0, delta=1e-6)], ids=str
+)
 def test_a_delta_that_nothing_needs_is_not_booked(settings, tmp_path):
     """Under pure epsilon a delta serves for words that are to be discovered, and for nothing else."""
     settings = replace(settings, neighbours="add-remove")
-    project = create_project(tmp_path / "p.json", epsilon=10.0, data="d")  # a limit without a delta: none may be spent
+    project = create_project(
+        tmp_path / "p.json", epsilon=10.0, data="d"
+    )  # a limit without a delta: none may be spent
     for name in ("declared", "numbers", "numbers with bounds"):
         declared = schema(90, DOMAINS[name])
         project = project.spend(settings.plan(declared), name)
@@ -266,7 +304,10 @@ def test_a_limit_on_delta_holds_for_words_too(tmp_path):
     plan = settings.plan(declared)
     for i in range(9):
         project.spend(plan, f"release {i}")
-    with pytest.raises(BudgetError, match=r"deltas would add up to 1e-05, and the limit of 'd' has a delta of 1e-06"):
+    with pytest.raises(
+        BudgetError,
+        match=r"deltas would add up to 1e-05, and the limit of 'd' has a delta of 1e-06",
+    ):
         project.spend(plan, "tenth")
     (paid,) = (c for c in plan.charges() if c.delta)
     law = noise_law(plan.budget, ADD, paid)
@@ -289,8 +330,12 @@ def test_what_cannot_be_fitted_is_refused_before_it_is_booked():
     dates = (replace(WORDS, type="date32"), COLUMNS[1])
     with pytest.raises(PrivacyError, match="declare kind date or datetime"):
         BayesNet(epsilon=1.0, delta=1e-6).plan(schema(60, dates))
-    person = promised_schema(schema(60, (*COLUMNS, Column("who", "identifier"))), person="who", rows_per_person=1)
-    with pytest.raises(PrivacyError, match="With a person's identifier the number of rows is private"):
+    person = promised_schema(
+        schema(60, (*COLUMNS, Column("who", "identifier"))), person="who", rows_per_person=1
+    )
+    with pytest.raises(
+        PrivacyError, match="With a person's identifier the number of rows is private"
+    ):
         PrivBayes(epsilon=1.0).plan(person)
 
 
@@ -321,7 +366,9 @@ def test_a_delta_that_is_none(settings, delta):
 
 
 def test_no_epsilon_is_never_a_private_fit():
-    with pytest.raises(InputError, match=r"PrivBayes needs epsilon. For no privacy use BayesNet\(search='greedy'\)"):
+    with pytest.raises(
+        InputError, match=r"PrivBayes needs epsilon. For no privacy use BayesNet\(search='greedy'\)"
+    ):
         PrivBayes(epsilon=None)
     assert BayesNet().fit(chaffinch.read(data()), seed=1).fitted.privacy is None
     with pytest.raises(InputError, match="delta is part of a promise: give epsilon too"):

@@ -84,13 +84,37 @@ def test_nobody_is_warned_without_reason(tmp_path):
     ],
 )
 def test_columns_are_told_by_their_declarations(column, person, named):
-    assert changed_by_parsing(Schema((column,), public=True), person) == ([column.name] if named else [])
+    assert changed_by_parsing(Schema((column,), public=True), person) == (
+        [column.name] if named else []
+    )
 
 
-@pytest.mark.parametrize("word", ["red", "10", "-3", "01", "1.5", "1.50", "1e3", "+1", "inf", "nan", "NA", "null", "true", "1_0", " 7"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "red",
+        "10",
+        "-3",
+        "01",
+        "1.5",
+        "1.50",
+        "1e3",
+        "+1",
+        "inf",
+        "nan",
+        "NA",
+        "null",
+        "true",
+        "1_0",
+        " 7",
+    ],
+)
 def test_words_that_read_as_another_are_those_that_pandas_changes(word):
     """A second opinion: what pandas makes of a column of that word alone, spelled again. A blank before a word is cut off anyhow."""
     frame = pd.read_csv(io.StringIO(f"a,b\n{word},x\n"))
-    columns = (Column("a", "categorical", levels=(word,), other=True), Column("b", "categorical", levels=("x",)))
+    columns = (
+        Column("a", "categorical", levels=(word,), other=True),
+        Column("b", "categorical", levels=("x",)),
+    )
     changed = prepare(frame, Schema(columns, public=True)).code("a").tolist() != [0]
     assert reads_as_another(word) == changed or word == " 7"

@@ -41,7 +41,10 @@ def test_every_small_table_and_each_of_its_neighbours(most):
             assert kept == plain_loop(ids, most)
             for person in ("a", "b"):
                 others = [row for row, each in enumerate(ids) if each != person]
-                without = [others[row] for row in keep_rows(pa.array([ids[row] for row in others], pa.string()), most)]
+                without = [
+                    others[row]
+                    for row in keep_rows(pa.array([ids[row] for row in others], pa.string()), most)
+                ]
                 gone = set(kept) - set(without)
                 assert set(without) <= set(kept)
                 assert len(gone) <= most
@@ -70,11 +73,15 @@ def test_ids_of_any_type(ids):
 def test_nobody_and_bad_settings():
     assert keep_rows(pa.array([], pa.string()), 1).tolist() == []
     for most in (0, -1, True, 1.5):
-        with pytest.raises(chaffinch.errors.InputError, match="rows_per_person must be a whole number"):
+        with pytest.raises(
+            chaffinch.errors.InputError, match="rows_per_person must be a whole number"
+        ):
             keep_rows(["a"], most)
 
 
-SCHEMA = Schema((Column("who", "categorical"), Column("ill", "boolean", nullable=True)), public=True)
+SCHEMA = Schema(
+    (Column("who", "categorical"), Column("ill", "boolean", nullable=True)), public=True
+)
 
 
 def test_prepare_keeps_m_rows_and_drops_the_id(tmp_path):
@@ -113,7 +120,9 @@ OBJECTS = {
     "one as it would be replaced": ("a\ud800", "a?"),
     "bytes and the mark of what is no text": (b"a\xff", "a\ufffd"),
 }
-PERSONS = Schema((Column("who", "identifier"), Column("a", "categorical", levels=("x", "y"))), public=True)
+PERSONS = Schema(
+    (Column("who", "identifier"), Column("a", "categorical", levels=("x", "y"))), public=True
+)
 
 
 def changed_rows(tables):
@@ -131,7 +140,9 @@ def test_persons_in_a_text_file_that_differ_in_bytes_that_are_no_text(encoding, 
     def table(*lines):
         text = b"".join(who + f",{a}\n".encode(plain) for who, a in lines)
         (tmp_path / "in.csv").write_bytes("who,a\n".encode(encoding) + text)
-        return prepare(tmp_path / "in.csv", PERSONS, person="who", rows_per_person=2, encoding=encoding)
+        return prepare(
+            tmp_path / "in.csv", PERSONS, person="who", rows_per_person=2, encoding=encoding
+        )
 
     others = [(second, "y")] * 3
     tables = [table(*[(first, "x")] * 3, *others), table(*others)]
@@ -144,7 +155,10 @@ def test_persons_in_objects_that_differ_in_what_is_no_text(name):
     first, second = OBJECTS[name]
 
     def table(*rows):
-        frame = {"who": pd.Series([who for who, _ in rows], dtype=object), "a": [a for _, a in rows]}
+        frame = {
+            "who": pd.Series([who for who, _ in rows], dtype=object),
+            "a": [a for _, a in rows],
+        }
         return prepare(pd.DataFrame(frame), PERSONS, person="who", rows_per_person=2)
 
     others = [(second, "y")] * 3
@@ -158,21 +172,39 @@ def test_a_header_that_is_no_text_is_named_and_no_record_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.decimal32(5, 1), pa.decimal64(9, 1), pa.decimal128(9, 1), pa.decimal256(50, 1), pa.float16()], ids=str
+    "kind",
+    [
+        pa.decimal32(5, 1),
+        pa.decimal64(9, 1),
+        pa.decimal128(9, 1),
+        pa.decimal256(50, 1),
+        pa.float16(),
+    ],
+    ids=str,
 )
 def test_numbers_of_any_width_tell_persons_apart(kind):
-    values = np.array([1, 1, 2, 1], dtype=np.float16) if kind == pa.float16() else [Decimal(n) for n in (1, 1, 2, 1)]
+    values = (
+        np.array([1, 1, 2, 1], dtype=np.float16)
+        if kind == pa.float16()
+        else [Decimal(n) for n in (1, 1, 2, 1)]
+    )
     assert keep_rows(pa.array(values, kind), 2).tolist() == [0, 1, 2]
 
 
 def test_characters_that_stand_for_bytes_inside_are_characters_all_the_same(tmp_path):
     """The last 257 characters of Unicode: each is itself, and none is the byte that it would stand for."""
     high = [chr(code) for code in range(0x10FEFF, 0x110000)]
-    words = [*(c.encode() for c in high), *(bytes([b]) for b in range(0x80, 256)), *(h.encode() * 2 for h in high[:3])]
+    words = [
+        *(c.encode() for c in high),
+        *(bytes([b]) for b in range(0x80, 256)),
+        *(h.encode() * 2 for h in high[:3]),
+    ]
     (tmp_path / "in.csv").write_bytes(b"who,a\n" + b"".join(word + b",x\n" for word in words))
     table = prepare(tmp_path / "in.csv", PERSONS, person="who")
     assert table.n_rows == len(words)
-    assert table.data.column("who").to_pylist() == [word.decode("utf-8", "replace") for word in words]
+    assert table.data.column("who").to_pylist() == [
+        word.decode("utf-8", "replace") for word in words
+    ]
 
 
 def test_with_an_identifier_the_promise_is_for_a_person_and_for_no_record():
@@ -181,7 +213,9 @@ def test_with_an_identifier_the_promise_is_for_a_person_and_for_no_record():
     for cells in product(product("ab", "xyz"), repeat=4):
         kept = _kept_counts(cells)
         for who in "ab":
-            by_person = max(by_person, _distance(kept, _kept_counts([cell for cell in cells if cell[0] != who])))
+            by_person = max(
+                by_person, _distance(kept, _kept_counts([cell for cell in cells if cell[0] != who]))
+            )
         for i in range(4):
             by_record = max(by_record, _distance(kept, _kept_counts(cells[:i] + cells[i + 1 :])))
     unit = Unit("add-remove").for_persons(1)
@@ -191,7 +225,11 @@ def test_with_an_identifier_the_promise_is_for_a_person_and_for_no_record():
 
 
 def _kept_counts(cells):
-    return Counter(cells[row][1] for row in keep_rows([who for who, _ in cells], 1)) if cells else Counter()
+    return (
+        Counter(cells[row][1] for row in keep_rows([who for who, _ in cells], 1))
+        if cells
+        else Counter()
+    )
 
 
 def _distance(one, other):
@@ -201,12 +239,23 @@ def _distance(one, other):
 def test_every_surface_says_the_unit_that_holds(tmp_path):
     """The account, its sentence, the plan and a project ledger, for a table with an identifier of which one row of each person is kept."""
     rows = pa.table({"who": [f"p{i // 2}" for i in range(60)], "sex": ["f", "m", "m"] * 20})
-    schema = chaffinch.Schema((chaffinch.Column("who", "identifier", role="person"), chaffinch.Column("sex", "categorical", levels=("f", "m"))), public=True)
+    schema = chaffinch.Schema(
+        (
+            chaffinch.Column("who", "identifier", role="person"),
+            chaffinch.Column("sex", "categorical", levels=("f", "m")),
+        ),
+        public=True,
+    )
     prepared = chaffinch.prepare(rows, schema)
     settings = chaffinch.BayesNet(epsilon=1.0)
     account = settings.fit(prepared, seed=1).privacy
     words = "add or remove one person (at most 1 row each)"
-    for told in (account.unit.words, account.to_dict()["relation"], replace(account, test_only=False).sentence, settings.plan(prepared.schema).unit.words):
+    for told in (
+        account.unit.words,
+        account.to_dict()["relation"],
+        replace(account, test_only=False).sentence,
+        settings.plan(prepared.schema).unit.words,
+    ):
         assert words in told
     assert account_from_dict(account.to_dict()).unit == account.unit
     project = create_project(tmp_path / "ledger.json", epsilon=5.0, delta=None, data="d")

@@ -19,7 +19,12 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch._base.errors import PrivacyError
-from chaffinch.privacy.domain import check_declared, declared_column, declared_schema, missing_declarations
+from chaffinch.privacy.domain import (
+    check_declared,
+    declared_column,
+    declared_schema,
+    missing_declarations,
+)
 from chaffinch.privacy.prepare import prepare
 from chaffinch.table import Column, Schema, Table, schema_text
 from chaffinch.table.schema_file import schema_from_toml
@@ -67,7 +72,11 @@ nullable = true
 """
 )
 HEADER = "id,age,job,pay,born,grade,ill\n"
-ROWS = ["1,34,baker,12.5,03/04/1980,10,yes", "2,50,smith,0,31/12/1999,12,no", "3,71,NA,999.99,01/01/1950,12,"] * 3
+ROWS = [
+    "1,34,baker,12.5,03/04/1980,10,yes",
+    "2,50,smith,0,31/12/1999,12,no",
+    "3,71,NA,999.99,01/01/1950,12,",
+] * 3
 ODD = {
     "extreme": f"9,{FAR},baker,{FAR}.5,03/04/1980,10,yes",
     "below": f"9,-{FAR},baker,-inf,01/01/0001,10,yes",
@@ -96,7 +105,15 @@ def shape(table):
     schema = table.schema
     codecs = json.dumps([c.codec.to_dict() for c in schema.modelled])
     meta = (table.data.schema.metadata, [f.metadata for f in table.data.schema])
-    return schema, schema_text(schema), codecs, str(table.data.schema), meta, str(table.origin), table.notes
+    return (
+        schema,
+        schema_text(schema),
+        codecs,
+        str(table.data.schema),
+        meta,
+        str(table.origin),
+        table.notes,
+    )
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -111,7 +128,10 @@ def test_no_record_shows(odd, tmp_path, capfd, caplog):
     assert (plain.n_rows, more.n_rows) == (9, 10)
     assert more.codes.n_rows == 10
     # The codes of all other records are what they were: as sets of rows, since a ragged one comes last.
-    rows = [sorted(zip(*(t.code(name).tolist() for name in t.schema.names), strict=True)) for t in (plain, more)]
+    rows = [
+        sorted(zip(*(t.code(name).tolist() for name in t.schema.names), strict=True))
+        for t in (plain, more)
+    ]
     for row in rows[0]:
         rows[1].remove(row)
     assert len(rows[1]) == 1
@@ -137,10 +157,16 @@ def test_hand_worked_codes(tmp_path):
     table = prepare(written(tmp_path, [ROWS[0], *ODD.values()]), SCHEMA)
     # Two rows are ragged and come last, so names after "fractions" move up by two.
     order = ["plain", *(name for name in ODD if name not in ("short", "long")), "short", "long"]
-    codes = {name: dict(zip(order, table.code(name).tolist(), strict=True)) for name in table.schema.names}
+    codes = {
+        name: dict(zip(order, table.code(name).tolist(), strict=True))
+        for name in table.schema.names
+    }
     # Ages: bins of 10 years, the last from 100 to 110, then the missing code. 34.4 is rounded; what is no number is the lowest bin.
     assert [codes["age"][k] for k in ("plain", "extreme", "below", "endless")] == [3, 10, 0, 10]
-    assert [codes["age"][k] for k in ("fractions", "empty", "unparsable", "nan", "missing code", "short")] == [
+    assert [
+        codes["age"][k]
+        for k in ("fractions", "empty", "unparsable", "nan", "missing code", "short")
+    ] == [
         3,
         0,
         0,
@@ -149,7 +175,9 @@ def test_hand_worked_codes(tmp_path):
         0,
     ]
     # Jobs: baker, smith, (other), NA. Null goes to (other), for the column is not nullable.
-    assert [codes["job"][k] for k in ("plain", "new word", "empty", "quotes", "missing code", "long")] == [
+    assert [
+        codes["job"][k] for k in ("plain", "new word", "empty", "quotes", "missing code", "long")
+    ] == [
         0,
         2,
         2,
@@ -162,8 +190,19 @@ def test_hand_worked_codes(tmp_path):
     assert [codes["pay"][k] for k in ("empty", "nan", "short", "missing code")] == [5, 5, 5, 0]
     assert [codes["born"][k] for k in ("plain", "below", "endless", "unparsable")] == [3, 0, 4, 0]
     # Grades: 10, 12 and nowhere else to go.
-    assert [codes["grade"][k] for k in ("plain", "new word", "fractions", "unparsable")] == [0, 0, 0, 0]
-    assert [codes["ill"][k] for k in ("plain", "new word", "missing code", "empty", "quotes")] == [1, 2, 0, 2, 2]
+    assert [codes["grade"][k] for k in ("plain", "new word", "fractions", "unparsable")] == [
+        0,
+        0,
+        0,
+        0,
+    ]
+    assert [codes["ill"][k] for k in ("plain", "new word", "missing code", "empty", "quotes")] == [
+        1,
+        2,
+        0,
+        2,
+        2,
+    ]
 
 
 def test_all_engines_give_the_same_codes(tmp_path):
@@ -176,11 +215,16 @@ def test_all_engines_give_the_same_codes(tmp_path):
     }
     schema = replace(SCHEMA, columns=tuple(c for c in SCHEMA if c.name in cells))
     table = pa.table(cells)
-    objects = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in cells.items()})
+    objects = pd.DataFrame(
+        {name: pd.Series(values, dtype=object) for name, values in cells.items()}
+    )
     objects["ill"] = ["yes", "no", None, "True", "false"]
     mixed = objects.assign(age=["34", 50.4, [], 10**30, "-5"], grade=["10", 12.0, {}, None, "12.0"])
     pq.write_table(table, tmp_path / "d.parquet")
-    with pa.OSFile(str(tmp_path / "d.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "d.arrow"), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table)
     narrow = table.set_column(1, "job", table["job"].dictionary_encode())
     (tmp_path / "d.csv").write_text(
@@ -189,9 +233,15 @@ def test_all_engines_give_the_same_codes(tmp_path):
     with gzip.open(tmp_path / "d.csv.gz", "wb") as out:
         out.write((tmp_path / "d.csv").read_bytes())
     sources = [
-        table, table.to_pandas(), pl.from_arrow(table), objects, mixed, narrow, narrow.to_pandas(),
+        table,
+        table.to_pandas(),
+        pl.from_arrow(table),
+        objects,
+        mixed,
+        narrow,
+        narrow.to_pandas(),
         *(tmp_path / f"d.{ending}" for ending in ("parquet", "arrow", "csv", "csv.gz")),
-    ]  # fmt: skip
+    ]
     wanted = {
         "age": [3, 5, 0, 10, 0],
         "job": [0, 1, 2, 2, 2],
@@ -201,7 +251,9 @@ def test_all_engines_give_the_same_codes(tmp_path):
     }
     for source in sources:
         found = prepare(source, schema)
-        assert {name: found.code(name).tolist() for name in found.schema.names} == wanted, str(source)
+        assert {name: found.code(name).tolist() for name in found.schema.names} == wanted, str(
+            source
+        )
         assert found.schema.sealed
         assert found.notes == ()
 
@@ -241,18 +293,30 @@ def _only(*names):
 @pytest.mark.parametrize("levels", [("10", "12"), (10, 12)])
 @pytest.mark.parametrize(
     ("other", "nullable", "wanted"),
-    [(False, False, [1, 0, 0]), (True, False, [1, 2, 2]), (False, True, [1, 2, 2]), (True, True, [1, 2, 3])],
+    [
+        (False, False, [1, 0, 0]),
+        (True, False, [1, 2, 2]),
+        (False, True, [1, 2, 2]),
+        (True, True, [1, 2, 3]),
+    ],
 )
 def test_where_strangers_and_nulls_go(levels, other, nullable, wanted, tmp_path):
     """A level, a value that is none, and an empty cell: (other) first for the one, null first for the other."""
     column = Column("a", "categorical", levels=levels, other=other, nullable=nullable)
     (tmp_path / "d.csv").write_text("a\n12\n11\n\n")
-    sources = [tmp_path / "d.csv", pa.table({"a": ["12", "11", None]}), pa.table({"a": [12, 11, None]})]
+    sources = [
+        tmp_path / "d.csv",
+        pa.table({"a": ["12", "11", None]}),
+        pa.table({"a": [12, 11, None]}),
+    ]
     for source in sources:
         assert prepare(source, Schema((column,), public=True)).code("a").tolist() == wanted
     if levels == (10, 12):  # a fraction is no whole number: as unreadable as a word
         for odd in ("10.5", 10.5, "x", float("nan"), float("inf")):
-            assert prepare(pa.table({"a": [odd]}), Schema((column,), public=True)).code("a").tolist() == wanted[2:], odd
+            assert (
+                prepare(pa.table({"a": [odd]}), Schema((column,), public=True)).code("a").tolist()
+                == wanted[2:]
+            ), odd
 
 
 def test_units_of_time_follow_the_declaration():
@@ -263,7 +327,9 @@ def test_units_of_time_follow_the_declaration():
         found = prepare(pa.table({"at": at}), schema)
         assert found.code("at").tolist() == [0, 5, 9, 9]
         assert found.schema["at"].type == "timestamp[s]"
-    words = prepare(pa.table({"at": ["1970-01-01", "1970-01-06T01:00:00+00:00", "9999-12-31", "soon"]}), schema)
+    words = prepare(
+        pa.table({"at": ["1970-01-01", "1970-01-06T01:00:00+00:00", "9999-12-31", "soon"]}), schema
+    )
     assert words.code("at").tolist() == [0, 5, 9, 0]
 
 
@@ -275,7 +341,11 @@ def test_no_rows_one_row_one_column(tmp_path):
         assert shape(found) == shape(prepare(tmp_path / "one.csv", _only("job")))
     assert prepare(written(tmp_path, []), SCHEMA).n_rows == 0
     assert prepare(written(tmp_path, ROWS[:1]), SCHEMA).n_rows == 1
-    for frame in (pd.DataFrame({"job": []}), pa.table({"job": pa.array([], pa.string())}), pl.DataFrame({"job": []})):
+    for frame in (
+        pd.DataFrame({"job": []}),
+        pa.table({"job": pa.array([], pa.string())}),
+        pl.DataFrame({"job": []}),
+    ):
         assert prepare(frame, _only("job")).n_rows == 0
 
 
@@ -284,7 +354,10 @@ def test_rows_in_many_blocks(tmp_path, monkeypatch):
     from chaffinch.table.formats import tolerant_text
 
     monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 256)
-    rows = [ODD["short"] if i % 7 == 0 else ODD["wide"] if i == 1000 else ROWS[i % 3] for i in range(3000)]
+    rows = [
+        ODD["short"] if i % 7 == 0 else ODD["wide"] if i == 1000 else ROWS[i % 3]
+        for i in range(3000)
+    ]
     found = prepare(written(tmp_path, rows), SCHEMA)
     assert found.n_rows == 3000
     assert int((found.code("pay") == 5).sum()) == sum(i % 7 == 0 for i in range(3000))
@@ -292,13 +365,19 @@ def test_rows_in_many_blocks(tmp_path, monkeypatch):
 
 def test_metadata_of_frames_is_left_behind():
     frame = pd.DataFrame({"age": [1, 2, 3], "ill": [True, False, True]})
-    assert b"stop" in pa.Table.from_pandas(frame).schema.metadata[b"pandas"]  # what would tell the number of rows
+    assert (
+        b"stop" in pa.Table.from_pandas(frame).schema.metadata[b"pandas"]
+    )  # what would tell the number of rows
     for source in (frame, pa.Table.from_pandas(frame)):
         assert prepare(source, _only("age", "ill")).data.schema.metadata is None
     found = prepare(frame, _only("age", "ill"))
-    assert found.origin.dtypes == {"ill": pd.BooleanDtype()}  # nullable: plain bool could not hold what may be drawn
+    assert found.origin.dtypes == {
+        "ill": pd.BooleanDtype()
+    }  # nullable: plain bool could not hold what may be drawn
     for code in (2, 1):
-        drawn = Table.from_codes(found.schema, [np.array([11, 3]), np.array([code, 1])], seed=1, like=found).to_native()
+        drawn = Table.from_codes(
+            found.schema, [np.array([11, 3]), np.array([code, 1])], seed=1, like=found
+        ).to_native()
         assert drawn["ill"].isna().tolist() == [code == 2, False]
         assert drawn.dtypes.tolist() == [np.dtype("int64"), pd.BooleanDtype()]
 
@@ -320,9 +399,13 @@ def test_a_table_is_coded_again_and_a_sealed_one_kept(tmp_path):
 
 def test_the_refusal_lists_what_is_missing(tmp_path):
     columns = (
-        Column("age", "integer"), Column("job", "categorical"), Column("pay", "float", discover=True),
-        Column("town", "categorical", discover=True), Column("ill", "boolean"), Column("id", "identifier"),
-    )  # fmt: skip
+        Column("age", "integer"),
+        Column("job", "categorical"),
+        Column("pay", "float", discover=True),
+        Column("town", "categorical", discover=True),
+        Column("ill", "boolean"),
+        Column("id", "identifier"),
+    )
     schema = Schema(columns, public=True)
     with pytest.raises(PrivacyError) as caught:
         prepare(tmp_path / "adult.csv", schema)  # there is no such file: nothing is read
@@ -331,13 +414,17 @@ def test_the_refusal_lists_what_is_missing(tmp_path):
         f"Nothing was read from the data. `chaffinch schema {tmp_path / 'adult.csv'} --blank -o adult.toml` writes a schema to fill in; "
         'discover = "all" at its top has all found that is left open, at a price that --dry-run shows.'
     )
-    assert missing_declarations(schema, delta=0.0)[2:] == ["town: levels (to discover them takes a delta above 0)"]
+    assert missing_declarations(schema, delta=0.0)[2:] == [
+        "town: levels (to discover them takes a delta above 0)"
+    ]
     assert len(missing_declarations(schema, delta=1e-9)) == 2
     with pytest.raises(PrivacyError, match="public = true"):
         check_declared(replace(schema, public=False))
     with pytest.raises(PrivacyError, match="only identifiers"):
         check_declared(Schema((Column("id", "identifier"),), public=True))
-    with pytest.raises(PrivacyError, match=r"not yet known\. pay: bounds; town: levels\. Discover them first"):
+    with pytest.raises(
+        PrivacyError, match=r"not yet known\. pay: bounds; town: levels\. Discover them first"
+    ):
         declared_schema(Schema(columns[2:], public=True))  # what was to be discovered was not
 
 
@@ -369,7 +456,15 @@ def test_declarations_that_make_no_domain(column, says):
 
 
 @pytest.mark.parametrize(
-    "kind", ["double", "float", "halffloat", "decimal128(10, 2)", "decimal128(38, 38)", "decimal256(76, 4)"]
+    "kind",
+    [
+        "double",
+        "float",
+        "halffloat",
+        "decimal128(10, 2)",
+        "decimal128(38, 38)",
+        "decimal256(76, 4)",
+    ],
 )
 @pytest.mark.parametrize("cell", ["9" * 310, "9" * 5000, "1e400", "1e30"])
 def test_numbers_too_large_for_their_type(kind, cell, tmp_path, capfd):
@@ -387,17 +482,24 @@ def test_numbers_too_large_for_their_type(kind, cell, tmp_path, capfd):
 def test_null_in_decimals_without_whole_digits():
     column = Column("a", "float", type="double", bounds=(0.0, 1.0), bins=2, nullable=True)
     values = pa.array([Decimal("0.75"), None], pa.decimal128(38, 38))
-    assert prepare(pa.table({"a": values}), Schema((column,), public=True)).code("a").tolist() == [1, 2]
+    assert prepare(pa.table({"a": values}), Schema((column,), public=True)).code("a").tolist() == [
+        1,
+        2,
+    ]
 
 
-bounds = st.tuples(st.integers(-1000, 1000), st.integers(1, 1000)).map(lambda b: (float(b[0]), float(b[0] + b[1])))
+bounds = st.tuples(st.integers(-1000, 1000), st.integers(1, 1000)).map(
+    lambda b: (float(b[0]), float(b[0] + b[1]))
+)
 
 
 @given(bounds, st.integers(1, 40), st.booleans(), st.sampled_from(["quantile", "width"]))
 @settings(deadline=None, max_examples=60)
 def test_declared_bins_cover_their_bounds_evenly(ends, bins, whole, binning):
     """Against a plain loop: every value in the bounds has a bin, and what is drawn for a bin encodes to it."""
-    column = declared_column(Column("a", "integer" if whole else "float", bounds=ends, bins=bins, binning=binning))
+    column = declared_column(
+        Column("a", "integer" if whole else "float", bounds=ends, bins=bins, binning=binning)
+    )
     codec = column.codec
     values = np.arange(int(ends[0]), int(ends[1]) + 1) if whole else np.linspace(*ends, 500)
     codes = codec.encode(values)
@@ -417,7 +519,13 @@ def test_declared_bins_cover_their_bounds_evenly(ends, bins, whole, binning):
 
 
 cells = st.one_of(
-    st.none(), st.text(max_size=6), st.integers(), st.floats(), st.booleans(), st.binary(max_size=3), st.dates()
+    st.none(),
+    st.text(max_size=6),
+    st.integers(),
+    st.floats(),
+    st.booleans(),
+    st.binary(max_size=3),
+    st.dates(),
 )
 
 

@@ -22,13 +22,24 @@ def price_of(*columns: Column, epsilon: float = 1.0, delta: float = 1e-6):
 
 
 def test_what_is_declared_costs_nothing():
-    assert discovery_price(opening_of(Schema((DECLARED,), public=True, rows=9), Budget(1.0, 1e-6), UNIT)) is None
+    assert (
+        discovery_price(
+            opening_of(Schema((DECLARED,), public=True, rows=9), Budget(1.0, 1e-6), UNIT)
+        )
+        is None
+    )
 
 
 def test_shares_add_up_to_what_is_charged():
-    price = price_of(Column("job", "categorical"), Column("age", "integer"), Column("what", "unknown"))
+    price = price_of(
+        Column("job", "categorical"), Column("age", "integer"), Column("what", "unknown")
+    )
     assert [column.column for column in price.columns] == ["job", "age", "what"]
-    assert [column.what for column in price.columns] == [("levels",), ("bounds", "quantiles"), ("kind", "levels")]
+    assert [column.what for column in price.columns] == [
+        ("levels",),
+        ("bounds", "quantiles"),
+        ("kind", "levels"),
+    ]
     assert sum(column.share for column in price.columns) == pytest.approx(price.share)
     assert 0 < price.share < 2 * DISCOVERY_SHARE
     assert price.columns[1].records is None
@@ -48,11 +59,16 @@ def test_the_records_that_a_level_needs_are_those_at_which_it_is_found():
 
 
 def test_more_columns_and_less_epsilon_cost_more_records():
-    few, many = price_of(Column("a", "categorical")), price_of(*(Column(name, "categorical") for name in "abcdef"))
+    few, many = (
+        price_of(Column("a", "categorical")),
+        price_of(*(Column(name, "categorical") for name in "abcdef")),
+    )
     tight = price_of(Column("a", "categorical"), epsilon=0.5)
     assert few.columns[0].records < many.columns[0].records
     assert few.columns[0].records < tight.columns[0].records
     said = few.sentences
     assert f"found if about {few.columns[0].records:,} records or more have it" in said[1]
-    assert said[0].startswith(f"Discovery takes {few.share:.1%} of the budget and a delta of {few.delta:g}, for 1 column: a.")
+    assert said[0].startswith(
+        f"Discovery takes {few.share:.1%} of the budget and a delta of {few.delta:g}, for 1 column: a."
+    )
     assert few.to_dict()["columns"][0]["records"] == few.columns[0].records

@@ -33,7 +33,15 @@ def plan(epsilon, delta=None, unit=ADD, **options) -> Plan:
 
 def account(epsilon=0.5, *, test_only=False):
     book = Ledger(Budget(epsilon), ADD)
-    book.charge(Charge("table of [bold]age", "measure", epsilon=0.25, mechanism="discrete Laplace", noise="scale 4"))
+    book.charge(
+        Charge(
+            "table of [bold]age",
+            "measure",
+            epsilon=0.25,
+            mechanism="discrete Laplace",
+            noise="scale 4",
+        )
+    )
     return book.account(test_only=test_only, rows=100, rows_how="measured")
 
 
@@ -59,20 +67,26 @@ def test_spending_is_written_before_and_survives(path):
         after.spend(plan(0.5), "third")
     assert path.read_bytes() == text
     assert after.spend(plan(0.25), "third").totals.epsilon == pytest.approx(1.0)
-    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]  # no lock and no half file left
+    assert sorted(p.name for p in path.parent.iterdir()) == [
+        path.name
+    ]  # no lock and no half file left
 
 
 def test_a_change_of_relation_counts_what_went_before_anew(path):
     project = create_project(path, epsilon=3.0, data="d")
     project.spend(plan(1.5), "first")
-    with pytest.raises(BudgetError, match=r"1\.5 asked, 0\.0 left of 3\.0.*replace one record.*come to 4\.5"):
+    with pytest.raises(
+        BudgetError, match=r"1\.5 asked, 0\.0 left of 3\.0.*replace one record.*come to 4\.5"
+    ):
         project.spend(plan(1.5, unit=SWAP), "second")
     assert project.spend(plan(1.5), "second").totals.epsilon == 3.0
 
 
 def test_deltas_are_limited_too(path):
     project = create_project(path, epsilon=5.0, data="d")
-    with pytest.raises(BudgetError, match=r"deltas would add up to 1e-09, and the limit of 'd' has no delta"):
+    with pytest.raises(
+        BudgetError, match=r"deltas would add up to 1e-09, and the limit of 'd' has no delta"
+    ):
         project.spend(plan(0.1, 1e-9), "gaussian")
     with_delta = create_project(path.with_name("b.json"), epsilon=5.0, delta=1e-9, data="d")
     with pytest.raises(BudgetError, match="has a delta of 1e-09"):
@@ -109,7 +123,13 @@ def test_making_one(path):
     with pytest.raises(chaffinch.errors.FileError, match="the file exists"):
         create_project(path, epsilon=9.0, data="d")
     assert path.read_bytes() == text
-    for options in ({"epsilon": 0}, {"epsilon": 1.0, "delta": 0}, {"delta": 1e-9}, {"data": ""}, {"data": "a\x1b[2J"}):
+    for options in (
+        {"epsilon": 0},
+        {"epsilon": 1.0, "delta": 0},
+        {"delta": 1e-9},
+        {"data": ""},
+        {"data": "a\x1b[2J"},
+    ):
         with pytest.raises(chaffinch.errors.InputError):
             create_project(path.with_name("new.json"), **({"data": "d"} | options))
     assert not path.with_name("new.json").exists()
@@ -136,7 +156,9 @@ def test_a_ledger_with_two_names_is_refused(path):
     os.link(path, second)
     text = path.read_bytes()
     for one in (path, second):
-        with pytest.raises(chaffinch.errors.FileError, match=r"has 2 names \(hard links\).*remove the others"):
+        with pytest.raises(
+            chaffinch.errors.FileError, match=r"has 2 names \(hard links\).*remove the others"
+        ):
             open_project(one)
     with pytest.raises(chaffinch.errors.FileError, match="hard links"):
         project.spend(plan(0.6), "through an object that was opened before")
@@ -151,7 +173,9 @@ def test_a_ledger_with_two_names_is_refused(path):
 def test_a_ledger_keeps_the_rule_that_it_was_made_with(path):
     project = create_project(path, epsilon=3.0, delta=1e-6, data="d")
     assert project.rule == open_project(path).rule == "gaussian"
-    assert create_project(path.with_name("open.json"), data="d").rule == "smaller"  # adds up, and refuses nothing
+    assert (
+        create_project(path.with_name("open.json"), data="d").rule == "smaller"
+    )  # adds up, and refuses nothing
     # Made before there were rules: the smaller of two sums, and it says what that means.
     old = json.loads(path.read_text())
     old["version"] = 1
@@ -162,11 +186,18 @@ def test_a_ledger_keeps_the_rule_that_it_was_made_with(path):
     after = open_project(path).spend(plan(1.0, 1e-7), "gaussian")
     assert json.loads(path.read_text())["rule"] == after.rule == "smaller"
     assert after.totals.epsilon == 2.0  # epsilons, though not all are pure
-    assert "chosen after seeing earlier releases, the delta that holds is 2e-07" in after.totals.sentence
-    settled = create_project(path.with_name("new.json"), epsilon=3.0, delta=1e-6, data="d").spend(plan(1.0), "pure")
+    assert (
+        "chosen after seeing earlier releases, the delta that holds is 2e-07"
+        in after.totals.sentence
+    )
+    settled = create_project(path.with_name("new.json"), epsilon=3.0, delta=1e-6, data="d").spend(
+        plan(1.0), "pure"
+    )
     with pytest.raises(BudgetError):
         settled.spend(plan(1.0, 1e-7), "gaussian")
-    basic = create_project(path.with_name("basic.json"), epsilon=3.0, delta=1e-6, data="d", rule="basic")
+    basic = create_project(
+        path.with_name("basic.json"), epsilon=3.0, delta=1e-6, data="d", rule="basic"
+    )
     assert basic.spend(plan(1.0), "pure").spend(plan(1.0, 1e-7), "gaussian").totals.epsilon == 2.0
 
 
@@ -174,21 +205,41 @@ def test_every_damage_is_found_and_the_file_left_as_it_is(path):
     project = create_project(path, epsilon=1.0, delta=1e-6, data="d")
     project.spend(plan(0.1, 1e-9, reserved_delta=1e-10), "first")
     good = json.loads(path.read_text())
-    texts = [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, path.read_bytes()[:-20], b'{"format": NaN}']
+    texts = [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        path.read_bytes()[:-20],
+        b'{"format": NaN}',
+    ]
     texts.append(path.read_bytes().replace(b'"data": "d"', b'"data": "d", "data": "e"'))
     texts.append(path.read_bytes().replace(b'"epsilon": 1.0', b'"epsilon": 1.0, "epsilon": 100'))
     bad = [None, True, -1, 1.5, "x", "a\x1b[2J", [], {}, [None], 10**400]
     for name, value in good.items():
         texts.append(json.dumps({k: v for k, v in good.items() if k != name}).encode())
         fine = {"data": ["x"], "epsilon": [1.5], "delta": [None], "releases": [[]]}.get(name, [])
-        texts += [json.dumps({**good, name: b}).encode() for b in bad if b != value and b not in fine]
+        texts += [
+            json.dumps({**good, name: b}).encode() for b in bad if b != value and b not in fine
+        ]
     first = good["releases"][0]
     for name, value in first.items():
         if name != "by_person":  # ledgers that are older do not have it
-            texts.append(json.dumps({**good, "releases": [{k: v for k, v in first.items() if k != name}]}).encode())
-        fine = {"label": ["x"], "when": ["x"], "test_only": [True], "by_person": [True], "epsilon": [1.5], "rows_per_person": [10**400]}.get(
-            name, []
-        )
+            texts.append(
+                json.dumps(
+                    {**good, "releases": [{k: v for k, v in first.items() if k != name}]}
+                ).encode()
+            )
+        fine = {
+            "label": ["x"],
+            "when": ["x"],
+            "test_only": [True],
+            "by_person": [True],
+            "epsilon": [1.5],
+            "rows_per_person": [10**400],
+        }.get(name, [])
         for b in bad:
             if b != value and not any(b is f or (type(b) is type(f) and b == f) for f in fine):
                 texts.append(json.dumps({**good, "releases": [{**first, name: b}]}).encode())
@@ -220,16 +271,34 @@ def test_what_is_no_file_is_refused(path):
     else:
         path.mkdir()
     for refused in (path, path.parent, os.devnull):
-        with pytest.raises(chaffinch.errors.FileError, match="no file that a project ledger could be kept in"):
+        with pytest.raises(
+            chaffinch.errors.FileError, match="no file that a project ledger could be kept in"
+        ):
             open_project(refused)
 
 
 FAULTS = {
     "a folder that may not be written": ("os.access", lambda *_: False, "not writable"),
-    "a disk that is read only": ("os.replace", OSError(errno.EROFS, "Read-only file system"), "Read-only file system"),
-    "a disk that is full": ("os.fsync", OSError(errno.ENOSPC, "No space left on device"), "No space left"),
-    "a share without locks": ("fcntl.flock", OSError(errno.ENOLCK, "No locks available"), "Keep it on a local disk"),
-    "a share whose file went stale": ("fcntl.flock", OSError(errno.ESTALE, "Stale file handle"), "Keep it on a local disk"),
+    "a disk that is read only": (
+        "os.replace",
+        OSError(errno.EROFS, "Read-only file system"),
+        "Read-only file system",
+    ),
+    "a disk that is full": (
+        "os.fsync",
+        OSError(errno.ENOSPC, "No space left on device"),
+        "No space left",
+    ),
+    "a share without locks": (
+        "fcntl.flock",
+        OSError(errno.ENOLCK, "No locks available"),
+        "Keep it on a local disk",
+    ),
+    "a share whose file went stale": (
+        "fcntl.flock",
+        OSError(errno.ESTALE, "Stale file handle"),
+        "Keep it on a local disk",
+    ),
 }
 
 
@@ -301,7 +370,10 @@ def test_processes_that_spend_at_once_never_overspend(path, lock):
     create_project(path, epsilon=2.5, data="d")
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", SPENDER, str(path), lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", SPENDER, str(path), lock],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for _ in range(8)
     ]
@@ -336,7 +408,10 @@ def run(*arguments):
 def test_the_command_on_a_project(path, tmp_path):
     made = run(path, "--new", "--epsilon", 3, "--delta", 1e-6, "--data", "Census [red]")
     assert made.exit_code == 0, made.output
-    assert "Project ledger of 'Census [red]': limit epsilon 3, delta 1e-06; releases: 0." in made.output
+    assert (
+        "Project ledger of 'Census [red]': limit epsilon 3, delta 1e-06; releases: 0."
+        in made.output
+    )
     project = open_project(path).spend(plan(1.0, 1e-9), "spring [bold]")
     project.spend(account(test_only=True), "trial", allow_test_only=True)
     out = tmp_path / "out.json"
@@ -353,8 +428,12 @@ def test_the_command_on_a_project(path, tmp_path):
     assert isinstance(run(path, "--epsilon", 1).exception, chaffinch.errors.InputError)
     assert isinstance(run(path, "--rule", "basic").exception, chaffinch.errors.InputError)
     other = tmp_path / "other.json"
-    assert "Did you mean 'basic'" in str(run(other, "--new", "--epsilon", 1, "--rule", "bassic").exception)
-    assert "says beforehand" in str(run(other, "--new", "--epsilon", 1, "--rule", "smaller").exception)
+    assert "Did you mean 'basic'" in str(
+        run(other, "--new", "--epsilon", 1, "--rule", "bassic").exception
+    )
+    assert "says beforehand" in str(
+        run(other, "--new", "--epsilon", 1, "--rule", "smaller").exception
+    )
     assert not other.exists()
     assert run(other, "--new", "--epsilon", 1, "--rule", "basic").exit_code == 0
     assert open_project(other).rule == "basic"
@@ -386,7 +465,9 @@ def test_the_command_on_a_model(coded, tmp_path, monkeypatch):
 
 
 def test_a_plan_with_charges_is_spent_as_its_whole_budget(path):
-    step = Step(Charge("a table", "measure", epsilon=0.1, mechanism="discrete Laplace", noise="scale 10"), 3)
+    step = Step(
+        Charge("a table", "measure", epsilon=0.1, mechanism="discrete Laplace", noise="scale 10"), 3
+    )
     project = create_project(path, data="d").spend(Plan(Budget(1.0), ADD, (step,)), "r")
     assert project.totals.epsilon == 1.0  # what may be spent, not what is planned
     assert os.path.samefile(project.path, path)

@@ -38,13 +38,18 @@ def fit_p_value(draws, pmf, *, least=10.0):
     common = z[expected >= least]
     low, high = common.min(), common.max()
     if low == high:  # one cell takes all but a handful
-        return scipy.stats.binomtest(int((draws != low).sum()), draws.size, 1 - float(pmf(low))).pvalue
+        return scipy.stats.binomtest(
+            int((draws != low).sum()), draws.size, 1 - float(pmf(low))
+        ).pvalue
     inside = (z >= low) & (z <= high)
     seen = np.bincount(draws[(draws >= low) & (draws <= high)] - low, minlength=high - low + 1)
     seen = np.append(seen, draws.size - seen.sum())  # both tails as one cell
     expected = np.append(expected[inside], draws.size - expected[inside].sum())
     if expected[-1] < least:
-        seen, expected = np.append(seen[:-2], seen[-2:].sum()), np.append(expected[:-2], expected[-2:].sum())
+        seen, expected = (
+            np.append(seen[:-2], seen[-2:].sum()),
+            np.append(expected[:-2], expected[-2:].sum()),
+        )
     return scipy.stats.chi2.sf(((seen - expected) ** 2 / expected).sum(), seen.size - 1)
 
 
@@ -64,8 +69,12 @@ def test_laplace_law_is_its_definition(scale):
     z = np.arange(-3000, 3001)
     weights = np.exp(-np.abs(z) / scale)
     np.testing.assert_allclose(laplace_pmf(z, scale), weights / weights.sum(), rtol=1e-12, atol=0)
-    np.testing.assert_allclose(laplace_pmf(z, scale), scipy.stats.dlaplace.pmf(z, 1 / scale), rtol=1e-12)
-    assert samplers.laplace_std(scale) == pytest.approx(np.sqrt((weights * z**2).sum() / weights.sum()), rel=1e-12)
+    np.testing.assert_allclose(
+        laplace_pmf(z, scale), scipy.stats.dlaplace.pmf(z, 1 / scale), rtol=1e-12
+    )
+    assert samplers.laplace_std(scale) == pytest.approx(
+        np.sqrt((weights * z**2).sum() / weights.sum()), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 0.999999, 1.0, 1.3, 7.0, 40.5])
@@ -73,7 +82,9 @@ def test_gaussian_law_is_its_definition(sigma):
     z = np.arange(-1000, 1001)
     weights = np.exp(-(z**2) / (2 * sigma**2))
     np.testing.assert_allclose(gaussian_pmf(z, sigma), weights / weights.sum(), rtol=1e-12, atol=0)
-    assert samplers.gaussian_std(sigma) == pytest.approx(np.sqrt((weights * z**2).sum() / weights.sum()), rel=1e-12)
+    assert samplers.gaussian_std(sigma) == pytest.approx(
+        np.sqrt((weights * z**2).sum() / weights.sum()), rel=1e-12
+    )
 
 
 def test_extreme_scales_have_laws():
@@ -93,7 +104,9 @@ def test_draws_fit_the_law(law, scale):
     draws = draw(np.random.default_rng(11), scale, 200_000)
     assert draws.dtype == np.int64
     assert fit_p_value(draws, lambda z: pmf(z, scale)) >= 1e-6
-    assert abs(draws.mean()) <= 4.5 * std(scale) / np.sqrt(draws.size)  # a biased sign; 7 in a million
+    assert abs(draws.mean()) <= 4.5 * std(scale) / np.sqrt(
+        draws.size
+    )  # a biased sign; 7 in a million
     # The mean square of 200,000 draws: its own standard error from the fourth moment, five of them (6 in 10 million).
     error = 5 * np.std(draws.astype(float) ** 2) / np.sqrt(draws.size)
     assert abs(np.mean(draws.astype(float) ** 2) - std(scale) ** 2) <= error + 1e-12
@@ -132,9 +145,13 @@ def test_ends_of_the_range(law):
     assert same[0] == same[1]
 
 
-@pytest.mark.parametrize("scores", [[0], [4, 4], [0, 1], [3, 1, 0, 2], [0, 0, 0, -1, -5], [2, 2, 1, 1, 0, 0]], ids=str)
+@pytest.mark.parametrize(
+    "scores", [[0], [4, 4], [0, 1], [3, 1, 0, 2], [0, 0, 0, -1, -5], [2, 2, 1, 1, 0, 0]], ids=str
+)
 def test_selection_laws_by_enumeration(scores):
-    halvings = [Fraction(1, 2 ** (max(scores) - s)) for s in scores]  # scale 1/log 2: a point is a factor of 2
+    halvings = [
+        Fraction(1, 2 ** (max(scores) - s)) for s in scores
+    ]  # scale 1/log 2: a point is a factor of 2
     scale = 1 / np.log(2)
     every = sum(halvings)
     exact = [float(h / every) for h in halvings]
@@ -155,7 +172,9 @@ def test_permute_and_flip_with_many_candidates():
         permute_and_flip_probabilities([0] * 2001, 1.0)
 
 
-@pytest.mark.parametrize("scores", [[7], [4, 4, 4], [0, 88, 120, 33], [-500, 0, 1, 90, 90]], ids=str)
+@pytest.mark.parametrize(
+    "scores", [[7], [4, 4, 4], [0, 88, 120, 33], [-500, 0, 1, 90, 90]], ids=str
+)
 @pytest.mark.parametrize("name", ["exponential", "permute_and_flip"])
 def test_selections_fit_the_law(name, scores):
     rng = np.random.default_rng(14)
@@ -213,9 +232,14 @@ def test_scores_must_be_a_list_of_whole_numbers(bad):
 @pytest.mark.parametrize("scale", [0.2, 1.0, 3.7, 250.0])
 def test_log_laws_of_noise_against_their_probabilities(scale):
     z = np.arange(-30, 31)
-    for log_law, pmf in ((samplers.laplace_log_law, laplace_pmf), (samplers.gaussian_log_law, gaussian_pmf)):
+    for log_law, pmf in (
+        (samplers.laplace_log_law, laplace_pmf),
+        (samplers.gaussian_log_law, gaussian_pmf),
+    ):
         with np.errstate(under="ignore"):
-            np.testing.assert_allclose(np.exp(log_law(z, scale)), pmf(z, scale), rtol=1e-9, atol=1e-300)
+            np.testing.assert_allclose(
+                np.exp(log_law(z, scale)), pmf(z, scale), rtol=1e-9, atol=1e-300
+            )
 
 
 @pytest.mark.parametrize("scores", [[0], [5, 5, 5], [0, 3, 1, 7], list(range(40))], ids=len)
@@ -224,4 +248,6 @@ def test_log_laws_of_choices_against_their_probabilities(scores):
         (samplers.exponential_log_law, exponential_probabilities),
         (samplers.permute_and_flip_log_law, permute_and_flip_probabilities),
     ):
-        np.testing.assert_allclose(np.exp(log_law(scores, 2.5)), probabilities(scores, 2.5), rtol=1e-9)
+        np.testing.assert_allclose(
+            np.exp(log_law(scores, 2.5)), probabilities(scores, 2.5), rtol=1e-9
+        )

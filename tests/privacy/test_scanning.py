@@ -39,7 +39,20 @@ kind = "categorical"
 levels = ["f", "m"]
 """
 
-NASTY = ["ann,4,f", " ann,5,m", "bob,xx,f", "bob,1e400,", ",7,m", "cid,-8,zz", "cid,99,f,9", "cid", "dan,\xff,m", 'eve,"12",f', "ann,120,m", "bob,-8,f"]
+NASTY = [
+    "ann,4,f",
+    " ann,5,m",
+    "bob,xx,f",
+    "bob,1e400,",
+    ",7,m",
+    "cid,-8,zz",
+    "cid,99,f,9",
+    "cid",
+    "dan,\xff,m",
+    'eve,"12",f',
+    "ann,120,m",
+    "bob,-8,f",
+]
 
 
 @pytest.fixture
@@ -56,7 +69,11 @@ def write(path, lines):
 
 def codes_of(scan):
     batches = [batch.codes for batch in scan.batches()]
-    return [tuple(int(codes[j][i]) for j in range(len(codes))) for codes in batches for i in range(codes.n_rows)]
+    return [
+        tuple(int(codes[j][i]) for j in range(len(codes)))
+        for codes in batches
+        for i in range(codes.n_rows)
+    ]
 
 
 @pytest.mark.parametrize("person", [None, "who"])
@@ -74,7 +91,9 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, schema, monkeypatch, p
     with prepared_scan(unread) as scan:
         assert scan.schema == table.schema
         assert scan.n_rows == table.n_rows
-        assert codes_of(scan) == [tuple(int(table.codes[j][i]) for j in range(2)) for i in range(table.n_rows)]
+        assert codes_of(scan) == [
+            tuple(int(table.codes[j][i]) for j in range(2)) for i in range(table.n_rows)
+        ]
         assert scan.empty.look == table.look
         assert scan.empty.notes == table.notes
         with pytest.raises(PrivacyError, match="no others"):
@@ -82,9 +101,17 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, schema, monkeypatch, p
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines=st.lists(st.sampled_from(NASTY), min_size=1, max_size=25), person=st.sampled_from(["ann", "bob", "eve"]), most=st.integers(1, 2))
-def test_one_person_changes_at_most_so_many_rows_of_the_cache(tmp_path_factory, lines, person, most):
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    lines=st.lists(st.sampled_from(NASTY), min_size=1, max_size=25),
+    person=st.sampled_from(["ann", "bob", "eve"]),
+    most=st.integers(1, 2),
+)
+def test_one_person_changes_at_most_so_many_rows_of_the_cache(
+    tmp_path_factory, lines, person, most
+):
     """Take all rows of a person out of a file: the caches differ in at most `most` rows of codes."""
     folder = tmp_path_factory.mktemp("neighbours")
     (folder / "schema.toml").write_text(SCHEMA)
@@ -93,7 +120,12 @@ def test_one_person_changes_at_most_so_many_rows_of_the_cache(tmp_path_factory, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tolerant_text, "BLOCK_BYTES", 64)
         for name, some in (("with", lines), ("without", without)):
-            unread = open_unread(write(folder / f"{name}.csv", some), folder / "schema.toml", person="who", rows_per_person=most)
+            unread = open_unread(
+                write(folder / f"{name}.csv", some),
+                folder / "schema.toml",
+                person="who",
+                rows_per_person=most,
+            )
             with prepared_scan(unread) as scan:
                 found.append(Multiset(codes_of(scan)))
     assert (found[0] - found[1]).total() <= most
@@ -114,12 +146,21 @@ def test_a_file_that_changes_between_passes_is_refused(tmp_path, schema, monkeyp
 
     def read(columns):
         cells = pa.table({"who": [line.split(",")[0] for line in next(passes)]})
-        return iter(cells.append_column("age", cells.column(0)).append_column("sex", cells.column(0)).to_batches())
+        return iter(
+            cells.append_column("age", cells.column(0))
+            .append_column("sex", cells.column(0))
+            .to_batches()
+        )
 
     changing = replace(unread, source=replace(unread.source, read=read))
-    with pytest.raises(InputError, match="has other rows than when it was first read") as error, prepared_scan(changing):
+    with (
+        pytest.raises(InputError, match="has other rows than when it was first read") as error,
+        prepared_scan(changing),
+    ):
         pass
-    assert not any(str(n) in str(error.value).replace(str(tmp_path), "") for n in (len(NASTY), len(NASTY) - 1))
+    assert not any(
+        str(n) in str(error.value).replace(str(tmp_path), "") for n in (len(NASTY), len(NASTY) - 1)
+    )
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
@@ -137,7 +178,10 @@ def test_a_file_that_is_rewritten_between_passes_is_refused(tmp_path, schema, mo
         return out
 
     monkeypatch.setattr(scanning, "kept_rows", rewritten)
-    with pytest.raises(InputError, match="was changed or replaced while it was read"), prepared_scan(open_unread(file, schema, person="who")):
+    with (
+        pytest.raises(InputError, match="was changed or replaced while it was read"),
+        prepared_scan(open_unread(file, schema, person="who")),
+    ):
         pass
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -163,18 +207,30 @@ DOMAINS = {
     "levels": SCHEMA.replace('levels = ["f", "m"]', "discover = true"),
     "bounds and quantiles": SCHEMA.replace("bounds = [0, 99]", "discover = true"),
     "quantiles": SCHEMA.replace("bounds = [0, 99]", "bounds = [0, 99]\ndiscover = true"),
-    "levels that are numbers": SCHEMA.replace('"integer"\nbounds = [0, 99]', '"categorical"\ntype = "int64"\ndiscover = true'),
-    "dates": SCHEMA.replace('"integer"\nbounds = [0, 99]\nmissing = [-8]', '"date"\ndiscover = true'),
+    "levels that are numbers": SCHEMA.replace(
+        '"integer"\nbounds = [0, 99]', '"categorical"\ntype = "int64"\ndiscover = true'
+    ),
+    "dates": SCHEMA.replace(
+        '"integer"\nbounds = [0, 99]\nmissing = [-8]', '"date"\ndiscover = true'
+    ),
 }
 MORE = [*NASTY, "ann,2020-01-31,f", "bob,1999-12-01,m", "fay,3.25,q", "gus,-0,Q ", "hal,1e3, q"]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    lines=st.lists(st.sampled_from(MORE), max_size=40), domain=st.sampled_from(list(DOMAINS)), person=st.sampled_from([None, "who"]), most=st.integers(1, 3),
-    block=st.integers(16, 200), levels=st.integers(0, 5),
-)  # fmt: skip
-def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_noise(tmp_path_factory, lines, domain, person, most, block, levels):
+    lines=st.lists(st.sampled_from(MORE), max_size=40),
+    domain=st.sampled_from(list(DOMAINS)),
+    person=st.sampled_from([None, "who"]),
+    most=st.integers(1, 3),
+    block=st.integers(16, 200),
+    levels=st.integers(0, 5),
+)
+def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_noise(
+    tmp_path_factory, lines, domain, person, most, block, levels
+):
     """What is put to the noise is all that a promise is about: the same counts, in the same order, with the same scale. So the proof of memory holds."""
     folder = tmp_path_factory.mktemp("discovered")
     file, declared = write(folder / "t.csv", lines), DOMAINS[domain]
@@ -187,7 +243,9 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             patch.setattr(opening, "noise_of", lambda seed, recorder=recorder: recorder)
-            given_schema = discovering_schema(file, None) if declared is None else folder / "open.toml"
+            given_schema = (
+                discovering_schema(file, None) if declared is None else folder / "open.toml"
+            )
             if not stream:
                 counter = open_private(cf.prepare(file, given_schema, **options), budget, unit)
             else:
@@ -201,8 +259,19 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
                     counter = open_private(scan, budget, unit)
                     assert scan.coded.empty.schema == counter.schema
                 names = counter.schema.names
-                tables = [one.dense().tolist() for one in counter._open().marginals([(name,) for name in names])]
-                found.append((recorder.asked, counter.schema, tables, counter._open().n_rows, counter.ledger.charges))
+                tables = [
+                    one.dense().tolist()
+                    for one in counter._open().marginals([(name,) for name in names])
+                ]
+                found.append(
+                    (
+                        recorder.asked,
+                        counter.schema,
+                        tables,
+                        counter._open().n_rows,
+                        counter.ledger.charges,
+                    )
+                )
     assert found[0] == found[1]
 
 
@@ -213,7 +282,9 @@ def test_rows_of_persons_are_bounded_before_anything_is_counted(tmp_path, monkey
     file = write(tmp_path / "t.csv", ["ann,1,f", "bob,2,f", " ann,3,m", "ann,4,zz"])
     recorder = Recorder()
     monkeypatch.setattr(opening, "noise_of", lambda seed: recorder)
-    with prepared_scan(open_unread(file, tmp_path / "open.toml", person="who", rows_per_person=2)) as scan:
+    with prepared_scan(
+        open_unread(file, tmp_path / "open.toml", person="who", rows_per_person=2)
+    ) as scan:
         open_private(scan, Budget(1.0, 1e-6), Unit("add-remove", 2))
         assert scan.coded.n_rows == 3
     assert recorder.asked[0][1] == [2, 1]
@@ -221,7 +292,9 @@ def test_rows_of_persons_are_bounded_before_anything_is_counted(tmp_path, monkey
 
 def test_a_fit_of_a_scan_is_that_of_the_table(tmp_path, schema):
     rng = np.random.default_rng(1)
-    lines = [f"p{rng.integers(300)},{rng.integers(100)},{'fm'[rng.integers(2)]}" for _ in range(900)]
+    lines = [
+        f"p{rng.integers(300)},{rng.integers(100)},{'fm'[rng.integers(2)]}" for _ in range(900)
+    ]
     file = write(tmp_path / "t.csv", lines)
     settings = cf.BayesNet(epsilon=2.0, rows_per_person=2)
     model = settings.fit(cf.prepare(file, schema, person="who", rows_per_person=2), seed=3)

@@ -41,7 +41,11 @@ def neighbours(unit):
     """Return all pairs of tables, of up to two rows of others, in which one person differs, both ways round."""
     others = [list(rows) for n in range(3) for rows in combinations_with_replacement(CELLS, n)]
     m = unit.rows_per_person
-    people = [list(rows) for n in range(m if unit.replaced else 1, m + 1) for rows in combinations_with_replacement(CELLS, n)]
+    people = [
+        list(rows)
+        for n in range(m if unit.replaced else 1, m + 1)
+        for rows in combinations_with_replacement(CELLS, n)
+    ]
     if unit.replaced:
         return [(o + a, o + b) for o in others for a in people for b in people]
     return [pair for o in others for a in people for pair in ((o + a, o), (o, o + a))]
@@ -52,15 +56,29 @@ def by_hand(rows, released):
     total = 0
     for axes in ((0,), (0, 1)):
         cells = {tuple(row[a] for a in axes) for row in rows + released}
-        total += sum(abs(sum(tuple(r[a] for a in axes) == cell for r in rows) - sum(tuple(r[a] for a in axes) == cell for r in released)) for cell in cells)
+        total += sum(
+            abs(
+                sum(tuple(r[a] for a in axes) == cell for r in rows)
+                - sum(tuple(r[a] for a in axes) == cell for r in released)
+            )
+            for cell in cells
+        )
     return total
 
 
 def chosen(rows, unit, amount, budget=None, mechanism=None):
     """Return the scores and the scale that the noise was asked with."""
     noise = Recorder()
-    counter = PrivateCounter(Plain(schema_of(SIZES), rows), Ledger(budget or Budget(1e6), unit), noise)
-    counter.closest(WORKLOAD, [Plain(schema_of(SIZES), r) for r in RELEASED], amount, why="test", mechanism=mechanism)
+    counter = PrivateCounter(
+        Plain(schema_of(SIZES), rows), Ledger(budget or Budget(1e6), unit), noise
+    )
+    counter.closest(
+        WORKLOAD,
+        [Plain(schema_of(SIZES), r) for r in RELEASED],
+        amount,
+        why="test",
+        mechanism=mechanism,
+    )
     return noise.calls[0]
 
 
@@ -69,7 +87,9 @@ def test_one_person_moves_no_score_by_more_than_claimed_and_some_by_that(unit):
     cache = {}
     worst = 0
     for pair in neighbours(unit):
-        one, two = (cache.setdefault(tuple(rows), [-by_hand(rows, r) for r in RELEASED]) for rows in pair)
+        one, two = (
+            cache.setdefault(tuple(rows), [-by_hand(rows, r) for r in RELEASED]) for rows in pair
+        )
         worst = max(worst, *(abs(a - b) for a, b in zip(one, two, strict=True)))
     assert worst == unit.l1 * len(WORKLOAD)
     rows = [(0, 1), (1, 1)]
@@ -78,7 +98,10 @@ def test_one_person_moves_no_score_by_more_than_claimed_and_some_by_that(unit):
     assert scale == 2 * worst / 0.5
 
 
-LAWS = {"permute-and-flip": permute_and_flip_probabilities, "exponential": exponential_probabilities}
+LAWS = {
+    "permute-and-flip": permute_and_flip_probabilities,
+    "exponential": exponential_probabilities,
+}
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
@@ -106,7 +129,9 @@ def test_the_epsilon_is_met_where_a_far_candidate_comes_nearer_and_the_others_go
 
     def law(rows):
         noise = Recorder()
-        PrivateCounter(Plain(schema_of(sizes), rows), Ledger(Budget(10.0), unit), noise).closest([("c0",)], released, epsilon, why="test")
+        PrivateCounter(Plain(schema_of(sizes), rows), Ledger(Budget(10.0), unit), noise).closest(
+            [("c0",)], released, epsilon, why="test"
+        )
         return np.log(permute_and_flip_probabilities(*noise.calls[0]))
 
     rows = [(0,)] * 30
@@ -125,7 +150,10 @@ def test_renyi_divergences_of_a_choice_are_within_rho(unit):
     for one, two in neighbours(unit):
         p, q = law(one), law(two)
         for order in (1.5, 2, 8, 32):
-            assert np.log(np.exp(order * p + (1 - order) * q).sum()) / (order - 1) <= order * rho + 1e-9
+            assert (
+                np.log(np.exp(order * p + (1 - order) * q).sum()) / (order - 1)
+                <= order * rho + 1e-9
+            )
     # By hand: epsilon^2 / 8 = rho.
     assert chosen([(0, 0)], unit, rho, budget)[1] == pytest.approx(2 * unit.l1 * 2 / sqrt(8 * rho))
 
@@ -135,14 +163,19 @@ def test_a_noisy_distance_has_the_law_of_its_noise():
     unit, amount, n = Unit("replace-one"), 0.8, 1500
     rows, released = [(0, 1), (1, 1), (0, 0)], RELEASED[0]
     counter = PrivateCounter(Plain(schema_of(SIZES), rows), Ledger(Budget(1e6), unit), noise_of(4))
-    answers = [counter.workload_distance(WORKLOAD, Plain(schema_of(SIZES), released), amount, why="test") for _ in range(n)]
+    answers = [
+        counter.workload_distance(WORKLOAD, Plain(schema_of(SIZES), released), amount, why="test")
+        for _ in range(n)
+    ]
     scale = unit.l1 * 2 / amount
     noise = np.array([d for d, _ in answers]) - by_hand(rows, released)
     z = np.arange(-400, 401)
     expected = laplace_pmf(z, scale) * n
     inside = expected >= 15
     seen = np.array([(noise == v).sum() for v in z[inside]] + [(~np.isin(noise, z[inside])).sum()])
-    assert stats.chisquare(seen, np.append(expected[inside], n - expected[inside].sum())).pvalue > 1e-6
+    assert (
+        stats.chisquare(seen, np.append(expected[inside], n - expected[inside].sum())).pvalue > 1e-6
+    )
     assert answers[0][1] == pytest.approx(sqrt((laplace_pmf(z, scale) * z**2).sum()), rel=1e-6)
 
 
@@ -160,7 +193,11 @@ def constant_fits(unit, released=RELEASED, log=None, test_only=True):
         def fit(budget, seed):
             if log is not None:
                 log.append(("fit", budget, seed))
-            return Candidate(position, Plain(schema_of(SIZES), rows), account_of(budget, unit, test_only=test_only))
+            return Candidate(
+                position,
+                Plain(schema_of(SIZES), rows),
+                account_of(budget, unit, test_only=test_only),
+            )
 
         return fit
 
@@ -174,16 +211,22 @@ def repeated_law(rows, plan, stopping):
     grid = np.arange(-340, 341)  # noisy distances
     law = np.zeros((m, grid.size))
     for i, released in enumerate(RELEASED):
-        law[i, np.searchsorted(grid, by_hand(rows, released) + z)] = laplace_pmf(z, unit.l1 * 2 / plan.choice) / m
+        law[i, np.searchsorted(grid, by_hand(rows, released) + z)] = (
+            laplace_pmf(z, unit.l1 * 2 / plan.choice) / m
+        )
     by_distance = law.sum(axis=0)
-    beyond = np.append(np.cumsum(by_distance[::-1])[::-1], 0.0)  # the chance of a run to be at this distance or farther
+    beyond = np.append(
+        np.cumsum(by_distance[::-1])[::-1], 0.0
+    )  # the chance of a run to be at this distance or farther
     f = np.array([stopping.generating(min(x, 1.0)) for x in beyond])
     return law / np.where(by_distance > 0, by_distance, 1) * (f[:-1] - f[1:])
 
 
 def repeated_plan(unit, choice=1.2, one_in=4, shape=1):
     plan = plan_selection(Budget(6.0), unit, len(RELEASED), way="repeated", shape=shape)
-    return type(plan)(plan.budget, unit, len(RELEASED), "repeated", Budget(0.1), choice, Stopping(one_in, shape))
+    return type(plan)(
+        plan.budget, unit, len(RELEASED), "repeated", Budget(0.1), choice, Stopping(one_in, shape)
+    )
 
 
 @pytest.mark.parametrize("unit", [UNITS[0], UNITS[2]], ids=lambda u: u.neighbours)
@@ -192,7 +235,10 @@ def test_the_best_of_runs_is_within_its_claim_on_all_neighbours(unit):
     plan = repeated_plan(unit)
     cache, worst = {}, 0.0
     for pair in neighbours(unit):
-        one, two = (cache.setdefault(key, repeated_law(list(key), plan, plan.stopping)) for key in (tuple(sorted(r)) for r in pair))
+        one, two = (
+            cache.setdefault(key, repeated_law(list(key), plan, plan.stopping))
+            for key in (tuple(sorted(r)) for r in pair)
+        )
         inside = (one > 1e-13) & (two > 1e-13)
         worst = max(worst, float(np.abs(np.log(one[inside] / two[inside])).max()))
     assert worst <= plan.stopping.pure_cost(plan.choice) + 1e-6
@@ -207,7 +253,13 @@ def test_the_best_of_runs_has_the_enumerated_law(shape):
     expected = repeated_law(rows, plan, plan.stopping).sum(axis=1)
     assert expected.sum() == pytest.approx(1, abs=1e-9)
     data = Plain(schema_of(SIZES), rows)
-    seen = np.bincount([select_candidate(data, constant_fits(unit), WORKLOAD, plan, seed=seed).position for seed in range(n)], minlength=3)
+    seen = np.bincount(
+        [
+            select_candidate(data, constant_fits(unit), WORKLOAD, plan, seed=seed).position
+            for seed in range(n)
+        ],
+        minlength=3,
+    )
     assert stats.chisquare(seen, expected * n).pvalue > 1e-6
     assert stats.chisquare(seen, np.full(3, n / 3)).pvalue < 1e-6  # and is no blind pick
 
@@ -219,7 +271,13 @@ def test_each_once_has_the_law_of_the_choice():
     scores, scale = chosen(rows, unit, plan.choice)
     expected = permute_and_flip_probabilities(scores, scale) * n
     data = Plain(schema_of(SIZES), rows)
-    seen = np.bincount([select_candidate(data, constant_fits(unit), WORKLOAD, plan, seed=s).position for s in range(n)], minlength=3)
+    seen = np.bincount(
+        [
+            select_candidate(data, constant_fits(unit), WORKLOAD, plan, seed=s).position
+            for s in range(n)
+        ],
+        minlength=3,
+    )
     assert stats.chisquare(seen, expected).pvalue > 1e-6
 
 
@@ -231,7 +289,12 @@ budgets = st.one_of(
 
 
 @settings(deadline=None, max_examples=60)
-@given(budget=budgets, m=st.integers(1, 60), share=st.floats(0.01, 0.9), way=st.sampled_from([None, "each once", "repeated"]))
+@given(
+    budget=budgets,
+    m=st.integers(1, 60),
+    share=st.floats(0.01, 0.9),
+    way=st.sampled_from([None, "each once", "repeated"]),
+)
 def test_a_plan_never_overspends(budget, m, share, way):
     plan = plan_selection(budget, UNITS[0], m, way=way, choice_share=share)
     ledger = plan.preview().ledger()
@@ -252,12 +315,21 @@ def test_a_plan_never_overspends(budget, m, share, way):
 
 def test_the_cheaper_way_is_taken():
     # Pure, a tenth for the choice: 0.9 / m against 0.9 / 3. With a delta, at these numbers, from four candidates on, too.
-    for m, way in ((1, "each once"), (2, "each once"), (3, "each once"), (4, "repeated"), (20, "repeated")):
+    for m, way in (
+        (1, "each once"),
+        (2, "each once"),
+        (3, "each once"),
+        (4, "repeated"),
+        (20, "repeated"),
+    ):
         plan = plan_selection(Budget(1.0), UNITS[0], m)
         assert plan.way == way
         assert plan.fit_cost == pytest.approx(max(0.9 / m, 0.3), rel=1e-6)
     for m in (1, 2, 4, 8, 30):
-        once, repeated = (plan_selection(Budget(1.0, 1e-9), UNITS[0], m, way=way).fit_cost for way in ("each once", "repeated"))
+        once, repeated = (
+            plan_selection(Budget(1.0, 1e-9), UNITS[0], m, way=way).fit_cost
+            for way in ("each once", "repeated")
+        )
         assert plan_selection(Budget(1.0, 1e-9), UNITS[0], m).fit_cost == max(once, repeated)
         assert (repeated > once) == (m > 3)
 
@@ -267,7 +339,9 @@ def test_the_cheaper_way_is_taken():
 def test_every_touch_is_charged_before_and_said_in_the_account(way, budget, monkeypatch):
     log = []
     unit = Unit("add-remove")
-    monkeypatch.setattr("chaffinch.privacy.selection.Ledger", type("Logged", (Noted,), {"log": log}))
+    monkeypatch.setattr(
+        "chaffinch.privacy.selection.Ledger", type("Logged", (Noted,), {"log": log})
+    )
     plan = plan_selection(budget, unit, 3, way=way)
     data = Plain(schema_of(SIZES), [(0, 0), (1, 1)], log)
     selected = select_candidate(data, constant_fits(unit, log=log), WORKLOAD, plan, seed=3)
@@ -275,7 +349,9 @@ def test_every_touch_is_charged_before_and_said_in_the_account(way, budget, monk
     assert kinds[0] == "charge"
     assert "rows" not in kinds
     for i, kind in enumerate(kinds):
-        if kind == "marginal":  # of the data: a charge stands before it, with nothing but other tables of the workload between
+        if (
+            kind == "marginal"
+        ):  # of the data: a charge stands before it, with nothing but other tables of the workload between
             assert [k for k in kinds[:i] if k != "marginal"][-1] == "charge"
     assert all(entry[1] == plan.fit for entry in log if isinstance(entry, tuple))
     assert len(selected.account.charges) == (4 if way == "each once" else 1)
@@ -291,7 +367,9 @@ def test_seeds_are_for_tests(way):
     unit, log = Unit("add-remove"), []
     plan = plan_selection(Budget(3.0), unit, 3, way=way)
     data = Plain(schema_of(SIZES), [(0, 0), (1, 1)])
-    first, second = (select_candidate(data, constant_fits(unit), WORKLOAD, plan, seed=11) for _ in range(2))
+    first, second = (
+        select_candidate(data, constant_fits(unit), WORKLOAD, plan, seed=11) for _ in range(2)
+    )
     assert first.test_only
     assert first.account.sentence.startswith("TEST ONLY")
     assert first.position == second.position
@@ -309,7 +387,13 @@ def test_a_candidate_that_does_not_keep_to_the_plan_is_refused():
     plan = plan_selection(Budget(1.0), unit, 1)
 
     def choose(account, plan=plan, seed=1):
-        return select_candidate(data, [lambda budget, _: Candidate(None, Plain(schema_of(SIZES), []), account)], WORKLOAD, plan, seed=seed)
+        return select_candidate(
+            data,
+            [lambda budget, _: Candidate(None, Plain(schema_of(SIZES), []), account)],
+            WORKLOAD,
+            plan,
+            seed=seed,
+        )
 
     assert choose(account_of(plan.fit, unit)).position == 0
     with pytest.raises(PrivacyError, match="more than the plan gives"):
@@ -359,7 +443,9 @@ def test_bad_input_is_named_before_anything_is_charged():
             counter.closest(workload, candidates, 0.1, why="test")
     large = schema_of((5000, 5000))
     with pytest.raises(TooLargeError, match="too many cells"):
-        PrivateCounter(Plain(large, []), ledger, Recorder()).closest([("c0", "c1")], [Plain(large, [])], 0.1, why="test")
+        PrivateCounter(Plain(large, []), ledger, Recorder()).closest(
+            [("c0", "c1")], [Plain(large, [])], 0.1, why="test"
+        )
     assert ledger.charges == ()
     with pytest.raises(BudgetError, match="exceeded"):
         counter.closest([("c0",)], [data], 1.1, why="test")
@@ -384,7 +470,9 @@ def test_the_network_that_may_have_the_edge_is_chosen():
     columns = tuple(Column(name, "categorical", levels=("no", "yes")) for name in ("x", "y", "z"))
     schema = Schema(columns, public=True)
     words = np.array(["no", "yes"])
-    table = prepare(pa.table({"x": words[x], "y": words[x], "z": words[rng.integers(0, 2, 2000)]}), schema)
+    table = prepare(
+        pa.table({"x": words[x], "y": words[x], "z": words[rng.integers(0, 2, 2000)]}), schema
+    )
     unit = Unit("add-remove")
 
     def fit_with(settings_of):
@@ -400,7 +488,12 @@ def test_the_network_that_may_have_the_edge_is_chosen():
     ]
     for budget in (Budget(8.0, 1e-6), Budget(8.0)):
         plan = plan_selection(budget, unit, 2)
-        selected = select_candidate(MemoryCounter(table), fits, pairs_workload(table.schema), plan, seed=2)
+        selected = select_candidate(
+            MemoryCounter(table), fits, pairs_workload(table.schema), plan, seed=2
+        )
         assert selected.position == 1
         assert selected.model.privacy.test_only
-        assert [charge.mechanism for charge in selected.account.charges][-1] in ("exponential", "permute-and-flip")
+        assert [charge.mechanism for charge in selected.account.charges][-1] in (
+            "exponential",
+            "permute-and-flip",
+        )

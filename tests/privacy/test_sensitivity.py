@@ -18,7 +18,14 @@ from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.sensitivity import integer_scores, sensitivity
 
 ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
-SHAPES = [(2, 2), (3, 2), (2, 3), (4, 2), (1, 3), (3, 3)]  # parents by child; (4, 2) is also two binary parents
+SHAPES = [
+    (2, 2),
+    (3, 2),
+    (2, 3),
+    (4, 2),
+    (1, 3),
+    (3, 3),
+]  # parents by child; (4, 2) is also two binary parents
 
 
 def information(tables, most=np.inf):
@@ -42,7 +49,9 @@ def f(tables, most=None):
     best = np.full(n.shape, -np.inf)
     for split in product([0, 1], repeat=tables.shape[-2]):
         gained = [tables[..., [s == x for s in split], x].sum(axis=-1) for x in (0, 1)]
-        best = np.maximum(best, -np.maximum(0, n / 2 - gained[0]) - np.maximum(0, n / 2 - gained[1]))
+        best = np.maximum(
+            best, -np.maximum(0, n / 2 - gained[0]) - np.maximum(0, n / 2 - gained[1])
+        )
     return best
 
 
@@ -52,7 +61,9 @@ SCORES = {"I": information, "R": r, "F": f}
 def all_tables(n, shape):
     """Every table of counts of n records, one a row: bars among n stars."""
     cells = shape[0] * shape[1]
-    bars = np.array(list(combinations(range(n + cells - 1), cells - 1)), dtype=int).reshape(-1, cells - 1)
+    bars = np.array(list(combinations(range(n + cells - 1), cells - 1)), dtype=int).reshape(
+        -1, cells - 1
+    )
     edges = np.column_stack([np.full(len(bars), -1), bars, np.full(len(bars), n + cells - 1)])
     return (np.diff(edges, axis=1) - 1).reshape(-1, *shape)
 
@@ -132,10 +143,17 @@ def test_two_rows_for_each_person(score):
             every = np.concatenate(values, axis=1)
             assert within(added, claimed(score, Unit("add-remove", 2), most, shape))
             assert within(
-                (every.max(axis=1) - every.min(axis=1)).max(), claimed(score, Unit("replace-one", 2), most, shape)
+                (every.max(axis=1) - every.min(axis=1)).max(),
+                claimed(score, Unit("replace-one", 2), most, shape),
             )
-    for unit, times in ((Unit("add-remove", 2), 2), (Unit("replace-one", 2), 4), (Unit("replace-one", 5), 10)):
-        assert claimed(score, unit, 9, shape) == pytest.approx(times * claimed(score, ADD, 9, shape))
+    for unit, times in (
+        (Unit("add-remove", 2), 2),
+        (Unit("replace-one", 2), 4),
+        (Unit("replace-one", 5), 10),
+    ):
+        assert claimed(score, unit, 9, shape) == pytest.approx(
+            times * claimed(score, ADD, 9, shape)
+        )
 
 
 @given(st.data())
@@ -154,7 +172,11 @@ def test_climbing_from_random_larger_tables(data):
 
     def jump(table):
         after = SCORES[score](with_one_more(table[None]), most)[0]
-        return after.max() - after.min() if replaced else np.abs(after - SCORES[score](table[None], most)[0]).max()
+        return (
+            after.max() - after.min()
+            if replaced
+            else np.abs(after - SCORES[score](table[None], most)[0]).max()
+        )
 
     cells = shape[0] * shape[1]
     table = rng.multinomial(n, rng.dirichlet(np.full(cells, 0.2))).reshape(shape)
@@ -205,11 +227,15 @@ def test_information_of_many_levels_falls_near_the_claim(most, size):
             filled = np.concatenate([[half, half], sizes[sizes > 0]])
             if 2 * half > n or filled.sum() != n:
                 continue
-            value = log(n) - (filled * np.log(filled)).sum() / n  # I: row and column tell each other
+            value = (
+                log(n) - (filled * np.log(filled)).sum() / n
+            )  # I: row and column tell each other
             # The record joins row 0 and column 0.
             joined = np.concatenate([[half, half, 1], sizes[sizes > 0]])
             margin = np.concatenate([[half + 1, half], sizes[sizes > 0]])
-            after = log(n + 1) + ((joined * np.log(joined)).sum() - 2 * (margin * np.log(margin)).sum()) / (n + 1)
+            after = log(n + 1) + (
+                (joined * np.log(joined)).sum() - 2 * (margin * np.log(margin)).sum()
+            ) / (n + 1)
             worst = max(worst, min(n, most) * value - min(n + 1, most) * after)
     claim = sensitivity("I", ADD, rows=most, child_size=size, parent_cells=2 * size)
     assert within(worst, claim)
@@ -249,8 +275,12 @@ def test_planted_faults_are_found():
     # The bound for two levels used for three; plain n I beyond N; a bound for one row used for persons of two.
     assert not within(jumps("I", 4, (3, 3))[1], claimed("I", REPLACE, 5, (3, 2)))
     assert not within(jumps("I", 6, shape)[0], claimed("I", ADD, 3, shape))
-    two = with_one_more(with_one_more(all_tables(2, shape)).reshape(-1, *shape)).reshape(10, -1, *shape)
-    assert not within(np.abs(r(two) - r(all_tables(2, shape))[:, None]).max(), claimed("F", ADD, 9, shape))
+    two = with_one_more(with_one_more(all_tables(2, shape)).reshape(-1, *shape)).reshape(
+        10, -1, *shape
+    )
+    assert not within(
+        np.abs(r(two) - r(all_tables(2, shape))[:, None]).max(), claimed("F", ADD, 9, shape)
+    )
 
 
 @given(
@@ -290,7 +320,9 @@ def test_edges_and_messages():
         for rows in (0, 1, 2, 10**9):
             for sizes in ((1, 1), (2, 1), (2, 10**30), (10**6, 10**30)):
                 for score in "IR":
-                    value = sensitivity(score, unit, rows=rows, child_size=sizes[0], parent_cells=sizes[1])
+                    value = sensitivity(
+                        score, unit, rows=rows, child_size=sizes[0], parent_cells=sizes[1]
+                    )
                     assert 0 < value < 1000
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown score 'MI'"):
         sensitivity("MI", ADD, rows=1, child_size=2, parent_cells=2)

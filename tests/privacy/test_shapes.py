@@ -93,10 +93,26 @@ def run(audits, tmp_path, monkeypatch, capsys):
         for old in home.iterdir():
             old.unlink()
         monkeypatch.chdir(home)
-        (home / "in.csv").write_bytes("\n".join([HEAD, *lines, ""]).encode("utf-8", errors="surrogateescape"))
+        (home / "in.csv").write_bytes(
+            "\n".join([HEAD, *lines, ""]).encode("utf-8", errors="surrogateescape")
+        )
         (home / "in.toml").write_text(SCHEMA)
-        output = {"synth": ["-o", "out.csv", "--model", "m.chaffinch"], "fit": ["-o", "m.chaffinch"]}.get(command, [])
-        words = [command, "in.csv", *output, "--schema", "in.toml", "--epsilon", "1", "--json", "out.json", *options]
+        output = {
+            "synth": ["-o", "out.csv", "--model", "m.chaffinch"],
+            "fit": ["-o", "m.chaffinch"],
+        }.get(command, [])
+        words = [
+            command,
+            "in.csv",
+            *output,
+            "--schema",
+            "in.toml",
+            "--epsilon",
+            "1",
+            "--json",
+            "out.json",
+            *options,
+        ]
         monkeypatch.setattr(sys, "argv", ["chaffinch", *map(str, words)])
         capsys.readouterr()
         with ExitStack() as stack:
@@ -105,7 +121,9 @@ def run(audits, tmp_path, monkeypatch, capsys):
             end = stack.enter_context(pytest.raises(SystemExit))
             main()
         said = capsys.readouterr()
-        files = {p.name: p.read_bytes() for p in sorted(home.iterdir()) if not p.name.startswith("in.")}
+        files = {
+            p.name: p.read_bytes() for p in sorted(home.iterdir()) if not p.name.startswith("in.")
+        }
         return end.value.code, said.out, said.err, files
 
     return go
@@ -135,7 +153,12 @@ def test_rows_of_a_person(run):
     options = ("--delta", "1e-6", "--person-id", "note", "--rows-per-person", "2", "--seed", 4)
     base = run("fit", PLAIN, *options)
     assert base[0] == 0, base[2]
-    for extra in (["cook,true,33,1988-08-08,zed"], ["smith,,999,,zed"] * 5, ["cook,true"], [",,,,", ",,,, "]):
+    for extra in (
+        ["cook,true,33,1988-08-08,zed"],
+        ["smith,,999,,zed"] * 5,
+        ["cook,true"],
+        [",,,,", ",,,, "],
+    ):
         assert run("fit", [*PLAIN, *extra], *options) == base
 
 
@@ -156,20 +179,30 @@ def test_files_of_every_format_are_the_same(run, ending, tmp_path):
 def test_a_release_says_how_long_it_takes_of_declared_rows(run, monkeypatch, tmp_path):
     """Measuring is said to take long where there are many rows: those that are declared, however many there are."""
     rows = []
-    monkeypatch.setattr("chaffinch.cli.estimates.say_measuring", lambda n_rows, schema, settings: rows.append(n_rows))
+    monkeypatch.setattr(
+        "chaffinch.cli.estimates.say_measuring",
+        lambda n_rows, schema, settings: rows.append(n_rows),
+    )
     cheap = ("--measures", "tvd", "--label", "job", "--seed", 4)
     for number, lines in enumerate((PLAIN, [*PLAIN, EXTRA["plain"]], PLAIN * 30)):
-        code, _, err, _ = run("release", lines, *METHODS["bayesnet"], *cheap, "-o", tmp_path / f"folder{number}")
+        code, _, err, _ = run(
+            "release", lines, *METHODS["bayesnet"], *cheap, "-o", tmp_path / f"folder{number}"
+        )
         assert code == 0, err
         last = err.strip().splitlines()[-1]
-        assert last.startswith("The promise is about the synthetic table and its model. The figures above, the report and the exit code")
+        assert last.startswith(
+            "The promise is about the synthetic table and its model. The figures above, the report and the exit code"
+        )
     assert rows == [7, 7, 7]
 
 
 def test_the_comparison_can_fail(run):
     # The same commands on tables that are compared without scripted answers differ in numbers.
     options = (*METHODS["privbayes"], "--seed", 4)
-    assert run("fit", PLAIN, *options, real=True)[3] != run("fit", [*PLAIN, EXTRA["plain"]], *options, real=True)[3]
+    assert (
+        run("fit", PLAIN, *options, real=True)[3]
+        != run("fit", [*PLAIN, EXTRA["plain"]], *options, real=True)[3]
+    )
 
 
 def skeleton(model_file):
@@ -183,7 +216,9 @@ def skeleton(model_file):
 def _keys(data):
     if isinstance(data, dict):
         return {key: _keys(value) for key, value in data.items()}
-    return type(data).__name__ if not isinstance(data, list) else [_keys(value) for value in data[:1]]
+    return (
+        type(data).__name__ if not isinstance(data, list) else [_keys(value) for value in data[:1]]
+    )
 
 
 def test_files_of_real_fits_differ_in_numbers_alone(run, tmp_path):
@@ -194,7 +229,16 @@ def test_files_of_real_fits_differ_in_numbers_alone(run, tmp_path):
         code, out, err, files = run("fit", [*PLAIN, EXTRA[extra]], *options, real=True)
         (tmp_path / "m").write_bytes(files["m.chaffinch"])
         told = err.split(": BayesNetModel")[0], err.split("add or remove one record).")[-1]
-        found.append((code, out, told, sorted(files), skeleton(tmp_path / "m"), b"Canary" in b"".join(files.values())))
+        found.append(
+            (
+                code,
+                out,
+                told,
+                sorted(files),
+                skeleton(tmp_path / "m"),
+                b"Canary" in b"".join(files.values()),
+            )
+        )
     assert found[0][0] == 0
     assert not any(one[-1] for one in found)
     tensors = [sorted(set(one[4][0].items())) for one in found]
@@ -209,13 +253,19 @@ SOURCES = {
     "small numbers": (pa.int8(), [1, 2, 3], [9, 127, None]),
     "floats": (pa.float64(), [1.0, 2.0, 3.0], [float("nan"), float("inf"), -1e308, None]),
     "words": (pa.string(), ["1", "2", "3"], ["x", "", "1e400", None]),
-    "words in a dictionary": (pa.dictionary(pa.int8(), pa.string()), ["1", "2", "3"], ["x", "a new word", None]),
+    "words in a dictionary": (
+        pa.dictionary(pa.int8(), pa.string()),
+        ["1", "2", "3"],
+        ["x", "a new word", None],
+    ),
     "nothing but nulls": (pa.int32(), [None, None], [None, 4]),
 }
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.parametrize("settings", [PrivBayes(epsilon=1.0, neighbours="add-remove"), BayesNet(epsilon=1.0)])
+@pytest.mark.parametrize(
+    "settings", [PrivBayes(epsilon=1.0, neighbours="add-remove"), BayesNet(epsilon=1.0)]
+)
 def test_tables_in_memory(audits, settings, name):
     from chaffinch.table import Column, Schema
 
@@ -251,9 +301,21 @@ def test_pandas_with_and_without_a_missing_value(audits):
 
     schema = Schema((Column("n", "integer", bounds=(0, 9), bins=3, nullable=True),), public=True)
     told = []
-    for values in ([1, 2, 3], [1, 2, 3, None], [1, 2, 3, 2**63], [1, 2, 3, 10**400], [1, 2, 3, "x"]):
+    for values in (
+        [1, 2, 3],
+        [1, 2, 3, None],
+        [1, 2, 3, 2**63],
+        [1, 2, 3, 10**400],
+        [1, 2, 3, "x"],
+    ):
         table = prepare_module.prepare(pd.DataFrame({"n": values}), schema)
-        told.append((audits.transcript(BayesNet(epsilon=1.0), table).public, table.origin, table.data.schema))
+        told.append(
+            (
+                audits.transcript(BayesNet(epsilon=1.0), table).public,
+                table.origin,
+                table.data.schema,
+            )
+        )
     assert all(one == told[0] for one in told)
 
 
@@ -265,7 +327,9 @@ def test_without_noise_shapes_would_tell():
     schema = Schema(columns, public=True, rows=40)
     kinds = set()
     for last in ("y", "z"):
-        source = pa.table({"a": ["x"] * 20 + ["y"] * 19 + [last], "b": ["x"] * 20 + ["y"] * 19 + [last]})
+        source = pa.table(
+            {"a": ["x"] * 20 + ["y"] * 19 + [last], "b": ["x"] * 20 + ["y"] * 19 + [last]}
+        )
         model = PrivBayes(epsilon=1e6).fit(prepare_module.prepare(source, schema), seed=1)
         kinds.add(tuple(len(level.codes) for table in model.tables for level in table.levels))
         assert set(file_parts(model)[0]) >= {"schema", "order", "parents", "fitted"}

@@ -64,7 +64,9 @@ def test_draws_have_the_law(shape):
     expected = np.append(expected[: last + 1], expected[last + 1 :].sum())
     assert stats.chisquare(seen, expected).pvalue > 1e-6
     other = law_of(Stopping(6, 1 if shape != 1 else 0)) * n  # and not another law
-    assert stats.chisquare(seen, np.append(other[: last + 1], other[last + 1 :].sum())).pvalue < 1e-6
+    assert (
+        stats.chisquare(seen, np.append(other[: last + 1], other[last + 1 :].sum())).pvalue < 1e-6
+    )
 
 
 def test_draws_of_a_release_come_from_the_system():
@@ -78,7 +80,13 @@ def test_draws_of_a_release_come_from_the_system():
 def test_pure_loss_is_two_and_the_shape_times_that_of_a_run(shape, epsilon):
     # Three outcomes. The top one is e^epsilon less likely on D, the middle one as much more, both rare: what is likely must make up for little.
     top, middle = 1e-3, 1e-7
-    law = np.array([1 - middle * exp(epsilon) - top * exp(-epsilon), middle * exp(epsilon), top * exp(-epsilon)])
+    law = np.array(
+        [
+            1 - middle * exp(epsilon) - top * exp(-epsilon),
+            middle * exp(epsilon),
+            top * exp(-epsilon),
+        ]
+    )
     other = np.array([1 - middle - top, middle, top])
     assert np.abs(np.log(law / other)).max() <= epsilon * (1 + 1e-12)
 
@@ -96,7 +104,9 @@ def test_pure_loss_is_two_and_the_shape_times_that_of_a_run(shape, epsilon):
         losses = np.log(exact(stopping, law) / exact(stopping, other))
         worst = max(worst, float(np.abs(losses).max()))
         if one_in <= 10:
-            np.testing.assert_allclose(exact(stopping, law)[[0, 2]], best_law(stopping, law)[[0, 2]], rtol=1e-7)
+            np.testing.assert_allclose(
+                exact(stopping, law)[[0, 2]], best_law(stopping, law)[[0, 2]], rtol=1e-7
+            )
     assert worst <= claim
     assert worst >= 0.97 * claim
 
@@ -104,7 +114,12 @@ def test_pure_loss_is_two_and_the_shape_times_that_of_a_run(shape, epsilon):
 laws = st.lists(st.floats(0.01, 1.0), min_size=2, max_size=6)
 
 
-@given(weights=laws, tilts=st.lists(st.floats(-1, 1), min_size=6, max_size=6), shape=st.sampled_from(SHAPES), one_in=st.integers(2, 500))
+@given(
+    weights=laws,
+    tilts=st.lists(st.floats(-1, 1), min_size=6, max_size=6),
+    shape=st.sampled_from(SHAPES),
+    one_in=st.integers(2, 500),
+)
 def test_no_law_of_a_run_loses_more(weights, tilts, shape, one_in):
     q = np.array(weights) / sum(weights)
     other = q * np.exp(tilts[: len(q)])
@@ -113,7 +128,10 @@ def test_no_law_of_a_run_loses_more(weights, tilts, shape, one_in):
     if epsilon < 1e-6:
         return
     stopping = Stopping(one_in, shape)
-    best, best_other = (np.diff([stopping.generating(min(x, 1.0)) for x in np.append(0.0, np.cumsum(law))]) for law in (q, other))
+    best, best_other = (
+        np.diff([stopping.generating(min(x, 1.0)) for x in np.append(0.0, np.cumsum(law))])
+        for law in (q, other)
+    )
     assert np.abs(np.log(best / best_other)).max() <= stopping.pure_cost(epsilon) + 1e-9
 
 
@@ -137,7 +155,9 @@ def test_zcdp_cost_holds_for_noisy_scores(rho, one_in, shape):
         assert np.maximum(p - exp(epsilon) * q, 0).sum() <= delta
     assert epsilon > rho_to_epsilon(rho, delta)  # the best of many is dearer than one
     p, q = best(1), best(0)
-    assert np.maximum(p - exp(epsilon / 4) * q, 0).sum() > delta  # and a quarter of the claim would be wrong
+    assert (
+        np.maximum(p - exp(epsilon / 4) * q, 0).sum() > delta
+    )  # and a quarter of the claim would be wrong
 
 
 def test_zcdp_cost_holds_for_runs_that_are_worst_and_is_needed():
@@ -147,7 +167,15 @@ def test_zcdp_cost_holds_for_runs_that_are_worst_and_is_needed():
     other = np.array([1 - middle - top, middle, top])
     orders = 1 + np.geomspace(1e-3, 1e4, 3000)
     rho = max(  # the largest divergence over its order, both ways: peaks are wide, so that a fine grid is near
-        float((np.logaddexp.reduce(orders[:, None] * np.log(p) + (1 - orders[:, None]) * np.log(q), axis=1) / (orders - 1) / orders).max())
+        float(
+            (
+                np.logaddexp.reduce(
+                    orders[:, None] * np.log(p) + (1 - orders[:, None]) * np.log(q), axis=1
+                )
+                / (orders - 1)
+                / orders
+            ).max()
+        )
         for p, q in ((law, other), (other, law))
     )
     stopping = Stopping(1000)
@@ -160,13 +188,21 @@ def test_zcdp_cost_holds_for_runs_that_are_worst_and_is_needed():
     claim = stopping.zcdp_cost(rho * 1.0001, delta)
     for p, q in ((best(law), best(other)), (best(other), best(law))):
         assert np.maximum(p - exp(claim) * q, 0).sum() <= delta
-    worst = max(np.maximum(p - exp(0.65 * claim) * q, 0).sum() for p, q in ((best(law), best(other)), (best(other), best(law))))
+    worst = max(
+        np.maximum(p - exp(0.65 * claim) * q, 0).sum()
+        for p, q in ((best(law), best(other)), (best(other), best(law)))
+    )
     assert worst > delta  # two thirds of the claim would be wrong
     alone = rho_to_epsilon(rho, delta)
     assert claim > 2 * alone
 
 
-@given(epsilon=st.floats(0.01, 20), delta=st.floats(1e-12, 1e-3), one_in=st.integers(2, 1000), shape=st.sampled_from(SHAPES))
+@given(
+    epsilon=st.floats(0.01, 20),
+    delta=st.floats(1e-12, 1e-3),
+    one_in=st.integers(2, 1000),
+    shape=st.sampled_from(SHAPES),
+)
 def test_what_is_affordable_is_within_the_budget_and_uses_it(epsilon, delta, one_in, shape):
     stopping = Stopping(one_in, shape)
     run = stopping.affordable_epsilon(epsilon)
@@ -184,7 +220,9 @@ def test_the_fewest_runs_that_try_enough(candidates, tried):
         assert Stopping(stopping.one_in - 1).tried(candidates) < tried
     # By hand for geometric numbers: (1 - g)/m over g + (1 - g)/m, and g of it where the first run hits.
     g = 1 / stopping.one_in
-    assert stopping.tried(candidates) == pytest.approx(1 - g * (1 - 1 / candidates) / (g + (1 - g) / candidates))
+    assert stopping.tried(candidates) == pytest.approx(
+        1 - g * (1 - 1 / candidates) / (g + (1 - g) / candidates)
+    )
 
 
 def test_bad_laws_are_named():

@@ -29,7 +29,9 @@ class Seen:
         self.parts.append(cells)
 
 
-@pytest.mark.parametrize(("folder", "asked"), [(None, [["b"], ["a"]]), (Path("folder"), [["a", "b"]])])
+@pytest.mark.parametrize(
+    ("folder", "asked"), [(None, [["b"], ["a"]]), (Path("folder"), [["a", "b"]])]
+)
 def test_a_file_is_gone_through_once(folder, asked):
     cells = Cells(folder)
     tallies = CellTallies(cells, {"a": Seen(), "b": Seen()})

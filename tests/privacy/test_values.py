@@ -33,33 +33,81 @@ def test_cells_become_values_or_null(column, cells, values):
 @pytest.mark.parametrize("spelled", ["", "%Y-%m-%dT%H:%M:%S%:z"])
 def test_moments_in_a_zone_are_the_same_instants_however_they_are_stored(spelled):
     noon = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
-    column = Column("seen", "datetime", type="timestamp[s, tz=+02:00]", bounds=(0, 2e9), format=spelled)
-    for cells in (pa.array([noon.isoformat()]), pa.array([noon], pa.timestamp("us", tz="UTC")), pa.array([noon], pa.timestamp("ms", tz="-05:00"))):
+    column = Column(
+        "seen", "datetime", type="timestamp[s, tz=+02:00]", bounds=(0, 2e9), format=spelled
+    )
+    for cells in (
+        pa.array([noon.isoformat()]),
+        pa.array([noon], pa.timestamp("us", tz="UTC")),
+        pa.array([noon], pa.timestamp("ms", tz="-05:00")),
+    ):
         assert declared_values(column, cells, blank=True)[0].to_pylist() == [noon]
 
 
 def test_no_cell_changes_anothers_value():
     """The second opinion: each cell read alone gives what it gives among the others."""
-    cells = ["1", "2.5", "-3", "1e2", "99999999999999999999999", "1,5", "nan", "0x10", " 4", "seven", "٣"]
+    cells = [
+        "1",
+        "2.5",
+        "-3",
+        "1e2",
+        "99999999999999999999999",
+        "1,5",
+        "nan",
+        "0x10",
+        " 4",
+        "seven",
+        "٣",
+    ]
     together = declared_values(AGE, pa.array(cells), blank=True)[0].to_pylist()
-    assert together == [declared_values(AGE, pa.array([cell]), blank=True)[0][0].as_py() for cell in cells]
+    assert together == [
+        declared_values(AGE, pa.array([cell]), blank=True)[0][0].as_py() for cell in cells
+    ]
 
 
 @pytest.mark.parametrize(
     "cells",
     [
-        pa.array(["2001-01-01T23:59:59.999999999", "0001-01-01T00:00:01", "9999-12-31T23:59:59.999999", "x"]),
-        pa.array([datetime.datetime(2001, 1, 1, 23, 59, 59, 999_999), datetime.datetime(1, 1, 1, 0, 0, 1), datetime.datetime(9999, 12, 31, 23), None]),
-        pa.Array.from_buffers(pa.date64(), 4, [pa.py_buffer(b"\x07"), pa.array([978_393_599_999, -62_135_596_799_000, 253_402_300_799_999, 0]).buffers()[1]]),
+        pa.array(
+            [
+                "2001-01-01T23:59:59.999999999",
+                "0001-01-01T00:00:01",
+                "9999-12-31T23:59:59.999999",
+                "x",
+            ]
+        ),
+        pa.array(
+            [
+                datetime.datetime(2001, 1, 1, 23, 59, 59, 999_999),
+                datetime.datetime(1, 1, 1, 0, 0, 1),
+                datetime.datetime(9999, 12, 31, 23),
+                None,
+            ]
+        ),
+        pa.Array.from_buffers(
+            pa.date64(),
+            4,
+            [
+                pa.py_buffer(b"\x07"),
+                pa.array([978_393_599_999, -62_135_596_799_000, 253_402_300_799_999, 0]).buffers()[
+                    1
+                ],
+            ],
+        ),
     ],
     ids=["words", "moments", "days and a part"],
-)  # fmt: skip
+)
 def test_days_in_milliseconds_are_whole_days(cells):
     """Arrow calls others damaged where it looks; before 1970 a day begins below its moments too."""
     column = Column("day", "date", type="date64", bounds=(0, 1e12))
     values = declared_values(column, cells, blank=True)[0]
     values.validate(full=True)
-    assert values.to_pylist() == [datetime.date(2001, 1, 1), datetime.date(1, 1, 1), datetime.date(9999, 12, 31), None]
+    assert values.to_pylist() == [
+        datetime.date(2001, 1, 1),
+        datetime.date(1, 1, 1),
+        datetime.date(9999, 12, 31),
+        None,
+    ]
 
 
 def test_missing_codes_are_tokens():

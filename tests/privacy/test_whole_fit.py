@@ -36,10 +36,19 @@ def test_neighbour_pairs_are_those_of_a_hand_count(audits):
 
 SETTINGS = {
     "F, replace-one": (PrivBayes(epsilon=1.0, score="F", parents=1), 2),
-    "R, replace-one, two parents": (PrivBayes(epsilon=0.3, score="R", parents=2, variant="dpart"), 1),
+    "R, replace-one, two parents": (
+        PrivBayes(epsilon=0.3, score="R", parents=2, variant="dpart"),
+        1,
+    ),
     "I, replace-one": (PrivBayes(epsilon=2.0, score="I", parents=1), 2),
-    "R, add-remove, rows measured": (PrivBayes(epsilon=1.0, score="R", parents=1, neighbours="add-remove"), 2),
-    "permute-and-flip": (PrivBayes(epsilon=1.0, score="R", parents=1, mechanism="permute-and-flip"), 1),
+    "R, add-remove, rows measured": (
+        PrivBayes(epsilon=1.0, score="R", parents=1, neighbours="add-remove"),
+        2,
+    ),
+    "permute-and-flip": (
+        PrivBayes(epsilon=1.0, score="R", parents=1, mechanism="permute-and-flip"),
+        1,
+    ),
 }
 
 
@@ -50,7 +59,11 @@ def test_privbayes_loses_epsilon_at_most_and_half_of_it_at_least(audits, name):
     if most > 1:  # all pairs of the smallest tables, some of the others, among them the worst
         extreme = tuple(sorted((ZERO, ONE)))
         ends = ((ZERO, ZERO), extreme) if settings.unit.replaced else ((ZERO,), extreme)
-        pairs = [pair for i, pair in enumerate(pairs) if len(pair[1]) < most or i % 24 == 0 or pair == ends]
+        pairs = [
+            pair
+            for i, pair in enumerate(pairs)
+            if len(pair[1]) < most or i % 24 == 0 or pair == ends
+        ]
         assert ends in pairs
     worst = audits.worst_loss(settings, audits.BINARY, pairs, audits.SCRIPTS)
     assert worst <= settings.epsilon * (1 + 1e-9)
@@ -62,7 +75,9 @@ def test_three_records_against_three(audits):
     rng = np.random.default_rng(3)
     every = audits.neighbour_pairs(audits.BINARY, settings.unit, 3)
     pairs = [pair for pair in every if len(pair[0]) == 3]
-    pairs = [pairs[i] for i in rng.choice(len(pairs), 12, replace=False)] + [((ZERO, ZERO, ZERO), (ZERO, ZERO, ONE))]
+    pairs = [pairs[i] for i in rng.choice(len(pairs), 12, replace=False)] + [
+        ((ZERO, ZERO, ZERO), (ZERO, ZERO, ONE))
+    ]
     worst = audits.worst_loss(settings, audits.BINARY, pairs, audits.SCRIPTS[::3])
     assert 0.5 <= worst <= 1 + 1e-9
 
@@ -85,7 +100,9 @@ def structure_law(audits, settings, rows):
     for picks in audits.SCRIPTS:
         with audits.scripted(audits.Scripted(picks)) as noise:
             model = settings.fit(table, seed=5)
-        chance = sum(audits.log_law(call)[call.answer] for call in noise.calls if call.kind == "exponential")
+        chance = sum(
+            audits.log_law(call)[call.answer] for call in noise.calls if call.kind == "exponential"
+        )
         law[model.network.order, tuple(map(frozenset, model.network.parents))] += exp(chance)
     return law
 
@@ -101,7 +118,9 @@ def test_the_law_of_structures_is_that_of_the_draws(audits):
     table = audits.table_of(audits.BINARY, rows, len(rows))
     found: Counter = Counter()
     with mock.patch.object(
-        privbayes, "private_model", side_effect=lambda schema, order, parents, *a, **k: (order, parents)
+        privbayes,
+        "private_model",
+        side_effect=lambda schema, order, parents, *a, **k: (order, parents),
     ):
         for seed in range(350):
             order, parents = settings.fit(table, seed=seed)
@@ -120,7 +139,10 @@ def answers_with_links(columns, distances):
     """Return a script: margins of 10,000 records, then large distances, then tables, so that links are found and measured."""
 
     def answers(number, shape):
-        return np.full(shape, 5_000 if number < columns else 3_000 * 1024 if number < columns + distances else 2_000)
+        return np.full(
+            shape,
+            5_000 if number < columns else 3_000 * 1024 if number < columns + distances else 2_000,
+        )
 
     return answers
 
@@ -131,17 +153,27 @@ def test_the_private_network_loses_its_budget_at_most(audits, neighbours, delta)
     # Under replace-one the number of rows is that of the table, one: a link that must be keeps the fit from single columns alone, and
     # triples are not asked for. With a delta single columns are measured in two looks.
     replaced = neighbours == "replace-one"
-    settings = BayesNet(epsilon=1.0, delta=delta, neighbours=neighbours, parents=2, require=(("c0", "c1"),))
+    settings = BayesNet(
+        epsilon=1.0, delta=delta, neighbours=neighbours, parents=2, require=(("c0", "c1"),)
+    )
     pairs = audits.neighbour_pairs(audits.BINARY, settings.unit, 1)
     pairs += [((ZERO, ONE), (ONE, ONE)) if settings.unit.replaced else ((ZERO,), (ZERO, ONE))]
-    columns, distances, declared = 3 if delta is None else 6, 1 if replaced else 2, 1 if replaced else 10_000
+    columns, distances, declared = (
+        3 if delta is None else 6,
+        1 if replaced else 2,
+        1 if replaced else 10_000,
+    )
     answers = answers_with_links(columns, distances)
-    told = audits.transcript(settings, audits.table_of(audits.BINARY, (ZERO,), declared), (), answers)
+    told = audits.transcript(
+        settings, audits.table_of(audits.BINARY, (ZERO,), declared), (), answers
+    )
     kinds = [charge.why for charge in told.charges]
     assert kinds.count("single columns") == columns
     assert kinds.count("what is worth measuring") == distances  # pairs, then triples
     assert kinds.count("links") >= 2
-    worst = audits.worst_loss(settings, audits.BINARY, pairs, [()], declared=declared, answers=answers)
+    worst = audits.worst_loss(
+        settings, audits.BINARY, pairs, [()], declared=declared, answers=answers
+    )
     total = settings.budget.total  # an epsilon, or a rho
     assert worst <= total * (1 + 1e-9)
     assert worst >= 0.5 * total
@@ -150,7 +182,10 @@ def test_the_private_network_loses_its_budget_at_most(audits, neighbours, delta)
 def test_measured_rows_are_part_of_the_loss(audits):
     # None against one record, rows not declared: under add-remove 2% of epsilon go to the number of rows, and one record moves it.
     settings = BayesNet(epsilon=1.0, parents=2)
-    one, other = (audits.transcript(settings, audits.table_of(audits.BINARY, rows), ()) for rows in ((), (ONE,)))
+    one, other = (
+        audits.transcript(settings, audits.table_of(audits.BINARY, rows), ())
+        for rows in ((), (ONE,))
+    )
     assert one.charges[0].what == "number of rows"
     assert audits.loss_of(one.calls[0], other.calls[0])[0] == pytest.approx(0.02, rel=1e-6)
     assert one.public == other.public
@@ -163,7 +198,9 @@ def seen(audits, *, runs):
     """
     settings, truth, counts = PrivBayes(epsilon=1.0), (np.array([1, 0]), np.array([0, 1])), []
     inside = mock.patch.multiple(
-        privbayes, private_model=lambda schema, order, parents, tables, *rest, **options: tables, agreed=lambda tables: tables
+        privbayes,
+        private_model=lambda schema, order, parents, tables, *rest, **options: tables,
+        agreed=lambda tables: tables,
     )
     with inside:
         for side in (0, 1):
@@ -187,7 +224,9 @@ def test_an_attack_on_the_tables_never_shows_more_than_epsilon(audits):
 
 def test_the_attack_shows_noise_that_is_too_small(audits):
     original = PrivateCounter._noisy
-    with mock.patch.object(PrivateCounter, "_noisy", lambda self, values, scale: original(self, values, scale / 4)):
+    with mock.patch.object(
+        PrivateCounter, "_noisy", lambda self, values, scale: original(self, values, scale / 4)
+    ):
         hits = seen(audits, runs=200)
     assert audits.distinguished(*hits, 200, confidence=1 - 1e-6) > 1.0
 

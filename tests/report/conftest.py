@@ -32,8 +32,14 @@ LOWER, HIGHER = "lower is better", "higher is better"
 
 
 def measure(
-    value: float, marginals: float | None, holdout: float | None, *, direction: str = LOWER, identical: float = 0.0, **more: Any
-) -> dict[str, Any]:  # fmt: skip
+    value: float,
+    marginals: float | None,
+    holdout: float | None,
+    *,
+    direction: str = LOWER,
+    identical: float = 0.0,
+    **more: Any,
+) -> dict[str, Any]:
     """Return a measure object with an interval of ten per cent either way."""
     half = abs(value) * 0.1
     return {
@@ -49,17 +55,30 @@ def measure(
 
 def absent(why: str, direction: str = LOWER) -> dict[str, Any]:
     """Return a measure object without a value."""
-    return {"value": None, "not_applicable": why, "direction": direction, "identical": 0.0, "settings": {}}
+    return {
+        "value": None,
+        "not_applicable": why,
+        "direction": direction,
+        "identical": 0.0,
+        "settings": {},
+    }
 
 
-def matrices(names: Sequence[str], rng: np.random.Generator, *, signs: bool, nulls: bool) -> dict[str, Any]:
+def matrices(
+    names: Sequence[str], rng: np.random.Generator, *, signs: bool, nulls: bool
+) -> dict[str, Any]:
     """Return two matrices that differ a little, with nulls for one column."""
     size = len(names)
-    original = rng.beta(0.6, 3.0, (size, size)) * (rng.choice([-1, 1], (size, size)) if signs else 1)
+    original = rng.beta(0.6, 3.0, (size, size)) * (
+        rng.choice([-1, 1], (size, size)) if signs else 1
+    )
     changed = original * rng.beta(8, 1, (size, size)) + rng.normal(0, 0.01, (size, size))
     out: dict[str, Any] = {"columns": list(names)}
     symmetric = {}
-    for side, values in (("original", original), ("synthetic", np.clip(changed, -1 if signs else 0, 1))):
+    for side, values in (
+        ("original", original),
+        ("synthetic", np.clip(changed, -1 if signs else 0, 1)),
+    ):
         values = np.tril(values, -1)
         values = values + values.T + np.eye(size)
         symmetric[side] = values
@@ -86,20 +105,34 @@ def matrices(names: Sequence[str], rng: np.random.Generator, *, signs: bool, nul
 def learning_rows() -> list[dict[str, Any]]:
     """Return scores of five models learnt from three tables."""
     rows = []
-    for model, score in zip(("nb", "svc", "knn", "rf", "lr"), (0.80, 0.845, 0.828, 0.852, 0.825), strict=True):
+    for model, score in zip(
+        ("nb", "svc", "knn", "rf", "lr"), (0.80, 0.845, 0.828, 0.852, 0.825), strict=True
+    ):
         for side, loss in (("original", 0.0), ("synthetic", 0.012), ("marginals", 0.09)):
             rows.append(
                 {
-                    "model": model, "trained_on": side, "score": score - loss, "sd": 0.004, "precision": 0.7 - loss, "recall": 0.55 - loss,
-                    "f2": 0.57 - loss, "auc": None if model == "svc" else 0.89 - loss,
+                    "model": model,
+                    "trained_on": side,
+                    "score": score - loss,
+                    "sd": 0.004,
+                    "precision": 0.7 - loss,
+                    "recall": 0.55 - loss,
+                    "f2": 0.57 - loss,
+                    "auc": None if model == "svc" else 0.89 - loss,
                 }
-            )  # fmt: skip
+            )
     return rows
 
 
 def make_study(
-    names: int | Sequence[str] = 15, *, seed: int = 1, holdout: bool = True, label: bool = True, nulls: bool = True, noise: float = 1.0
-) -> dict[str, Any]:  # fmt: skip
+    names: int | Sequence[str] = 15,
+    *,
+    seed: int = 1,
+    holdout: bool = True,
+    label: bool = True,
+    nulls: bool = True,
+    noise: float = 1.0,
+) -> dict[str, Any]:
     """Return a whole study of some columns; `noise` makes the synthetic table worse."""
     if isinstance(names, int):
         names = [*ADULT, *(f"column_{i:03d}" for i in range(len(ADULT), names))][:names]
@@ -122,7 +155,12 @@ def make_study(
             "synthetic": {"name": "synthetic.parquet", "rows": 32560},
             "holdout": {"name": "adult_test.parquet", "rows": 16280} if holdout else None,
             "columns": [
-                {"name": n, "kind": "integer" if i % 3 == 0 else "categorical", "levels": 5 + i % 20, "role": "other"}
+                {
+                    "name": n,
+                    "kind": "integer" if i % 3 == 0 else "categorical",
+                    "levels": 5 + i % 20,
+                    "role": "other",
+                }
                 for i, n in enumerate(names)
             ],
             "label": names[-1] if label else None,
@@ -130,63 +168,140 @@ def make_study(
             "notes": [f"Column '{names[0]}': 3 rare levels were pooled into (other)."],
         },
         "mu": measure(0.0021 * noise, 0.019, held(0.0009), norm="frobenius"),
-        "phi_k": measure(0.014 * noise, 0.121, held(0.006), **matrices(names, rng, signs=False, nulls=nulls)),
-        "pearson": measure(0.009 * noise, 0.064, held(0.005), **matrices(names, rng, signs=True, nulls=nulls)),
+        "phi_k": measure(
+            0.014 * noise, 0.121, held(0.006), **matrices(names, rng, signs=False, nulls=nulls)
+        ),
+        "pearson": measure(
+            0.009 * noise, 0.064, held(0.005), **matrices(names, rng, signs=True, nulls=nulls)
+        ),
         "jensen_shannon": measure(
-            0.018 * noise, 0.017, held(0.019), mean=0.018 * noise,
-            per_column={n: float(v) * noise for n, v in zip(names, rng.gamma(1.5, 0.02, len(names)), strict=True)},
+            0.018 * noise,
+            0.017,
+            held(0.019),
+            mean=0.018 * noise,
+            per_column={
+                n: float(v) * noise
+                for n, v in zip(names, rng.gamma(1.5, 0.02, len(names)), strict=True)
+            },
         ),
         "tvd": {
             **{
                 str(w): measure(
-                    (0.011, 0.034, 0.071)[w - 1] * noise, (0.010, 0.12, 0.21)[w - 1], held((0.012, 0.021, 0.043)[w - 1]),
-                    mean=(0.011, 0.034, 0.071)[w - 1] * noise, worst=0.2 * noise / 2, worst_columns=names[:w],
-                    cliques=(len(names), 105, 455)[w - 1], of=(len(names), 105, 455)[w - 1], largest=largest(w),
+                    (0.011, 0.034, 0.071)[w - 1] * noise,
+                    (0.010, 0.12, 0.21)[w - 1],
+                    held((0.012, 0.021, 0.043)[w - 1]),
+                    mean=(0.011, 0.034, 0.071)[w - 1] * noise,
+                    worst=0.2 * noise / 2,
+                    worst_columns=names[:w],
+                    cliques=(len(names), 105, 455)[w - 1],
+                    of=(len(names), 105, 455)[w - 1],
+                    largest=largest(w),
                 )
                 for w in (1, 2, 3)
             },
             "settings": {"widths": [1, 2, 3]},
         },
         "impossible": measure(
-            0.031 * noise, 0.41, held(0.012), pairs=14, cells="<10", worst=[{"columns": list(c), "share": 0.02 / (i + 1)} for i, c in enumerate(list(combinations(names[:6], 2))[:10])],
+            0.031 * noise,
+            0.41,
+            held(0.012),
+            pairs=14,
+            cells="<10",
+            worst=[
+                {"columns": list(c), "share": 0.02 / (i + 1)}
+                for i, c in enumerate(list(combinations(names[:6], 2))[:10])
+            ],
         ),
-        "pmse_ratio": measure(2.4 * noise, 46.0, held(1.1), pmse=0.004, null_mean=0.0016, null_sd=0.0002),
+        "pmse_ratio": measure(
+            2.4 * noise, 46.0, held(1.1), pmse=0.004, null_mean=0.0016, null_sd=0.0002
+        ),
         "delta": measure(
-            0.013 * noise, 0.11, held(0.004), tstr=measure(0.017 * noise, None, None),
+            0.013 * noise,
+            0.11,
+            held(0.004),
+            tstr=measure(0.017 * noise, None, None),
             rows=[
-                {"label": n, "model": "svc", "score": "error", "original": 0.2 + 0.01 * (i % 30), "synthetic": 0.21 + 0.01 * (i % 30), "synthetic_on_original": 0.225 + 0.01 * (i % 30)}
+                {
+                    "label": n,
+                    "model": "svc",
+                    "score": "error",
+                    "original": 0.2 + 0.01 * (i % 30),
+                    "synthetic": 0.21 + 0.01 * (i % 30),
+                    "synthetic_on_original": 0.225 + 0.01 * (i % 30),
+                }
                 for i, n in enumerate(labels)
             ],
         ),
         "G": measure(0.0151 * noise, 0.129, held(0.005), alpha=1, beta=1),
         "regression": measure(
-            0.86 / noise, 0.22, held(0.93), direction=HIGHER, identical=1.0, formula="income ~ age + sex", family="logit",
+            0.86 / noise,
+            0.22,
+            held(0.93),
+            direction=HIGHER,
+            identical=1.0,
+            formula="income ~ age + sex",
+            family="logit",
             rows=[
-                {"term": t, "original": b, "original_interval": [b - 0.2, b + 0.2], "synthetic": b + 0.1 * noise, "synthetic_interval": [b - 0.1, b + 0.3], "overlap": 0.75, "difference_in_se": 0.98}
-                for t, b in (("Intercept", -8.1), ("age", 0.04), ("sex[Male]", 1.2), ("hours_per_week", 0.03))
+                {
+                    "term": t,
+                    "original": b,
+                    "original_interval": [b - 0.2, b + 0.2],
+                    "synthetic": b + 0.1 * noise,
+                    "synthetic_interval": [b - 0.1, b + 0.3],
+                    "overlap": 0.75,
+                    "difference_in_se": 0.98,
+                }
+                for t, b in (
+                    ("Intercept", -8.1),
+                    ("age", 0.04),
+                    ("sex[Male]", 1.2),
+                    ("hours_per_week", 0.03),
+                )
             ],
         ),
         "sweep": {
             "setting": "epsilon",
             "rows": [
-                {"setting": e, "copy": c, "mu": 0.01 / e**0.3 + 0.001 * c, "delta": 0.05 / e**0.4, "G": None if c == 3 else 0.06 / e**0.4}
+                {
+                    "setting": e,
+                    "copy": c,
+                    "mu": 0.01 / e**0.3 + 0.001 * c,
+                    "delta": 0.05 / e**0.4,
+                    "G": None if c == 3 else 0.06 / e**0.4,
+                }
                 for e in (0.01, 0.1, 0.5, 1.0, 2.0)
                 for c in (1, 2, 3)
             ],
         },
-        "run": {"seconds": {"phi_k": 0.4}, "versions": {"chaffinch": "0.1.0", "numpy": "2.1"}, "date": "2025-11-15 09:00 UTC"},
-    }  # fmt: skip
+        "run": {
+            "seconds": {"phi_k": 0.4},
+            "versions": {"chaffinch": "0.1.0", "numpy": "2.1"},
+            "date": "2025-11-15 09:00 UTC",
+        },
+    }
     study["learning"] = (
         measure(
-            0.012 * noise, None, None, label=names[-1], task="classification", score="accuracy", rows=learning_rows(),
+            0.012 * noise,
+            None,
+            None,
+            label=names[-1],
+            task="classification",
+            score="accuracy",
+            rows=learning_rows(),
             confusion=[
-                {"model": m, "trained_on": side, "levels": ["<=50K", ">50K"], "counts": [[6830, 590], [1010, "<10"]]}
-                for m in ("nb", "rf") for side in ("original", "synthetic", "marginals")
+                {
+                    "model": m,
+                    "trained_on": side,
+                    "levels": ["<=50K", ">50K"],
+                    "counts": [[6830, 590], [1010, "<10"]],
+                }
+                for m in ("nb", "rf")
+                for side in ("original", "synthetic", "marginals")
             ],
         )
         if label
         else absent("no label was named")
-    )  # fmt: skip
+    )
     return study
 
 

@@ -17,9 +17,16 @@ from chaffinch.report.sections import PageTable, Section
 TEXT, SHAPES = 4.5, 3.0
 """The least contrast of text and of what a picture shows: WCAG 2.2, 1.4.3 and 1.4.11."""
 GROUNDS = {
-    "body": ("ink", "paper"), "soft": ("soft", "paper"), "soft on pale": ("soft", "pale"), "pale": ("ink", "pale"), "link": ("blue", "paper"),
-    "alarm": ("warn-ink", "warn-pale"), "close": ("on-blue", "blue"), "fair": ("good-ink", "good-pale"), "weak": ("warn-ink", "warn-pale"),
-}  # fmt: skip
+    "body": ("ink", "paper"),
+    "soft": ("soft", "paper"),
+    "soft on pale": ("soft", "pale"),
+    "pale": ("ink", "pale"),
+    "link": ("blue", "paper"),
+    "alarm": ("warn-ink", "warn-pale"),
+    "close": ("on-blue", "blue"),
+    "fair": ("good-ink", "good-pale"),
+    "weak": ("warn-ink", "warn-pale"),
+}
 
 
 def rgb(colour: str) -> tuple[int, ...]:
@@ -27,13 +34,26 @@ def rgb(colour: str) -> tuple[int, ...]:
     return tuple(int(digits[i : i + 2], 16) for i in (0, 2, 4))
 
 
-PROTECTED = {"network": {"method": "bayesnet", "nodes": ["a", "b"], "edges": [["a", "b"]], "strengths": [0.1], "sensitive": ["a", "b"]}}
+PROTECTED = {
+    "network": {
+        "method": "bayesnet",
+        "nodes": ["a", "b"],
+        "edges": [["a", "b"]],
+        "strengths": [0.1],
+        "sensitive": ["a", "b"],
+    }
+}
 
 
 def drawn():
     """A study of two columns with pictures of both, and of the pair."""
     table = {"a": ["x", "y", "z"] * 40, "b": list(range(120))}
-    return chaffinch.utility(pa.table(table), pa.table({**table, "a": ["x"] * 120}), measures=["jensen_shannon", "tvd", "phi_k"], seed=1)
+    return chaffinch.utility(
+        pa.table(table),
+        pa.table({**table, "a": ["x"] * 120}),
+        measures=["jensen_shannon", "tvd", "phi_k"],
+        seed=1,
+    )
 
 
 def styles(html: str) -> str:
@@ -42,7 +62,10 @@ def styles(html: str) -> str:
 
 def schemes(css: str) -> dict[str, dict[str, str]]:
     """Return the colours that have names, in light and in dark."""
-    light, dark = (dict(re.findall(r"--([\w-]+):(#\w+)", block)) for block in re.findall(r":root\{([^}]*--[^}]*)\}", css)[:2])
+    light, dark = (
+        dict(re.findall(r"--([\w-]+):(#\w+)", block))
+        for block in re.findall(r":root\{([^}]*--[^}]*)\}", css)[:2]
+    )
     return {"light": light, "dark": light | dark}
 
 
@@ -74,24 +97,43 @@ def test_badges_read_on_their_ground(css, scheme):
 def painted(css: str, attribute: str, value: str, text: bool) -> str:
     """Return what a dark page paints an attribute's colour with: its own unless a rule says otherwise."""
     names = schemes(css)["dark"]
-    rules = re.findall(r"svg (text|rect)?\[(fill|stroke)=\"(#\w+)\"\](:not\(text\))?[^{]*\{(?:fill|stroke):([^}]+)\}", css)
+    rules = re.findall(
+        r"svg (text|rect)?\[(fill|stroke)=\"(#\w+)\"\](:not\(text\))?[^{]*\{(?:fill|stroke):([^}]+)\}",
+        css,
+    )
     for tag, name, colour, not_text, paint in rules:
         of_tag = tag == "text" if text else tag != "text"
-        if name == attribute and colour.lower() == value.lower() and (of_tag or not tag) and not (not_text and text):
+        if (
+            name == attribute
+            and colour.lower() == value.lower()
+            and (of_tag or not tag)
+            and not (not_text and text)
+        ):
             return names[paint[6:-1]] if paint.startswith("var(") else paint
     return value
 
 
 def test_pictures_read_in_light_and_in_dark(css, study_of, risk_of):
-    html = render(report_of(study_of(15), title="t", risk=risk_of(sizes=(4, 5)))) + render(report_of(drawn(), title="t", synthesis=PROTECTED))
+    html = render(report_of(study_of(15), title="t", risk=risk_of(sizes=(4, 5)))) + render(
+        report_of(drawn(), title="t", synthesis=PROTECTED)
+    )
     dark = rgb(schemes(css)["dark"]["paper"])
     inks = set(re.findall(r'<text [^>]*fill="(#\w+)"', html))
     assert {"#1b1b1b", "#595959"} <= inks
-    for ink in inks - {"#000", "#fff"}:  # those stand on coloured cells and are chosen for them, see `ink_on`
+    for ink in inks - {
+        "#000",
+        "#fff",
+    }:  # those stand on coloured cells and are chosen for them, see `ink_on`
         assert contrast(rgb(ink), (255, 255, 255)) >= TEXT
         assert contrast(rgb(painted(css, "fill", ink, text=True)), dark) >= TEXT
-    marks = {("fill", mark) for mark in re.findall(r'<(?:circle|path)[^>]*fill="(#\w+)" stroke="#fff"', html)}
-    marks |= {("stroke", mark) for mark in re.findall(r'<path [^>]*stroke="(#\w+)" stroke-width="[23]', html)}
+    marks = {
+        ("fill", mark)
+        for mark in re.findall(r'<(?:circle|path)[^>]*fill="(#\w+)" stroke="#fff"', html)
+    }
+    marks |= {
+        ("stroke", mark)
+        for mark in re.findall(r'<path [^>]*stroke="(#\w+)" stroke-width="[23]', html)
+    }
     assert len(marks) >= 6
     for attribute, mark in marks:
         assert contrast(rgb(mark), (255, 255, 255)) >= SHAPES
@@ -117,7 +159,10 @@ class Outline(HTMLParser):
         if re.fullmatch(r"h[1-6]", tag):
             self.headings.append(int(tag[1]))
         self.pictures += tag == "svg"
-        named = self.get_starttag_text() in self.named or set(str(said.get("aria-labelledby")).split()) <= self.ids
+        named = (
+            self.get_starttag_text() in self.named
+            or set(str(said.get("aria-labelledby")).split()) <= self.ids
+        )
         if tag == "svg" and not (said.get("role") == "img" and named):
             self.faults.append(f"a picture without words: {said}")
         if tag == "th" and said.get("scope") not in ("col", "row", "rowgroup"):
@@ -140,12 +185,16 @@ def outline(html: str) -> Outline:
     found = Outline(html)
     assert found.faults == []
     assert found.headings.count(1) == 1
-    assert all(later - earlier <= 1 for earlier, later in zip(found.headings, found.headings[1:], strict=False))
+    assert all(
+        later - earlier <= 1
+        for earlier, later in zip(found.headings, found.headings[1:], strict=False)
+    )
     assert found.landmarks == ["header", "main", "footer", "nav"]
     assert found.focus[0] == "a"
     assert html.index('class="skip"') < html.index("<header>")
     assert all(
-        "<caption>" in table and "<thead>" in table for table in re.findall(r"<table>.*?</table>", html, flags=re.DOTALL)
+        "<caption>" in table and "<thead>" in table
+        for table in re.findall(r"<table>.*?</table>", html, flags=re.DOTALL)
     )
     return found
 
@@ -164,7 +213,13 @@ def test_reports_are_walked_in_order(study_of, risk_of):
 def test_faults_are_seen():
     html = page("t", [Section("a", "A", (PageTable("c", ("x",), (("y",),)),))])
     assert Outline(html).faults == []
-    for good, bad in ((' scope="row"', ""), (' scope="col"', ""), ('tabindex="0"', 'tabindex="3"'), ('lang="en"', ""), ('aria-labelledby="a-title"', "")):
+    for good, bad in (
+        (' scope="row"', ""),
+        (' scope="col"', ""),
+        ('tabindex="0"', 'tabindex="3"'),
+        ('lang="en"', ""),
+        ('aria-labelledby="a-title"', ""),
+    ):
         assert good in html
         assert Outline(html.replace(good, bad)).faults
     assert Outline('<svg viewBox="0 0 1 1"></svg>').faults
@@ -174,5 +229,9 @@ def test_nothing_moves_and_nothing_is_told_by_colour_alone(css):
     assert "animation" not in css
     assert "transition" not in css
     words = set(re.findall(r"\.(word-[\w-]+)", css))
-    signs = {word for rule in re.findall(r"((?:\.word-[\w-]+::before,?)+)\{content", css) for word in re.findall(r"word-[\w-]+", rule)}
+    signs = {
+        word
+        for rule in re.findall(r"((?:\.word-[\w-]+::before,?)+)\{content", css)
+        for word in re.findall(r"word-[\w-]+", rule)
+    }
     assert words == signs

@@ -54,9 +54,13 @@ OVER = """[...document.querySelectorAll('svg[id]')].flatMap(svg => {
 
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("columns", [2, 15, 60])
-def test_the_page_asks_for_nothing_and_complains_of_nothing(browser, tmp_path, study_of, columns, width):
+def test_the_page_asks_for_nothing_and_complains_of_nothing(
+    browser, tmp_path, study_of, columns, width
+):
     study = study_of(columns)
-    study["run"]["command"] = "chaffinch utility original.csv synthetic.csv " + "--option value " * 20
+    study["run"]["command"] = (
+        "chaffinch utility original.csv synthetic.csv " + "--option value " * 20
+    )
     path = written(tmp_path, render(report_of(study, title="Synthetic Adult")))
     browser.look(path, width=width)
     assert browser.requests == [path.as_uri()]
@@ -102,7 +106,11 @@ def test_a_comparison_asks_for_nothing(browser, tmp_path, study_of):
         {},
         {"holdout": False, "extras": False},
         {"sizes": (2, 5)},
-        {"keys": [f"key_{i}" for i in range(10)], "sensitive": ["<script>x</script>"], "sizes": (5, 5)},
+        {
+            "keys": [f"key_{i}" for i in range(10)],
+            "sensitive": ["<script>x</script>"],
+            "sizes": (5, 5),
+        },
         {"keys": ["名前" * 30, "x" * 400, "عمر المريض"], "sensitive": ["y" * 300], "sizes": (1, 3)},
         {"keys": [f"a_long_name_of_a_key_{i}" for i in range(20)], "sizes": (1, 1)},
     ],
@@ -119,7 +127,10 @@ def test_attacks_ask_for_nothing_cut_nothing_off_and_print(browser, tmp_path, ri
 
 
 def test_utility_and_attacks_on_one_page(browser, tmp_path, study_of, risk_of):
-    path = written(tmp_path, render(report_of(study_of(15), title="Synthetic Adult", risk=risk_of(sizes=(4, 5)))))
+    path = written(
+        tmp_path,
+        render(report_of(study_of(15), title="Synthetic Adult", risk=risk_of(sizes=(4, 5)))),
+    )
     for width in (1280, 400):
         browser.look(path, width=width)
         assert (browser.requests, browser.complaints) == ([path.as_uri()], [])
@@ -127,10 +138,19 @@ def test_utility_and_attacks_on_one_page(browser, tmp_path, study_of, risk_of):
         assert browser.ask(CUT) == []
 
 
-@pytest.mark.parametrize("given", [{}, {"holdout": False}, {"keys": ["a_long_name_of_a_key_" + str(i) for i in range(9)], "sizes": (9, 9)}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"holdout": False},
+        {"keys": ["a_long_name_of_a_key_" + str(i) for i in range(9)], "sizes": (9, 9)},
+    ],
+)
 def test_what_one_decides_by_fits_a_screen(browser, tmp_path, study_of, risk_of, given):
     study = study_of(15, holdout=given.get("holdout", True))
-    path = written(tmp_path, render(report_of(study, title="Synthetic Adult", risk=risk_of(**given))))
+    path = written(
+        tmp_path, render(report_of(study, title="Synthetic Adult", risk=risk_of(**given)))
+    )
     browser.look(path, unfold=False)
     assert browser.ask("document.querySelector('.box').getBoundingClientRect().bottom") <= 700
     assert browser.ask("document.querySelectorAll('.box .answer').length") == 3
@@ -139,7 +159,13 @@ def test_what_one_decides_by_fits_a_screen(browser, tmp_path, study_of, risk_of,
 def beyond_the_sheet(browser: Browser) -> list[str]:
     """Return tables and pictures wider than a sheet: what is cut off on paper cannot be scrolled to. 186 mm are 703 pixels."""
     browser("Emulation.setEmulatedMedia", media="print")
-    browser("Emulation.setDeviceMetricsOverride", width=703, height=1000, deviceScaleFactor=1, mobile=False)
+    browser(
+        "Emulation.setDeviceMetricsOverride",
+        width=703,
+        height=1000,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
     wide = browser.ask(
         "[...document.querySelectorAll('table, svg')].filter(e => e.getBoundingClientRect().right > 704).map(e => e.outerHTML.slice(0, 80))"
     )
@@ -185,7 +211,12 @@ def test_a_planted_complaint_is_seen(browser, tmp_path, body):
 
 
 @pytest.mark.parametrize(
-    "body", ["<script>1</script>", "<img src='http://example.org/x.png'>", "<link rel=stylesheet href='x.css'>"]
+    "body",
+    [
+        "<script>1</script>",
+        "<img src='http://example.org/x.png'>",
+        "<link rel=stylesheet href='x.css'>",
+    ],
 )
 def test_the_policy_forbids_and_the_browser_says_so(browser, tmp_path, body):
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -195,7 +226,9 @@ def test_the_policy_forbids_and_the_browser_says_so(browser, tmp_path, body):
 
 def test_planted_faults_of_layout_are_seen(browser, tmp_path):
     svg = "<svg id=s width=50 height=50><text x=40 y=20>a long text</text><text x=1 y=40>over</text><text x=2 y=40>over</text></svg>"
-    browser.look(written(tmp_path, f"<!doctype html><title>x</title>{svg}<div style='width:3000px'>x</div>"))
+    browser.look(
+        written(tmp_path, f"<!doctype html><title>x</title>{svg}<div style='width:3000px'>x</div>")
+    )
     assert browser.ask(BEYOND) > 0
     assert browser.ask(CUT) == ["s: a long text"]
     assert browser.ask(OVER) == ["s: over / over"]

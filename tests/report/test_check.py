@@ -22,16 +22,26 @@ def check_page(told):
 
 def estimate(value, half=0.01):
     known = value is not None
-    return {"value": value, "low": value - half if known else None, "high": value + half if known else None}
+    return {
+        "value": value,
+        "low": value - half if known else None,
+        "high": value + half if known else None,
+    }
 
 
 def measure(sensitive, convention, original, holdout, *, excess=False):
     difference = None if original is None else original - holdout
     return {
-        "sensitive": sensitive, "convention": convention, "original": estimate(original), "holdout": estimate(holdout), "prior": estimate(0.2),
-        "marginal": estimate(difference), "beyond_prior": estimate(None if original is None else original - 0.2),
-        "detectable": 0.031 if original is not None else None, "excess": excess,
-    }  # fmt: skip
+        "sensitive": sensitive,
+        "convention": convention,
+        "original": estimate(original),
+        "holdout": estimate(holdout),
+        "prior": estimate(0.2),
+        "marginal": estimate(difference),
+        "beyond_prior": estimate(None if original is None else original - 0.2),
+        "detectable": 0.031 if original is not None else None,
+        "excess": excess,
+    }
 
 
 def stage(name, outputs, shift=0.0, *, excess=False):
@@ -44,72 +54,159 @@ def stage(name, outputs, shift=0.0, *, excess=False):
 
 
 def output(name, kind, statbarn, *, consistent=None, released=False, reached=1.0):
-    fit = {"name": name, "kind": kind, "numbers": 2_428, "reached": reached, "mean": 0.00002, "worst": 0.0001}
+    fit = {
+        "name": name,
+        "kind": kind,
+        "numbers": 2_428,
+        "reached": reached,
+        "mean": 0.00002,
+        "worst": 0.0001,
+    }
     return {
-        "name": name, "kind": kind, "statbarn": statbarn, "released": released, "consistent": consistent, "columns": ["job<s>", "tenure"], "fit": fit,
-    }  # fmt: skip
+        "name": name,
+        "kind": kind,
+        "statbarn": statbarn,
+        "released": released,
+        "consistent": consistent,
+        "columns": ["job<s>", "tenure"],
+        "fit": fit,
+    }
 
 
 def finding(name, rule, status, words, other=None):
     return {
-        "output": name, "other": other, "rule": rule, "status": status, "statbarn": "Frequencies", "cells": 1, "of": 12, "words": words,
-    }  # fmt: skip
+        "output": name,
+        "other": other,
+        "rule": rule,
+        "status": status,
+        "statbarn": "Frequencies",
+        "cells": 1,
+        "of": 12,
+        "words": words,
+    }
 
 
 def agreement(sensitive):
     by_keys = [{"keys": ["age", "sex"], "right": 0.125}, {"keys": ["age"], "right": None}]
     return {
-        "sensitive": sensitive, "pinned": 0.3, "pinned_holdout": 0.29, "right": 0.2, "right_holdout": 0.15, "excess": estimate(0.05),
+        "sensitive": sensitive,
+        "pinned": 0.3,
+        "pinned_holdout": 0.29,
+        "right": 0.2,
+        "right_holdout": 0.15,
+        "excess": estimate(0.05),
         "by_keys": by_keys,
-    }  # fmt: skip
+    }
 
 
 def line(sensitive, convention):
     return {
-        "sensitive": sensitive, "convention": convention, "intercept": estimate(0.45), "slope": estimate(-0.3), "r_squared": 0.62,
+        "sensitive": sensitive,
+        "convention": convention,
+        "intercept": estimate(0.45),
+        "slope": estimate(-0.3),
+        "r_squared": 0.62,
         "points": [[0.0, 0.45, 0.41], [0.2, 0.39, 0.4], [1.0, 0.15, 0.14]],
-    }  # fmt: skip
+    }
 
 
 def told(**changed):
     names = ["who <owns>", "home by sex"]
     base = {
-        "format": "chaffinch-check", "version": 1,
-        "about": {"outputs": "wanted<1>.toml", "acro": None, "data": "people.csv", "released": None, "released_head": None, "recorded": False, "skipped": []},
+        "format": "chaffinch-check",
+        "version": 1,
+        "about": {
+            "outputs": "wanted<1>.toml",
+            "acro": None,
+            "data": "people.csv",
+            "released": None,
+            "released_head": None,
+            "recorded": False,
+            "skipped": [],
+        },
         "verdict": {
-            "word": "no excess found", "text": "no excess found (detectable: 0.031)", "detectable": 0.031,
-            "sentences": ["No difference was found between people in the data and people held out; one of 0.031 would have been found with a chance of 80 %."],
+            "word": "no excess found",
+            "text": "no excess found (detectable: 0.031)",
+            "detectable": 0.031,
+            "sentences": [
+                "No difference was found between people in the data and people held out; one of 0.031 would have been found with a chance of 80 %."
+            ],
         },
         "passed": True,
         "settings": {
-            "keys": ["age", "sex"], "sensitive": ["job<s>", "tenure"], "key_sizes": [1, 2], "key_sets": 3, "syntheses": 50, "holdout_share": 0.5,
-            "repeat_splits": 1, "engine": "incremental", "start": "uniform", "proposals": 9000, "tau": 1.0, "level": 0.95, "seed": 1, "policy": "ours",
+            "keys": ["age", "sex"],
+            "sensitive": ["job<s>", "tenure"],
+            "key_sizes": [1, 2],
+            "key_sets": 3,
+            "syntheses": 50,
+            "holdout_share": 0.5,
+            "repeat_splits": 1,
+            "engine": "incremental",
+            "start": "uniform",
+            "proposals": 9000,
+            "tau": 1.0,
+            "level": 0.95,
+            "seed": 1,
+            "policy": "ours",
             "policy_hash": "ab" * 32,
         },
-        "records": 1470, "left_out": 0.02,
-        "outputs": [output(names[0], "logit", "CorrelationCoefficients"), output(names[1], "table", "Frequencies", consistent=True)],
+        "records": 1470,
+        "left_out": 0.02,
+        "outputs": [
+            output(names[0], "logit", "CorrelationCoefficients"),
+            output(names[1], "table", "Frequencies", consistent=True),
+        ],
         "all": stage("home by sex", names),
         "cumulative": [
             {**stage(names[0], names[:1]), "added": []},
-            {**stage(names[1], names), "added": [{"sensitive": "tenure", "convention": "matched_rows", **estimate(0.003)}]},
+            {
+                **stage(names[1], names),
+                "added": [{"sensitive": "tenure", "convention": "matched_rows", **estimate(0.003)}],
+            },
         ],
-        "without": [], "agreement": [agreement("job<s>"), agreement("tenure")], "whole": [], "sizes": [], "error_lines": [],
+        "without": [],
+        "agreement": [agreement("job<s>"), agreement("tenure")],
+        "whole": [],
+        "sizes": [],
+        "error_lines": [],
         "rules": {
-            "policy": "ours", "policy_hash": "ab" * 32, "worst": "review",
+            "policy": "ours",
+            "policy_hash": "ab" * 32,
+            "worst": "review",
             "findings": [
-                finding(names[0], "residual dof", "pass", "There are at least 10 residual degrees of freedom."),
-                finding(names[1], "class disclosure", "review", "1 cell of the table: everyone in the row is in that one cell."),
+                finding(
+                    names[0],
+                    "residual dof",
+                    "pass",
+                    "There are at least 10 residual degrees of freedom.",
+                ),
+                finding(
+                    names[1],
+                    "class disclosure",
+                    "review",
+                    "1 cell of the table: everyone in the row is in that one cell.",
+                ),
             ],
         },
-        "exposed_classes": "<10", "run": {"seconds": 12.5, "date": "2025-11-15 09:00 UTC"},
-    }  # fmt: skip
+        "exposed_classes": "<10",
+        "run": {"seconds": 12.5, "date": "2025-11-15 09:00 UTC"},
+    }
     return {**base, **changed}
 
 
 def test_a_rule_that_was_not_assessed_is_no_pass():
     base = told()
-    finding_of = finding("home by sex", "suppression undone", "not assessed", "Looked at for 4,000 of 4,909 such cells.")
-    rules = {**base["rules"], "worst": "not assessed", "findings": [*base["rules"]["findings"], finding_of]}
+    finding_of = finding(
+        "home by sex",
+        "suppression undone",
+        "not assessed",
+        "Looked at for 4,000 of 4,909 such cells.",
+    )
+    rules = {
+        **base["rules"],
+        "worst": "not assessed",
+        "findings": [*base["rules"]["findings"], finding_of],
+    }
     page = check_page(told(rules=rules, passed=False))
     assert "Not everything was looked at: a rule is not assessed to the end." in page
     assert "1 was not assessed to the end: that is no pass" in page
@@ -122,18 +219,51 @@ def found():
     """An excess, a failed rule, and everything that can be asked for."""
     names = ["who <owns>", "home by sex"]
     bad = told(
-        verdict={"word": "excess found", "text": "excess found", "detectable": 0.031, "sentences": ["An attacker is right more often."]},
+        verdict={
+            "word": "excess found",
+            "text": "excess found",
+            "detectable": 0.031,
+            "sentences": ["An attacker is right more often."],
+        },
         passed=False,
         all=stage("home by sex", names, 0.1, excess=True),
-        without=[stage("without who <owns>", names[1:], 0.09), stage("without home by sex", names[:1])],
-        sizes=[{"sensitive": "tenure", "convention": "matched_rows", "folds_of_folds": estimate(0.12), "folds": estimate(0.1), "whole": estimate(0.08)}],
+        without=[
+            stage("without who <owns>", names[1:], 0.09),
+            stage("without home by sex", names[:1]),
+        ],
+        sizes=[
+            {
+                "sensitive": "tenure",
+                "convention": "matched_rows",
+                "folds_of_folds": estimate(0.12),
+                "folds": estimate(0.1),
+                "whole": estimate(0.08),
+            }
+        ],
         error_lines=[line("tenure", "matched_rows"), line("tenure", "all_rows")],
-        whole=[{"sensitive": "tenure", "convention": "matched_rows", "runs": 10, "mean": 0.51, "sd": 0.02, "full_mean": 0.6, "full_sd": None, "error": 1e-5}],
+        whole=[
+            {
+                "sensitive": "tenure",
+                "convention": "matched_rows",
+                "runs": 10,
+                "mean": 0.51,
+                "sd": 0.02,
+                "full_mean": 0.6,
+                "full_sd": None,
+                "error": 1e-5,
+            }
+        ],
         exposed_classes=120,
-    )  # fmt: skip
+    )
     bad["rules"] = copy.deepcopy(bad["rules"])
     bad["rules"]["findings"].append(
-        finding("home by sex", "differencing", "fail", "The two differ by fewer than 10 people.", "who <owns>")
+        finding(
+            "home by sex",
+            "differencing",
+            "fail",
+            "The two differ by fewer than 10 people.",
+            "who <owns>",
+        )
     )
     bad["rules"]["worst"] = "fail"
     return bad
@@ -141,9 +271,14 @@ def found():
 
 def unmeasured():
     none = told()
-    none["all"] = {**none["all"], "measures": [measure("tenure", c, None, 0.4) for c in ("matched_rows", "all_rows")]}
+    none["all"] = {
+        **none["all"],
+        "measures": [measure("tenure", c, None, 0.4) for c in ("matched_rows", "all_rows")],
+    }
     none["cumulative"] = [{**none["all"], "added": []}]
-    none["outputs"] = [{**output("t", "table", "Frequencies", consistent=False, released=True), "fit": None}]
+    none["outputs"] = [
+        {**output("t", "table", "Frequencies", consistent=False, released=True), "fit": None}
+    ]
     none["about"] = {
         **none["about"],
         "skipped": [{"name": "output_4", "reason": "an image, without the numbers behind it"}],
@@ -156,15 +291,37 @@ def unmeasured():
 def ruled():
     """The rules alone, with outputs that were not asked for, and one whose numbers are other ones."""
     bare = told(all=None, cumulative=[], agreement=[], exposed_classes=0)
-    bare["verdict"] = {"word": "rules only", "text": "rules only", "detectable": None, "sentences": ["Only the rules were asked."]}
-    bare["settings"] = {**bare["settings"], "keys": [], "sensitive": [], "key_sizes": [0, 0], "key_sets": 0, "proposals": 0, "rules_only": True}
+    bare["verdict"] = {
+        "word": "rules only",
+        "text": "rules only",
+        "detectable": None,
+        "sentences": ["Only the rules were asked."],
+    }
+    bare["settings"] = {
+        **bare["settings"],
+        "keys": [],
+        "sensitive": [],
+        "key_sizes": [0, 0],
+        "key_sets": 0,
+        "proposals": 0,
+        "rules_only": True,
+    }
     bare["outputs"] = [{**one, "fit": None} for one in bare["outputs"]]
     bare["outputs"][0]["consistent"] = False
-    bare["about"] = {**bare["about"], "not_asked": ["other"], "by_recipe": [{"name": "home by sex", "readable": True}]}
+    bare["about"] = {
+        **bare["about"],
+        "not_asked": ["other"],
+        "by_recipe": [{"name": "home by sex", "readable": True}],
+    }
     return bare
 
 
-CASES = {"nothing found": told(), "all there is": found(), "not measured": unmeasured(), "rules alone": ruled()}
+CASES = {
+    "nothing found": told(),
+    "all there is": found(),
+    "not measured": unmeasured(),
+    "rules alone": ruled(),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -179,7 +336,13 @@ def test_a_page_is_whole_and_calls_nobody(name, whole_page):
 def rows_of(html, first):
     """The texts of the table rows that begin with a word."""
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html, flags=re.DOTALL)
-    texts = [[" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.DOTALL)] for row in rows]  # fmt: skip
+    texts = [
+        [
+            " ".join(re.sub(r"<[^>]*>", " ", cell).split())
+            for cell in re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.DOTALL)
+        ]
+        for row in rows
+    ]
     return [row for row in texts if row and row[0] == first]
 
 
@@ -200,12 +363,21 @@ def test_the_verdict_stands_first_and_is_never_bare():
 def test_numbers_stand_with_their_intervals():
     html = check_page(CASES["all there is"])
     tcap, marginal, *_ = [row for row in rows_of(html, "tenure") if row[1] == "matched rows"]
-    assert tcap[2:] == ["0.500 0.490 to 0.510", "0.400 0.390 to 0.410", "0.200 0.190 to 0.210", "+0.300 0.290 to 0.310"]
+    assert tcap[2:] == [
+        "0.500 0.490 to 0.510",
+        "0.400 0.390 to 0.410",
+        "0.200 0.190 to 0.210",
+        "+0.300 0.290 to 0.310",
+    ]
     assert marginal[2:] == ["+0.100 0.090 to 0.110", "0.031", "excess found"]
     # What an output adds to those before it; and the set without it.
-    added = [row for row in rows_of(html, "2: home by sex") if row[1:3] == ["tenure", "matched rows"]]
+    added = [
+        row for row in rows_of(html, "2: home by sex") if row[1:3] == ["tenure", "matched rows"]
+    ]
     assert added[0][4] == "+0.003 −0.007 to 0.013"
-    assert [row[3] for row in rows_of(html, "without who &lt;owns&gt;")] == ["+0.090 0.080 to 0.100"] * 4
+    assert [row[3] for row in rows_of(html, "without who &lt;owns&gt;")] == [
+        "+0.090 0.080 to 0.100"
+    ] * 4
     whole = next(row for row in rows_of(html, "tenure") if row[2] == "0.510")
     assert whole[3:] == ["0.020", "0.600", "–", "0.00001"]
 
@@ -213,7 +385,14 @@ def test_numbers_stand_with_their_intervals():
 def test_outputs_have_their_class_their_fit_and_their_state():
     html = check_page(CASES["nothing found"])
     verdict, _rule, row, *_ = rows_of(html, "home by sex")
-    assert verdict == ["home by sex", "table", "review", "+0.003", "review", "class disclosure (review)"]
+    assert verdict == [
+        "home by sex",
+        "table",
+        "review",
+        "+0.003",
+        "review",
+        "class disclosure (review)",
+    ]
     assert row[1:8] == [
         "table",
         "Frequencies",
@@ -244,7 +423,12 @@ def test_figures_are_drawn_where_there_is_something():
 
 def test_the_rules_alone_say_what_was_not_done():
     html = check_page(CASES["rules alone"]).replace("&#39;", "'")
-    assert rows_of(html, "who &lt;owns&gt;")[0][1:] == ["logit", "pass", "fail", "numbers are not the data's"]
+    assert rows_of(html, "who &lt;owns&gt;")[0][1:] == [
+        "logit",
+        "pass",
+        "fail",
+        "numbers are not the data's",
+    ]
     assert rows_of(html, "home by sex")[0][3:] == [
         "not assessed",
         "a recipe was judged in its place, though it can be read; class disclosure (review)",
@@ -267,12 +451,23 @@ def test_the_policy_is_named_with_its_hash_and_small_counts_are_not_told():
 
 def test_sentences_on_rules():
     def said(*statuses):
-        findings = tuple(Finding("t", None, "threshold", status, "Frequencies", 1, 4, (), "") for status in statuses)
+        findings = tuple(
+            Finding("t", None, "threshold", status, "Frequencies", 1, 4, (), "")
+            for status in statuses
+        )
         return rules_sentence(RuleReport(findings, "p", "0" * 64))
 
-    assert said("fail", "fail", "review", "review", "pass") == "Of 5 checks by the rules of policy 'p', 2 failed and 2 are for review."  # fmt: skip
-    assert said("pass") == "Of 1 check by the rules of policy 'p', none failed and none is for review."
-    assert said("not assessed", "pass") == "Of 2 checks by the rules of policy 'p', none failed and none is for review; 1 was not assessed to the end: that is no pass."  # fmt: skip
+    assert (
+        said("fail", "fail", "review", "review", "pass")
+        == "Of 5 checks by the rules of policy 'p', 2 failed and 2 are for review."
+    )
+    assert (
+        said("pass") == "Of 1 check by the rules of policy 'p', none failed and none is for review."
+    )
+    assert (
+        said("not assessed", "pass")
+        == "Of 2 checks by the rules of policy 'p', none failed and none is for review; 1 was not assessed to the end: that is no pass."
+    )
 
 
 def test_the_page_says_where_outputs_stand_and_has_the_line_to_write(tmp_path):
@@ -282,4 +477,7 @@ def test_the_page_says_where_outputs_stand_and_has_the_line_to_write(tmp_path):
     assert "What was read" in page
     assert "t.csv, line 1" in page
     assert "a table of counts of &#39;sex&#39;, 2 cells." in page
-    assert "&#34;u.csv&#34; = { kind = &#34;table&#34;, by = [&#34;sex&#34;, &#34;(columns)&#34;] }" in page
+    assert (
+        "&#34;u.csv&#34; = { kind = &#34;table&#34;, by = [&#34;sex&#34;, &#34;(columns)&#34;] }"
+        in page
+    )

@@ -29,7 +29,16 @@ def test_a_number_stands_over_its_interval(one, plus, cell):
 def test_a_line_has_a_point_for_each_pair_of_error_and_attribution():
     known = Estimate(0.45, low=0.4, high=0.5)
     points = (ErrorPoint(0.0, 0.45, 0.41), ErrorPoint(0.2, 0.39, 0.4), ErrorPoint(1.0, 0.15, 0.14))
-    line = ErrorLine("tenure", "matched_rows", points=points, intercept=known, slope=Estimate(-0.3, low=-0.4, high=-0.2), r_squared=0.62)
+    line = ErrorLine(
+        "tenure",
+        "matched_rows",
+        points=points,
+        intercept=known,
+        slope=Estimate(-0.3, low=-0.4, high=-0.2),
+        r_squared=0.62,
+    )
     assert counted(line) == "matched rows"
     figure = error_lines([line])
-    assert figure.pictures[0].count("<g><title>") == 2 * len(points)  # people in the data, and people held out
+    assert figure.pictures[0].count("<g><title>") == 2 * len(
+        points
+    )  # people in the data, and people held out

@@ -8,14 +8,26 @@ from chaffinch.report.columns import column_picture, columns_figure
 from chaffinch.utility.shapes import ColumnShape, TableShapes
 
 SEX = ColumnShape("sex", "bars", ("f", "m", "other"), (0.6, 0.4, None), (0.5, 0.5, None))
-AGE = ColumnShape("<age>", "histogram", ("below 20", "20 to below 40", "40 or more"), (0.2, 0.8, None), (0.3, 0.7, 0.01))
+AGE = ColumnShape(
+    "<age>",
+    "histogram",
+    ("below 20", "20 to below 40", "40 or more"),
+    (0.2, 0.8, None),
+    (0.3, 0.7, 0.01),
+)
 
 
 def test_bars_are_as_long_as_their_shares():
     drawn = column_picture("k", SEX, 10)
-    widths = [float(width) for width in re.findall(r'width="([\d.]+)" height="[\d.]+" fill="#0072B2"', drawn)]
+    widths = [
+        float(width)
+        for width in re.findall(r'width="([\d.]+)" height="[\d.]+" fill="#0072B2"', drawn)
+    ]
     assert abs(widths[0] / widths[1] - 1.5) < 0.01
-    heights = [float(height) for height in re.findall(r'height="([\d.]+)" fill="#0072B2"', column_picture("k", AGE, 10))]
+    heights = [
+        float(height)
+        for height in re.findall(r'height="([\d.]+)" fill="#0072B2"', column_picture("k", AGE, 10))
+    ]
     assert abs(heights[1] / heights[0] - 4) < 0.02
 
 

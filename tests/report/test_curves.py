@@ -14,9 +14,16 @@ from chaffinch.report.curves import Curve, Point, curves, frame, success_figure
 
 def rows(*epsilons, names=("sdg", "dpart")):
     return [
-        {"synthesiser": name, "epsilon": e, "success": 0.2 + 0.1 * i, "interval": [0.15 + 0.1 * i, 0.25 + 0.1 * i], "baseline": 0.2}
-        for name in names for i, e in enumerate(epsilons)
-    ]  # fmt: skip
+        {
+            "synthesiser": name,
+            "epsilon": e,
+            "success": 0.2 + 0.1 * i,
+            "interval": [0.15 + 0.1 * i, 0.25 + 0.1 * i],
+            "baseline": 0.2,
+        }
+        for name in names
+        for i, e in enumerate(epsilons)
+    ]
 
 
 @pytest.mark.parametrize("epsilons", [(0.1, 1, 10, 1000, None), (1.0,), (None,), (0.1, 1000)])
@@ -62,7 +69,15 @@ def test_names_of_lines_are_escaped():
     (left, right), (bottom, top) = frame()
     line = Curve("<b>&", (Point(0, 0), Point(1, 1, 0.5, 1.0)))
     drawn = str(
-        curves("k", "t", "d", [line], across=Axis(0, 1, left, right), up=Axis(0, 1, bottom, top), labels=("x", "y"))
+        curves(
+            "k",
+            "t",
+            "d",
+            [line],
+            across=Axis(0, 1, left, right),
+            up=Axis(0, 1, bottom, top),
+            labels=("x", "y"),
+        )
     )
     assert "<b>" not in drawn
     assert "&lt;b&gt;&amp;" in drawn

@@ -29,7 +29,14 @@ def test_nothing_is_weighed_and_what_is_missing_is_said():
 
 
 def test_attacks_and_a_policy_have_their_say():
-    decision = Decision.of(ROWS, [RiskVerdictRow(sentence="The <vote> tells 3 % more.")], "Promised.", holdout=True, keys=True, limit=OVER)
+    decision = Decision.of(
+        ROWS,
+        [RiskVerdictRow(sentence="The <vote> tells 3 % more.")],
+        "Promised.",
+        holdout=True,
+        keys=True,
+        limit=OVER,
+    )
     assert decision.gives_away == ("The <vote> tells 3 % more.",)
     assert str(decision).startswith("The limit\n- EXCEEDS THE LIMIT: ")
     assert decision.allowed is False
@@ -39,7 +46,13 @@ def test_attacks_and_a_policy_have_their_say():
 
 
 def test_without_keys_the_tests_of_whole_records_speak_and_attacks_are_missed():
-    decision = Decision.of(ROWS, [RiskVerdictRow(sentence="No copies were found.")], "Promised.", holdout=True, keys=False)
+    decision = Decision.of(
+        ROWS,
+        [RiskVerdictRow(sentence="No copies were found.")],
+        "Promised.",
+        holdout=True,
+        keys=False,
+    )
     assert decision.gives_away == ("No copies were found.",)
     assert any("knows some columns" in sentence for sentence in decision.not_tested)
 
@@ -49,10 +62,15 @@ def test_a_report_carries_its_decision(study_of, risk_of):
     decision = decision_of(report)
     plain = report.to_dict()["decision"]
     assert [part["question"] for part in plain["answers"]] == [GIVES_AWAY, GOOD_FOR, NOT_TESTED]
-    assert [part["sentence"] for part in plain["answers"]] == [part.sentence for part in decision.answers]
+    assert [part["sentence"] for part in plain["answers"]] == [
+        part.sentence for part in decision.answers
+    ]
     assert plain["answers"][1]["figures"][0]["value"] == decision.answers[1].figures[0].value
     page = render(report).replace("\xa0", " ")
-    assert all(escape(part.sentence.replace("\xa0", " "), quote=False)[:60] in page for part in decision.answers)
+    assert all(
+        escape(part.sentence.replace("\xa0", " "), quote=False)[:60] in page
+        for part in decision.answers
+    )
     assert str(decision).startswith("To decide by")
 
 

@@ -16,15 +16,27 @@ def test_three_answers_each_with_a_picture(study_of, risk_of):
 
 
 def test_what_was_not_measured_has_no_picture(study_of, risk_of):
-    assert [answer.picture is None for answer in answers_of(decision_of(report_of(study_of(6), title="t")))] == [True, False, False]
-    assert [answer.picture is None for answer in answers_of(decision_of(report_of(title="t", risk=risk_of())))] == [False, True, False]
+    assert [
+        answer.picture is None
+        for answer in answers_of(decision_of(report_of(study_of(6), title="t")))
+    ] == [True, False, False]
+    assert [
+        answer.picture is None
+        for answer in answers_of(decision_of(report_of(title="t", risk=risk_of())))
+    ] == [False, True, False]
 
 
 def test_dots_stand_where_their_values_are():
-    figures = (DecisionFigure("guess", 0.0), DecisionFigure("people not in the data", 0.5), DecisionFigure("people in the data", 1.0, (0.9, 1.0)))
+    figures = (
+        DecisionFigure("guess", 0.0),
+        DecisionFigure("people not in the data", 0.5),
+        DecisionFigure("people in the data", 1.0, (0.9, 1.0)),
+    )
     drawn = dots_picture("k", "t", (*figures, DecisionFigure("detectable excess", 0.25)))
     first = float(re.search(r"<title>guess.*?M([\d.]+) ", drawn)[1])
-    middle = float(re.search(r"<title>people not.*?M([\d.]+) ", drawn)[1]) + 4.5  # a square starts at its left edge
+    middle = (
+        float(re.search(r"<title>people not.*?M([\d.]+) ", drawn)[1]) + 4.5
+    )  # a square starts at its left edge
     last = float(re.search(r'<title>people in the.*?cx="([\d.]+)"', drawn)[1])
     assert abs((first + last) / 2 - middle) < 0.2
     band = re.search(r'<rect x="([\d.]+)" y="8.0" width="([\d.]+)"', drawn)
@@ -33,14 +45,25 @@ def test_dots_stand_where_their_values_are():
 
 
 def test_bars_end_where_their_shares_are():
-    drawn = bars_picture("k", "t", (DecisionFigure("a", 0.5, (0.25, 0.75), "weak"), DecisionFigure("b", 1.0)), ("none", "all"))
-    half, whole = (float(width) for width in re.findall(r'width="([\d.]+)" height="11" fill="#0072B2"', drawn))
+    drawn = bars_picture(
+        "k",
+        "t",
+        (DecisionFigure("a", 0.5, (0.25, 0.75), "weak"), DecisionFigure("b", 1.0)),
+        ("none", "all"),
+    )
+    half, whole = (
+        float(width) for width in re.findall(r'width="([\d.]+)" height="11" fill="#0072B2"', drawn)
+    )
     assert half * 2 == whole
     assert "a: weak" in drawn
 
 
 def test_what_was_looked_at_is_told_by_shape_too():
-    drawn = looks_picture("k", "t", (TestedLine("a", "yes", "x"), TestedLine("b", "no", "y"), TestedLine("c", "part", "<z>")))
+    drawn = looks_picture(
+        "k",
+        "t",
+        (TestedLine("a", "yes", "x"), TestedLine("b", "no", "y"), TestedLine("c", "part", "<z>")),
+    )
     shapes = {re.sub(r"[\d. ]+", "", path) for path in re.findall(r'<path d="([^"]+)"', drawn)}
     assert len(shapes) == 3
     assert "&lt;z&gt;" in drawn

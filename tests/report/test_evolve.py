@@ -22,9 +22,13 @@ def sentence(told):
 
 def number(name, published, synthetic, *, half=5e-5, within=True):
     return {
-        "name": name, "published": published, "low": None if published is None else published - half, "high": None if published is None else published + half,
-        "synthetic": synthetic, "within": within,
-    }  # fmt: skip
+        "name": name,
+        "published": published,
+        "low": None if published is None else published - half,
+        "high": None if published is None else published + half,
+        "synthetic": synthetic,
+        "within": within,
+    }
 
 
 def logit(shift=0.0, *, outside=0, refitted=True):
@@ -33,19 +37,48 @@ def logit(shift=0.0, *, outside=0, refitted=True):
         number("C(sex)[T.<m>]", -0.4055, -0.40551),
     ]
     return {
-        "name": "who <owns>", "kind": "logit", "regression": True, "numbers": 2, "outside": outside, "refitted": refitted,
-        "largest_error": 1e-5 + shift if refitted else None, "largest_error_in_precision": 0.2, "mean_error": 1e-5 if refitted else None,
+        "name": "who <owns>",
+        "kind": "logit",
+        "regression": True,
+        "numbers": 2,
+        "outside": outside,
+        "refitted": refitted,
+        "largest_error": 1e-5 + shift if refitted else None,
+        "largest_error_in_precision": 0.2,
+        "mean_error": 1e-5 if refitted else None,
         "shown": shown if refitted else [],
-    }  # fmt: skip
+    }
 
 
 def table(outside=0):
-    few = {"name": "m|rented", "published": None, "low": 1.0, "high": 9.0, "synthetic": 12.0, "within": False}
-    right = {"name": "f|owned", "published": 25.0, "low": 25.0, "high": 25.0, "synthetic": 25.0, "within": True}
+    few = {
+        "name": "m|rented",
+        "published": None,
+        "low": 1.0,
+        "high": 9.0,
+        "synthetic": 12.0,
+        "within": False,
+    }
+    right = {
+        "name": "f|owned",
+        "published": 25.0,
+        "low": 25.0,
+        "high": 25.0,
+        "synthetic": 25.0,
+        "within": True,
+    }
     return {
-        "name": "home by sex", "kind": "table", "regression": False, "numbers": 2_000, "outside": outside, "refitted": True,
-        "largest_error": 7.0 if outside else 0.0, "largest_error_in_precision": 1.0, "mean_error": 0.0, "shown": [few, right] if outside else [right],
-    }  # fmt: skip
+        "name": "home by sex",
+        "kind": "table",
+        "regression": False,
+        "numbers": 2_000,
+        "outside": outside,
+        "refitted": True,
+        "largest_error": 7.0 if outside else 0.0,
+        "largest_error_in_precision": 1.0,
+        "mean_error": 0.0,
+        "shown": [few, right] if outside else [right],
+    }
 
 
 def point(proposals, error, outside):
@@ -72,24 +105,45 @@ def copy_of(*outputs, moved=0.0):
 
 def told(*copies, **about):
     return {
-        "format": "chaffinch-evolved", "version": 1,
-        "about": {"spec": "p<1>.toml", "seed": 1, "engine": "incremental", "start": "uniform", "rows": 50_357, "tolerance": 0.001, "spread": 0,
-                  "proposals_at_most": 9000, "refitted_by": "statsmodels 0.15.0", **about},
-        "reached": all(copy["reached"] for copy in copies), "copies": list(copies), "run": {"seconds": {"all": 1.5}, "date": "2025-11-15 09:00 UTC"},
-    }  # fmt: skip
+        "format": "chaffinch-evolved",
+        "version": 1,
+        "about": {
+            "spec": "p<1>.toml",
+            "seed": 1,
+            "engine": "incremental",
+            "start": "uniform",
+            "rows": 50_357,
+            "tolerance": 0.001,
+            "spread": 0,
+            "proposals_at_most": 9000,
+            "refitted_by": "statsmodels 0.15.0",
+            **about,
+        },
+        "reached": all(copy["reached"] for copy in copies),
+        "copies": list(copies),
+        "run": {"seconds": {"all": 1.5}, "date": "2025-11-15 09:00 UTC"},
+    }
 
 
 def cells(html, first):
     """The texts of the table row that begins with a word."""
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html, flags=re.DOTALL)
-    texts = [[re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.DOTALL)] for row in rows]  # fmt: skip
+    texts = [
+        [
+            re.sub(r"<[^>]*>", "", cell).strip()
+            for cell in re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.DOTALL)
+        ]
+        for row in rows
+    ]
     return next(row for row in texts if row and row[0] == first)
 
 
 CASES = {
     "one copy": told(copy_of(logit(), table())),
     "three copies": told(*(copy_of(logit(k * 1e-5), table(), moved=0.2) for k in range(3))),
-    "not reached": told(copy_of(logit(0.01, outside=1), table(3)), engine="ea", selection="roulette"),
+    "not reached": told(
+        copy_of(logit(0.01, outside=1), table(3)), engine="ea", selection="roulette"
+    ),
     "not refitted": told(copy_of(logit(refitted=False), table()), refitted_by=None),
     "tables alone": told(copy_of(table())),
     "no trace": told({**copy_of(logit()), "trace": []}),
@@ -125,7 +179,7 @@ def test_copies_are_averaged_and_the_farthest_is_shown():
     html = evolve_page(CASES["three copies"])
     row = cells(html, "Intercept")
     # 0.24981, 0.24982, 0.24983 against 0.2498: the mean is off by 0.00002, the last by 0.00003.
-    assert row == ["Intercept", "0.2498", "0.2498", "+0.00002", "0.000030", "yes"]  # fmt: skip
+    assert row == ["Intercept", "0.2498", "0.2498", "+0.00002", "0.000030", "yes"]
     assert "Copy 3" in html
     assert "20\xa0% of the records" in html
 
@@ -133,7 +187,10 @@ def test_copies_are_averaged_and_the_farthest_is_shown():
 def test_what_was_not_reached_is_said_first_and_shown():
     html = evolve_page(CASES["not reached"])
     assert html.index("Not all outputs were reached") < html.index("<h1")
-    assert "4 of 2,002 published numbers differ, in &#39;who &lt;owns&gt;&#39;, &#39;home by sex&#39;" in html
+    assert (
+        "4 of 2,002 published numbers differ, in &#39;who &lt;owns&gt;&#39;, &#39;home by sex&#39;"
+        in html
+    )
     assert "1 of 2 numbers is not as published" in html
     assert "1 to 9" in html  # a suppressed cell is an interval
     assert "ea (selection roulette)" in html
@@ -164,15 +221,23 @@ def test_errors_are_drawn_on_logarithmic_axes_zero_at_the_bottom():
 
 
 def test_sentences():
-    assert sentence(CASES["three copies"]) == "All 3 datasets have all 2,002 published numbers, within the precision they were printed with."  # fmt: skip
+    assert (
+        sentence(CASES["three copies"])
+        == "All 3 datasets have all 2,002 published numbers, within the precision they were printed with."
+    )
     half = told(copy_of(logit()), copy_of(logit(0.1, outside=1)))
-    assert sentence(half) == "1 of 2 datasets do not have all outputs: up to 1 of 2 published numbers differs, in 'who <owns>'."  # fmt: skip
+    assert (
+        sentence(half)
+        == "1 of 2 datasets do not have all outputs: up to 1 of 2 published numbers differs, in 'who <owns>'."
+    )
     late = told({**copy_of(logit()), "reached": False})
     assert "before it said so" in sentence(late)
 
 
 def test_decimals_come_from_the_width_of_what_was_printed():
-    assert [_decimals(ShownNumber(**number("x", 1.5, 1.5, half=h))) for h in (0.05, 5e-5, 0.5, 0.0)] == [1, 4, 0, 6]
+    assert [
+        _decimals(ShownNumber(**number("x", 1.5, 1.5, half=h))) for h in (0.05, 5e-5, 0.5, 0.0)
+    ] == [1, 4, 0, 6]
     assert _decimals(ShownNumber(**number("n", 1473.0, 1473.0, half=0.0))) == 0
     assert _decimals(ShownNumber(**number("x", None, 1.0))) == 6
 

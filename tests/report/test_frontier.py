@@ -50,7 +50,9 @@ def test_the_page_is_readable_by_the_rules_of_accessibility() -> None:
     assert len(pictures) == 2
     for svg in pictures:
         assert 'role="img"' in svg
-        assert re.search(r"<title id=\"[\w-]+-title\">[^<]+</title><desc id=\"[\w-]+-desc\">[^<]+</desc>", svg)
+        assert re.search(
+            r"<title id=\"[\w-]+-title\">[^<]+</title><desc id=\"[\w-]+-desc\">[^<]+</desc>", svg
+        )
     assert page.count("<table") == page.count("<caption")
     for colour in (BLUE, ORANGE, PALE):
         shade = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))

@@ -54,7 +54,9 @@ def test_the_columns_with_the_largest_differences_are_shown(seed):
         )
         for i, name in enumerate(data["columns"])
     }
-    wanted = sorted(sorted(worst, key=worst.__getitem__, reverse=True)[:7], key=data["columns"].index)
+    wanted = sorted(
+        sorted(worst, key=worst.__getitem__, reverse=True)[:7], key=data["columns"].index
+    )
     assert found.names == wanted
     at = [data["columns"].index(name) for name in wanted]
     for i, j in np.ndindex(7, 7):
@@ -72,7 +74,10 @@ def test_pairs_are_listed_once_the_largest_first_and_unknown_ones_last():
 
 @pytest.mark.parametrize(
     "odd",
-    [{"columns": ["a", "b"]}, {"columns": ["a", "b"], "original": [[1.0, 0.5], []], "synthetic": [[None, 2]]}],
+    [
+        {"columns": ["a", "b"]},
+        {"columns": ["a", "b"], "original": [[1.0, 0.5], []], "synthetic": [[None, 2]]},
+    ],
 )
 def test_matrices_with_holes_are_refused(odd):
     with pytest.raises(InputError, match="its matrices need 2 rows and columns"):
@@ -83,7 +88,10 @@ def test_matrices_with_holes_are_refused(odd):
 def test_maps_are_well_formed_and_every_pair_says_its_sign(size, signs):
     data = matrices(size, nulls=size > 2)
     data["columns"][0] = HOSTILE
-    roots = [ET.fromstring(svg) for svg in heat_maps("k", "phi_k", Matrices(PhiK.from_dict(data)), signs=signs)]
+    roots = [
+        ET.fromstring(svg)
+        for svg in heat_maps("k", "phi_k", Matrices(PhiK.from_dict(data)), signs=signs)
+    ]
     assert len({root.get("id") for root in roots}) == 3
     titles = [t.text for t in roots[2].iter(f"{SVG}title")][1:]
     assert len(titles) == size * (size - 1) // (1 if size <= 20 else 2)
@@ -98,7 +106,12 @@ def test_maps_are_well_formed_and_every_pair_says_its_sign(size, signs):
 
 
 def test_numbers_in_cells_are_those_of_the_matrix():
-    data = {"value": 0.1, "columns": ["a", "b"], "original": [[1, 0.25], [0.25, 1]], "synthetic": [[1, 0.75], [0.75, 1]]}
+    data = {
+        "value": 0.1,
+        "columns": ["a", "b"],
+        "original": [[1, 0.25], [0.25, 1]],
+        "synthetic": [[1, 0.75], [0.75, 1]],
+    }
     first, second, difference = heat_maps("k", "phi_k", Matrices(PhiK.from_dict(data)), signs=False)
     for svg, words in ((first, ".25"), (second, ".75"), (difference, "+.50")):
         assert [t.text for t in ET.fromstring(svg).iter(f"{SVG}text")].count(words) == 2

@@ -19,15 +19,35 @@ from chaffinch.risk.attribution.verdict import LimitVerdict
 
 def promised(*, test_only: bool = False) -> dict:
     ledger = Ledger(Budget(1.0, None), Unit("add-remove"))
-    ledger.charge(Charge("table of a", "single columns", epsilon=1.0, mechanism="discrete Laplace", noise="scale 1"))
+    ledger.charge(
+        Charge(
+            "table of a",
+            "single columns",
+            epsilon=1.0,
+            mechanism="discrete Laplace",
+            noise="scale 1",
+        )
+    )
     privacy = ledger.account(test_only=test_only, rows=100, rows_how="declared").to_dict()
-    return {"network": {"method": "bayesnet", "nodes": ["town", "ill"], "edges": [["town", "ill"]], "privacy": privacy}}
+    return {
+        "network": {
+            "method": "bayesnet",
+            "nodes": ["town", "ill"],
+            "edges": [["town", "ill"]],
+            "privacy": privacy,
+        }
+    }
 
 
 @pytest.fixture(scope="module")
 def report():
     table = pa.table({"town": ["Leeds"] * 70 + ["York"] * 50, "ill": ["no", "no", "yes"] * 40})
-    worth = chaffinch.utility(table, table.take(list(range(119, -1, -1))), measures=["jensen_shannon", "tvd", "phi_k"], seed=1)
+    worth = chaffinch.utility(
+        table,
+        table.take(list(range(119, -1, -1))),
+        measures=["jensen_shannon", "tvd", "phi_k"],
+        seed=1,
+    )
     others = pa.table({"town": ["York"] * 55 + ["Leeds"] * 65, "ill": ["no", "yes", "no"] * 40})
     risk = chaffinch.risk(table, table, others, keys=["town"], sensitive=["ill"], seed=1)
     return lambda **more: report_of(worth, title="t", risk=risk, **more)
@@ -38,10 +58,18 @@ def first_line(page: str) -> str:
 
 
 def test_the_first_line_says_whether_and_why(report):
-    assert first_line(render(report())).startswith("Keep inside. It draws how values of the original are distributed")
-    assert first_line(render(report(), public=True)).startswith("May leave. It holds measures over many people")
-    assert first_line(render(report(synthesis=promised()))).startswith("Keep inside. Its figures are taken from the original without noise")
-    assert first_line(render(report(synthesis=promised()), public=True)).startswith("May leave. It holds settings")
+    assert first_line(render(report())).startswith(
+        "Keep inside. It draws how values of the original are distributed"
+    )
+    assert first_line(render(report(), public=True)).startswith(
+        "May leave. It holds measures over many people"
+    )
+    assert first_line(render(report(synthesis=promised()))).startswith(
+        "Keep inside. Its figures are taken from the original without noise"
+    )
+    assert first_line(render(report(synthesis=promised()), public=True)).startswith(
+        "May leave. It holds settings"
+    )
 
 
 def test_a_public_page_names_no_value(report):
@@ -58,7 +86,9 @@ def test_a_promise_covers_no_figure_so_none_leaves(report, test_only):
     made = report(synthesis=promised(test_only=test_only))
     assert promises(made)
     page = render(made, public=True)
-    assert {"verdict", "risk-verdict", "tradeoff", "look-columns", "why"}.isdisjoint(re.findall(r' id="([^"]+)"', page))
+    assert {"verdict", "risk-verdict", "tradeoff", "look-columns", "why"}.isdisjoint(
+        re.findall(r' id="([^"]+)"', page)
+    )
     assert 'id="promise"' in page
     assert "Measured inside." in page
     assert "Keep this report inside" not in page
@@ -76,14 +106,22 @@ def test_what_is_known_of_a_limit_opens_the_page_unless_a_promise_keeps_it_insid
         verdict = LimitVerdict(max_excess=0.01, lower_bound=-0.02, upper_bound=0.3, attacks=3)
         return replace(made, risk=replace(made.risk, policy=verdict.to_dict()))
 
-    for page in (render(with_limit()), render(with_limit(), public=True), render(with_limit(synthesis=promised()))):
-        assert re.search(r'role="alert">[^<]*UNDECIDED: an excess of at most 0.01 is neither shown to hold', page)
+    for page in (
+        render(with_limit()),
+        render(with_limit(), public=True),
+        render(with_limit(synthesis=promised())),
+    ):
+        assert re.search(
+            r'role="alert">[^<]*UNDECIDED: an excess of at most 0.01 is neither shown to hold', page
+        )
     assert "UNDECIDED" not in render(with_limit(synthesis=promised()), public=True)
 
 
 def test_what_is_kept_inside_is_readable_by_its_owner_alone(report, tmp_path):
     write_report(report(), tmp_path / "inside.html", tmp_path / "public.html")
-    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("inside.html", "public.html")}
+    modes = {
+        name: (tmp_path / name).stat().st_mode & 0o777 for name in ("inside.html", "public.html")
+    }
     assert modes["inside.html"] == 0o600
     assert modes["public.html"] & 0o077  # as the system's defaults allow
     write_report(report(), None, None)
@@ -94,9 +132,18 @@ def test_a_given_seed_stays_inside(private):
     """Whoever knows it makes the table again from a guess at the data; so it is in no public page, and nor are rows that equal an original one beside a promise."""
     table = pa.table({"town": ["Leeds"] * 70 + ["York"] * 50, "ill": ["no", "no", "yes"] * 40})
     worth = chaffinch.utility(table, table, measures=["tvd"], seed=4711047)
-    made = {"network": promised()["network"] if private else {"method": "bayesnet", "nodes": ["town", "ill"], "edges": []}}
+    made = {
+        "network": promised()["network"]
+        if private
+        else {"method": "bayesnet", "nodes": ["town", "ill"], "edges": []}
+    }
     risk = chaffinch.risk(table, table, keys=["town"], sensitive=["ill"], seed=4711047)
-    made = report_of(worth, title="t", risk=risk, synthesis={**made, "seed": 4711047, "rows_equal_to_an_original": 0.77})
+    made = report_of(
+        worth,
+        title="t",
+        risk=risk,
+        synthesis={**made, "seed": 4711047, "rows_equal_to_an_original": 0.77},
+    )
     inside, outside = render(made), render(made, public=True)
     assert inside.count("4711047") >= 2
     assert "77" in inside

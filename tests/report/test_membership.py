@@ -6,31 +6,77 @@ from chaffinch.report.membership import membership_page
 from chaffinch.risk.membership import MembershipResult
 
 PLAN = {
-    "shadows": 1000, "tests": 500, "tables": 4, "design": "shared", "share": "half", "box": "blackbox", "features": "queries", "learner": "linear",
-    "combine": "argmax", "synthesiser": "BayesNet(parents=3, search='ordering', score=None, epsilon=1.0, delta=None)",
-}  # fmt: skip
+    "shadows": 1000,
+    "tests": 500,
+    "tables": 4,
+    "design": "shared",
+    "share": "half",
+    "box": "blackbox",
+    "features": "queries",
+    "learner": "linear",
+    "combine": "argmax",
+    "synthesiser": "BayesNet(parents=3, search='ordering', score=None, epsilon=1.0, delta=None)",
+}
 
 
 def rates(auc, *, few=False):
     at = [
-        {"level": 0.01, "tpr": 0.2, "tpr_interval": [0.15, 0.25], "fpr": 0.01, "fpr_interval": [0.0, 0.02], "threshold": 1.0, "reason": ""},
-        {"level": 0.001, "tpr": None, "tpr_interval": None, "fpr": None, "fpr_interval": None, "threshold": None, "reason": "0.1 % needs more."},
-    ]  # fmt: skip
+        {
+            "level": 0.01,
+            "tpr": 0.2,
+            "tpr_interval": [0.15, 0.25],
+            "fpr": 0.01,
+            "fpr_interval": [0.0, 0.02],
+            "threshold": 1.0,
+            "reason": "",
+        },
+        {
+            "level": 0.001,
+            "tpr": None,
+            "tpr_interval": None,
+            "fpr": None,
+            "fpr_interval": None,
+            "threshold": None,
+            "reason": "0.1 % needs more.",
+        },
+    ]
     return {
-        "auc": auc, "auc_interval": [auc - 0.02, auc + 0.02], "at": at[1:] * 2 if few else at, "advantage": 0.3, "advantage_interval": [0.2, 0.4],
-        "roc": {"fpr": [0.0, 0.0, 0.1, 0.5, 1.0], "tpr": [0.0, 0.3, 0.6, 0.9, 1.0]}, "trials": {"shadows": 100, "members": 500, "others": 500},
+        "auc": auc,
+        "auc_interval": [auc - 0.02, auc + 0.02],
+        "at": at[1:] * 2 if few else at,
+        "advantage": 0.3,
+        "advantage_interval": [0.2, 0.4],
+        "roc": {"fpr": [0.0, 0.0, 0.1, 0.5, 1.0], "tpr": [0.0, 0.3, 0.6, 0.9, 1.0]},
+        "trials": {"shadows": 100, "members": 500, "others": 500},
         "confidence": 0.95,
-    }  # fmt: skip
+    }
 
 
 def membership(**more):
     worst = rates(0.9, few=True)
     worst.pop("roc")
-    return MembershipResult.from_dict({
-        "format": "chaffinch-membership", "version": 1, "auc": 0.8, "interval": [0.78, 0.82], "direction": "lower is safer", "baseline": 0.5, "above_baseline": True, "pooled": rates(0.8),
-        "closest_distance": rates(0.7), "worst_target": worst, "auc_of_targets": [0.9, 0.8, 0.75, 0.45], "targets": 4, "rows": 200,
-        "population": 1000, "duplicates_left_out": "<10", "settings": PLAN, "run": {"seconds_of_fits": 1.0}, **more,
-    })  # fmt: skip
+    return MembershipResult.from_dict(
+        {
+            "format": "chaffinch-membership",
+            "version": 1,
+            "auc": 0.8,
+            "interval": [0.78, 0.82],
+            "direction": "lower is safer",
+            "baseline": 0.5,
+            "above_baseline": True,
+            "pooled": rates(0.8),
+            "closest_distance": rates(0.7),
+            "worst_target": worst,
+            "auc_of_targets": [0.9, 0.8, 0.75, 0.45],
+            "targets": 4,
+            "rows": 200,
+            "population": 1000,
+            "duplicates_left_out": "<10",
+            "settings": PLAN,
+            "run": {"seconds_of_fits": 1.0},
+            **more,
+        }
+    )
 
 
 def test_a_page_is_whole_and_calls_nobody(whole_drawing):
@@ -52,8 +98,20 @@ def test_membership_says_whether_it_can_be_told():
 
 def test_parts_are_on_the_page():
     parts = [
-        {"name": "extremes", "auc": 0.79, "interval": [0.77, 0.81], "mean_auc": 0.78, "evidence": "the largest and smallest values"},
-        {"name": "my own", "auc": 0.6, "interval": [0.55, 0.65], "mean_auc": 0.61, "evidence": "this & that"},
+        {
+            "name": "extremes",
+            "auc": 0.79,
+            "interval": [0.77, 0.81],
+            "mean_auc": 0.78,
+            "evidence": "the largest and smallest values",
+        },
+        {
+            "name": "my own",
+            "auc": 0.6,
+            "interval": [0.55, 0.65],
+            "mean_auc": 0.61,
+            "evidence": "this & that",
+        },
     ]
     html = membership_page(membership(parts=parts))
     assert "How well each part does alone" in html
@@ -67,7 +125,9 @@ def test_membership_of_few_trials_and_one_target_is_drawn():
     few = rates(0.5, few=True)
     few["trials"]["others"] = 5
     few["roc"] = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
-    html = membership_page(membership(pooled=few, closest_distance=few, auc_of_targets=[0.5], targets=1))
+    html = membership_page(
+        membership(pooled=few, closest_distance=few, auc_of_targets=[0.5], targets=1)
+    )
     assert html.count("<svg") == 2 + 2  # two in the head: too few trials for true positives
 
 
@@ -75,4 +135,12 @@ def test_the_curve_never_stands_above_itself():
     from chaffinch.report.membership import _stairs
 
     points = _stairs([0.0, 0.0, 0.1, 0.5, 1.0], [0.0, 0.3, 0.6, 0.9, 1.0], 0.01)
-    assert [(p.x, p.y) for p in points] == [(0.01, 0.3), (0.1, 0.3), (0.1, 0.6), (0.5, 0.6), (0.5, 0.9), (1.0, 0.9), (1.0, 1.0)]  # fmt: skip
+    assert [(p.x, p.y) for p in points] == [
+        (0.01, 0.3),
+        (0.1, 0.3),
+        (0.1, 0.6),
+        (0.5, 0.6),
+        (0.5, 0.9),
+        (1.0, 0.9),
+        (1.0, 1.0),
+    ]

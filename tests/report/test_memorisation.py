@@ -10,7 +10,13 @@ from chaffinch.risk.memorisation import MEMORISATION_TESTS, MemorisationFinding
 def test_every_test_has_a_sentence_a_row_and_a_definition() -> None:
     findings = [
         MemorisationFinding(
-            test=test.name, value=0.25, holdout=0.2, excess=0.05, p_value=0.01, p_family=0.04, n_people="<10"
+            test=test.name,
+            value=0.25,
+            holdout=0.2,
+            excess=0.05,
+            p_value=0.01,
+            p_family=0.04,
+            n_people="<10",
         )
         for test in MEMORISATION_TESTS
     ]

@@ -8,14 +8,22 @@ from chaffinch.report.page import report_of
 
 
 def made(study, title="", **network):
-    return report_of(study, title=title, synthesis={"seed": 1, "network": {"method": "bayesnet", "parents": 3, **network}})
+    return report_of(
+        study,
+        title=title,
+        synthesis={"seed": 1, "network": {"method": "bayesnet", "parents": 3, **network}},
+    )
 
 
 def test_settings_come_before_files_and_dates(study_of):
     study = study_of(3)
     reports = [made(study), made(study, parents=5), made(study, sensitive=["age"])]
     assert [one.what for one in differences(reports)] == ["parents", "protected"]
-    assert names_of_reports(reports) == ("parents 3, protected none", "parents 5, protected none", "parents 3, protected age")
+    assert names_of_reports(reports) == (
+        "parents 3, protected none",
+        "parents 5, protected none",
+        "parents 3, protected age",
+    )
 
 
 def test_files_where_settings_are_the_same(study_of):
@@ -32,7 +40,10 @@ def test_reports_that_are_the_same_are_not_made_to_differ(study_of):
 def test_a_date_alone_is_a_difference_and_never_beside_others(study_of):
     one, other = study_of(3), study_of(3)
     other["run"]["date"] = "2025-11-16 09:00 UTC"
-    assert names_of_reports([made(one), made(other)]) == ("2025-11-15 09:00 UTC", "2025-11-16 09:00 UTC")
+    assert names_of_reports([made(one), made(other)]) == (
+        "2025-11-15 09:00 UTC",
+        "2025-11-16 09:00 UTC",
+    )
     assert [fact.what for fact in differences([made(one), made(other, parents=5)])] == ["parents"]
 
 
@@ -41,10 +52,24 @@ def test_letters_do_not_end():
 
 
 CHANGED = {
-    "parents": 2, "search": "greedy", "score": "pairwise", "protect": "together", "keep": ("age",), "require": (("age", "sex"),),
-    "forbid": (("age", "sex"),), "order": ("age", "sex"), "root": "age", "conditionals": "tables", "leaf": 30, "smoothing": 50.0, "penalty": 2.0,
-    "evolution": Evolution(generations=7), "draw": "systematic", "rows_per_person": 2, "neighbours": "replace-one",
-}  # fmt: skip
+    "parents": 2,
+    "search": "greedy",
+    "score": "pairwise",
+    "protect": "together",
+    "keep": ("age",),
+    "require": (("age", "sex"),),
+    "forbid": (("age", "sex"),),
+    "order": ("age", "sex"),
+    "root": "age",
+    "conditionals": "tables",
+    "leaf": 30,
+    "smoothing": 50.0,
+    "penalty": 2.0,
+    "evolution": Evolution(generations=7),
+    "draw": "systematic",
+    "rows_per_person": 2,
+    "neighbours": "replace-one",
+}
 ELSEWHERE = {"label", "sensitive", "network", "epsilon", "delta"}
 
 
@@ -52,18 +77,32 @@ def test_every_setting_of_a_network_is_among_what_may_differ(study_of):
     """Each setting changed alone is a difference, by its name; others are told by what was learnt and promised."""
     assert set(CHANGED) | ELSEWHERE == set(BayesNet.setting_names())
     study = study_of(3)
-    usual = report_of(study, title="", synthesis={"network": {"method": "bayesnet"}, "settings": BayesNet().plain_params()})
+    usual = report_of(
+        study,
+        title="",
+        synthesis={"network": {"method": "bayesnet"}, "settings": BayesNet().plain_params()},
+    )
     for name, value in CHANGED.items():
         changed = BayesNet().set_params(**{name: value})
-        other = report_of(study, title="", synthesis={"network": {"method": "bayesnet"}, "settings": changed.plain_params()})
+        other = report_of(
+            study,
+            title="",
+            synthesis={"network": {"method": "bayesnet"}, "settings": changed.plain_params()},
+        )
         assert [one.what.split(".")[0] for one in differences([usual, other])][:1] == [name], name
 
 
 def test_a_setting_that_was_left_alone_is_the_default(study_of):
     made_with = [BayesNet().plain_params(), BayesNet(root="age").plain_params()]
-    reports = [report_of(study_of(3), title="", synthesis={"network": {}, "settings": settings}) for settings in made_with]
+    reports = [
+        report_of(study_of(3), title="", synthesis={"network": {}, "settings": settings})
+        for settings in made_with
+    ]
     assert differences(reports) == (ReportDifference("root", ("default", "age")),)
-    assert [made_with[0]["smoothing"], BayesNet(smoothing=50).plain_params()["smoothing"]] == [3.0, 50.0]
+    assert [made_with[0]["smoothing"], BayesNet(smoothing=50).plain_params()["smoothing"]] == [
+        3.0,
+        50.0,
+    ]
 
 
 def test_runs_and_titles_come_first(study_of):

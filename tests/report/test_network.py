@@ -9,7 +9,9 @@ from chaffinch.synth.account import SynthesisAccount
 
 
 def account(**network) -> SynthesisAccount:
-    return SynthesisAccount.from_dict({"network": {"method": "bayesnet", "nodes": ["a", "b", "c"], **network}})
+    return SynthesisAccount.from_dict(
+        {"network": {"method": "bayesnet", "nodes": ["a", "b", "c"], **network}}
+    )
 
 
 def test_links_stand_by_strength():

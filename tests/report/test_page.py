@@ -12,13 +12,37 @@ import pytest
 
 import chaffinch
 from chaffinch.report.page import page, render, report_of
-from chaffinch.report.sections import Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Section
+from chaffinch.report.sections import (
+    Cell,
+    Details,
+    Figure,
+    Grid,
+    Heading,
+    Listing,
+    PageTable,
+    Paragraph,
+    Section,
+)
 
 VOID = {"meta", "br", "hr", "img", "link", "input", "base", "col"}
 HOSTILE = [
-    "<script>alert(1)</script>", "\"&'", "</td></table><h1>x", "x" * 5000, "عمر المريض", "naïve 名前 🐦", "\u202eevil", "a\x00b\nc",
-    "{{ 7*7 }}", "javascript:alert(1)", "' onmouseover='alert(1)", "-->", "]]>", "%s{0}", "", " ",
-]  # fmt: skip
+    "<script>alert(1)</script>",
+    "\"&'",
+    "</td></table><h1>x",
+    "x" * 5000,
+    "عمر المريض",
+    "naïve 名前 🐦",
+    "\u202eevil",
+    "a\x00b\nc",
+    "{{ 7*7 }}",
+    "javascript:alert(1)",
+    "' onmouseover='alert(1)",
+    "-->",
+    "]]>",
+    "%s{0}",
+    "",
+    " ",
+]
 
 
 class Page(HTMLParser):
@@ -115,15 +139,41 @@ def test_the_sections_stand_in_their_order(study_of):
     found = rendered(study_of(15))
     order = [attrs["id"] for tag, attrs in found.tags if tag == "section" and "id" in attrs]
     assert order == [
-        "verdict", "where", "columns", "relations", "learning", "delta", "regression", "sweep", "words", "limits", "data", "measures",
+        "verdict",
+        "where",
+        "columns",
+        "relations",
+        "learning",
+        "delta",
+        "regression",
+        "sweep",
+        "words",
+        "limits",
+        "data",
+        "measures",
         "facts",
-    ]  # fmt: skip
+    ]
     said = found.said()
     for words in (
-        "adult_train.parquet, about 32,560 rows, 15 columns", "adult_test.parquet", "chaffinch 0.1.0", "2025-11-15",
-        "Relations of pairs (phi_k)", "0.014", "0.0126 to 0.0154", "0.121", "says nothing of what the synthetic table gives away",
-        "Baak", "Snoke", "Karr", "Lin 1991", "Galloni", "Hittmeir", "jackknife over 50 groups", "3 rare levels were pooled", "<10",
-    ):  # fmt: skip
+        "adult_train.parquet, about 32,560 rows, 15 columns",
+        "adult_test.parquet",
+        "chaffinch 0.1.0",
+        "2025-11-15",
+        "Relations of pairs (phi_k)",
+        "0.014",
+        "0.0126 to 0.0154",
+        "0.121",
+        "says nothing of what the synthetic table gives away",
+        "Baak",
+        "Snoke",
+        "Karr",
+        "Lin 1991",
+        "Galloni",
+        "Hittmeir",
+        "jackknife over 50 groups",
+        "3 rare levels were pooled",
+        "<10",
+    ):
         assert words in said, words
 
 
@@ -139,13 +189,18 @@ def test_every_figure_has_a_title_a_description_and_its_numbers(study_of):
                 r'<svg [^>]*role="img" aria-labelledby="[^"]+"><title id="[^"]+">[^<]+</title><desc id="[^"]+">[^<]+</desc>',
                 svg,
             )
-        assert re.search(r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL)
+        assert re.search(
+            r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL
+        )
 
 
 def test_what_scrolls_can_be_reached_by_keyboard(study_of):
     found = rendered(study_of(15))
     for tag, attrs in found.tags:
-        if tag in ("div", "pre") and set((attrs.get("class") or "").split()) & {"scroll", "picture"}:
+        if tag in ("div", "pre") and set((attrs.get("class") or "").split()) & {
+            "scroll",
+            "picture",
+        }:
             assert attrs["tabindex"] == "0"
             assert tag == "pre" or attrs["aria-label"]
 
@@ -153,7 +208,9 @@ def test_what_scrolls_can_be_reached_by_keyboard(study_of):
 def test_worst_columns_and_pairs_are_named(study_of):
     study = study_of(15)
     study["jensen_shannon"]["per_column"] = {"good": 0.001, "middling": 0.02, "bad": 0.4}
-    study["phi_k"]["worst"] = [{"columns": ["sex", "age"], "original": 0.5, "synthetic": 0.1, "difference": -0.4}]
+    study["phi_k"]["worst"] = [
+        {"columns": ["sex", "age"], "original": 0.5, "synthetic": 0.1, "difference": -0.4}
+    ]
     said = rendered(study).said()
     assert "nearest to the original: good, middling, bad. Farthest: bad, middling, good." in said
     assert "sex × age 0.500 0.100 −0.400" in said
@@ -179,7 +236,11 @@ def test_a_page_of_500_columns_stays_small(study_of, name):
         {"model": "rf", "trained_on": "original", "levels": levels, "counts": [[10] * 200] * 200}
     )
     report = report_of(study, title=name)
-    picture = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="' + "M0 0" * 400_000 + '"/></svg>'
+    picture = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="'
+        + "M0 0" * 400_000
+        + '"/></svg>'
+    )
     html = render(report, network_svg=picture)
     assert len(html.encode()) < 2_000_000
     check(html)
@@ -202,7 +263,13 @@ def test_any_key_may_be_missing_or_without_a_value(study_of, no_value):
 
 def nodes(data, path=()):
     """Yield the path to everything in plain data."""
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+    for key, value in (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    ):
         yield (*path, key)
         yield from nodes(value, (*path, key))
 
@@ -230,7 +297,9 @@ def test_what_is_missing_deep_inside_makes_a_page_or_is_refused_by_its_place(stu
     paths = [path for path in kinds.values() if isinstance(path[-1], str)]
     assert len(paths) > 100
     refusals: list[str] = []
-    for start in range(20):  # a few at a time: every kind of thing is missing in one page and null in another
+    for start in range(
+        20
+    ):  # a few at a time: every kind of thing is missing in one page and null in another
         for null in (True, False):
             less = study
             for path in paths[start::20]:
@@ -257,8 +326,14 @@ def kind(path):
         "original",
         "synthetic",
     )
-    plain = tuple(0 if isinstance(key, int) or key in ("workclass", "fnlwgt") else key for key in path)
-    return ("*", *plain[1:]) if len(plain) > 1 and plain[1] in common and plain[0] != "about" else plain
+    plain = tuple(
+        0 if isinstance(key, int) or key in ("workclass", "fnlwgt") else key for key in path
+    )
+    return (
+        ("*", *plain[1:])
+        if len(plain) > 1 and plain[1] in common and plain[0] != "about"
+        else plain
+    )
 
 
 def test_an_empty_study_makes_a_page():
@@ -285,9 +360,15 @@ def test_hostile_names_are_text(study_of):
     study = study_of(HOSTILE)
     study["about"]["synthetic"]["name"] = study["about"]["notes"][0] = HOSTILE[0]
     study["learning"]["confusion"][0]["levels"] = HOSTILE[:2]
-    study["regression"]["formula"] = study["sweep"]["setting"] = study["mu"]["settings"]["note"] = HOSTILE[0]
+    study["regression"]["formula"] = study["sweep"]["setting"] = study["mu"]["settings"]["note"] = (
+        HOSTILE[0]
+    )
     study["delta"]["not_applicable"] = None
-    study["run"] = {"date": HOSTILE[0], "versions": {HOSTILE[0]: HOSTILE[2]}, "command": f"chaffinch {HOSTILE[0]}"}
+    study["run"] = {
+        "date": HOSTILE[0],
+        "versions": {HOSTILE[0]: HOSTILE[2]},
+        "command": f"chaffinch {HOSTILE[0]}",
+    }
     for row in study["regression"]["rows"]:
         row["term"] = HOSTILE[2]
     found = rendered(study, title=HOSTILE[0])
@@ -328,7 +409,17 @@ def test_a_verdict_of_a_strangers_report_is_text(study_of):
 def test_a_report_is_the_study_with_its_verdict(study_of):
     study = study_of(4)
     report = report_of(study, title="T", synthesis={"seed": 3}).to_dict()
-    assert set(report) == {"format", "version", "title", "about", "synthesis", "utility", "decision", "verdict", "run"}
+    assert set(report) == {
+        "format",
+        "version",
+        "title",
+        "about",
+        "synthesis",
+        "utility",
+        "decision",
+        "verdict",
+        "run",
+    }
     assert (report["format"], report["version"], report["title"]) == ("chaffinch-report", 1, "T")
     assert set(report["utility"]) == set(study) - {"format", "version", "about", "run"}
     assert json.loads(json.dumps(report, allow_nan=False)) == report
@@ -337,7 +428,8 @@ def test_a_report_is_the_study_with_its_verdict(study_of):
 
 def test_other_data_are_refused_with_the_next_step(study_of):
     with pytest.raises(
-        chaffinch.errors.InputError, match=r"must be of format 'chaffinch-report'\. Got 'chaffinch-utility'\. Make one"
+        chaffinch.errors.InputError,
+        match=r"must be of format 'chaffinch-report'\. Got 'chaffinch-utility'\. Make one",
     ):
         render(study_of(3))
     with pytest.raises(chaffinch.errors.InputError, match="version 1"):
@@ -381,7 +473,9 @@ def test_the_network_is_shown_with_its_edges(study_of):
     table = chaffinch.read(pa.table({"<b>": ["x", "y"] * 40, "c": ["p", "q"] * 40}))
     model = chaffinch.BayesNet(parents=1).fit(table, seed=1)
     account = {"seed": 1, "network": model.to_dict(), "rows_equal_to_an_original": 0.25}
-    found = check(render(report_of(study_of(3), title="t", synthesis=account), network_svg=model.plot().svg))
+    found = check(
+        render(report_of(study_of(3), title="t", synthesis=account), network_svg=model.plot().svg)
+    )
     assert "fig-network" in found.ids
     assert "25 %, codes compared" in found.said()
 
@@ -389,11 +483,19 @@ def test_the_network_is_shown_with_its_edges(study_of):
 @pytest.mark.parametrize(
     "svg",
     [
-        "<svg><script>alert(1)</script></svg>", "<svg onload='x()'></svg>", "<svg><a href='http://x'>y</a></svg>", "<p>no</p>",
-        "<svg><image href='x'/></svg>", "<svg><rect style='fill:red'/></svg>", "<svg><rect fill='url(http://x)'/></svg>",
-        "<svg><!-- x --></svg>", "<!doctype svg><svg></svg>", "plain", "<svg><foreignObject></foreignObject></svg>",
+        "<svg><script>alert(1)</script></svg>",
+        "<svg onload='x()'></svg>",
+        "<svg><a href='http://x'>y</a></svg>",
+        "<p>no</p>",
+        "<svg><image href='x'/></svg>",
+        "<svg><rect style='fill:red'/></svg>",
+        "<svg><rect fill='url(http://x)'/></svg>",
+        "<svg><!-- x --></svg>",
+        "<!doctype svg><svg></svg>",
+        "plain",
+        "<svg><foreignObject></foreignObject></svg>",
     ],
-)  # fmt: skip
+)
 def test_a_picture_holds_shapes_and_text_only(study_of, svg):
     with pytest.raises(chaffinch.errors.InputError, match="A picture in a report"):
         render(report_of(study_of(2), title="t"), network_svg=svg)

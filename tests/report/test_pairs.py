@@ -7,12 +7,21 @@ import re
 from chaffinch.report.pairs import pair_picture, pairs_figure
 from chaffinch.utility.shapes import PairShape, TableShapes
 
-PAIR = PairShape(("sex", "town"), (("f", "m"), ("Leeds", "York")), (0.5, None, 0.1, 0.4), (0.25, 0.25, 0.25, 0.25), 0.125)
+PAIR = PairShape(
+    ("sex", "town"),
+    (("f", "m"), ("Leeds", "York")),
+    (0.5, None, 0.1, 0.4),
+    (0.25, 0.25, 0.25, 0.25),
+    0.125,
+)
 
 
 def test_equal_shares_have_equal_shades_in_both_maps():
     drawn = pair_picture("k", PAIR, 10)
-    cells = {said: shade for shade, said in re.findall(r'fill="(#\w+|none)"[^>]*><title>([^<]+)</title>', drawn)}
+    cells = {
+        said: shade
+        for shade, said in re.findall(r'fill="(#\w+|none)"[^>]*><title>([^<]+)</title>', drawn)
+    }
     assert len(cells) == 8
     assert len({shade for said, shade in cells.items() if said.startswith("synthetic")}) == 1
     assert next(shade for said, shade in cells.items() if "fewer than 10" in said) == "none"

@@ -28,7 +28,14 @@ from chaffinch.table import Column, Schema
 NAMES = ("age", "sex", "town", "job", "pay", "<script>x</script>")
 
 
-def account(*, delta: float | None = 1e-6, unit: Unit | None = None, test_only: bool = False, epsilon=1.0, part=1.0) -> Account:  # fmt: skip
+def account(
+    *,
+    delta: float | None = 1e-6,
+    unit: Unit | None = None,
+    test_only: bool = False,
+    epsilon=1.0,
+    part=1.0,
+) -> Account:
     """Return an account with a table of each column and of three pairs, in amounts that differ a little."""
     ledger = Ledger(Budget(epsilon, delta), unit or Unit("add-remove"))
     weights = [1 + i / 10 for i in range(len(NAMES) + 3)]
@@ -37,13 +44,19 @@ def account(*, delta: float | None = 1e-6, unit: Unit | None = None, test_only: 
         cost = {"epsilon" if delta is None else "rho": share * part}
         law = "discrete Laplace" if delta is None else "discrete Gaussian"
         why = "single columns" if i < len(NAMES) else "links"
-        ledger.charge(Charge(f"table of {what}", why, **cost, mechanism=law, noise=f"standard deviation {30 - i}"))
+        ledger.charge(
+            Charge(
+                f"table of {what}", why, **cost, mechanism=law, noise=f"standard deviation {30 - i}"
+            )
+        )
     return ledger.account(test_only=test_only, rows=1000, rows_how="declared")
 
 
 def synthesis(of: Account | None, **network) -> dict:
     privacy = {} if of is None else {"privacy": json.loads(json.dumps(of.to_dict()))}
-    return {"network": {"method": "bayesnet", "nodes": list(NAMES), "edges": [], **privacy, **network}}
+    return {
+        "network": {"method": "bayesnet", "nodes": list(NAMES), "edges": [], **privacy, **network}
+    }
 
 
 def words(html: str) -> str:
@@ -61,7 +74,9 @@ def page_of(study_of, made: dict | None) -> str:
     return render(report_of(study_of(3), title="t", synthesis=made))
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, None), (1.0, None), (1.0, 1e-6), (0.3, 0.2), (5.0, 0.01)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.01, None), (1.0, None), (1.0, 1e-6), (0.3, 0.2), (5.0, 0.01)]
+)
 def test_the_best_guess_by_a_linear_programme_and_by_a_mechanism_that_reaches_it(epsilon, delta):
     d, e = delta or 0.0, exp(epsilon)
     found = linprog([0.5, 0.5], A_ub=[[-1, -e], [-e, -1]], b_ub=[d - 1, d - 1], bounds=[(0, 1)] * 2)
@@ -77,15 +92,30 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
     assert order == sorted(order)
     said = words(html)
     for told in (
-        "What is promised", "Promise epsilon 1, delta 1e-06, add or remove one record; this report is not covered",
+        "What is promised",
+        "Promise epsilon 1, delta 1e-06, add or remove one record; this report is not covered",
         "Privacy: epsilon 1, delta 1e-06, add or remove one record; this report is not covered.",
-        "no outcome is more than 2.72 times as likely", "one with one record, one without", "about 1 in 1,000,000",
+        "no outcome is more than 2.72 times as likely",
+        "one with one record, one without",
+        "about 1 in 1,000,000",
         "right in at most 73.2 % of cases",  # e / (1 + e) = 0.73106, rounded up
-        "It does not cover this report", "computed on the real data", "Keep this report inside", "not a promise about groups",
-        "what holds for everybody", "budgets add up", "project ledger", "a person with several records is protected less", "declared as public",
-        "6 tables of single columns: age, sex, town, job and 2 more", "3 tables: age × sex, town × job, age × pay",
-        "standard deviation 25 to 30", "nothing is left", "Exact Gaussian accounting", "Balle and Wang", "operating-system entropy",
-    ):  # fmt: skip
+        "It does not cover this report",
+        "computed on the real data",
+        "Keep this report inside",
+        "not a promise about groups",
+        "what holds for everybody",
+        "budgets add up",
+        "project ledger",
+        "a person with several records is protected less",
+        "declared as public",
+        "6 tables of single columns: age, sex, town, job and 2 more",
+        "3 tables: age × sex, town × job, age × pay",
+        "standard deviation 25 to 30",
+        "nothing is left",
+        "Exact Gaussian accounting",
+        "Balle and Wang",
+        "operating-system entropy",
+    ):
         assert told in said, told
     assert "TEST ONLY" not in html
     assert 'class="alarm"' not in html
@@ -95,18 +125,38 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
 @pytest.mark.parametrize(
     ("unit", "told"),
     [
-        (Unit("replace-one"), ("differ in one record: exchanged for any other", "The number of records is public")),
+        (
+            Unit("replace-one"),
+            ("differ in one record: exchanged for any other", "The number of records is public"),
+        ),
         (
             Unit("add-remove", 3),
-            ("one with one person's rows, at most 3 of them", "Any 3 rows together", "no identifier of people", "three people"),
+            (
+                "one with one person's rows, at most 3 of them",
+                "Any 3 rows together",
+                "no identifier of people",
+                "three people",
+            ),
         ),
         (
             Unit("add-remove", 1, by_person=True),
-            ("add or remove one person (at most 1 row each)", "one person's rows, of which one is kept", "whether a person was in the data",
-             "Each person is protected, with all of their rows", "no promise for a single record", "three people"),
+            (
+                "add or remove one person (at most 1 row each)",
+                "one person's rows, of which one is kept",
+                "whether a person was in the data",
+                "Each person is protected, with all of their rows",
+                "no promise for a single record",
+                "three people",
+            ),
         ),
-        (Unit("replace-one", 3, by_person=True), ("replace one person (at most 3 rows each)", "at most 3 rows of each person were used")),
-        (Unit("replace-one", 3), ("exchanged for those of another", "which of two people", "number of rows was")),
+        (
+            Unit("replace-one", 3, by_person=True),
+            ("replace one person (at most 3 rows each)", "at most 3 rows of each person were used"),
+        ),
+        (
+            Unit("replace-one", 3),
+            ("exchanged for those of another", "which of two people", "number of rows was"),
+        ),
     ],
 )
 def test_each_relation_in_plain_words(study_of, unit, told):
@@ -114,7 +164,9 @@ def test_each_relation_in_plain_words(study_of, unit, told):
     for part in told:
         assert part in said, part
     assert ("protected less" in said) == (unit == Unit("replace-one"))
-    assert ("remove one record" in said or "differ in one record" in said) == (not unit.by_person and unit.rows_per_person == 1)
+    assert ("remove one record" in said or "differ in one record" in said) == (
+        not unit.by_person and unit.rows_per_person == 1
+    )
 
 
 def test_without_delta_and_with_a_rest(study_of):
@@ -177,26 +229,46 @@ def test_an_account_that_does_not_add_up_is_no_promise(study_of, damage):
 
 def test_words_are_worked_out_anew_and_never_taken_from_a_file(study_of):
     made = synthesis(account())
-    made["network"]["privacy"] |= {"sentence": "Perfectly safe.", "relation": "nobody", "noise_source": "dice"}
+    made["network"]["privacy"] |= {
+        "sentence": "Perfectly safe.",
+        "relation": "nobody",
+        "noise_source": "dice",
+    }
     report = report_of(study_of(3), title="t", synthesis=made).to_dict()
     report["verdict"][-1]["sentence"] = "Perfectly safe."
-    assert not {"Perfectly", "nobody", "dice"} & set(words(render(report)).replace(".", " ").split())
+    assert not {"Perfectly", "nobody", "dice"} & set(
+        words(render(report)).replace(".", " ").split()
+    )
 
 
 def test_the_verdict_of_the_data_has_a_row_for_it(study_of):
     rows = {}
-    for name, of in (("promised", account()), ("test only", account(test_only=True)), ("no promise", None)):
-        rows[name] = report_of(study_of(3), title="t", synthesis=synthesis(of)).to_dict()["verdict"][-1]
+    for name, of in (
+        ("promised", account()),
+        ("test only", account(test_only=True)),
+        ("no promise", None),
+    ):
+        rows[name] = report_of(study_of(3), title="t", synthesis=synthesis(of)).to_dict()[
+            "verdict"
+        ][-1]
         assert (rows[name]["section"], rows[name]["word"]) == ("promise", name)
     assert (rows["promised"]["value"], rows["promised"]["delta"]) == (1.0, 1e-6)
     assert rows["promised"]["relation"] == "add or remove one record"
-    assert rows["test only"]["value"] is rows["no promise"]["value"] is None  # a number would look like a promise
+    assert (
+        rows["test only"]["value"] is rows["no promise"]["value"] is None
+    )  # a number would look like a promise
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
 
 
 def test_inspect_names_the_promise_and_where_strengths_come_from(tmp_path):
-    levels = {"a": ("x", "y"), "[/b]": ("u", "v"), "c": ("m", "n")}  # the middle name is markup to a careless printer
-    schema = Schema(tuple(Column(n, "categorical", levels=v) for n, v in levels.items()), public=True, rows=200)
+    levels = {
+        "a": ("x", "y"),
+        "[/b]": ("u", "v"),
+        "c": ("m", "n"),
+    }  # the middle name is markup to a careless printer
+    schema = Schema(
+        tuple(Column(n, "categorical", levels=v) for n, v in levels.items()), public=True, rows=200
+    )
     rng = np.random.default_rng(1)
     data = pd.DataFrame({name: rng.choice(v, 200) for name, v in levels.items()})
     model = PrivBayes(epsilon=1.0).fit(prepare(data, schema), seed=1)
@@ -207,7 +279,9 @@ def test_inspect_names_the_promise_and_where_strengths_come_from(tmp_path):
     assert "Promise: TEST ONLY, no privacy: seeded noise" in done.output
     assert "nats, from released tables" in done.output
     assert "[/b]" in done.output
-    real = replace(model, fitted=replace(model.fitted, privacy=replace(model.fitted.privacy, test_only=False)))
+    real = replace(
+        model, fitted=replace(model.fitted, privacy=replace(model.fitted.privacy, test_only=False))
+    )
     file.unlink()
     real.save(file)
     done = CliRunner().invoke(app, ["inspect", str(file)], env={"COLUMNS": "200"})

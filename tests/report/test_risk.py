@@ -91,19 +91,46 @@ def test_cross_fit_speaks_in_the_verdict_where_there_is_no_holdout(risk_of):
 def test_both_studies_make_one_page(study_of, risk_of):
     report = report_of(study_of(6), title="t", risk=risk_of(sizes=(4, 5)))
     data = report.to_dict()
-    assert set(data) == {"format", "version", "title", "about", "synthesis", "utility", "risk", "decision", "verdict", "run"}
+    assert set(data) == {
+        "format",
+        "version",
+        "title",
+        "about",
+        "synthesis",
+        "utility",
+        "risk",
+        "decision",
+        "verdict",
+        "run",
+    }
     assert {row["section"] for row in data["verdict"]} == {"utility", "risk"}
     assert data["run"]["date"] == "2025-11-15 09:00 UTC"
     assert set(data["run"]["seconds"]) == {"phi_k", "synthetic"}
     found = look(report)
-    order = [key for key in found.ids if key in ("verdict", "risk-verdict", "where", "risk-attacks", "limits")]
+    order = [
+        key
+        for key in found.ids
+        if key in ("verdict", "risk-verdict", "where", "risk-attacks", "limits")
+    ]
     assert order == ["verdict", "risk-verdict", "where", "risk-attacks", "limits"]
     said = plain(found.said())
     for words in (
-        "no privacy verdict", "Read the risk sections", "TCAP by convention", "matched_rows (used here)", "hidden: fewer than 10 records", "membership",
-        "Several releases", "Taub", "Raab", "appendix A", "Elliot 2014", "for whom the synthetic table is certain", "<10",
-        "Mean and largest value over sets of keys", "3.1 % of the synthetic rows equal a row of the original.",
-    ):  # fmt: skip
+        "no privacy verdict",
+        "Read the risk sections",
+        "TCAP by convention",
+        "matched_rows (used here)",
+        "hidden: fewer than 10 records",
+        "membership",
+        "Several releases",
+        "Taub",
+        "Raab",
+        "appendix A",
+        "Elliot 2014",
+        "for whom the synthetic table is certain",
+        "<10",
+        "Mean and largest value over sets of keys",
+        "3.1 % of the synthetic rows equal a row of the original.",
+    ):
         assert words in said, words
     assert "Sensitive column: relationship" in said
 
@@ -115,7 +142,9 @@ def test_risk_alone_makes_a_page(risk_of):
     said = found.said()
     assert "Holdout none given: no excess can be stated" in said
     assert "no excess found" not in re.sub(r"The words of the verdicts.*", "", said)
-    assert {"verdict", "where", "limits", "memorisation", "risk-keys", "risk-funnel"}.isdisjoint(found.ids)
+    assert {"verdict", "where", "limits", "memorisation", "risk-keys", "risk-funnel"}.isdisjoint(
+        found.ids
+    )
     assert "risk-limits" in found.ids
 
 
@@ -123,7 +152,10 @@ def test_several_syntheses_are_told_as_one(risk_of):
     study = risk_of(extras=False)
     study["about"]["synthetic"] = [{"name": "s1.csv", "rows": 100}, {"rows": 100}]
     report = report_of(title="t", risk=study)
-    assert report.to_dict()["about"]["synthetic"] == {"name": "2 syntheses, the first s1.csv", "rows": 100}
+    assert report.to_dict()["about"]["synthetic"] == {
+        "name": "2 syntheses, the first s1.csv",
+        "rows": 100,
+    }
     look(report)
 
 
@@ -133,9 +165,12 @@ def test_every_figure_has_a_title_a_description_and_its_numbers(risk_of):
     assert len(figures) == 2 + 2 + 2 + 1  # ladders, maps, funnels, records
     for figure in figures:
         assert re.search(
-            r"<svg [^>]*role=\"img\"[^>]*><title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>", figure
+            r"<svg [^>]*role=\"img\"[^>]*><title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>",
+            figure,
         )
-        assert re.search(r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL)
+        assert re.search(
+            r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL
+        )
 
 
 def test_many_attacks_show_the_worst_and_stay_small(risk_of):
@@ -145,7 +180,12 @@ def test_many_attacks_show_the_worst_and_stay_small(risk_of):
     said = look(report_of(title="t", risk=study)).said()
     assert "the 20 worst of 2,772 attacks" in said
     assert "the 40 worst of 252" in said
-    figures = [block for section in risk_sections(RiskResult.from_dict(study)) for block in section.blocks if isinstance(block, Figure)]
+    figures = [
+        block
+        for section in risk_sections(RiskResult.from_dict(study))
+        for block in section.blocks
+        if isinstance(block, Figure)
+    ]
     assert max(len(figure.table.rows) for figure in figures) == 40
 
 
@@ -153,12 +193,18 @@ def test_hostile_names_are_text(study_of, risk_of):
     study = risk_of(HOSTILE, HOSTILE[:4], sizes=(7, 8), measures=("cap", "tcap", "rf"))
     study["about"]["notes"] = [HOSTILE[0]]
     study["about"]["label"] = HOSTILE[0]
-    study["attacks"][0].update(measure=HOSTILE[0], convention=HOSTILE[2], n_matched=HOSTILE[0], reason=HOSTILE[0])
+    study["attacks"][0].update(
+        measure=HOSTILE[0], convention=HOSTILE[2], n_matched=HOSTILE[0], reason=HOSTILE[0]
+    )
     study["attacks"][1].update(value=None, reason=HOSTILE[0])
     study["family"] = {"reason": HOSTILE[0]}
-    study["cross_fit"]["note"] = study["records"][0]["what"] = study["about"]["scenario"] = HOSTILE[0]
+    study["cross_fit"]["note"] = study["records"][0]["what"] = study["about"]["scenario"] = HOSTILE[
+        0
+    ]
     study["classes"][0]["people"] = HOSTILE[0]
-    study["by_attacker"][0]["maximum_attacker"] = study["by_attacker"][0]["attackers"][0] = HOSTILE[2]
+    study["by_attacker"][0]["maximum_attacker"] = study["by_attacker"][0]["attackers"][0] = HOSTILE[
+        2
+    ]
     study["funnel"][0]["tcap"] = {HOSTILE[0]: 0.5}
     said = look(report_of(study_of(3), title="t", risk=study)).said()
     assert HOSTILE[0] in said
@@ -166,7 +212,13 @@ def test_hostile_names_are_text(study_of, risk_of):
 
 
 def nodes(data, path=()):
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data[:1]) if isinstance(data, list) else ():
+    for key, value in (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data[:1])
+        if isinstance(data, list)
+        else ()
+    ):
         yield (*path, key)
         yield from nodes(value, (*path, key))
 
@@ -174,7 +226,9 @@ def nodes(data, path=()):
 def test_what_is_missing_or_null_makes_a_page_or_is_refused_by_its_place(risk_of):
     study = risk_of(("a", "b"), ("s",), sizes=(1, 2), measures=("cap", "tcap"))
     study["about"]["synthetic"].append({"rows": 10})
-    paths = [p for p in nodes(study) if p[0] not in ("format", "version") and isinstance(p[-1], str)]
+    paths = [
+        p for p in nodes(study) if p[0] not in ("format", "version") and isinstance(p[-1], str)
+    ]
     assert len(paths) > 90
     refused = []
     for path in paths:
@@ -201,7 +255,9 @@ def test_what_is_missing_or_null_makes_a_page_or_is_refused_by_its_place(risk_of
 def test_an_empty_study_and_none():
     look(report_of(title="t", risk={"format": "chaffinch-risk", "version": 1}))
     assert RiskResult.from_dict({"format": "chaffinch-risk", "version": 1}).verdict == ()
-    with pytest.raises(chaffinch.errors.InputError, match=r"needs a study of utility, of risk, or both"):
+    with pytest.raises(
+        chaffinch.errors.InputError, match=r"needs a study of utility, of risk, or both"
+    ):
         report_of(title="t")
     with pytest.raises(chaffinch.errors.InputError, match="Give the JSON of chaffinch risk"):
         report_of(title="t", risk={"format": "chaffinch-utility", "version": 1})
@@ -213,7 +269,13 @@ def test_a_real_study_makes_a_page():
     table = chaffinch.read(Path(__file__).parents[2] / "examples" / "data" / "cmc.csv")
     names = list(table.schema.names)
     found = chaffinch.risk(
-        table, table, keys=names[:3], sensitive=[names[5]], attackers=["gcap", "nb"], resamples=50, seed=1
+        table,
+        table,
+        keys=names[:3],
+        sensitive=[names[5]],
+        attackers=["gcap", "nb"],
+        resamples=50,
+        seed=1,
     )
     report = report_of(title="t", risk=json.loads(json.dumps(found.to_dict())))
     said = look(report).said()
@@ -227,9 +289,14 @@ def test_a_real_study_makes_a_page():
 
 
 def test_attacks_of_two_reports_are_compared(risk_of):
-    first, second = (risk_of(("a", "b"), ("s",), measures=("cap", "rf", "tcap", "nb"), extras=False) for _ in "AB")
+    first, second = (
+        risk_of(("a", "b"), ("s",), measures=("cap", "rf", "tcap", "nb"), extras=False)
+        for _ in "AB"
+    )
     second["attacks"][0].update(value=0.3, interval=[0.28, 0.32])  # lower: B is safer
-    second["attacks"][1].update(value=0.605, interval=[0.595, 0.615], keys=["b", "a"])  # overlaps 0.59 to 0.61
+    second["attacks"][1].update(
+        value=0.605, interval=[0.595, 0.615], keys=["b", "a"]
+    )  # overlaps 0.59 to 0.61
     second["attacks"][2]["convention"] = "matched"
     second["attacks"][3]["measure"] = "lr"
     found = compare(report_of(title="A", risk=first), second)
@@ -246,7 +313,10 @@ def test_attacks_of_two_reports_are_compared(risk_of):
     for side in "AB":
         assert f"{side}: of 3 attacks and tests in both, no excess found by 3." in parts.said()
     second["about"]["settings"]["missing"] = "wildcard"
-    assert {row.why for row in compare(first, second).attacks} == {"other settings", "other convention"}
+    assert {row.why for row in compare(first, second).attacks} == {
+        "other settings",
+        "other convention",
+    }
 
 
 def test_reports_with_and_without_risk_still_compare(study_of, risk_of):

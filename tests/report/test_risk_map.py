@@ -12,12 +12,24 @@ def test_the_map_marks_the_largest_excess(risk_of):
     for attack in study["attacks"]:
         attack["excess"] = -0.01
     study["attacks"][5] |= {"excess": 0.3, "p_family": 0.0123}
-    figure = next(f for s in risk_sections(RiskResult.from_dict(study)) if s.id == "risk-keys" for f in s.blocks if isinstance(f, Figure))
-    assert "Outlined: the largest, +0.300 (Random forest). Its p-value over all attacks: 0.0123" in figure.note
+    figure = next(
+        f
+        for s in risk_sections(RiskResult.from_dict(study))
+        if s.id == "risk-keys"
+        for f in s.blocks
+        if isinstance(f, Figure)
+    )
+    assert (
+        "Outlined: the largest, +0.300 (Random forest). Its p-value over all attacks: 0.0123"
+        in figure.note
+    )
     assert figure.pictures[0].count('stroke-width="3"') == 1
     assert figure.table.rows[0][0] == "c"
     bare = [{**a, "excess": None, "value": 0.9} for a in study["attacks"]]
     caption = next(
-        f for s in risk_sections(RiskResult.from_dict({**study, "attacks": bare})) if s.id == "risk-keys" for f in s.blocks
+        f
+        for s in risk_sections(RiskResult.from_dict({**study, "attacks": bare}))
+        if s.id == "risk-keys"
+        for f in s.blocks
     ).caption
     assert "value less guess" in caption

@@ -16,9 +16,14 @@ from .test_accessible import outline
 
 def reports(study_of, risk_of):
     return [
-        report_of(study_of(6, noise=noise), title=f"noise {noise}", risk=risk_of(excess=seed / 100), synthesis={"network": {"method": "bayesnet", "parents": k}})
+        report_of(
+            study_of(6, noise=noise),
+            title=f"noise {noise}",
+            risk=risk_of(excess=seed / 100),
+            synthesis={"network": {"method": "bayesnet", "parents": k}},
+        )
         for noise, seed, k in ((1.0, 1, 1), (2.0, 2, 2), (4.0, 3, 3))
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -80,8 +85,22 @@ def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
     told = []
     for excess, p_family in ((0.01, 0.8), (0.154, 0.007), (0.02, 0.6)):
         risk = risk_of(extras=False)
-        finding = {"test": "rare_combination", "value": 0.7, "holdout": 0.7 - excess, "excess": excess, "excess_interval": [excess - 0.05, excess + 0.05]}
-        risk["memorisation_tests"] = [{**finding, "p_value": p_family, "p_family": p_family, "lower_bound": excess - 0.1, "n_people": 300}]
+        finding = {
+            "test": "rare_combination",
+            "value": 0.7,
+            "holdout": 0.7 - excess,
+            "excess": excess,
+            "excess_interval": [excess - 0.05, excess + 0.05],
+        }
+        risk["memorisation_tests"] = [
+            {
+                **finding,
+                "p_value": p_family,
+                "p_family": p_family,
+                "lower_bound": excess - 0.1,
+                "n_people": 300,
+            }
+        ]
         told.append(report_of(study_of(6), title="", risk=risk))
     found = compare_all(told, ["run 3", "run 5", "run 9"])
     assert [name.split(":")[0] for name in found.names] == ["run 3", "run 5", "run 9"]

@@ -24,7 +24,11 @@ def test_without_an_attack_or_a_measure_there_is_no_picture(study_of, risk_of):
 def test_points_stand_where_their_numbers_are(study_of):
     row, kept, interval = headline_step(report_of(study_of(6), title="t").rows)
     assert row.id == "tvd_2"
-    points = [TradePoint("a", 0.0, 0.0), TradePoint("b", 1.0, 0.5, (0.9, 1.0), (0.4, 0.5)), TradePoint("c", kept, 0.25, interval)]
+    points = [
+        TradePoint("a", 0.0, 0.0),
+        TradePoint("b", 1.0, 0.5, (0.9, 1.0), (0.4, 0.5)),
+        TradePoint("c", kept, 0.25, interval),
+    ]
     drawn = tradeoff_figure("f", points, worth=row, attack="an attack").pictures[0]
     first = re.search(r"<title>a:.*?cx=\"([\d.]+)\" cy=\"([\d.]+)\"", drawn)
     second = re.search(r"<title>b:.*?M([\d.]+) ([\d.]+)h9", drawn)

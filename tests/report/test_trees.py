@@ -20,7 +20,9 @@ from chaffinch.trees import prune, read_model
 from chaffinch.trees.summary import CertificateSummary, PruneSummary
 
 
-def made(n: int = 600, *, seed: int = 0, names: tuple[str, ...] = ("age", "income", "hours", "score")):
+def made(
+    n: int = 600, *, seed: int = 0, names: tuple[str, ...] = ("age", "income", "hours", "score")
+):
     rng = np.random.default_rng(seed)
     x = pd.DataFrame(rng.normal(1000, 300, (n, len(names))), columns=list(names))
     y = (x.iloc[:, 0] + x.iloc[:, 1] + rng.normal(0, 200, n) > 2000).astype(int).to_numpy()
@@ -89,15 +91,21 @@ def test_the_picture_has_every_edge_and_marks_what_isolates():
     # The second opinion: counts of classes from scikit-learn's own paths over the data.
     passes = model.decision_path(x).toarray().astype(bool)
     alone = {
-        node for node in range(model.tree_.node_count) if any((passes[:, node] & (y == k)).sum() == 1 for k in (0, 1))
+        node
+        for node in range(model.tree_.node_count)
+        if any((passes[:, node] & (y == k)).sum() == 1 for k in (0, 1))
     }
     assert alone
     tree = audit.model.trees[0]
-    svg, folded = tree_picture("t", "Before", tree, audit.model.features, {p.node for p in audit.predicates or ()})
+    svg, folded = tree_picture(
+        "t", "Before", tree, audit.model.features, {p.node for p in audit.predicates or ()}
+    )
     assert not folded
     edges = re.findall(r'<path d="M[^"]*V[^"]*H[^"]*"[^>]*stroke="(#\w+)"', svg)
     assert len(edges) == model.tree_.node_count - 1
-    above = {above for node in alone for above in np.flatnonzero(passes[passes[:, node]].all(axis=0))}
+    above = {
+        above for node in alone for above in np.flatnonzero(passes[passes[:, node]].all(axis=0))
+    }
     ways = {n for n in above if passes[:, n].sum() >= 1} - {0}
     assert edges.count(MARKED) == len(ways)
     assert len(re.findall("<rect ", svg)) == len(alone)
@@ -120,9 +128,13 @@ def test_large_trees_are_folded_and_stay_small(best_first):
     rng = np.random.default_rng(3)
     x = pd.DataFrame(rng.normal(size=(4000, 3)), columns=["a", "b", "c"])
     y = rng.integers(0, 2, 4000)
-    audit, pruned = studied(DecisionTreeClassifier(random_state=0, max_leaf_nodes=best_first), x, y, data=False)
+    audit, pruned = studied(
+        DecisionTreeClassifier(random_state=0, max_leaf_nodes=best_first), x, y, data=False
+    )
     assert len(audit.model.trees[0].leaves) > 4 * MOST_LEAVES
-    svg, folded = tree_picture("t", "x", audit.model.trees[0], ("a", "b", "c"), {p.node for p in audit.predicates})
+    svg, folded = tree_picture(
+        "t", "x", audit.model.trees[0], ("a", "b", "c"), {p.node for p in audit.predicates}
+    )
     assert folded
     ends = len(re.findall("<circle[^>]*fill=.#fff", svg)) + len(re.findall("Z. fill", svg))
     assert ends <= MOST_LEAVES
@@ -188,12 +200,18 @@ def test_counts_that_are_not_known_are_said_to_be():
 def test_what_trying_found_is_not_hidden_by_counts():
     # Leaves of two records, of different values: the one above the mean is alone, though no leaf holds fewer than two.
     x, _ = made(40)
-    audit, pruned = studied(DecisionTreeRegressor(min_samples_leaf=2, random_state=0), x, x["income"].to_numpy())
+    audit, pruned = studied(
+        DecisionTreeRegressor(min_samples_leaf=2, random_state=0), x, x["income"].to_numpy()
+    )
     assert any(t.tries for t in audit.tries)
     alone = tree_page(audit, None, "x")
     assert "This model isolates people" in alone
-    assert "model isolates people" not in tree_page(audit, pruned, "x")  # the page judges what was pruned, and that isolates nobody
-    assert "Pruning by numbers of records does not rule that out" in words_of(alone).replace("\n", " ")
+    assert "model isolates people" not in tree_page(
+        audit, pruned, "x"
+    )  # the page judges what was pruned, and that isolates nobody
+    assert "Pruning by numbers of records does not rule that out" in words_of(alone).replace(
+        "\n", " "
+    )
 
 
 def test_names_of_strangers_stay_text():
@@ -217,25 +235,35 @@ def test_another_pruned_model_is_refused():
 
 def test_a_model_that_tells_classes_together_is_no_alarm_and_says_what_it_leaves():
     x, _ = made()
-    y = np.digitize(x["age"] + np.random.default_rng(1).normal(0, 200, len(x)), [600, 800, 1000, 1200, 1400])
+    y = np.digitize(
+        x["age"] + np.random.default_rng(1).normal(0, 200, len(x)), [600, 800, 1000, 1200, 1400]
+    )
     model = DecisionTreeClassifier(min_samples_leaf=6, random_state=0).fit(x, y)
     audit = trees.audit(read_model(model))
     read = words_of(tree_page(audit, prune(model, keep="most"), "A tree"))
     assert "tell classes of few records together" in read
     assert "still has nodes that isolate" not in read
-    assert "tell classes of few records together" not in words_of(tree_page(audit, prune(model), "A tree"))
+    assert "tell classes of few records together" not in words_of(
+        tree_page(audit, prune(model), "A tree")
+    )
 
 
 @pytest.mark.parametrize(
     ("keep", "data", "words"),
-    [("safe", False, "were pruned below it show"), ("most", False, "does not rule that out"), ("safe", True, "was counted on the data")],
-)  # fmt: skip
+    [
+        ("safe", False, "were pruned below it show"),
+        ("most", False, "does not rule that out"),
+        ("safe", True, "was counted on the data"),
+    ],
+)
 def test_a_regression_says_how_both_sides_of_a_leaf_are_known(keep, data, words):
     x, _ = made()
     y = x["income"].to_numpy() ** 2
     model = DecisionTreeRegressor(random_state=0).fit(x, y)
     given = {"columns": list(x.to_numpy().T), "labels": [y]} if data else {}
-    assert words in words_of(tree_page(trees.audit(read_model(model)), prune(model, keep=keep, **given), "A tree"))
+    assert words in words_of(
+        tree_page(trees.audit(read_model(model)), prune(model, keep=keep, **given), "A tree")
+    )
 
 
 def test_a_page_judges_the_pruned_model_and_says_what_it_was_before():
@@ -246,18 +274,26 @@ def test_a_page_judges_the_pruned_model_and_says_what_it_was_before():
     assert 'class="alarm"' not in html
     assert 'class="word word-fail"' not in html
     read = " ".join(words_of(html).split())
-    assert "The model before pruning. Whoever has this model can write down conditions that are true of one record" in read
+    assert (
+        "The model before pruning. Whoever has this model can write down conditions that are true of one record"
+        in read
+    )
     unsafe = replace(pruned, after=pruned.before)  # as if nothing had been taken out
     html = tree_page(risky, unsafe, "x")
     assert "The pruned model isolates people. Do not publish it as it is." in html
     assert 'class="word word-fail"' in html
 
 
-@pytest.mark.parametrize(("holds", "words"), [(True, "the file as written was attacked"), (False, "the attack on it still finds someone")])
+@pytest.mark.parametrize(
+    ("holds", "words"),
+    [(True, "the file as written was attacked"), (False, "the attack on it still finds someone")],
+)
 def test_a_certificate_decides_what_a_page_opens_with(holds, words):
     x, y = made()
     risky, pruned = studied(DecisionTreeClassifier(random_state=0), x, y)
-    certificate = CertificateSummary(holds, 2, True, True, not holds, None, "", "no node singles out fewer than 2 records.")
+    certificate = CertificateSummary(
+        holds, 2, True, True, not holds, None, "", "no node singles out fewer than 2 records."
+    )
     html = tree_page(risky, pruned, "x", certificate=certificate)
     assert words in " ".join(words_of(html).split())
     assert ('class="word word-fail"' in html, 'class="alarm"' in html) == (not holds, not holds)
@@ -266,23 +302,33 @@ def test_a_certificate_decides_what_a_page_opens_with(holds, words):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, "Accuracy on the data given"), ({"trained_on": True}, "Accuracy on the training records"), ({"holdout": 1}, "Accuracy on holdout records"),
+        ({}, "Accuracy on the data given"),
+        ({"trained_on": True}, "Accuracy on the training records"),
+        ({"holdout": 1}, "Accuracy on holdout records"),
         ({"holdout": 1, "trained_on": True}, "Accuracy on holdout records"),
     ],
-)  # fmt: skip
+)
 def test_a_score_says_of_which_records_it_is(given, words):
     """A full tree knows its training records and not others: the scores themselves tell the records apart."""
     x, y = made(400)
-    table, others = (part.assign(y=label) for part, label in ((x[:300], y[:300]), (x[300:], y[300:])))
+    table, others = (
+        part.assign(y=label) for part, label in ((x[:300], y[:300]), (x[300:], y[300:]))
+    )
     model = DecisionTreeClassifier(random_state=0).fit(x[:300], y[:300])
     given = given | ({"holdout": others} if "holdout" in given else {})
     result = trees.prune(model, table, label="y", **given)
     score = model.score(x[300:], y[300:]) if "holdout" in given else 1.0
-    assert result.audit.score == trees.audit(model, table, label="y", **given).score == pytest.approx(score)
+    assert (
+        result.audit.score
+        == trees.audit(model, table, label="y", **given).score
+        == pytest.approx(score)
+    )
     read = words_of(tree_page(result.audit, result, "x"))
     assert words in read
     assert "not fitted to" not in read
-    assert dict(result.summary.rows())[words[0].lower() + words[1:]].startswith(f"{score:.3f} before")
+    assert dict(result.summary.rows())[words[0].lower() + words[1:]].startswith(
+        f"{score:.3f} before"
+    )
     assert PruneSummary.from_dict(result.to_dict()).before.scored_on == result.audit.scored_on
     assert words in words_of(tree_page(result.audit, None, "x"))
 

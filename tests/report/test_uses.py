@@ -28,12 +28,33 @@ def figure_of(section):
 
 def test_learning_shows_every_model_and_table(sections):
     table = figure_of(sections["learning"]).table
-    assert table.head == ("Model", "Learnt from", "Accuracy", "Standard deviation", "Precision", "Recall", "F2", "AUC")
-    assert table.rows[0] == ("Naive Bayes", "original", "0.800", "0.004", "0.700", "0.550", "0.570", "0.890")
+    assert table.head == (
+        "Model",
+        "Learnt from",
+        "Accuracy",
+        "Standard deviation",
+        "Precision",
+        "Recall",
+        "F2",
+        "AUC",
+    )
+    assert table.rows[0] == (
+        "Naive Bayes",
+        "original",
+        "0.800",
+        "0.004",
+        "0.700",
+        "0.550",
+        "0.570",
+        "0.890",
+    )
     assert len(table.rows) == 15
     (matrices,) = (block for block in sections["learning"].blocks if isinstance(block, Details))
     assert matrices.summary == "Confusion matrices (6)"
-    assert matrices.blocks[1].tables[0].rows == (("<=50K", "6,830", "590"), (">50K", "1,010", "<10"))
+    assert matrices.blocks[1].tables[0].rows == (
+        ("<=50K", "6,830", "590"),
+        (">50K", "1,010", "<10"),
+    )
 
 
 def test_labels_stand_by_how_far_they_are_off_and_skipped_ones_are_said(sections):
@@ -63,7 +84,9 @@ def test_what_does_not_apply_says_why(study_of, no_value):
     assert sections["delta"].blocks == (Paragraph("Not applicable: no label is left."),)
 
 
-@pytest.mark.parametrize("settings", [[0.01, 0.1, 1.0], [1.0, 2.0, 3.0], ["a", "b", HOSTILE], [2.0], [1.0, "x"]])
+@pytest.mark.parametrize(
+    "settings", [[0.01, 0.1, 1.0], [1.0, 2.0, 3.0], ["a", "b", HOSTILE], [2.0], [1.0, "x"]]
+)
 def test_a_sweep_has_a_point_for_each_synthesis(settings):
     points = [(place, 0.1 * copy) for place in settings for copy in (1, 2)]
     root = ET.fromstring(sweep_plot("k", "mu", HOSTILE, points))

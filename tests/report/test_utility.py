@@ -16,7 +16,15 @@ def result(study_of):
 
 def test_sections_and_what_they_hold(result):
     sections = {section.id: section for section in utility_sections(result)}
-    assert list(sections) == ["where", "columns", "relations", "learning", "delta", "regression", "sweep"]
+    assert list(sections) == [
+        "where",
+        "columns",
+        "relations",
+        "learning",
+        "delta",
+        "regression",
+        "sweep",
+    ]
     lead, grid = sections["where"].blocks
     assert isinstance(lead, Paragraph)
     assert isinstance(grid, Grid)
@@ -29,7 +37,10 @@ def test_sections_and_what_they_hold(result):
         "2-way tables farthest from the original",
         "3-way tables farthest from the original",
     ]
-    assert [block.id for block in sections["relations"].blocks if isinstance(block, Figure)] == ["fig-phi-k", "fig-pearson"]
+    assert [block.id for block in sections["relations"].blocks if isinstance(block, Figure)] == [
+        "fig-phi-k",
+        "fig-pearson",
+    ]
     assert len(sections["relations"].blocks[0].pictures) == 3
 
 
@@ -53,4 +64,9 @@ def test_without_a_value_the_reason_stands_in_its_place(study_of, no_value):
 
 
 def test_an_empty_result_has_no_sections():
-    assert list(utility_sections(UtilityResult.from_dict({"format": "chaffinch-utility", "version": 1}))) == []
+    assert (
+        list(
+            utility_sections(UtilityResult.from_dict({"format": "chaffinch-utility", "version": 1}))
+        )
+        == []
+    )

@@ -11,7 +11,9 @@ from chaffinch.utility.verdict import NOT_APPLICABLE, WORDS
 def words_of(**sides: bool) -> list[str]:
     table = words_section(**sides).blocks[0]
     assert isinstance(table, PageTable)
-    return [row[0].word for row in table.rows if isinstance(row, tuple) and isinstance(row[0], Cell)]
+    return [
+        row[0].word for row in table.rows if isinstance(row, tuple) and isinstance(row[0], Cell)
+    ]
 
 
 def test_every_word_has_its_rule_beside_it():

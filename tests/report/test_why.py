@@ -9,7 +9,15 @@ from chaffinch.synth.account import SynthesisAccount
 
 
 def made(**network) -> dict:
-    return {"network": {"method": "bayesnet", "parents": 3, "nodes": ["age", "workclass"], "edges": [["age", "workclass"]], **network}}
+    return {
+        "network": {
+            "method": "bayesnet",
+            "parents": 3,
+            "nodes": ["age", "workclass"],
+            "edges": [["age", "workclass"]],
+            **network,
+        }
+    }
 
 
 def choices(**network) -> Choices:
@@ -29,7 +37,11 @@ def test_pairs_that_were_cut_or_tied_on_purpose_say_so():
 
 
 def table_of(section, start: str) -> PageTable:
-    return next(block for block in section.blocks if isinstance(block, PageTable) and block.caption.startswith(start))
+    return next(
+        block
+        for block in section.blocks
+        if isinstance(block, PageTable) and block.caption.startswith(start)
+    )
 
 
 def test_bad_measures_name_their_columns_and_a_setting(study_of):
@@ -45,12 +57,21 @@ def test_bad_measures_name_their_columns_and_a_setting(study_of):
 
 def test_what_protection_cost_is_not_called_damage(study_of):
     study = study_of(6, noise=6.0)
-    cuts = [{"sensitive": "age", "other": name, "information": 0.1 * i, "through_label": 0.01} for i, name in enumerate(("workclass", "fnlwgt"))]
+    cuts = [
+        {"sensitive": "age", "other": name, "information": 0.1 * i, "through_label": 0.01}
+        for i, name in enumerate(("workclass", "fnlwgt"))
+    ]
     given = made(sensitive=["age", "workclass"], protection={"protect": "separate", "cuts": cuts})
     section = why_section(report_of(study, title="t", synthesis=given))
     bad = {str(row[0]).partition(":")[0]: row for row in table_of(section, "What is bad").rows}
-    assert bad["Distance of 2-way tables (TVD)"][2] == "Chosen, not damage. To have it back, take age, workclass out of --sensitive."
-    assert table_of(section, "Relations that protection cut").rows[0][:2] == ("age × fnlwgt", "0.100")
+    assert (
+        bad["Distance of 2-way tables (TVD)"][2]
+        == "Chosen, not damage. To have it back, take age, workclass out of --sensitive."
+    )
+    assert table_of(section, "Relations that protection cut").rows[0][:2] == (
+        "age × fnlwgt",
+        "0.100",
+    )
 
 
 def test_nothing_chosen_and_nothing_bad_needs_no_section(study_of, risk_of):

@@ -87,7 +87,13 @@ def null_excess(measure: str, number: int, *, people: tuple[int, int], resamples
     table = counted(synthetic, len(population.chances))
     score = {"cap": cap, "vote": vote, "tcap": tcap}.get(measure, p1)
     statistic = p1_rule(table, measure.split()[-1]) if score is p1 else Ratio()
-    return excess(score(table, original), score(table, holdout), statistic=statistic, resamples=resamples, seed=number)
+    return excess(
+        score(table, original),
+        score(table, holdout),
+        statistic=statistic,
+        resamples=resamples,
+        seed=number,
+    )
 
 
 @pytest.mark.slow
@@ -97,8 +103,13 @@ def test_interval_covers_zero_and_p_values_are_uniform_when_nothing_leaks(measur
 
     resamples = 399
     rng = np.random.default_rng(1)
-    found = [null_excess(measure, number, people=(600, 400), resamples=resamples) for number in range(DRAWS)]
-    found = [one for one in found if one.value is not None]  # p1: a table may answer no key for certain
+    found = [
+        null_excess(measure, number, people=(600, 400), resamples=resamples)
+        for number in range(DRAWS)
+    ]
+    found = [
+        one for one in found if one.value is not None
+    ]  # p1: a table may answer no key for certain
     assert len(found) > 0.99 * DRAWS
     covered = np.mean([one.interval[0] <= 0 <= one.interval[1] for one in found])  # type: ignore[index]
     assert LOW <= covered <= HIGH, covered
@@ -106,7 +117,9 @@ def test_interval_covers_zero_and_p_values_are_uniform_when_nothing_leaks(measur
     # Valid at every level: a share below the level plus 5 standard errors, once in two million.
     for level in (0.01, 0.05, 0.1, 0.5):
         assert np.mean(p <= level) < level + 5 * sqrt(level * (1 - level) / len(p))
-    if measure == "cap":  # hardly any ties: exactly uniform once the step of 1/400 is smoothed; fails once in a million
+    if (
+        measure == "cap"
+    ):  # hardly any ties: exactly uniform once the step of 1/400 is smoothed; fails once in a million
         assert kstest(p - rng.random(len(p)) / (resamples + 1), "uniform").pvalue > 1e-6
 
 
@@ -167,7 +180,10 @@ def test_copies_are_flagged(copied: float) -> None:
     population = Population.of((40, 30, 20), rng)
     synthetic, original, holdout = (population.draw(n, rng) for n in (20_000, 20_000, 10_000))
     taken = int(copied * len(original[0]))
-    leaked = tuple(np.concatenate([own[:taken], fresh[taken:]]) for own, fresh in zip(original, synthetic, strict=True))
+    leaked = tuple(
+        np.concatenate([own[:taken], fresh[taken:]])
+        for own, fresh in zip(original, synthetic, strict=True)
+    )
     for source, flagged in ((synthetic, False), (leaked, True)):
         table = counted(source, len(population.chances))  # type: ignore[arg-type]
         statistics: list[Statistic] = [Ratio(), Ratio(), Ratio(), p1_rule(table, "dropped")]

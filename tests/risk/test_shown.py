@@ -24,7 +24,12 @@ class Toy(ShownResult):
 
 def test_what_is_printed_and_what_a_notebook_shows(capsys):
     Toy().show()
-    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == ["a", "screen", "One.", "Two."]
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
+        "a",
+        "screen",
+        "One.",
+        "Two.",
+    ]
     shown = Toy()._repr_html_()
     assert "<caption>One.</caption>" in shown
     assert "<td>page</td>" in shown

@@ -45,7 +45,9 @@ class LocalFrame:
         for batch in (batch for part in self.parts for batch in part):
             for i in range(batch.num_rows):
                 row = batch.slice(i, 1)
-                parts[hash(tuple(row.column(name)[0].as_py() for name in names)) % n_parts].append(row)
+                parts[hash(tuple(row.column(name)[0].as_py() for name in names)) % n_parts].append(
+                    row
+                )
         return LocalFrame(parts)
 
     def limit(self, n_rows: int) -> LocalFrame:
@@ -77,14 +79,18 @@ def hashed_rows(table: Table, n_parts: int, *, seed: int = 0) -> LocalFrame:
     rows = table.data.append_column(CHECK, hashes).combine_chunks()
     ends = np.sort(rng.integers(0, table.n_rows + 1, n_parts - 1))
     bounds = [0, *ends.tolist(), table.n_rows]
-    return LocalFrame([rows.slice(a, b - a).to_batches(max_chunksize=1000) for a, b in pairwise(bounds)])
+    return LocalFrame(
+        [rows.slice(a, b - a).to_batches(max_chunksize=1000) for a, b in pairwise(bounds)]
+    )
 
 
 def local_counter(table: Table, n_parts: int, **options: object) -> SparkCounter:
     """Return a counter of a table in partitions, without Spark."""
     rows = hashed_rows(table, n_parts)
     hashes = [batch.column(CHECK).to_numpy() for part in rows.parts for batch in part]
-    seen = RowsSeen(table.n_rows, summed(np.concatenate(hashes) if hashes else np.empty(0, dtype=np.int64)))
+    seen = RowsSeen(
+        table.n_rows, summed(np.concatenate(hashes) if hashes else np.empty(0, dtype=np.int64))
+    )
     blocks = rows.mapInArrow(Encode(schema_text(table.schema)), BLOCK_SHAPE)
     return SparkCounter(blocks, RowBlocks(), table.schema, seen, **options)  # type: ignore[arg-type]
 
@@ -95,30 +101,58 @@ class LocalRows:
     def __init__(self, rows: pa.Table, n_parts: int, *, seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
         self.rows, self.hashes = rows, rng.integers(-(2**63), 2**63 - 1, rows.num_rows)
-        self.bounds = [0, *np.sort(rng.integers(0, rows.num_rows + 1, n_parts - 1)).tolist(), rows.num_rows]
+        self.bounds = [
+            0,
+            *np.sort(rng.integers(0, rows.num_rows + 1, n_parts - 1)).tolist(),
+            rows.num_rows,
+        ]
 
     def select(self, names: Sequence[str], *, check: bool) -> LocalFrame:
-        rows = pa.table([self.rows.column(name).combine_chunks() for name in names], [f"c{j}" for j in range(len(names))])
+        rows = pa.table(
+            [self.rows.column(name).combine_chunks() for name in names],
+            [f"c{j}" for j in range(len(names))],
+        )
         if check:
             rows = rows.append_column(CHECK, pa.array(self.hashes))
         parts = []
         for number, (a, b) in enumerate(pairwise(self.bounds)):
             own = rows.slice(a, b - a)
-            parts.append(own.append_column(PART, pa.array(np.full(b - a, number, dtype=np.int32))).combine_chunks().to_batches(max_chunksize=1000))
+            parts.append(
+                own.append_column(PART, pa.array(np.full(b - a, number, dtype=np.int32)))
+                .combine_chunks()
+                .to_batches(max_chunksize=1000)
+            )
         return LocalFrame(parts)
 
 
 @contextmanager
-def local_grid(original: Table, *others: pa.Table, n_parts: int, folder: Path, seed: int = 0) -> Iterator[tuple[LongTable, ...]]:
+def local_grid(
+    original: Table, *others: pa.Table, n_parts: int, folder: Path, seed: int = 0
+) -> Iterator[tuple[LongTable, ...]]:
     """Give tables on one grid in partitions of this process: what `frames_on_one_grid` gives of DataFrames."""
-    rows = [LocalRows(table, n_parts + number, seed=seed + number) for number, table in enumerate((original.data, *others))]
+    rows = [
+        LocalRows(table, n_parts + number, seed=seed + number)
+        for number, table in enumerate((original.data, *others))
+    ]
     names = ["synthetic", "holdout"][: len(others)]
-    found = [_rooms(frame, original.schema.modelled, name) for name, frame in zip(names, rows[1:], strict=True)]
+    found = [
+        _rooms(frame, original.schema.modelled, name)
+        for name, frame in zip(names, rows[1:], strict=True)
+    ]
     shared, schema, notes = shared_columns(original.schema, [one for one, _ in found], {}, names)
     seen = [RowsSeen(original.n_rows, summed(rows[0].hashes)), *(one for _, one in found)]
     with ExitStack() as held:
         yield tuple(
-            LongTable(schema, own.n_rows, _refuse, _refuse, tuple(said), remote=FrameParts(frame, FrameRows(schema, tuple(shared), name), own, LocalSession(), folder, held))
+            LongTable(
+                schema,
+                own.n_rows,
+                _refuse,
+                _refuse,
+                tuple(said),
+                remote=FrameParts(
+                    frame, FrameRows(schema, tuple(shared), name), own, LocalSession(), folder, held
+                ),
+            )
             for name, frame, own, said in zip(["", *names], rows, seen, [(), *notes], strict=True)
         )
 
@@ -151,7 +185,14 @@ def cells_added_here(monkeypatch):
             key = (row["clique"], row["cell"])
             total[key] = total.get(key, 0) + row["n"]
         keys = sorted(total, reverse=True)  # in no order that anybody may count on
-        batch = pa.record_batch([pa.array([q for q, _ in keys], pa.int32()), pa.array([cell for _, cell in keys], pa.binary()), pa.array([total[key] for key in keys], pa.int64())], ["clique", "cell", "n"])
+        batch = pa.record_batch(
+            [
+                pa.array([q for q, _ in keys], pa.int32()),
+                pa.array([cell for _, cell in keys], pa.binary()),
+                pa.array([total[key] for key in keys], pa.int64()),
+            ],
+            ["clique", "cell", "n"],
+        )
         return LocalFrame([[batch]])
 
     monkeypatch.setattr("chaffinch.spark.frames.added_cells", added)

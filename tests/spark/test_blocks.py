@@ -51,7 +51,10 @@ def test_blocks_hold_the_codes_of_their_rows(case, coded, monkeypatch):
 @given(st.lists(st.integers(0, 9), max_size=8), st.integers(1, 7))
 def test_regrouped_batches_have_the_same_rows(lengths, most):
     numbers = iter(range(100))
-    batches = [pa.record_batch({"x": pa.array([next(numbers) for _ in range(n)], pa.int64())}) for n in lengths]
+    batches = [
+        pa.record_batch({"x": pa.array([next(numbers) for _ in range(n)], pa.int64())})
+        for n in lengths
+    ]
     out = list(regrouped(iter(batches), most))
     assert [x for batch in out for x in batch.column(0).to_pylist()] == list(range(sum(lengths)))
     assert all(batch.num_rows == most for batch in out[:-1])
@@ -68,15 +71,24 @@ def test_moments_are_read_in_utc_and_stay_the_same_moments():
 def test_a_schema_travels_as_text(data):
     schema = chaffinch.read(data / "diabetes.csv").schema
     there = schema_of(schema_text(schema))
-    assert [column.codec.to_dict() for column in there] == [column.codec.to_dict() for column in schema]
+    assert [column.codec.to_dict() for column in there] == [
+        column.codec.to_dict() for column in schema
+    ]
     assert there.sizes == schema.sizes
 
 
 def test_workers_write_files_of_their_own_that_their_owner_alone_may_read(coded, tmp_path):
     table = odd_tables(coded)["many rows"]
     task = WriteBlocks(Encode(schema_text(table.schema)), str(tmp_path))
-    said = [row for part in hashed_rows(table, 3).parts for batch in task(iter(part)) for row in batch.to_pylist()]
-    again = next(task(iter(hashed_rows(table, 1).parts[0]))).to_pylist()  # a task that is tried twice
+    said = [
+        row
+        for part in hashed_rows(table, 3).parts
+        for batch in task(iter(part))
+        for row in batch.to_pylist()
+    ]
+    again = next(
+        task(iter(hashed_rows(table, 1).parts[0]))
+    ).to_pylist()  # a task that is tried twice
     assert {row["path"] for row in said}.isdisjoint(row["path"] for row in again)
     assert sum(row["n"] for row in said) == table.n_rows
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in tmp_path.iterdir())
@@ -94,9 +106,15 @@ def test_an_empty_partition_writes_no_file(coded, tmp_path):
 def test_a_folder_that_a_worker_does_not_see_is_said(coded, tmp_path):
     table = odd_tables(coded)["one row"]
     (rows,) = hashed_rows(table, 1).parts
-    with pytest.raises(FileError, match="A worker cannot write the code cache: No such file or directory"):
+    with pytest.raises(
+        FileError, match="A worker cannot write the code cache: No such file or directory"
+    ):
         list(WriteBlocks(Encode(schema_text(table.schema)), str(tmp_path / "absent"))(iter(rows)))
     (tmp_path / "cut.arrow").write_bytes(b"ARROW1")
     for name in ("absent.arrow", "cut.arrow"):
         with pytest.raises(FileError, match="A worker cannot read the code cache"):
-            list(FileBlocks(((str(tmp_path / name), 0, 1),)).read(iter([pa.record_batch({"id": [0]})])))
+            list(
+                FileBlocks(((str(tmp_path / name), 0, 1),)).read(
+                    iter([pa.record_batch({"id": [0]})])
+                )
+            )

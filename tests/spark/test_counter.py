@@ -25,7 +25,9 @@ from .conftest import local_counter
 
 
 @pytest.mark.parametrize("n_parts", [1, 7, 97])
-@pytest.mark.parametrize("case", ["one row", "one level", "unseen levels", "one column", "many rows"])
+@pytest.mark.parametrize(
+    "case", ["one row", "one level", "unseen levels", "one column", "many rows"]
+)
 def test_odd_cases_equal_the_reference_in_any_number_of_partitions(case, n_parts, coded):
     table = odd_tables(coded)[case]
     names = table.schema.names
@@ -40,7 +42,11 @@ def test_odd_cases_equal_the_reference_in_any_number_of_partitions(case, n_parts
 def test_tables_of_several_pieces_equal_the_reference(coded):
     table = odd_tables(coded)["three code widths"]  # 5 x 70,000 cells: 6 pieces
     clique = (table.schema.names[0], table.schema.names[2])
-    assert local_counter(table, 3).marginals([clique])[0].same(ReferenceCounter(table).marginals([clique])[0])
+    assert (
+        local_counter(table, 3)
+        .marginals([clique])[0]
+        .same(ReferenceCounter(table).marginals([clique])[0])
+    )
 
 
 @settings(max_examples=20)
@@ -81,7 +87,10 @@ def test_other_rows_are_refused_and_no_count_is_said():
     counter = local_counter(table, 2)
     more = replace(counter, rows=RowsSeen(61, counter.rows.checksum))
     other = replace(counter, rows=RowsSeen(60, counter.rows.checksum ^ 1))
-    for changed, words in ((more, "another number of rows"), (other, "as many rows, but other values")):
+    for changed, words in (
+        (more, "another number of rows"),
+        (other, "as many rows, but other values"),
+    ):
         with pytest.raises(ClusterError, match=words) as error:
             changed.marginals([("c0",)])
         assert "60" not in str(error.value)
@@ -98,7 +107,9 @@ def test_more_than_the_driver_can_hold_is_refused_before_a_job(monkeypatch):
 
 def test_a_closed_counter_counts_no_more_and_forgets_once():
     removed = []
-    with replace(local_counter(make_coded([[0, 1], [1, 0]], [2, 2]), 1), on_close=lambda: removed.append(1)) as counter:
+    with replace(
+        local_counter(make_coded([[0, 1], [1, 0]], [2, 2]), 1), on_close=lambda: removed.append(1)
+    ) as counter:
         assert counter.marginals([()])[0].total == 2
     counter.close()
     assert removed == [1]
@@ -117,7 +128,10 @@ def test_large_tables_go_through_the_group_by_of_spark(spark):
     """5 columns of 2^16 levels: 80 bits, so that a cell needs two keys."""
     rng = np.random.default_rng(4)
     wide = [rng.integers(0, 1 << 16, 200) for _ in range(5)]
-    table = make_coded([*([*column, *column[:100]] for column in wide), rng.integers(0, 3, 300)], [*[1 << 16] * 5, 3])
+    table = make_coded(
+        [*([*column, *column[:100]] for column in wide), rng.integers(0, 3, 300)],
+        [*[1 << 16] * 5, 3],
+    )
     local = local_counter(table, 3)
     blocks = spark.createDataFrame(local.frame.toArrow().to_pandas()).repartition(4)
     counter = replace(local, frame=blocks)
@@ -135,8 +149,6 @@ def test_large_tables_go_through_the_group_by_of_spark(spark):
         replace(counter, rows=RowsSeen(300, 5)).entropies([(0, 1)])
 
 
-
-
 def test_rows_seen_are_compared_whole():
     RowsSeen(5, -3).check(RowsSeen(5, -3))
     with pytest.raises(ClusterError):
@@ -144,7 +156,9 @@ def test_rows_seen_are_compared_whole():
 
 
 def test_null_codes_are_counted(coded):
-    table = chaffinch.read(pa.table({"gone": pa.array([None] * 30, pa.string()), "x": ["a", "b", "b"] * 10}))
+    table = chaffinch.read(
+        pa.table({"gone": pa.array([None] * 30, pa.string()), "x": ["a", "b", "b"] * 10})
+    )
     assert local_counter(table, 4).marginals([("gone", "x")])[0].dense().tolist() == [[10, 20]]
 
 
@@ -154,9 +168,19 @@ def test_parts_that_the_driver_adds_up_are_those_that_tasks_do(coded, monkeypatc
     here = replace(local_counter(table, 5), n_tasks=5)
     with monkeypatch.context() as patched:
         patched.setattr(type(here.frame), "repartition", None)  # no second stage of tasks
-        assert all(ours.same(want) for ours, want in zip(here.marginals(cliques), ReferenceCounter(table).marginals(cliques), strict=True))
+        assert all(
+            ours.same(want)
+            for ours, want in zip(
+                here.marginals(cliques), ReferenceCounter(table).marginals(cliques), strict=True
+            )
+        )
     with pytest.raises(ClusterError, match="another number of rows"):
         replace(here, rows=RowsSeen(1, here.rows.checksum)).marginals(cliques)
     monkeypatch.setattr(module, "MOST_PARTS", 10)
     again = replace(local_counter(table, 5), n_tasks=5)
-    assert all(ours.same(want) for ours, want in zip(again.marginals(cliques), ReferenceCounter(table).marginals(cliques), strict=True))
+    assert all(
+        ours.same(want)
+        for ours, want in zip(
+            again.marginals(cliques), ReferenceCounter(table).marginals(cliques), strict=True
+        )
+    )

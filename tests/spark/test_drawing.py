@@ -19,7 +19,9 @@ def model(data):
     return chaffinch.BayesNet(parents=2, conditionals="tables").fit(data / "cmc.csv", seed=1)
 
 
-@pytest.mark.parametrize("seed", [8, np.random.SeedSequence(5).spawn(2)[1], np.random.SeedSequence([1, 2])])
+@pytest.mark.parametrize(
+    "seed", [8, np.random.SeedSequence(5).spawn(2)[1], np.random.SeedSequence([1, 2])]
+)
 def test_batches_by_their_numbers_are_those_of_one_machine(model, seed):
     n_rows = 2 * BATCH_ROWS + 10
     want = plain_table(model.sample(n_rows, seed=seed).data)
@@ -30,7 +32,11 @@ def test_batches_by_their_numbers_are_those_of_one_machine(model, seed):
 
 def test_a_task_gives_the_batches_of_its_numbers(model):
     task = draw_task(model, BATCH_ROWS + 3, 4)
-    out = list(task(iter([pa.record_batch({"id": [1]}), pa.record_batch({"id": pa.array([], pa.int64())})])))
+    out = list(
+        task(
+            iter([pa.record_batch({"id": [1]}), pa.record_batch({"id": pa.array([], pa.int64())})])
+        )
+    )
     assert sum(batch.num_rows for batch in out) == 3
 
 
@@ -42,7 +48,9 @@ def test_without_a_seed_all_batches_hang_on_one(model):
 
 def test_trees_travel_too(data):
     model = chaffinch.BayesNet().fit(data / "cmc.csv", seed=1)
-    assert next(draw_task(model, 500, 3).tables([0])).equals(plain_table(model.sample(500, seed=3).data))
+    assert next(draw_task(model, 500, 3).tables([0])).equals(
+        plain_table(model.sample(500, seed=3).data)
+    )
 
 
 def test_rows_that_hang_on_those_before_are_refused(model):
@@ -64,11 +72,18 @@ def test_a_model_that_is_too_large_to_travel_is_refused(model, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "plain"),
     [
-        (pa.int8(), pa.int8()), (pa.uint8(), pa.int16()), (pa.uint64(), pa.decimal128(20, 0)), (pa.time64("us"), pa.string()),
-        (pa.timestamp("s"), pa.timestamp("us")), (pa.timestamp("ns", "Europe/Oslo"), pa.timestamp("us", "UTC")), (pa.null(), pa.string()),
-        (pa.dictionary(pa.int8(), pa.large_string()), pa.string()), (pa.date64(), pa.date32()), (pa.bool_(), pa.bool_()),
+        (pa.int8(), pa.int8()),
+        (pa.uint8(), pa.int16()),
+        (pa.uint64(), pa.decimal128(20, 0)),
+        (pa.time64("us"), pa.string()),
+        (pa.timestamp("s"), pa.timestamp("us")),
+        (pa.timestamp("ns", "Europe/Oslo"), pa.timestamp("us", "UTC")),
+        (pa.null(), pa.string()),
+        (pa.dictionary(pa.int8(), pa.large_string()), pa.string()),
+        (pa.date64(), pa.date32()),
+        (pa.bool_(), pa.bool_()),
     ],
-)  # fmt: skip
+)
 def test_types_that_spark_lacks(kind, plain):
     assert plain_type(kind) == plain
     values = pa.nulls(2, kind)

@@ -113,18 +113,31 @@ def test_real_executors_that_fail_straggle_and_die_change_no_count(spark, data, 
     path, cache = tmp_path / "cmc.parquet", tmp_path / "cache"
     chaffinch.read(data / "cmc.csv").write(path)
     cache.mkdir()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")
+    }
     done = subprocess.run(
-        [sys.executable, "-c", CLUSTER, str(path), str(cache)], capture_output=True, text=True, timeout=900, env={**environment, "PYSPARK_PYTHON": sys.executable}
+        [sys.executable, "-c", CLUSTER, str(path), str(cache)],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env={**environment, "PYSPARK_PYTHON": sys.executable},
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr[-3000:]
-    assert [line.split()[:2] for line in lines[:4]] == [["none", "same"], ["failed", "same"], ["straggling", "same"], ["killed", "same"]]
-    assert lines[1].endswith("and files of others")  # the task that failed had written its file: it is not read
+    assert [line.split()[:2] for line in lines[:4]] == [
+        ["none", "same"],
+        ["failed", "same"],
+        ["straggling", "same"],
+        ["killed", "same"],
+    ]
+    assert lines[1].endswith(
+        "and files of others"
+    )  # the task that failed had written its file: it is not read
     assert lines[4] == "['killed']"
 
 
-DRIVER = '''
+DRIVER = """
 import sys, time
 from chaffinch.spark import files, write
 import chaffinch
@@ -133,7 +146,7 @@ from tests.spark.conftest import LocalSession
 collected = files.collected
 files.collected = lambda frame: (collected(frame), print("written", flush=True), time.sleep(60))[0]
 write(chaffinch.load(sys.argv[1]), sys.argv[2], 150_000, seed=8, session=LocalSession(), partitions=2, overwrite=True)
-'''
+"""
 
 
 def test_a_driver_killed_while_workers_write_leaves_the_old_folder(data, tmp_path):
@@ -144,25 +157,57 @@ def test_a_driver_killed_while_workers_write_leaves_the_old_folder(data, tmp_pat
     write(model, out, 7, seed=1, session=LocalSession())
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     root = os.fspath(data.parents[1])
-    with subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path / "m.chaffinch"), str(out)], stdout=subprocess.PIPE, text=True, cwd=root, env={**os.environ, "PYTHONPATH": root}) as driver:
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(tmp_path / "m.chaffinch"), str(out)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": root},
+    ) as driver:
         assert driver.stdout.readline() == "written\n"
         driver.send_signal(signal.SIGKILL)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     write(model, out, 9, seed=1, session=LocalSession(), overwrite=True)
-    assert pa.concat_tables([pq.read_table(path) for path in sorted(out.glob("*.parquet"))]).num_rows == 9
+    assert (
+        pa.concat_tables([pq.read_table(path) for path in sorted(out.glob("*.parquet"))]).num_rows
+        == 9
+    )
 
 
 @pytest.mark.slow
-def test_a_driver_on_spark_that_is_killed_while_workers_write_leaves_the_old_folder(spark, data, tmp_path):
+def test_a_driver_on_spark_that_is_killed_while_workers_write_leaves_the_old_folder(
+    spark, data, tmp_path
+):
     """The command itself, with a session of its own: SIGKILL as soon as workers have begun a file; JVM and workers go with the driver, and what they wrote is in no place that counts."""
     model = chaffinch.BayesNet(parents=1, conditionals="tables").fit(data / "cmc.csv", seed=1)
     model.save(tmp_path / "m.chaffinch")
     out = tmp_path / "out"
     write(model, out, 7, seed=1, session=spark)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
-    command = [sys.executable, "-m", "chaffinch", "sample", str(tmp_path / "m.chaffinch"), "-o", str(out), "-n", "2e7", "--engine", "spark", "--seed", "2", "--overwrite"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as driver:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYSPARK", "SPARK"))
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "chaffinch",
+        "sample",
+        str(tmp_path / "m.chaffinch"),
+        "-o",
+        str(out),
+        "-n",
+        "2e7",
+        "--engine",
+        "spark",
+        "--seed",
+        "2",
+        "--overwrite",
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as driver:
         stop = time.monotonic() + 180
         while not list(tmp_path.glob(".out.*.part/rows-*")) and time.monotonic() < stop:
             assert driver.poll() is None, "it ended before it wrote"
@@ -171,7 +216,10 @@ def test_a_driver_on_spark_that_is_killed_while_workers_write_leaves_the_old_fol
     assert list(tmp_path.glob(".out.*.part/rows-*"))  # it was writing
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     write(model, out, 9, seed=1, session=spark, overwrite=True)
-    assert pa.concat_tables([pq.read_table(path) for path in sorted(out.glob("*.parquet"))]).num_rows == 9
+    assert (
+        pa.concat_tables([pq.read_table(path) for path in sorted(out.glob("*.parquet"))]).num_rows
+        == 9
+    )
 
 
 # Data that are unevenly spread.
@@ -181,19 +229,39 @@ def test_skew_changes_nothing(spark, tmp_path):
     """All rows in one partition of seven, nearly all of them with one level: codecs, counts and sparse tables are those of memory."""
     rng = np.random.default_rng(1)
     n = 3000
-    rows = pa.table({"word": np.where(rng.random(n) < 0.995, "all", rng.choice(["x", "y"], n)), "number": np.where(rng.random(n) < 0.99, 5, rng.integers(0, 900, n)), "wide": rng.integers(0, 400, n)})
+    rows = pa.table(
+        {
+            "word": np.where(rng.random(n) < 0.995, "all", rng.choice(["x", "y"], n)),
+            "number": np.where(rng.random(n) < 0.99, 5, rng.integers(0, 900, n)),
+            "wide": rng.integers(0, 400, n),
+        }
+    )
     pq.write_table(rows, tmp_path / "rows.parquet")
     from pyspark.sql import functions
 
-    frame = spark.read.parquet(str(tmp_path / "rows.parquet")).repartition(7, functions.expr("number * 0"))
-    assert sorted(row["n"] for row in frame.mapInArrow(_rows_of_partition, "n long").collect())[-2:] == [0, n]
+    frame = spark.read.parquet(str(tmp_path / "rows.parquet")).repartition(
+        7, functions.expr("number * 0")
+    )
+    assert sorted(row["n"] for row in frame.mapInArrow(_rows_of_partition, "n long").collect())[
+        -2:
+    ] == [0, n]
     table, scanned = chaffinch.read(rows), cs.scan(frame)
-    assert all(same_codes(ours.codec, theirs.codec) for ours, theirs in zip(scanned.schema, table.schema, strict=True))
+    assert all(
+        same_codes(ours.codec, theirs.codec)
+        for ours, theirs in zip(scanned.schema, table.schema, strict=True)
+    )
     pairs = list(combinations(table.schema.names, 2))
     (tmp_path / "cache").mkdir()
     for cache in (None, tmp_path / "cache"):
         with scanned.coded(cache) as counter:
-            assert all(ours.same(theirs) for ours, theirs in zip(counter.marginals(pairs), chaffinch.MemoryCounter(table).marginals(pairs), strict=True))
+            assert all(
+                ours.same(theirs)
+                for ours, theirs in zip(
+                    counter.marginals(pairs),
+                    chaffinch.MemoryCounter(table).marginals(pairs),
+                    strict=True,
+                )
+            )
     assert list((tmp_path / "cache").iterdir()) == []
 
 
@@ -203,17 +271,23 @@ def _rows_of_partition(batches):
 
 def test_a_frame_that_changes_while_it_is_measured_is_refused(spark, tmp_path):
     """As many rows each time, and other values."""
-    pq.write_table(pa.table({"a": ["x", "y"] * 100, "b": list(range(200))}), tmp_path / "rows.parquet")
+    pq.write_table(
+        pa.table({"a": ["x", "y"] * 100, "b": list(range(200))}), tmp_path / "rows.parquet"
+    )
     whole = spark.read.parquet(str(tmp_path / "rows.parquet"))
 
     def shuffled(batches):
         import numpy as np
 
         for batch in batches:
-            yield batch.set_column(0, "a", batch.column(0).take(np.random.default_rng().permutation(batch.num_rows)))
+            yield batch.set_column(
+                0, "a", batch.column(0).take(np.random.default_rng().permutation(batch.num_rows))
+            )
 
     with pytest.raises(ClusterError, match="as many rows, but other values"):
-        chaffinch.utility(cs.scan(whole), whole.mapInArrow(shuffled, whole.schema), measures=["tvd"], seed=1)
+        chaffinch.utility(
+            cs.scan(whole), whole.mapInArrow(shuffled, whole.schema), measures=["tvd"], seed=1
+        )
 
 
 # Workers of another kind.
@@ -231,28 +305,50 @@ def other_environment(folder: Path, version: str) -> Path:
 
 def test_workers_with_another_chaffinch_are_found_by_the_first_job(spark, tmp_path, monkeypatch):
     """A worker process of another environment, started by Spark: its release is named before anything is counted."""
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(other_environment(tmp_path / "other", "0.0.1")))
-    with pytest.raises(ClusterError, match=rf"Workers run chaffinch 0\.0\.1, the driver {chaffinch.__version__}: counts could differ. Install Python \d\.\d+ with chaffinch\[spark\]=="):
+    monkeypatch.setattr(
+        spark.sparkContext, "pythonExec", str(other_environment(tmp_path / "other", "0.0.1"))
+    )
+    with pytest.raises(
+        ClusterError,
+        match=rf"Workers run chaffinch 0\.0\.1, the driver {chaffinch.__version__}: counts could differ. Install Python \d\.\d+ with chaffinch\[spark\]==",
+    ):
         check_workers(spark)
 
 
 def test_workers_with_another_python_are_found_by_the_first_job(spark, tmp_path, monkeypatch):
     ours = f"python3.{sys.version_info.minor}"
-    names = [name for name in ("python3.10", "python3.12", "python3.13", "python3.14") if name != ours]
-    there = [*(shutil.which(name) for name in names), *(str(path) for name in names for path in Path.home().glob(f".pyenv/versions/*/bin/{name}"))]
+    names = [
+        name for name in ("python3.10", "python3.12", "python3.13", "python3.14") if name != ours
+    ]
+    there = [
+        *(shutil.which(name) for name in names),
+        *(
+            str(path)
+            for name in names
+            for path in Path.home().glob(f".pyenv/versions/*/bin/{name}")
+        ),
+    ]
     others = [python for python in there if python is not None and _starts(python)]
     if not others:
         pytest.skip("there is no other Python on this machine")
     wrapper = tmp_path / "python"
-    wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{":".join(site.getsitepackages())}" exec {others[0]} "$@"\n')
+    wrapper.write_text(
+        f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{":".join(site.getsitepackages())}" exec {others[0]} "$@"\n'
+    )
     wrapper.chmod(0o755)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(wrapper))
-    with pytest.raises(ClusterError, match=r"Workers (run another Python|run Python 3\.\d+|have no package).*Install Python"):
+    with pytest.raises(
+        ClusterError,
+        match=r"Workers (run another Python|run Python 3\.\d+|have no package).*Install Python",
+    ):
         check_workers(spark)
 
 
 def _starts(python: str) -> bool:
-    return subprocess.run([python, "-c", "import sys"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([python, "-c", "import sys"], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 OTHER_WORKERS = """
@@ -275,9 +371,23 @@ spark.stop()
 @pytest.mark.slow
 def test_executors_with_another_chaffinch_are_named_before_a_row_is_read(spark, tmp_path):
     """An executor in a process of its own, whose Python is that of another environment."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
-    environment |= {"PYSPARK_PYTHON": str(other_environment(tmp_path / "other", "0.0.1")), "PYSPARK_DRIVER_PYTHON": sys.executable}
-    done = subprocess.run([sys.executable, "-c", OTHER_WORKERS], capture_output=True, text=True, timeout=400, env=environment, check=False)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYSPARK", "SPARK"))
+    }
+    environment |= {
+        "PYSPARK_PYTHON": str(other_environment(tmp_path / "other", "0.0.1")),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_WORKERS],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        env=environment,
+        check=False,
+    )
     assert "Workers run chaffinch 0.0.1, the driver" in done.stdout, done.stderr[-2000:]
 
 

@@ -38,11 +38,18 @@ def rows_of(folder):
 
 @pytest.mark.parametrize("partitions", [1, 2, 97, None])
 def test_rows_are_those_of_one_machine_in_the_order_of_files(model, want, tmp_path, partitions):
-    written = write(model, tmp_path / "out", N_ROWS, seed=8, session=LocalSession(), partitions=partitions)
+    written = write(
+        model, tmp_path / "out", N_ROWS, seed=8, session=LocalSession(), partitions=partitions
+    )
     assert rows_of(tmp_path / "out").equals(want)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
     manifest = json.loads((tmp_path / "out" / MANIFEST).read_text())
-    assert manifest["rows"] == written.n_rows == N_ROWS == sum(file["rows"] for file in manifest["files"])
+    assert (
+        manifest["rows"]
+        == written.n_rows
+        == N_ROWS
+        == sum(file["rows"] for file in manifest["files"])
+    )
     assert [path.name for path in written.files] == [file["name"] for file in manifest["files"]]
     assert len(written.files) == {1: 1, 2: 2, 97: 3, None: 1}[partitions]
     assert pq.read_table(tmp_path / "out").num_rows == N_ROWS  # readers pass over the manifest
@@ -87,10 +94,26 @@ def test_whatever_fails_the_old_folder_stays(model, tmp_path, monkeypatch, where
         expected = pytest.raises(ClusterError, match="other rows than they were asked for")
     else:
         rename = os.rename
-        monkeypatch.setattr(module.os, "rename", lambda a, b: rename(a, b) if not str(a).endswith(".part") else (_ for _ in ()).throw(OSError(28, "No space")))
+        monkeypatch.setattr(
+            module.os,
+            "rename",
+            lambda a, b: (
+                rename(a, b)
+                if not str(a).endswith(".part")
+                else (_ for _ in ()).throw(OSError(28, "No space"))
+            ),
+        )
         expected = pytest.raises(FileError, match=r"Cannot write into .*No space left on device")
     with expected:
-        write(model, tmp_path / "out", N_ROWS, seed=8, session=LocalSession(), partitions=3, overwrite=True)
+        write(
+            model,
+            tmp_path / "out",
+            N_ROWS,
+            seed=8,
+            session=LocalSession(),
+            partitions=3,
+            overwrite=True,
+        )
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
@@ -99,7 +122,11 @@ def test_nothing_of_others_is_replaced(model, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     (tmp_path / "file").touch()
-    for place, words in (("mine", "holds other files"), ("file", "it is a file"), ("no/where", "there is no folder")):
+    for place, words in (
+        ("mine", "holds other files"),
+        ("file", "it is a file"),
+        ("no/where", "there is no folder"),
+    ):
         with pytest.raises(FileError, match=words):
             write(model, tmp_path / place, 5, seed=1, session=LocalSession())
     with pytest.raises(FileError, match="is an address"):
@@ -122,7 +149,12 @@ def test_files_that_the_driver_does_not_see_are_missed(model, tmp_path, monkeypa
             def moved(function, shape):
                 answer = work(function, shape)
                 if shape == module.ROWS_SHAPE:
-                    for path in {row for part in answer.parts for batch in part for row in batch.column("path").to_pylist()}:
+                    for path in {
+                        row
+                        for part in answer.parts
+                        for batch in part
+                        for row in batch.column("path").to_pylist()
+                    }:
                         os.remove(path)
                 return answer
 

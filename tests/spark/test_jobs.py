@@ -10,7 +10,15 @@ import pyarrow as pa
 import pytest
 
 from chaffinch.errors import ChaffinchError, ClusterError, FileError, SchemaError
-from chaffinch.spark.jobs import WorkerError, collected, guarded, in_our_words, mapped, settle, translated
+from chaffinch.spark.jobs import (
+    WorkerError,
+    collected,
+    guarded,
+    in_our_words,
+    mapped,
+    settle,
+    translated,
+)
 
 SECRET = "4711-secret"
 
@@ -40,7 +48,9 @@ def test_a_fault_of_a_task_leaves_without_its_message_and_its_cause():
         list(guarded(failing(ValueError(SECRET)), iter([])))
     assert SECRET not in str(found.value)
     assert found.value.__suppress_context__
-    ours = translated(SparkFault(f"Traceback ...\nRuntimeError: {found.value}\n\tat org.apache.spark {SECRET}"))
+    ours = translated(
+        SparkFault(f"Traceback ...\nRuntimeError: {found.value}\n\tat org.apache.spark {SECRET}")
+    )
     assert isinstance(ours, ClusterError)
     assert "A task on a worker failed: ValueError in" in str(ours)
     assert SECRET not in str(ours)
@@ -64,9 +74,18 @@ def test_an_error_of_ours_on_a_worker_is_that_error_on_the_driver(kind):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ModuleNotFoundError: No module named 'pyarrow'", "Workers have no package 'pyarrow'. Install Python 3"),
-        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.8", "Workers run another Python than the driver. Install"),
-        (f"[CAST_INVALID_INPUT] The value '{SECRET}' cannot be cast", "A job on Spark failed: SparkFault. What Spark says"),
+        (
+            "ModuleNotFoundError: No module named 'pyarrow'",
+            "Workers have no package 'pyarrow'. Install Python 3",
+        ),
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.8",
+            "Workers run another Python than the driver. Install",
+        ),
+        (
+            f"[CAST_INVALID_INPUT] The value '{SECRET}' cannot be cast",
+            "A job on Spark failed: SparkFault. What Spark says",
+        ),
     ],
 )
 def test_faults_of_spark_become_sentences(text, words):
@@ -96,7 +115,13 @@ def test_rows_of_an_older_spark_become_an_arrow_table():
     """Spark 3.5 has no toArrow: rows come with arrays of bytes, and with nothing where a cell is null."""
 
     class Frame:
-        dtypes: ClassVar = [("clique", "int"), ("cell", "binary"), ("n", "bigint"), ("spread", "double"), ("path", "string")]
+        dtypes: ClassVar = [
+            ("clique", "int"),
+            ("cell", "binary"),
+            ("n", "bigint"),
+            ("spread", "double"),
+            ("path", "string"),
+        ]
 
         def collect(self):
             return [
@@ -112,7 +137,12 @@ def test_rows_of_an_older_spark_become_an_arrow_table():
 
 def test_importing_the_package_imports_no_pyspark():
     code = "import sys, chaffinch.spark, chaffinch.spark.drawing; print(sorted(m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j')))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_a_failed_cast_in_spark_is_told_without_the_value(spark):

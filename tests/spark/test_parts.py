@@ -45,7 +45,12 @@ class RowsAndSum:
 
     def __call__(self, parts):
         tables = list(parts)
-        return pa.table({"n": [sum(table.n_rows for table in tables)], "sum": [sum(int(table.code(self.name).sum()) for table in tables)]})
+        return pa.table(
+            {
+                "n": [sum(table.n_rows for table in tables)],
+                "sum": [sum(int(table.code(self.name).sum()) for table in tables)],
+            }
+        )
 
 
 def test_a_table_that_travels_comes_back():
@@ -62,12 +67,24 @@ def test_parts_have_the_codes_and_values_of_one_machine(n_rows, n_parts, seed):
     frame = LocalRows(data, n_parts, seed=seed).select(["a", "b"], check=True)
     parts = [part for batches in frame.parts for part in reader_of(original).read(iter(batches))]
     (want,) = align(original)
-    assert np.concatenate([part.table.code("b") for part in parts]).tolist() == want.code("b").tolist()
+    assert (
+        np.concatenate([part.table.code("b") for part in parts]).tolist() == want.code("b").tolist()
+    )
     assert pa.concat_tables([part.table.data for part in parts]).equals(want.data.combine_chunks())
-    assert [part.place >> PLACES for part in parts] == [number for number, batches in enumerate(frame.parts) if batches]
-    summaries = [row for batches in frame.parts for batch in OverParts(reader_of(original), None, RowsAndSum("b"))(iter(batches)) for row in batch.to_pylist()]
+    assert [part.place >> PLACES for part in parts] == [
+        number for number, batches in enumerate(frame.parts) if batches
+    ]
+    summaries = [
+        row
+        for batches in frame.parts
+        for batch in OverParts(reader_of(original), None, RowsAndSum("b"))(iter(batches))
+        for row in batch.to_pylist()
+    ]
     assert sum(row["n"] for row in summaries) == n_rows
-    assert sum(unpacked_table(row["summary"]).column("sum")[0].as_py() for row in summaries) == want.code("b").sum()
+    assert (
+        sum(unpacked_table(row["summary"]).column("sum")[0].as_py() for row in summaries)
+        == want.code("b").sum()
+    )
 
 
 def test_groups_stand_before_codes_and_are_of_nearly_equal_size():
@@ -83,18 +100,28 @@ def test_groups_stand_before_codes_and_are_of_nearly_equal_size():
 def test_recoded_and_resampled_rows():
     data = pa.table({"a": [1, 2, 3] * 40, "b": ["x", "y"] * 60})
     original = chaffinch.read(data)
-    reader, (batches,) = reader_of(original), LocalRows(data, 1).select(["a", "b"], check=True).parts
+    reader, (batches,) = (
+        reader_of(original),
+        LocalRows(data, 1).select(["a", "b"], check=True).parts,
+    )
 
     def turned(part):
         return [1 - part.code("b"), part.code("b")]
 
-    schema = replace(reader.schema, columns=(replace(reader.schema["b"], name="a"), reader.schema["b"]))
+    schema = replace(
+        reader.schema, columns=(replace(reader.schema["b"], name="a"), reader.schema["b"])
+    )
     (part,) = RecodedRows(schema, reader, turned).read(iter(batches))
     assert (part.table.code("a") + part.table.code("b") == 1).all()
-    drawn = [next(iter(ResampledRows(reader.schema, reader, 2.0, (seed,)).read(iter(batches)))).table for seed in (1, 1, 2)]
+    drawn = [
+        next(iter(ResampledRows(reader.schema, reader, 2.0, (seed,)).read(iter(batches)))).table
+        for seed in (1, 1, 2)
+    ]
     assert drawn[0].data.equals(drawn[1].data)
     assert not drawn[0].data.equals(drawn[2].data)
-    assert 150 < drawn[0].n_rows < 330  # 240 and 6 standard errors of a Poisson number: once in 10^8
+    assert (
+        150 < drawn[0].n_rows < 330
+    )  # 240 and 6 standard errors of a Poisson number: once in 10^8
 
 
 def test_chosen_rows_alone_leave_and_a_count_without_rows():
@@ -107,5 +134,7 @@ def test_chosen_rows_alone_leave_and_a_count_without_rows():
     assert last["n"] == 300
     assert unpacked_table(last["summary"]).to_pydict() == {"chosen": [rows.num_rows]}
     assert 0 < rows.num_rows < 150
-    (counted,) = [row for batch in replace(task, count=True)(iter(batches)) for row in batch.to_pylist()]
+    (counted,) = [
+        row for batch in replace(task, count=True)(iter(batches)) for row in batch.to_pylist()
+    ]
     assert unpacked_table(counted["summary"]).to_pydict() == {"chosen": [rows.num_rows]}

@@ -11,7 +11,14 @@ import pytest
 from chaffinch._base.safe_files import overwriting
 from chaffinch.errors import ClusterError, FileError
 from chaffinch.spark import places as module
-from chaffinch.spark.places import MANIFEST, check_free, is_address, local_path, read_frame, write_frame
+from chaffinch.spark.places import (
+    MANIFEST,
+    check_free,
+    is_address,
+    local_path,
+    read_frame,
+    write_frame,
+)
 
 SECRET = "4711-secret"
 
@@ -27,12 +34,18 @@ Fault.__module__ = "pyspark.errors"
     ("says", "words"),
     [
         ("[PATH_NOT_FOUND] Path does not exist: hdfs://x", "There is no table at 'hdfs:///people'"),
-        ("[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Could not read footer", "There is no table at"),
+        (
+            "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Could not read footer",
+            "There is no table at",
+        ),
         ("[CANNOT_MERGE_SCHEMAS] Failed merging schemas", "have different columns or types"),
         ("java.net.UnknownHostException: nowhere", "its host is unknown"),
         ("java.net.ConnectException: Connection refused", "nothing answers there"),
         ('No FileSystem for scheme "nowhere"', "Spark knows no such scheme"),
-        ("org.apache.hadoop.security.AccessControlException: Permission denied", "access is denied"),
+        (
+            "org.apache.hadoop.security.AccessControlException: Permission denied",
+            "access is denied",
+        ),
     ],
 )
 def test_what_spark_says_of_a_place_becomes_a_sentence_without_its_words(says, words):
@@ -50,11 +63,17 @@ def test_other_faults_of_spark_are_those_of_jobs():
 
 def test_footers_differ_by_columns_and_types_and_not_by_who_wrote_them():
     def shape(name, fields):
-        return module._shape(f"message {name} {{\n" + "".join(f"  {field};\n" for field in fields) + "}\n")
+        return module._shape(
+            f"message {name} {{\n" + "".join(f"  {field};\n" for field in fields) + "}\n"
+        )
 
     same = shape("spark_schema", ["optional int64 x", "required binary y (STRING)"])
     assert shape("schema", ["required int64 x", "optional binary y (STRING)"]) == same
-    for other in (["optional int32 x", "required binary y (STRING)"], ["optional int64 x"], ["optional int64 x", "required binary z (STRING)"]):
+    for other in (
+        ["optional int32 x", "required binary y (STRING)"],
+        ["optional int64 x"],
+        ["optional int64 x", "required binary z (STRING)"],
+    ):
         assert shape("schema", other) != same
 
 
@@ -80,7 +99,11 @@ def test_a_place_without_a_table_is_named(spark, tmp_path):
 def test_a_folder_of_mixed_schemas_is_refused(spark, tmp_path):
     """Spark alone takes the columns of one file: whichever it is, the others' are lost or empty."""
     rows = {"x": [1, 2], "y": ["a", "b"]}
-    for name, other in (("fewer", pa.table({"x": [1]})), ("more", pa.table({**rows, "z": [1, 2]})), ("kinds", pa.table({"x": [0.5], "y": ["a"]}))):
+    for name, other in (
+        ("fewer", pa.table({"x": [1]})),
+        ("more", pa.table({**rows, "z": [1, 2]})),
+        ("kinds", pa.table({"x": [0.5], "y": ["a"]})),
+    ):
         folder = tmp_path / name
         folder.mkdir()
         pq.write_table(pa.table(rows), folder / "a.parquet")
@@ -100,7 +123,9 @@ def test_text_tables_have_the_types_that_spark_finds_and_one_header(spark, tmp_p
     assert read_frame(spark, str(path)).dtypes == [("x", "int"), ("y", "string")]
 
 
-def test_rows_at_an_address_replace_ours_and_nothing_else_and_a_failed_job_leaves_the_old(spark, tmp_path):
+def test_rows_at_an_address_replace_ours_and_nothing_else_and_a_failed_job_leaves_the_old(
+    spark, tmp_path
+):
     place = f"file:{tmp_path}/out"
     write_frame(spark, spark.range(5), place, 5)
     assert json.loads((tmp_path / "out" / MANIFEST).read_text())["rows"] == 5

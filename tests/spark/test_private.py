@@ -47,10 +47,14 @@ def test_codes_are_those_of_prepare_in_any_batches(rows, declared):
     hashes = pa.array(np.arange(rows.num_rows), pa.int64())
     text = schema_text(replace(sealed, columns=sealed.modelled))
     for size in (100, 5000):
-        batches = rows.select(sealed.names).append_column(CHECK, hashes).to_batches(max_chunksize=size)
+        batches = (
+            rows.select(sealed.names).append_column(CHECK, hashes).to_batches(max_chunksize=size)
+        )
         found = [codes for codes, _ in codes_of(EncodeDeclared(text)(iter(batches)), sealed.sizes)]
         for j, name in enumerate(sealed.names):
-            assert np.concatenate([codes[j] for codes in found]).tolist() == want.code(name).tolist()
+            assert (
+                np.concatenate([codes[j] for codes in found]).tolist() == want.code(name).tolist()
+            )
 
 
 def test_a_seeded_fit_is_that_of_memory(rows, declared):
@@ -60,8 +64,12 @@ def test_a_seeded_fit_is_that_of_memory(rows, declared):
     sealed = table.schema
     hashes = pa.array(np.arange(rows.num_rows), pa.int64())
     batches = rows.select(sealed.names).append_column(CHECK, hashes).to_batches(max_chunksize=300)
-    blocks = LocalFrame([[batch] for batch in batches]).mapInArrow(EncodeDeclared(schema_text(replace(sealed, columns=sealed.modelled))), BLOCK_SHAPE)
-    counter = SparkCounter(blocks, RowBlocks(), sealed, RowsSeen(rows.num_rows, summed(hashes.to_numpy())))
+    blocks = LocalFrame([[batch] for batch in batches]).mapInArrow(
+        EncodeDeclared(schema_text(replace(sealed, columns=sealed.modelled))), BLOCK_SHAPE
+    )
+    counter = SparkCounter(
+        blocks, RowBlocks(), sealed, RowsSeen(rows.num_rows, summed(hashes.to_numpy()))
+    )
     settings = chaffinch.BayesNet(epsilon=2.0)
     ours, theirs = settings.fit(counter, seed=5), settings.fit(table, seed=5)
     assert ours.privacy.test_only
@@ -75,7 +83,9 @@ def test_a_frame_is_fitted_as_its_file_is(spark, rows, declared, tmp_path):
     settings = chaffinch.BayesNet(epsilon=2.0)
     with scanned.coded() as counter:
         ours = settings.fit(counter, seed=5)
-    assert model_to_bytes(ours) == model_to_bytes(settings.fit(chaffinch.prepare(path, declared), seed=5))
+    assert model_to_bytes(ours) == model_to_bytes(
+        settings.fit(chaffinch.prepare(path, declared), seed=5)
+    )
     assert chaffinch.prepare(path, declared).schema.sizes == scanned.schema.sizes
 
 
@@ -92,11 +102,20 @@ def test_what_is_not_declared_is_refused(spark, declared):
 
 
 def kept(frame):
-    return sorted((row["id"], row["x"]) for row in frame.collect() if row["id"] is not None and row["id"].strip())
+    return sorted(
+        (row["id"], row["x"])
+        for row in frame.collect()
+        if row["id"] is not None and row["id"].strip()
+    )
 
 
 def test_rows_of_a_person_are_few_and_hang_on_nobody_else(spark):
-    people = [(f"p{i % 40}", i) for i in range(400)] + [(" p1 ", 1000), ("p1\t", 1001)] + [(None, i) for i in range(7)] + [("  ", 8)] * 3
+    people = (
+        [(f"p{i % 40}", i) for i in range(400)]
+        + [(" p1 ", 1000), ("p1\t", 1001)]
+        + [(None, i) for i in range(7)]
+        + [("  ", 8)] * 3
+    )
     frame = spark.createDataFrame(people, "id string, x int").repartition(5)
     limited = first_rows(frame, "id", 3, key="secret")
     assert limited.columns == ["id", "x"]
@@ -107,6 +126,8 @@ def test_rows_of_a_person_are_few_and_hang_on_nobody_else(spark):
     for name, _ in kept(limited):
         counts[name.strip()] = counts.get(name.strip(), 0) + 1
     assert counts == {f"p{i}": 3 for i in range(40)}
-    without = first_rows(frame.where("id <> 'p7' or id is null").repartition(2), "id", 3, key="secret")
+    without = first_rows(
+        frame.where("id <> 'p7' or id is null").repartition(2), "id", 3, key="secret"
+    )
     assert kept(without) == [(name, x) for name, x in kept(limited) if name != "p7"]
     assert kept(first_rows(frame, "id", 3, key="other")) != kept(limited)

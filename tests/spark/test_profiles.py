@@ -7,7 +7,14 @@ import pyarrow as pa
 import pytest
 
 from chaffinch.spark.blocks import CHECK, summed
-from chaffinch.spark.profiles import PART, PROFILE_SHAPE, MergeProfiles, ProfileRows, packed_profile, unpacked_profile
+from chaffinch.spark.profiles import (
+    PART,
+    PROFILE_SHAPE,
+    MergeProfiles,
+    ProfileRows,
+    packed_profile,
+    unpacked_profile,
+)
 from chaffinch.table.profile import Profile
 
 from .conftest import LocalFrame
@@ -18,17 +25,19 @@ def odd_columns(n_rows: int = 3000) -> pa.Table:
     gone = rng.random(n_rows) < 0.1
     numbers = rng.integers(0, 40, n_rows).astype(float)
     numbers[:20] = np.nan
-    return pa.table({
-        "word": pa.array(rng.choice(["a", "b", "ü"], n_rows), mask=gone),
-        "whole": pa.array(rng.integers(-5, 900, n_rows), mask=gone),
-        "real": pa.array(np.round(rng.normal(size=n_rows), 2)),
-        "nan": pa.array(numbers, mask=gone),
-        "code": pa.array(np.where(rng.random(n_rows) < 0.2, -8, rng.integers(1, 4, n_rows))),
-        "flag": pa.array(rng.random(n_rows) < 0.5),
-        "day": pa.array(rng.integers(0, 10_000, n_rows).astype("datetime64[D]")),
-        "row": pa.array(np.arange(n_rows)),
-        "empty": pa.nulls(n_rows, pa.string()),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "word": pa.array(rng.choice(["a", "b", "ü"], n_rows), mask=gone),
+            "whole": pa.array(rng.integers(-5, 900, n_rows), mask=gone),
+            "real": pa.array(np.round(rng.normal(size=n_rows), 2)),
+            "nan": pa.array(numbers, mask=gone),
+            "code": pa.array(np.where(rng.random(n_rows) < 0.2, -8, rng.integers(1, 4, n_rows))),
+            "flag": pa.array(rng.random(n_rows) < 0.5),
+            "day": pa.array(rng.integers(0, 10_000, n_rows).astype("datetime64[D]")),
+            "row": pa.array(np.arange(n_rows)),
+            "empty": pa.nulls(n_rows, pa.string()),
+        }
+    )
 
 
 MISSING = {"code": (-8,)}
@@ -39,11 +48,19 @@ def merged(table: pa.Table, bounds: list[int]) -> dict[int, dict]:
     hashes = pa.array(np.random.default_rng(1).integers(-(2**63), 2**63 - 1, table.num_rows))
     rows = table.append_column(CHECK, hashes)
     parts = []
-    for number, (start, stop) in enumerate(zip([0, *bounds], [*bounds, table.num_rows], strict=True)):
+    for number, (start, stop) in enumerate(
+        zip([0, *bounds], [*bounds, table.num_rows], strict=True)
+    ):
         part = rows.slice(start, stop - start)
-        parts.append(part.append_column(PART, pa.array([number] * part.num_rows, pa.int32())).combine_chunks().to_batches(max_chunksize=400))
+        parts.append(
+            part.append_column(PART, pa.array([number] * part.num_rows, pa.int32()))
+            .combine_chunks()
+            .to_batches(max_chunksize=400)
+        )
     names = tuple(table.column_names)
-    frame = LocalFrame(parts).mapInArrow(ProfileRows(names, tuple(MISSING.get(name, ()) for name in names)), PROFILE_SHAPE)
+    frame = LocalFrame(parts).mapInArrow(
+        ProfileRows(names, tuple(MISSING.get(name, ()) for name in names)), PROFILE_SHAPE
+    )
     for by in (("bucket", "field"), ("field",)):
         frame = frame.repartition(3, *by).mapInArrow(MergeProfiles(), PROFILE_SHAPE)
     answer = {row["field"]: row for row in frame.toArrow().to_pylist()}
@@ -62,7 +79,19 @@ def test_profiles_do_not_depend_on_partitions(n_parts):
         whole.add(table.column(name))
         ours = unpacked_profile(answer[j]["profile"])
         assert ours.value_counts() == whole.value_counts(), name
-        for fact in ("kind", "missing", "n_rows", "n_null", "n_nan", "n_infinite", "n_fraction", "n_missing", "rising", "largest", "n_present"):
+        for fact in (
+            "kind",
+            "missing",
+            "n_rows",
+            "n_null",
+            "n_nan",
+            "n_infinite",
+            "n_fraction",
+            "n_missing",
+            "rising",
+            "largest",
+            "n_present",
+        ):
             assert getattr(ours, fact) == getattr(whole, fact), (name, fact)
     assert unpacked_profile(answer[table.column_names.index("row")]["profile"]).rising
     assert not unpacked_profile(answer[table.column_names.index("whole")]["profile"]).rising

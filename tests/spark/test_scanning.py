@@ -28,7 +28,9 @@ def people(tmp_path_factory):
     """A Parquet file of odd columns: nulls, NaN, decimals, moments with a time zone, dates, flags, a column without values."""
     table = odd_columns(2000).drop_columns(["row"])
     rng = np.random.default_rng(9)
-    moments = pa.array(rng.integers(1_600_000_000, 1_700_000_000, 2000) * 1_000_000, pa.timestamp("us", "UTC"))
+    moments = pa.array(
+        rng.integers(1_600_000_000, 1_700_000_000, 2000) * 1_000_000, pa.timestamp("us", "UTC")
+    )
     local = pa.array(rng.integers(0, 400, 2000) * 86_400_000_000, pa.timestamp("us"))
     table = table.append_column("when", moments).append_column("local", local)
     path = tmp_path_factory.mktemp("people") / "people.parquet"
@@ -56,16 +58,30 @@ def test_codecs_are_those_of_the_file(spark, frame, scanned, people):
     for scan in (scanned, elsewhere):
         assert scan.n_rows == table.n_rows
         for ours, theirs in zip(scan.schema, table.schema, strict=True):
-            assert (ours.name, ours.kind, ours.type, ours.missing, ours.nullable) == (theirs.name, theirs.kind, theirs.type, theirs.missing, theirs.nullable)
-            assert (ours.codec and ours.codec.to_dict()) == (theirs.codec and theirs.codec.to_dict()), ours.name
+            assert (ours.name, ours.kind, ours.type, ours.missing, ours.nullable) == (
+                theirs.name,
+                theirs.kind,
+                theirs.type,
+                theirs.missing,
+                theirs.nullable,
+            )
+            assert (ours.codec and ours.codec.to_dict()) == (
+                theirs.codec and theirs.codec.to_dict()
+            ), ours.name
     assert scanned.rows == elsewhere.rows
-    assert "were not searched for on Spark" in str([note for note in scanned.notes if note.what == "rules"])
+    assert "were not searched for on Spark" in str(
+        [note for note in scanned.notes if note.what == "rules"]
+    )
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7, 97])
-def test_counts_network_and_tables_are_those_of_memory(frame, scanned, people, tmp_path, partitions):
+def test_counts_network_and_tables_are_those_of_memory(
+    frame, scanned, people, tmp_path, partitions
+):
     """97 partitions of which most are empty: rows are spread by a column of three values and missing ones."""
-    spread = frame.repartition(partitions, "word") if partitions == 97 else frame.repartition(partitions)
+    spread = (
+        frame.repartition(partitions, "word") if partitions == 97 else frame.repartition(partitions)
+    )
     table = chaffinch.read(people, schema=scanned.schema)
     memory = chaffinch.MemoryCounter(table)
     cliques = [*combinations(table.schema.names, 2), tuple(table.schema.names[:3])]
@@ -91,7 +107,9 @@ def test_a_journey_takes_five_jobs(spark, people, tmp_path):
         with cs.scan(frame).coded(tmp_path) as counter:
             chaffinch.BayesNet(parents=3).fit(counter, seed=7)
         assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("journey")) == 5
-        drawn = cs.write(chaffinch.Independent().fit(people, seed=1), tmp_path / "out", 1000, seed=1)
+        drawn = cs.write(
+            chaffinch.Independent().fit(people, seed=1), tmp_path / "out", 1000, seed=1
+        )
         assert drawn.n_rows == 1000
         assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("journey")) == 6
     finally:
@@ -108,11 +126,16 @@ def test_codes_that_spark_holds_or_writes_give_the_same(frame, scanned, people, 
             (folder,) = tmp_path.iterdir()
             assert folder.stat().st_mode & 0o777 == 0o700
         got = counter.marginals(cliques)
-    assert all(a.same(b) for a, b in zip(got, chaffinch.MemoryCounter(table).marginals(cliques), strict=True))
+    assert all(
+        a.same(b)
+        for a, b in zip(got, chaffinch.MemoryCounter(table).marginals(cliques), strict=True)
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(frame, scanned, people, tmp_path, monkeypatch):
+def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(
+    frame, scanned, people, tmp_path, monkeypatch
+):
     def fails_once(frame, task, shape):
         def work(batches):
             from pyspark import TaskContext
@@ -125,12 +148,16 @@ def test_a_task_that_fails_after_counting_and_is_tried_again_changes_nothing(fra
 
     for module in (import_module("chaffinch.spark.holding"), profiles, counter_module):
         monkeypatch.setattr(module, "mapped", fails_once)
-    want = chaffinch.MemoryCounter(chaffinch.read(people, schema=scanned.schema)).marginals([("word", "flag")])[0]
+    want = chaffinch.MemoryCounter(chaffinch.read(people, schema=scanned.schema)).marginals(
+        [("word", "flag")]
+    )[0]
     with cs.scan(frame.repartition(3)).coded(tmp_path) as counter:
         assert counter.n_rows == 2000
         assert counter.marginals([("word", "flag")])[0].same(want)
         (folder,) = tmp_path.iterdir()
-        assert len(list(folder.iterdir())) > len({path for path, _, _ in counter.source.units})  # what failed is not read
+        assert len(list(folder.iterdir())) > len(
+            {path for path, _, _ in counter.source.units}
+        )  # what failed is not read
     assert list(tmp_path.iterdir()) == []
 
 
@@ -139,7 +166,9 @@ def test_data_that_change_between_passes_are_refused_and_the_cache_is_removed(fr
         import numpy as np
 
         for batch in batches:
-            yield batch.set_column(0, "word", batch.column(0).take(np.random.default_rng().permutation(batch.num_rows)))
+            yield batch.set_column(
+                0, "word", batch.column(0).take(np.random.default_rng().permutation(batch.num_rows))
+            )
 
     def fewer(batches):
         import numpy as np
@@ -152,13 +181,18 @@ def test_data_that_change_between_passes_are_refused_and_the_cache_is_removed(fr
     with pytest.raises(ClusterError, match="as many rows, but other values"):
         scanned.coded(tmp_path)
     assert list(tmp_path.iterdir()) == []
-    with cs.scan(plain.mapInArrow(fewer, plain.schema)).coded() as counter, pytest.raises(ClusterError, match="another number of rows"):
+    with (
+        cs.scan(plain.mapInArrow(fewer, plain.schema)).coded() as counter,
+        pytest.raises(ClusterError, match="another number of rows"),
+    ):
         counter.marginals([("word",)])
 
 
 def test_bad_input_is_named(spark, frame, scanned, tmp_path):
     ruled = tmp_path / "ruled.toml"
-    ruled.write_text('format = "chaffinch-schema"\nversion = 1\nrules = ["whole <= real"]\n[columns]\nwhole = "integer"\nreal = "float"\n')
+    ruled.write_text(
+        'format = "chaffinch-schema"\nversion = 1\nrules = ["whole <= real"]\n[columns]\nwhole = "integer"\nreal = "float"\n'
+    )
     with pytest.raises(InputError, match="columns of one name: word"):
         cs.scan(frame.select("word", "word", "flag"))
     with pytest.raises(InputError, match="has one column"):
@@ -178,7 +212,10 @@ def test_bad_input_is_named(spark, frame, scanned, tmp_path):
 def test_who_somebody_is_has_to_be_decided_before_anything_is_coded(spark):
     rows = [(f"p{i}@example.org", i % 3, datetime.date(2020, 1, 1 + i % 20)) for i in range(300)]
     with pytest.warns(chaffinch.errors.PersonalDataWarning):
-        scanned = cs.scan(spark.createDataFrame(rows, "email string, kind int, day date"), {"email": "categorical"})
+        scanned = cs.scan(
+            spark.createDataFrame(rows, "email string, kind int, day date"),
+            {"email": "categorical"},
+        )
     with pytest.raises(PersonalDataError, match="email"):
         scanned.coded()
 
@@ -193,12 +230,17 @@ def test_names_that_spark_would_parse_are_only_names(spark):
 def test_the_page_runs(spark, tmp_path, monkeypatch, capsys):
     """The block of docs/howto/run-on-spark.md: test_documents runs no Spark."""
     root = Path(__file__).parents[2]
-    (block,) = re.findall(r"^```py\n(.*?)^```$", (root / "docs" / "howto" / "run-on-spark.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(
+        r"^```py\n(.*?)^```$",
+        (root / "docs" / "howto" / "run-on-spark.md").read_text("utf-8"),
+        flags=re.MULTILINE | re.DOTALL,
+    )
     (tmp_path / "examples").symlink_to(root / "examples")
     monkeypatch.chdir(tmp_path)
-    code = block.replace('spark = SparkSession.builder.master("local[2]").getOrCreate()', "spark = SparkSession.getActiveSession()").replace(
-        '"examples/', f'"file:{tmp_path}/examples/'
-    )
+    code = block.replace(
+        'spark = SparkSession.builder.master("local[2]").getOrCreate()',
+        "spark = SparkSession.getActiveSession()",
+    ).replace('"examples/', f'"file:{tmp_path}/examples/')
     exec(code, {})
     assert capsys.readouterr().out.split()[0] == "32561"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["examples"]

@@ -17,7 +17,15 @@ from chaffinch.spark.session import Workers, _check, check_workers, current_sess
 
 from .conftest import LocalSession
 
-GOOD = Workers("4.0.0", ".".join(map(str, sys.version_info[:3])), chaffinch.__version__, "2.0", "17.0", "0.60", "x86_64")
+GOOD = Workers(
+    "4.0.0",
+    ".".join(map(str, sys.version_info[:3])),
+    chaffinch.__version__,
+    "2.0",
+    "17.0",
+    "0.60",
+    "x86_64",
+)
 
 
 def test_workers_like_the_driver_are_fit():
@@ -34,7 +42,9 @@ def test_workers_like_the_driver_are_fit():
     ],
 )
 def test_what_workers_lack_is_said_with_what_to_install(changes, words):
-    with pytest.raises(ClusterError, match=r"Install Python 3\.\d+ with chaffinch\[spark\]==") as found:
+    with pytest.raises(
+        ClusterError, match=r"Install Python 3\.\d+ with chaffinch\[spark\]=="
+    ) as found:
         _check(replace(GOOD, **changes))
     assert words in str(found.value)
 
@@ -43,7 +53,10 @@ def test_without_pyspark_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     for call in (lambda: current_session(), lambda: session_of(1)):
-        with pytest.raises(MissingExtraError, match=r"Working on Spark needs an extra: pip install 'chaffinch\[spark\]'"):
+        with pytest.raises(
+            MissingExtraError,
+            match=r"Working on Spark needs an extra: pip install 'chaffinch\[spark\]'",
+        ):
             call()
 
 
@@ -58,9 +71,13 @@ def test_a_cluster_that_is_not_there_is_named_without_what_spark_says(monkeypatc
     class Fault(Exception):
         pass
 
-    assert "No Spark cluster could be reached (Fault)" in str(module._no_cluster(Fault("secret-host")))
+    assert "No Spark cluster could be reached (Fault)" in str(
+        module._no_cluster(Fault("secret-host"))
+    )
     assert "secret" not in str(module._no_cluster(Fault("secret-host")))
-    assert "it needs Java" in str(module._no_cluster(Fault("[JAVA_GATEWAY_EXITED] Java gateway process exited")))
+    assert "it needs Java" in str(
+        module._no_cluster(Fault("[JAVA_GATEWAY_EXITED] Java gateway process exited"))
+    )
     module._check_remote("")
     module._check_remote("local[2]")
     with pytest.raises(ClusterError, match="No Spark cluster could be reached"):
@@ -91,7 +108,9 @@ def test_the_self_test_tells_versions_and_is_done_once(spark, monkeypatch):
 def test_workers_without_the_packages_are_found(spark, tmp_path, monkeypatch):
     venv.create(tmp_path / "bare", with_pip=False)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(tmp_path / "bare" / "bin" / "python"))
-    with pytest.raises(ClusterError, match=r"Workers have no package '(pyarrow|numpy|pandas|chaffinch)'. Install"):
+    with pytest.raises(
+        ClusterError, match=r"Workers have no package '(pyarrow|numpy|pandas|chaffinch)'. Install"
+    ):
         check_workers(spark)
 
 
@@ -128,8 +147,17 @@ def test_connect_gives_the_same(spark, data, tmp_path):
     pytest.importorskip("grpc", reason="Connect needs grpcio: pip install 'pyspark[connect]'")
     path = tmp_path / "cmc.parquet"
     chaffinch.read(data / "cmc.csv").write(path)
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+    }
     command = [sys.executable, "-c", CONNECT, str(path), str(path), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "PYSPARK_PYTHON": sys.executable})
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**environment, "PYSPARK_PYTHON": sys.executable},
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines()[-1] == "pyspark.sql.connect.session same"

@@ -21,18 +21,20 @@ def odd_table(n_rows: int = 3000) -> pa.Table:
     gone = rng.random(n_rows) < 0.1
     real = np.round(rng.lognormal(3, 1, n_rows), 2)
     real[:20] = np.nan
-    return pa.table({
-        "word": pa.array(rng.choice(["it's", 'a "b"', "ü; --", " "], n_rows), mask=gone),
-        "rare": pa.array([*rng.choice(["x", "y"], n_rows - 2), "once", "twice"]),
-        "whole": pa.array(rng.integers(-50, 9000, n_rows), mask=gone),
-        "few": pa.array(rng.integers(0, 5, n_rows)),
-        "real": pa.array(real, mask=gone),
-        "full": pa.array(rng.normal(size=n_rows)),
-        "flag": pa.array(rng.random(n_rows) < 0.5, mask=gone),
-        "day": pa.array(rng.integers(0, 10_000, n_rows).astype("datetime64[D]"), mask=gone),
-        'odd "name".x': pa.array(rng.choice(["p", "q"], n_rows)),
-        "empty": pa.nulls(n_rows, pa.string()),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "word": pa.array(rng.choice(["it's", 'a "b"', "ü; --", " "], n_rows), mask=gone),
+            "rare": pa.array([*rng.choice(["x", "y"], n_rows - 2), "once", "twice"]),
+            "whole": pa.array(rng.integers(-50, 9000, n_rows), mask=gone),
+            "few": pa.array(rng.integers(0, 5, n_rows)),
+            "real": pa.array(real, mask=gone),
+            "full": pa.array(rng.normal(size=n_rows)),
+            "flag": pa.array(rng.random(n_rows) < 0.5, mask=gone),
+            "day": pa.array(rng.integers(0, 10_000, n_rows).astype("datetime64[D]"), mask=gone),
+            'odd "name".x': pa.array(rng.choice(["p", "q"], n_rows)),
+            "empty": pa.nulls(n_rows, pa.string()),
+        }
+    )
 
 
 def coded(table: Table, rows: pa.Table) -> pa.Table:
@@ -55,7 +57,12 @@ def test_codes_are_those_of_one_machine(schema):
 
 @given(st.lists(st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float), min_size=2, max_size=60))
 def test_numbers_have_their_codes(values):
-    rows = pa.table({"x": pa.array(values, pa.float64()), "y": ["a", "b"] * (len(values) // 2) + ["a"] * (len(values) % 2)})
+    rows = pa.table(
+        {
+            "x": pa.array(values, pa.float64()),
+            "y": ["a", "b"] * (len(values) // 2) + ["a"] * (len(values) % 2),
+        }
+    )
     table = chaffinch.read(rows, {"x": "float"})
     assert coded(table, rows).column("x").to_pylist() == table.code("x").tolist()
 
@@ -74,7 +81,9 @@ def test_declared_bins_and_missing_codes(tmp_path):
         'format = "chaffinch-schema"\nversion = 1\n[columns.a]\nkind = "integer"\nedges = [0, 5, 10]\nout_of_range = "clip"\nmissing = [-8, -9]\n'
         '[columns.b]\nkind = "categorical"\nlevels = ["x", "y"]\nother = true\nnullable = true\n'
     )
-    rows = pa.table({"a": [-8, -9, -3, 0, 4, 5, 10, 77], "b": ["x", "y", "z", None, "(other)", "x", "y", "y"]})
+    rows = pa.table(
+        {"a": [-8, -9, -3, 0, 4, 5, 10, 77], "b": ["x", "y", "z", None, "(other)", "x", "y", "y"]}
+    )
     table = chaffinch.read(rows, path)
     found = coded(table, rows)
     for name in ("a", "b"):
@@ -106,7 +115,10 @@ def test_keys_give_back_their_codes(sizes, data):
     names = [f"c{j}" for j in range(len(sizes))]
     (statement,) = counts_sql([names], dict(zip(names, sizes, strict=True)), '"t"')
     connection = duckdb.connect()
-    connection.execute("CREATE TABLE t AS SELECT " + ", ".join(f"{code}::BIGINT AS {name}" for name, code in zip(names, codes, strict=True)))
+    connection.execute(
+        "CREATE TABLE t AS SELECT "
+        + ", ".join(f"{code}::BIGINT AS {name}" for name, code in zip(names, codes, strict=True))
+    )
     ((number, *keys, count),) = connection.execute(statement.sql).fetchall()
     assert (number, count) == (0, 1)
     assert statement.codes(0, np.array([keys])).tolist() == [codes]
@@ -114,13 +126,17 @@ def test_keys_give_back_their_codes(sizes, data):
 
 def test_missing_codes_that_a_file_spelled_are_no_cells_of_a_database(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,x\nunknown,y\n3,x\n" * 20)
-    schema = chaffinch.read(tmp_path / "t.csv", {"a": {"kind": "integer", "missing": ["unknown"]}}).schema
+    schema = chaffinch.read(
+        tmp_path / "t.csv", {"a": {"kind": "integer", "missing": ["unknown"]}}
+    ).schema
     with pytest.raises(InputError, match="Column 'a' has missing codes that a file spelled"):
         codes_sql(schema, "people")
 
 
 def test_what_sql_cannot_code_is_named(monkeypatch):
-    when = chaffinch.read(pa.table({"t": pa.array(np.arange(50) * 10**9, pa.timestamp("us")), "x": ["a", "b"] * 25})).schema
+    when = chaffinch.read(
+        pa.table({"t": pa.array(np.arange(50) * 10**9, pa.timestamp("us")), "x": ["a", "b"] * 25})
+    ).schema
     with pytest.raises(InputError, match="Column 't' has moments or times"):
         codes_sql(when, "people")
     words = chaffinch.read(pa.table({"w": ["a", "b"] * 25, "x": ["a", "b"] * 25})).schema
@@ -133,7 +149,11 @@ def test_what_sql_cannot_code_is_named(monkeypatch):
         literal("a\x00b")
 
 
-@given(st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])), st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**62), 2**62))
+@given(
+    st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(-(2**62), 2**62),
+)
 def test_literals_and_names_come_back(word, real, whole):
     connection = duckdb.connect()
     sql = f"SELECT {literal(word)} AS {quoted_name('n' + word)}, {literal(real)}, {literal(whole)}"
@@ -143,6 +163,8 @@ def test_literals_and_names_come_back(word, real, whole):
 
 
 def test_other_dialects_are_text():
-    schema = chaffinch.read(pa.table({"x": [0.5, 1.5] * 20, "d": pa.array([0, 1] * 20, pa.date32())})).schema
+    schema = chaffinch.read(
+        pa.table({"x": [0.5, 1.5] * 20, "d": pa.array([0, 1] * 20, pa.date32())})
+    ).schema
     assert "\"x\" = 'NaN'" in codes_sql(schema, ("public", "t"), dialect="postgresql")
     assert '"x" <> "x"' in codes_sql(schema, "t", dialect="standard")

@@ -26,7 +26,13 @@ def test_the_p_value_is_that_of_all_choices_of_members() -> None:
     both[:4] = 1
     ones = np.ones(4)
     (added,) = contrasts(
-        [ScoreComparison([(both[:4], ones), (alone[:4], ones)], [(both[4:], ones), (alone[4:], ones)])], resamples=20_000, seed=1
+        [
+            ScoreComparison(
+                [(both[:4], ones), (alone[:4], ones)], [(both[4:], ones), (alone[4:], ones)]
+            )
+        ],
+        resamples=20_000,
+        seed=1,
     )
     part = both - alone
     every = [part[list(c)].mean() - np.delete(part, c).mean() for c in combinations(range(8), 4)]
@@ -41,7 +47,13 @@ def test_what_attacks_have_in_common_cancels() -> None:
     more[:3] = 1
     ones = np.ones(200)
     (added,) = contrasts(
-        [ScoreComparison([(more[:200], ones), (scores[:200], ones)], [(more[200:], ones), (scores[200:], ones)])], seed=1
+        [
+            ScoreComparison(
+                [(more[:200], ones), (scores[:200], ones)],
+                [(more[200:], ones), (scores[200:], ones)],
+            )
+        ],
+        seed=1,
     )
     assert added.standard_error is not None
     assert added.standard_error < 0.01  # an excess of 200 and 200 votes has 0.05
@@ -65,8 +77,12 @@ def test_the_interval_covers_and_the_p_value_is_uniform_enough() -> None:
         base_out = rng.random(300) < 0.2
         third, fourth = rng.random((2, 600)) < 0.3
         ones = np.ones(300)
-        real = ScoreComparison([(base | extra, ones), (base, ones)], [(base_out, ones), (base_out, ones)])
-        null = ScoreComparison([(third[:300], ones), (fourth[:300], ones)], [(third[300:], ones), (fourth[300:], ones)])
+        real = ScoreComparison(
+            [(base | extra, ones), (base, ones)], [(base_out, ones), (base_out, ones)]
+        )
+        null = ScoreComparison(
+            [(third[:300], ones), (fourth[:300], ones)], [(third[300:], ones), (fourth[300:], ones)]
+        )
         added, none = contrasts([real, null], resamples=200, seed=rng.integers(1 << 31))
         assert added.interval is not None and none.p_value is not None and none.p_family is not None  # noqa: PT018
         covered += added.interval[0] <= 0.8 * 0.1 <= added.interval[1]
@@ -83,7 +99,14 @@ def test_means_over_classes_can_be_compared() -> None:
     classes = rng.integers(0, 30, 400)
     right, wrong = np.ones(200), np.zeros(200)
     (added,) = contrasts(
-        [ScoreComparison([(classes[:200], right), (classes[:200], wrong)], [(classes[200:], wrong)] * 2, [rule, rule])], seed=1
+        [
+            ScoreComparison(
+                [(classes[:200], right), (classes[:200], wrong)],
+                [(classes[200:], wrong)] * 2,
+                [rule, rule],
+            )
+        ],
+        seed=1,
     )
     assert added.value == pytest.approx(1.0)
     assert added.p_value == pytest.approx(1 / 1001)
@@ -104,4 +127,7 @@ def test_one_attack_is_no_comparison() -> None:
 def test_comparisons_are_on_the_same_people() -> None:
     two, three = ([1, 0], [1, 1]), ([1, 0, 1], [1, 1, 1])
     with pytest.raises(InputError, match="same people"):
-        contrasts([ScoreComparison([two, two], [two, two]), ScoreComparison([three, three], [two, two])], seed=1)
+        contrasts(
+            [ScoreComparison([two, two], [two, two]), ScoreComparison([three, three], [two, two])],
+            seed=1,
+        )

@@ -30,7 +30,9 @@ def test_the_variance_by_loops():
     d, n = answers.shape
     grand = answers.mean()
     rows = sum((answers[i].mean() - grand) ** 2 for i in range(d)) / (d - 1) / d
-    influence = [sum((answers[i, j] - answers[i].mean()) / n for i in range(d)) / d for j in range(n)]
+    influence = [
+        sum((answers[i, j] - answers[i].mean()) / n for i in range(d)) / d for j in range(n)
+    ]
     people = sum(value**2 for value in influence)
     each = sum(((answers[i, j] - answers[i].mean()) / n) ** 2 for i in range(d) for j in range(n))
     pairs = max(each - d * people, 0.0) / (d * (d - 1))
@@ -55,7 +57,9 @@ def test_nothing_measured_is_nothing():
     assert NOTHING.to_dict() == {"value": None, "low": None, "high": None}
 
 
-@pytest.mark.parametrize(("together", "freedom"), [(0.0, math.inf), (0.9, math.inf), (0.97, 12.0), (1.0, 3.0)])
+@pytest.mark.parametrize(
+    ("together", "freedom"), [(0.0, math.inf), (0.9, math.inf), (0.97, 12.0), (1.0, 3.0)]
+)
 def test_the_largest_of_two_has_its_level(together, freedom):
     """Against SciPy's integral over the box. The quantile of 65,536 draws is off by 0.005 in probability once in a million."""
     from scipy import stats
@@ -65,9 +69,17 @@ def test_the_largest_of_two_has_its_level(together, freedom):
     assert one <= quantile <= every
     if together < 1.0:
         shape = [[1.0, together], [together, 1.0]]
-        law = stats.multivariate_t([0.0, 0.0], shape, df=freedom) if freedom < math.inf else stats.multivariate_normal([0.0, 0.0], shape)
+        law = (
+            stats.multivariate_t([0.0, 0.0], shape, df=freedom)
+            if freedom < math.inf
+            else stats.multivariate_normal([0.0, 0.0], shape)
+        )
         low, high = [-quantile] * 2, [quantile] * 2
-        inside = law.cdf(high, lower_limit=low, random_state=1) if freedom < math.inf else law.cdf(high, lower_limit=low)
+        inside = (
+            law.cdf(high, lower_limit=low, random_state=1)
+            if freedom < math.inf
+            else law.cdf(high, lower_limit=low)
+        )
         assert inside == pytest.approx(0.95, abs=0.005)
     else:
         assert quantile == pytest.approx(one, rel=0.03)

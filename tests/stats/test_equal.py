@@ -27,10 +27,13 @@ def two_tables(draw):
     tops = [draw(st.sampled_from([1, 2, 3, 255, 65_536, (1 << 32) - 1])) for _ in range(n_columns)]
     codes = st.tuples(*(st.integers(0, top) for top in tops))
     first = draw(st.lists(codes, max_size=40))
-    second = draw(st.lists(st.one_of(codes, st.sampled_from(first)) if first else codes, max_size=40))
+    second = draw(
+        st.lists(st.one_of(codes, st.sampled_from(first)) if first else codes, max_size=40)
+    )
     dtypes = [np.uint8 if top < 256 else np.uint32 for top in tops]
     return tuple(
-        [np.array([row[j] for row in rows], dtype=dtypes[j]) for j in range(n_columns)] for rows in (first, second)
+        [np.array([row[j] for row in rows], dtype=dtypes[j]) for j in range(n_columns)]
+        for rows in (first, second)
     )
 
 
@@ -46,7 +49,9 @@ def test_rows_are_found_exactly_where_a_set_has_them(tables):
 
 def test_many_rows_of_many_words():
     rng = np.random.default_rng(1)
-    original = [rng.integers(0, size, 5_000).astype(np.uint32) for size in (2, 3, 1 << 31, 4, 1 << 31, 5, 2)]
+    original = [
+        rng.integers(0, size, 5_000).astype(np.uint32) for size in (2, 3, 1 << 31, 4, 1 << 31, 5, 2)
+    ]
     original = [np.concatenate([column, column[:500]]) for column in original]
     other = [np.concatenate([column[:2_000], rng.permutation(column)]) for column in original]
     rows = KeyedRows.of_codes(original)

@@ -22,7 +22,12 @@ def rows_of(codes):
     return list(zip(*(codes[j].tolist() for j in range(3)), strict=True))
 
 
-@given(st.integers(0, 10**6), st.lists(st.integers(0, 60), min_size=1, max_size=4), st.integers(0, 60), st.sampled_from([8, 64, 1 << 22]))
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(0, 60), min_size=1, max_size=4),
+    st.integers(0, 60),
+    st.sampled_from([8, 64, 1 << 22]),
+)
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_as_a_set_of_rows_finds_them(monkeypatch, seed, parts, drawn, most):
     monkeypatch.setattr(equal_slice, "MOST_KEYED", most)

@@ -41,7 +41,9 @@ def plain_ratio(pair: Pair, chosen: np.ndarray | list[int], _common: int) -> flo
     return a.sum() / w.sum() if w.sum() > 0 else None
 
 
-def plain_classes(weights: np.ndarray, empty: str) -> Callable[[Pair, list[int], int], float | None]:
+def plain_classes(
+    weights: np.ndarray, empty: str
+) -> Callable[[Pair, list[int], int], float | None]:
     def value(pair: Pair, chosen: list[int], common: int) -> float | None:
         above = below = 0.0
         for k, weight in enumerate(weights):
@@ -86,9 +88,21 @@ SMALL = {
     "fractions with ties": ((THIRDS, ONES), None, plain_ratio),
     "ratio": ((VOTES * SOME, SOME), None, plain_ratio),
     "weights": ((THIRDS * (1 + SOME), 1 + SOME), None, plain_ratio),
-    "classes dropped": ((CLASSES, VOTES), ClassStatistic(WEIGHTS), plain_classes(WEIGHTS, "dropped")),
-    "classes zero": ((CLASSES, VOTES), ClassStatistic(WEIGHTS, "zero"), plain_classes(WEIGHTS, "zero")),
-    "classes of shares": ((CLASSES, THIRDS), ClassStatistic(WEIGHTS), plain_classes(WEIGHTS, "dropped")),
+    "classes dropped": (
+        (CLASSES, VOTES),
+        ClassStatistic(WEIGHTS),
+        plain_classes(WEIGHTS, "dropped"),
+    ),
+    "classes zero": (
+        (CLASSES, VOTES),
+        ClassStatistic(WEIGHTS, "zero"),
+        plain_classes(WEIGHTS, "zero"),
+    ),
+    "classes of shares": (
+        (CLASSES, THIRDS),
+        ClassStatistic(WEIGHTS),
+        plain_classes(WEIGHTS, "dropped"),
+    ),
 }
 
 
@@ -119,16 +133,27 @@ def test_null_error_is_the_spread_of_all_choices(case: str) -> None:
 
 
 def test_family_is_that_of_all_choices_of_members() -> None:
-    rng = np.random.default_rng(17)  # scores without ties: an atom at a threshold would fall to either side
-    pairs = [(rng.random(12), ONES), (rng.random(12) * SOME, SOME), (CLASSES, rng.random(12)), (rng.random(12), ONES)]
+    rng = np.random.default_rng(
+        17
+    )  # scores without ties: an atom at a threshold would fall to either side
+    pairs = [
+        (rng.random(12), ONES),
+        (rng.random(12) * SOME, SOME),
+        (CLASSES, rng.random(12)),
+        (rng.random(12), ONES),
+    ]
     statistics: list[Statistic] = [Ratio(), Ratio(), ClassStatistic(WEIGHTS), Ratio()]
     plain = [plain_ratio, plain_ratio, plain_classes(WEIGHTS, "dropped"), plain_ratio]
-    every = np.column_stack([enumerated(pair, 6, value) for pair, value in zip(pairs, plain, strict=True)])
+    every = np.column_stack(
+        [enumerated(pair, 6, value) for pair, value in zip(pairs, plain, strict=True)]
+    )
     z = (every - every.mean(axis=0)) / every.std(axis=0)
     adjusted = (z.max(axis=1)[:, None] >= z[0] - 1e-9).mean(axis=0)
     sides = [cut(pair, 6) for pair in pairs]
     draws = 8000
-    found = family([m for m, _ in sides], [o for _, o in sides], statistics=statistics, resamples=draws, seed=5)
+    found = family(
+        [m for m, _ in sides], [o for _, o in sides], statistics=statistics, resamples=draws, seed=5
+    )
     # 5 standard errors of a share of 8,000, and half as much again: means and standard deviations are those of the draws,
     # which moves z by up to 0.03 and so a few choices across the threshold.
     np.testing.assert_allclose(found.adjusted, adjusted, atol=1.5 * SIGMAS * sqrt(0.25 / draws))
@@ -149,7 +174,9 @@ def test_standard_error_of_a_mean_is_the_closed_form() -> None:
     assert standard_error(group, Ratio()) == pytest.approx(scores.std(ddof=1) / sqrt(50), rel=1e-12)
 
 
-def brute_percentiles(value: Callable[[np.ndarray], float], n: int, draws: int) -> tuple[np.ndarray, float]:
+def brute_percentiles(
+    value: Callable[[np.ndarray], float], n: int, draws: int
+) -> tuple[np.ndarray, float]:
     rng = np.random.default_rng(99)
     found = np.array([value(rng.integers(n, size=n)) for _ in range(draws)])
     return np.quantile(found, [0.025, 0.975]), float(found.std())
@@ -161,7 +188,9 @@ def test_interval_is_that_of_rows_drawn_one_by_one(kind: str) -> None:
     weight = (rng.random(n) < 0.6).astype(float) if kind == "ratio" else np.ones(n)
     score = rng.random(n) ** 3 if kind == "distinct" else (rng.random(n) < 0.3).astype(float)
     numerator = score * weight
-    ends, spread = brute_percentiles(lambda rows: numerator[rows].sum() / weight[rows].sum(), n, 8000)
+    ends, spread = brute_percentiles(
+        lambda rows: numerator[rows].sum() / weight[rows].sum(), n, 8000
+    )
     found = interval(numerator, weight, resamples=8000, seed=1)
     # The 2.5 % point of 8,000 normal draws has a standard error of 0.03 standard deviations; two of them, 5 standard
     # errors, is 0.21; known bias of the percentile (n - 1)/n, and the atoms of 1/n, are below 0.07.
@@ -230,7 +259,9 @@ def test_groups_of_unequal_size_have_no_excess_when_alike() -> None:
     classes, right = rng.integers(-1, 400, 600), (rng.random(600) < 0.7).astype(float)
     statistic = ClassStatistic(np.ones(400), "zero")
     found = [
-        excess(*cut((classes[rows], right[rows]), 400), statistic=statistic, resamples=2, seed=1).value
+        excess(
+            *cut((classes[rows], right[rows]), 400), statistic=statistic, resamples=2, seed=1
+        ).value
         for rows in (rng.permutation(600) for _ in range(400))
     ]
     # 5 standard errors of a mean of 400; the plain difference of values is about 0.2.
@@ -248,7 +279,9 @@ def test_a_copy_has_the_smallest_p_value_there_is() -> None:
     found = excess(*cut((score, np.ones(900)), 600), resamples=500, seed=1)
     assert found.members == 1.0
     assert found.p_value == 1 / 501
-    both = family([(score[:600], np.ones(600))], [(score[600:], np.ones(300))], resamples=500, seed=1)
+    both = family(
+        [(score[:600], np.ones(600))], [(score[600:], np.ones(300))], resamples=500, seed=1
+    )
     assert both.p_value == 1 / 501
     assert both.lower_bound > 0.1  # type: ignore[operator]
 
@@ -350,7 +383,10 @@ def mixed_family() -> tuple[list[Pair], list[Pair], list[Statistic]]:
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resampling, "BLOCK_CELLS", 20_000)  # 22 draws a block
     members, others, statistics = mixed_family()
-    one, four = (family(members, others, statistics=statistics, resamples=300, seed=1, threads=t) for t in (1, 4))
+    one, four = (
+        family(members, others, statistics=statistics, resamples=300, seed=1, threads=t)
+        for t in (1, 4)
+    )
     assert one == four
     assert len(resampling.block_sizes(300, 900)) > 10
     single = [excess(members[1], others[1], resamples=300, seed=1, threads=t) for t in (1, 4)]
@@ -360,19 +396,28 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_two_blocks_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resampling, "BLOCK_CELLS", 9000)  # 10 draws a block
     members, others, statistics = mixed_family()
-    groups = [[s.check(g) for s, g in zip(statistics, side, strict=True)] for side in (members, others)]
+    groups = [
+        [s.check(g) for s, g in zip(statistics, side, strict=True)] for side in (members, others)
+    ]
     panel = panel_module.AttackPanel.of(*groups, statistics)
-    for drawn in (panel.permuted(50, np.random.SeedSequence(1)), panel.resampled(50, np.random.SeedSequence(1))):
+    for drawn in (
+        panel.permuted(50, np.random.SeedSequence(1)),
+        panel.resampled(50, np.random.SeedSequence(1)),
+    ):
         assert len(np.unique(drawn[:, 1])) == 50
 
 
 def test_the_seed_decides() -> None:
     members, others, statistics = mixed_family()
-    runs = [family(members, others, statistics=statistics, resamples=200, seed=s) for s in (1, 1, 2)]
+    runs = [
+        family(members, others, statistics=statistics, resamples=200, seed=s) for s in (1, 1, 2)
+    ]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
     sequence = np.random.SeedSequence(3)
-    assert excess(members[0], others[0], seed=sequence) == excess(members[0], others[0], seed=sequence)
+    assert excess(members[0], others[0], seed=sequence) == excess(
+        members[0], others[0], seed=sequence
+    )
 
 
 def test_order_of_people_does_not_matter() -> None:
@@ -401,14 +446,26 @@ def test_detectable_is_the_sum_of_two_normal_points() -> None:
         (lambda: excess(([2.0], [1.0]), ([1.0], [1.0])), "between 0 and the person's weight"),
         (lambda: excess(([np.nan], [1.0]), ([1.0], [1.0])), "between 0 and the person's weight"),
         (lambda: excess(([1.0, 0.0], [1.0]), ([1.0], [1.0])), "lists of one length"),
-        (lambda: excess(([1.0], [1.0]), ([1.0], [1.0]), resamples=1), "resamples must be at least 2"),
+        (
+            lambda: excess(([1.0], [1.0]), ([1.0], [1.0]), resamples=1),
+            "resamples must be at least 2",
+        ),
         (lambda: interval([1.0], [1.0], level=1.5), "level must lie between 0 and 1"),
         (lambda: family([([1.0], [1.0])], []), "same attacks"),
-        (lambda: family([([1.0], [1.0])] * 2, [([1.0], [1.0]), ([1.0, 0.0], [1.0, 1.0])]), "same people"),
+        (
+            lambda: family([([1.0], [1.0])] * 2, [([1.0], [1.0]), ([1.0, 0.0], [1.0, 1.0])]),
+            "same people",
+        ),
         (lambda: ClassStatistic(np.array([1.0])).value(([1], [1])), "from -1 \\(none\\) to 0"),
-        (lambda: ClassStatistic(np.array([1.0])).value(([0], [2])), "right must lie between 0 and 1"),
+        (
+            lambda: ClassStatistic(np.array([1.0])).value(([0], [2])),
+            "right must lie between 0 and 1",
+        ),
         (lambda: ClassStatistic(np.array([-1.0])), "at least 0"),
-        (lambda: ClassStatistic(np.array([1.0]), "skipped"), "Unknown rule for empty classes 'skipped'"),  # type: ignore[arg-type]
+        (
+            lambda: ClassStatistic(np.array([1.0]), "skipped"),
+            "Unknown rule for empty classes 'skipped'",
+        ),  # type: ignore[arg-type]
         (lambda: combine([]), "at least one synthetic table"),
     ],
 )

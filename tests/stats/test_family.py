@@ -63,7 +63,9 @@ def test_an_empty_family_gives_the_reason() -> None:
 
 def test_shares_of_the_level_move_power_and_nothing_else() -> None:
     rng = np.random.default_rng(5)
-    pairs = [((rng.random(600) < rate).astype(float), np.ones(600)) for rate in (0.3, 0.5, 0.4, 0.6)]
+    pairs = [
+        ((rng.random(600) < rate).astype(float), np.ones(600)) for rate in (0.3, 0.5, 0.4, 0.6)
+    ]
     sides = [cut(pair, 300) for pair in pairs]
     options = {"seed": 6, "resamples": 400}
     members, others = [m for m, _ in sides], [o for _, o in sides]
@@ -88,7 +90,13 @@ def test_the_level_holds_whatever_the_shares() -> None:
         score[1] |= score[0]
         pairs = [((row.astype(float)), np.ones(80)) for row in score]
         sides = [cut(pair, 40) for pair in pairs]
-        found = family([m for m, _ in sides], [o for _, o in sides], level_shares=[0.7, None, 0.2], resamples=99, seed=draw)
+        found = family(
+            [m for m, _ in sides],
+            [o for _, o in sides],
+            level_shares=[0.7, None, 0.2],
+            resamples=99,
+            seed=draw,
+        )
         below += (found.p_value or 1.0) <= 0.1
     assert abs(below / 400 - 0.1) < 0.075
 
@@ -105,12 +113,25 @@ def test_upper_bounds_hold_together_where_few_people_score() -> None:
 
     With a coverage of 95 % fewer than 355 of 400 cover once in 100,000 (binomial). Bounds of standard errors alone cover 80 to 90 %.
     """
-    rng, rates, fresh = np.random.default_rng(5), np.array([0.005, 0.008, 0.012, 0.3]), np.array([0.001, 0.002, 0.01, 0.29])
+    rng, rates, fresh = (
+        np.random.default_rng(5),
+        np.array([0.005, 0.008, 0.012, 0.3]),
+        np.array([0.001, 0.002, 0.01, 0.29]),
+    )
     ones, many, covered = np.ones(400), np.ones(4000), 0
     for draw in range(400):
         mine, theirs = rng.random((400, 4)) < rates, rng.random((4000, 4)) < fresh
-        found = family([(one, ones) for one in mine.T], [(one, many) for one in theirs.T], resamples=100, seed=draw, threads=1)
-        covered += all(bound is not None and bound >= true for bound, true in zip(found.upper, rates - fresh, strict=True))
+        found = family(
+            [(one, ones) for one in mine.T],
+            [(one, many) for one in theirs.T],
+            resamples=100,
+            seed=draw,
+            threads=1,
+        )
+        covered += all(
+            bound is not None and bound >= true
+            for bound, true in zip(found.upper, rates - fresh, strict=True)
+        )
     assert covered >= 355
 
 
@@ -126,10 +147,17 @@ def test_an_upper_bound_is_at_least_the_exact_one_of_a_handful() -> None:
         assert bound < 1.35 * beta.ppf(0.95, k + 1, 800 - k) + 1e-9
 
 
-def test_attacks_under_which_all_score_the_same_have_an_upper_bound_and_those_about_nobody() -> None:
+def test_attacks_under_which_all_score_the_same_have_an_upper_bound_and_those_about_nobody() -> (
+    None
+):
     ones, none = np.ones(300), np.zeros(300)
     half = (np.arange(300) % 2).astype(float)
-    found = family([(half, ones), (none, ones), (none, none), (none, none)], [(half, ones), (none, ones), (none, none), (none, none)], about_nobody=[3], seed=1)
+    found = family(
+        [(half, ones), (none, ones), (none, none), (none, none)],
+        [(half, ones), (none, ones), (none, none), (none, none)],
+        about_nobody=[3],
+        seed=1,
+    )
     assert found.lower[1:] == (None, None, None)
     exact = 1 - (0.05 / 2) ** (1 / 300)  # the rule of three at 2.5 %: two attacks have a bound
     assert exact <= found.upper[1] < 1.6 * exact
@@ -145,7 +173,12 @@ def test_attacks_under_which_all_score_the_same_have_an_upper_bound_and_those_ab
 def test_upper_bounds_of_few_people_do_not_tell_how_many() -> None:
     ones, told = np.ones(1000), set()
     for k in range(1, 10):
-        found = family([((np.arange(1000) < k).astype(float), ones)], [(np.zeros(1000), ones)], resamples=100, seed=1)
+        found = family(
+            [((np.arange(1000) < k).astype(float), ones)],
+            [(np.zeros(1000), ones)],
+            resamples=100,
+            seed=1,
+        )
         masked = found.without([0], 10)
         assert masked.excesses == (None,)
         assert masked.upper[0] >= found.upper[0]

@@ -25,7 +25,9 @@ def mixed(n: int = 60) -> pa.Table:
             "size": rng.normal(size=n).round(3),
             "colour": rng.choice(["red", "green", "blue"], n),
             "glad": rng.random(n) < 0.5,
-            "day": [dt.date(2020, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 300, n)],
+            "day": [
+                dt.date(2020, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 300, n)
+            ],
             "person": [f"p{i}" for i in range(n)],
         }
     )
@@ -38,9 +40,13 @@ def test_codes_stand_in_the_order_of_levels_and_numbers_as_they_are() -> None:
     matrix = encoder.matrix(table)
     assert encoder.owners == ("size", "colour", "glad", "day")  # the identifier is no feature
     assert matrix[:, 0].tolist() == data["size"].to_pylist()
-    assert matrix[:, 1].tolist() == [["blue", "green", "red"].index(word) for word in data["colour"].to_pylist()]
+    assert matrix[:, 1].tolist() == [
+        ["blue", "green", "red"].index(word) for word in data["colour"].to_pylist()
+    ]
     assert matrix[:, 2].tolist() == [float(value) for value in data["glad"].to_pylist()]
-    assert matrix[:, 3].tolist() == [(day - dt.date(1970, 1, 1)).days for day in data["day"].to_pylist()]
+    assert matrix[:, 3].tolist() == [
+        (day - dt.date(1970, 1, 1)).days for day in data["day"].to_pylist()
+    ]
     assert encoder.scaled.all()
 
 
@@ -48,7 +54,9 @@ def test_onehot_has_an_indicator_for_each_level_and_scales_numbers_alone() -> No
     table = chaffinch.read(mixed())
     encoder = Encoder.of([table], ["colour", "size", "glad"], encoding="onehot")
     matrix = encoder.matrix(table)
-    truth = OneHotEncoder(sparse_output=False).fit_transform(np.array(table.data["colour"].to_pylist()).reshape(-1, 1))
+    truth = OneHotEncoder(sparse_output=False).fit_transform(
+        np.array(table.data["colour"].to_pylist()).reshape(-1, 1)
+    )
     assert encoder.owners == ("colour",) * 3 + ("size",) + ("glad",) * 2
     assert np.array_equal(matrix[:, :3], truth)
     assert encoder.scaled.tolist() == [False, False, False, True, False, False]
@@ -60,13 +68,18 @@ def test_levels_that_one_table_lost_keep_their_features() -> None:
         pa.table({"a": ["z", "new"] * 10, "b": ["p", "p"] * 10}),
     )
     encoder = Encoder.of([first, second], encoding="onehot")
-    assert encoder.matrix(second)[:2].tolist() == [[0, 0, 1, 0, 1, 0], [0, 0, 0, 1, 1, 0]]  # x y z (other) | p q
+    assert encoder.matrix(second)[:2].tolist() == [
+        [0, 0, 1, 0, 1, 0],
+        [0, 0, 0, 1, 1, 0],
+    ]  # x y z (other) | p q
     assert encoder.matrix(first).shape[1] == 6
 
 
 def test_missing_numbers_are_nan_with_an_indicator_also_where_another_table_lacks_them() -> None:
     full = pa.table({"n": np.arange(60) * 1.5, "c": ["a", None, "b"] * 20})
-    holes = pa.table({"n": [None if i % 5 == 0 else i * 1.5 for i in range(60)], "c": ["a", "b", "a"] * 20})
+    holes = pa.table(
+        {"n": [None if i % 5 == 0 else i * 1.5 for i in range(60)], "c": ["a", "b", "a"] * 20}
+    )
     first, second = align(chaffinch.read(full), holes)
     encoder = Encoder.of([first, second])
     assert encoder.owners == ("n", "n", "c")
@@ -98,7 +111,9 @@ def test_declared_missing_codes_are_missing_numbers(tmp_path) -> None:
     arrays(np.float64, (5, 3), elements=st.one_of(st.floats(-1e6, 1e6), st.just(float("nan")))),
 )
 def test_scaling_is_that_of_imputer_then_scaler(train: np.ndarray, test: np.ndarray) -> None:
-    test[:, np.isnan(train).all(axis=0)] = 0  # what no training record has says nothing: ours is 0 there
+    test[:, np.isnan(train).all(axis=0)] = (
+        0  # what no training record has says nothing: ours is 0 there
+    )
     pieces = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()).fit(train)
     ours = standardised(train, test)
     for found, wanted in zip(ours, (pieces.transform(train), pieces.transform(test)), strict=True):
@@ -122,7 +137,9 @@ def test_rows_of_a_table_keep_values_and_codes_together() -> None:
 
 def test_errors() -> None:
     table = chaffinch.read(mixed())
-    with pytest.raises(UnknownNameError, match=r"Unknown encoding 'one-hot'. Did you mean 'onehot'"):
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown encoding 'one-hot'. Did you mean 'onehot'"
+    ):
         Encoder.of([table], encoding="one-hot")
     with pytest.raises(UnknownNameError, match=r"Unknown column 'coluor'. Did you mean 'colour'"):
         Encoder.of([table], ["coluor"])

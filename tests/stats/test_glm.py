@@ -45,7 +45,9 @@ def sample(n: int = 400, seed: int = 0) -> tuple[Floats, Floats, Mask]:
     return x, eta + rng.normal(size=n), rng.random(n) < 1 / (1 + np.exp(-eta))
 
 
-def assert_same(fit: RegressionFit, theirs: object, level: float, columns: object = slice(None)) -> None:
+def assert_same(
+    fit: RegressionFit, theirs: object, level: float, columns: object = slice(None)
+) -> None:
     low, high = np.asarray(theirs.conf_int(1 - level)).T  # type: ignore[attr-defined]
     for ours, expected in (
         (fit.values, theirs.params),  # type: ignore[attr-defined]
@@ -76,7 +78,9 @@ def test_logit_is_statsmodels(seed: int, level: float) -> None:
     theirs = sm.Logit(y.astype(float), x / scale).fit(disp=0, tol=1e-12, maxiter=100)
     np.testing.assert_allclose(fit.values, theirs.params / scale, rtol=1e-6)
     np.testing.assert_allclose(fit.errors, theirs.bse / scale, rtol=1e-6)
-    np.testing.assert_allclose(np.c_[fit.low, fit.high], theirs.conf_int(1 - level) / scale[:, None], rtol=1e-6)
+    np.testing.assert_allclose(
+        np.c_[fit.low, fit.high], theirs.conf_int(1 - level) / scale[:, None], rtol=1e-6
+    )
     assert fit.df == 394
 
 
@@ -102,7 +106,11 @@ def test_order_of_records_and_a_copy_of_each() -> None:
 
 # Columns that are combinations of others.
 
-SMALL = arrays(np.float64, st.tuples(st.integers(2, 8), st.integers(1, 5)), elements=st.integers(-2, 2).map(float))
+SMALL = arrays(
+    np.float64,
+    st.tuples(st.integers(2, 8), st.integers(1, 5)),
+    elements=st.integers(-2, 2).map(float),
+)
 
 
 @given(SMALL)
@@ -143,11 +151,15 @@ def test_a_lost_level_and_a_lost_reference() -> None:
         assert fit.aliased.tolist() == [False, False, False, True, False, False]
         assert np.isnan(fit.values).tolist() == fit.aliased.tolist()
         assert not fit.unbounded.any()
-    rows = (x[:, 3] == 1) | (x[:, 4] == 1)  # without the reference the two dummies trade with the intercept
+    rows = (x[:, 3] == 1) | (
+        x[:, 4] == 1
+    )  # without the reference the two dummies trade with the intercept
     for fit in (ols(x[rows], y[rows]), logit(x[rows], answers[rows])):
         assert fit.aliased.tolist() == [True, False, False, True, True, False]
     theirs = sm.OLS(y[rows], x[rows][:, [1, 2, 3, 4, 5]]).fit()
-    np.testing.assert_allclose(ols(x[rows], y[rows]).values[[1, 2, 5]], theirs.params[[0, 1, 4]], rtol=1e-6)
+    np.testing.assert_allclose(
+        ols(x[rows], y[rows]).values[[1, 2, 5]], theirs.params[[0, 1, 4]], rtol=1e-6
+    )
 
 
 def test_fits_without_error_or_variation_are_refused() -> None:
@@ -170,7 +182,13 @@ def certain_rows(x: Floats, y: Mask) -> Mask:
     """Return which records some direction predicts that predicts no record wrongly: by a linear programme for each."""
     margins = np.where(y, 1.0, -1.0)[:, None] * x
     found = [
-        linprog(-row, A_ub=-margins, b_ub=np.zeros(len(y)), bounds=[(-1, 1)] * x.shape[1], method="highs").fun
+        linprog(
+            -row,
+            A_ub=-margins,
+            b_ub=np.zeros(len(y)),
+            bounds=[(-1, 1)] * x.shape[1],
+            method="highs",
+        ).fun
         for row in margins
     ]
     return np.array(found) < -1e-7
@@ -190,12 +208,19 @@ def most_likely(x: Floats, y: Mask) -> Floats:
         return np.asarray(-(sign / (1 + np.exp(sign * (z @ g)))) @ z)
 
     return np.asarray(
-        span @ minimize(loss, np.zeros(span.shape[1]), jac=slope, method="BFGS", options={"gtol": 1e-9}).x
+        span
+        @ minimize(
+            loss, np.zeros(span.shape[1]), jac=slope, method="BFGS", options={"gtol": 1e-9}
+        ).x
     )
 
 
 @given(
-    arrays(np.float64, st.tuples(st.integers(4, 14), st.integers(1, 3)), elements=st.integers(-2, 2).map(float)),
+    arrays(
+        np.float64,
+        st.tuples(st.integers(4, 14), st.integers(1, 3)),
+        elements=st.integers(-2, 2).map(float),
+    ),
     st.integers(0, 2**14 - 1),
 )
 @settings(max_examples=80, deadline=None)
@@ -204,7 +229,9 @@ def test_separation_is_what_linear_programmes_say(x: Floats, answers: int) -> No
     y = np.array([bool(answers >> i & 1) for i in range(len(x))])
     certain = certain_rows(x, y)
     if certain.all():
-        with pytest.raises(CannotFitError, match=r"same response|predict the response of every record"):
+        with pytest.raises(
+            CannotFitError, match=r"same response|predict the response of every record"
+        ):
             logit(x, y)
         return
     fit = logit(x, y)
@@ -258,7 +285,9 @@ def test_touching_at_one_point() -> None:
     fit = logit(np.column_stack([np.ones(100), x]), y)
     assert fit.unbounded.tolist() == [False, True]
     assert fit.values[0] == pytest.approx(np.log(3), abs=1e-9)
-    assert fit.errors[0] == pytest.approx(np.sqrt(1 / 15 + 1 / 5), abs=1e-9)  # of a log odds of 15 to 5
+    assert fit.errors[0] == pytest.approx(
+        np.sqrt(1 / 15 + 1 / 5), abs=1e-9
+    )  # of a log odds of 15 to 5
 
 
 def test_a_heavy_tail_is_no_separation() -> None:
@@ -266,7 +295,9 @@ def test_a_heavy_tail_is_no_separation() -> None:
     x = np.concatenate([np.zeros(300), [2.0], np.full(100, 1e5)])
     y = np.concatenate([np.arange(300) % 2 == 0, [False], np.ones(100, dtype=bool)])
     design = np.column_stack([np.ones(401), x])
-    assert not certain_rows(design[::10] / [1.0, 1e5], y[::10]).any()  # every tenth, the one among them
+    assert not certain_rows(
+        design[::10] / [1.0, 1e5], y[::10]
+    ).any()  # every tenth, the one among them
     fit = logit(design, y)
     assert not fit.unbounded.any()
     assert np.isfinite(fit.values).all()
@@ -275,7 +306,10 @@ def test_a_heavy_tail_is_no_separation() -> None:
 # How much of a fit a few records are.
 
 
-@given(arrays(float, (12, 3), elements=st.integers(-9, 9).map(float)), arrays(float, 12, elements=st.integers(-99, 99).map(float)))
+@given(
+    arrays(float, (12, 3), elements=st.integers(-9, 9).map(float)),
+    arrays(float, 12, elements=st.integers(-99, 99).map(float)),
+)
 @settings(max_examples=60)
 def test_influence_is_what_its_definition_says(x: Floats, y: Floats) -> None:
     """Second opinions: sorted sums for shares; statsmodels' hat matrix and residuals where the design has full rank."""
@@ -283,7 +317,11 @@ def test_influence_is_what_its_definition_says(x: Floats, y: Floats) -> None:
     result = influence(x, y, top=2)
     for j, share in enumerate(result.equations):
         parts = sorted(abs(x[:, j] * y), reverse=True)
-        assert np.isnan(share) if not sum(parts) else share == pytest.approx(sum(parts[:2]) / sum(parts))
+        assert (
+            np.isnan(share)
+            if not sum(parts)
+            else share == pytest.approx(sum(parts[:2]) / sum(parts))
+        )
     assert result.leverage <= 1 + 1e-9
     if np.linalg.matrix_rank(x) == 4 and np.linalg.cond(x) < 1e6:
         fit = sm.OLS(y, x).fit()

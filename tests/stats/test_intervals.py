@@ -42,7 +42,9 @@ def test_both_are_scipys(count, level):
     theirs = stats.binomtest(successes, trials)
     for ours, method in ((wilson, "wilson"), (clopper_pearson, "exact")):
         interval = theirs.proportion_ci(level, method=method)
-        assert ours(successes, trials, level=level) == pytest.approx((interval.low, interval.high), abs=1e-9)
+        assert ours(successes, trials, level=level) == pytest.approx(
+            (interval.low, interval.high), abs=1e-9
+        )
 
 
 @given(counts)
@@ -67,7 +69,13 @@ def test_exact_coverage(rate, trials):
     chance = stats.binom.pmf(outcomes, trials, rate)
 
     def covered(interval) -> float:
-        return float(sum(p for k, p in zip(outcomes, chance, strict=True) if interval(k)[0] <= rate <= interval(k)[1]))
+        return float(
+            sum(
+                p
+                for k, p in zip(outcomes, chance, strict=True)
+                if interval(k)[0] <= rate <= interval(k)[1]
+            )
+        )
 
     assert covered(lambda k: clopper_pearson(int(k), trials)) >= 0.95
     assert covered(lambda k: wilson(int(k), trials)) >= 0.83
@@ -119,7 +127,9 @@ def test_jackknife_of_a_ratio_has_the_known_variance():
     squares = []
     for _ in range(400):
         values = rng.exponential(size=1000)
-        low, high = jackknife(np.log(values.mean()), [np.log(rest.mean()) for rest in leave_out(values, 20)])
+        low, high = jackknife(
+            np.log(values.mean()), [np.log(rest.mean()) for rest in leave_out(values, 20)]
+        )
         squares.append(((high - low) / 2 / stats.t.ppf(0.975, 19)) ** 2)
     assert np.mean(squares) == pytest.approx(1 / 1000, rel=4 * np.sqrt(2 / 19 / 400))
 
@@ -130,7 +140,9 @@ def test_jackknife_covers_95_in_100():
     hits = 0
     for _ in range(1000):
         values = rng.exponential(size=400)
-        low, high = jackknife(np.sqrt(values.mean()), [np.sqrt(rest.mean()) for rest in leave_out(values, 20)])
+        low, high = jackknife(
+            np.sqrt(values.mean()), [np.sqrt(rest.mean()) for rest in leave_out(values, 20)]
+        )
         hits += low <= 1.0 <= high
     least, most = stats.binom.ppf([5e-5, 1 - 5e-5], 1000, 0.95)
     assert least <= hits <= most

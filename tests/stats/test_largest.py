@@ -35,7 +35,9 @@ def test_one_that_stands_out_has_nothing_taken_off() -> None:
 
 def test_the_lower_bound_is_that_of_the_family() -> None:
     members, others = attacks(np.random.default_rng(3), [0.1, 0.05, 0.0], 300)
-    assert largest_excess(members, others, seed=4).lower == pytest.approx(family(members, others, seed=4).lower_bound)
+    assert largest_excess(members, others, seed=4).lower == pytest.approx(
+        family(members, others, seed=4).lower_bound
+    )
 
 
 def test_twenty_attacks_that_tell_nothing() -> None:
@@ -49,7 +51,9 @@ def test_twenty_attacks_that_tell_nothing() -> None:
         members, others = attacks(rng, [0.0] * 20, 200)
         found = largest_excess(members, others, resamples=200, seed=1)
         above += found.estimate > 0
-        flattered += max(m[0].mean() - o[0].mean() for m, o in zip(members, others, strict=True)) > 0.03
+        flattered += (
+            max(m[0].mean() - o[0].mean() for m, o in zip(members, others, strict=True)) > 0.03
+        )
     assert above / 60 <= 0.76
     assert flattered / 60 >= 0.9  # what would have been said without it
 

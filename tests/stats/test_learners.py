@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -14,7 +19,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.stats.learners import CLASSIFIERS, REGRESSORS, chosen_models, fit, is_random, is_svm, work
+from chaffinch.stats.learners import (
+    CLASSIFIERS,
+    REGRESSORS,
+    chosen_models,
+    fit,
+    is_random,
+    is_svm,
+    work,
+)
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(150, 4)).round(1)  # rounded: ties between neighbours
@@ -34,7 +47,9 @@ BY_HAND = {
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("labels", [Y, Y3], ids=["two classes", "three classes"])
 @pytest.mark.parametrize("chances", [False, True])
-def test_classifiers_predict_what_scikit_learn_does(name: str, labels: np.ndarray, chances: bool) -> None:
+def test_classifiers_predict_what_scikit_learn_does(
+    name: str, labels: np.ndarray, chances: bool
+) -> None:
     model = chosen_models([name], task="classification")[0][name]
     done = fit(model, X, labels, [TEST, X], seed=11, chances=chances)
     hand = BY_HAND[name]().fit(X, labels)
@@ -98,10 +113,14 @@ def test_users_bring_their_own_estimators_and_keep_their_random_states() -> None
     models, left_out = chosen_models(mine, task="classification")
     assert models == mine
     assert not left_out
-    first, second = (fit(models["forest"], X, Y, [TEST], seed=seed).answers[0].predicted for seed in (1, 2))
+    first, second = (
+        fit(models["forest"], X, Y, [TEST], seed=seed).answers[0].predicted for seed in (1, 2)
+    )
     assert np.array_equal(first, second)
     open_state = RandomForestClassifier(5)
-    first, second = (fit(open_state, X, Y, [TEST], seed=seed, chances=True).answers[0].chances for seed in (1, 2))
+    first, second = (
+        fit(open_state, X, Y, [TEST], seed=seed, chances=True).answers[0].chances for seed in (1, 2)
+    )
     assert not np.array_equal(first, second)
     assert not hasattr(open_state, "classes_")
     assert open_state.random_state is None
@@ -109,7 +128,10 @@ def test_users_bring_their_own_estimators_and_keep_their_random_states() -> None
 
 
 def test_what_is_random_and_what_is_a_support_vector_machine() -> None:
-    models = {**chosen_models(None, task="regression")[0], **chosen_models(None, task="classification")[0]}
+    models = {
+        **chosen_models(None, task="regression")[0],
+        **chosen_models(None, task="classification")[0],
+    }
     assert {name for name, model in models.items() if is_random(model)} == {"rf"}
     assert {name for name, model in models.items() if is_svm(model)} == {"svc", "svr"}
     assert is_svm(make_pipeline(StandardScaler(), SVC()))
@@ -137,7 +159,9 @@ def test_work_keeps_the_order_tells_progress_and_gives_the_same_with_any_threads
         return fit(model, X, Y3, [TEST], seed=3).answers[0].predicted.tolist()
 
     one = work(predict, models, threads=1)
-    four = work(predict, models, threads=4, progress=lambda _, share: heard.append(share), span=(0.5, 1.0))
+    four = work(
+        predict, models, threads=4, progress=lambda _, share: heard.append(share), span=(0.5, 1.0)
+    )
     assert one == four
     assert heard == sorted(heard)
     assert heard[-1] == 1.0
@@ -172,7 +196,10 @@ def test_naive_bayes_is_that_of_the_definition():
     labels[:2] = "e", "e"
     code, number = rng.integers(0, 5, 60), np.round(rng.normal(size=60), 1)
     number[rng.random(60) < 0.2] = np.nan
-    number[:2], number[labels == "d"] = np.nan, 0.3  # a class without a number, and one that always has the same
+    number[:2], number[labels == "d"] = (
+        np.nan,
+        0.3,
+    )  # a class without a number, and one that always has the same
     tests = [np.array([0, 1, 4, 7, 2]), np.array([0.3, -1.0, np.nan, 0.3, 5.0])]
     known = number[~np.isnan(number)]
     want = []
@@ -183,12 +210,16 @@ def test_naive_bayes_is_that_of_the_definition():
             score = log(inside.mean())
             if own_code in code:
                 share = Fraction(int((code == own_code).sum()), 60)
-                score += log((int((code[inside] == own_code).sum()) + share) / (int(inside.sum()) + 1))
+                score += log(
+                    (int((code[inside] == own_code).sum()) + share) / (int(inside.sum()) + 1)
+                )
             if not np.isnan(own_number):
                 mine = [v for v in number[inside] if not np.isnan(v)]
                 mean = np.mean(mine) if mine else known.mean()
                 variance = (sum((v - mean) ** 2 for v in mine) + known.var()) / (len(mine) + 1)
-                score += norm.logpdf(own_number, mean, max(variance, LEAST_VARIANCE * known.var()) ** 0.5)
+                score += norm.logpdf(
+                    own_number, mean, max(variance, LEAST_VARIANCE * known.var()) ** 0.5
+                )
             scores[name] = score
         want.append(max(scores, key=scores.get))
     assert naive_bayes([code, number], labels, tests).tolist() == want
@@ -205,7 +236,9 @@ def test_naive_bayes_of_large_classes_answers_as_scikit_learn():
     numbers = rng.normal(size=(6000, 2)) * (1 + labels[:, None]) + labels[:, None]
     codes = (rng.random((6000, 2)) * (3 + labels[:, None])).astype(np.int64)
     ours = naive_bayes(list(numbers.T), labels, list(numbers.T))
-    assert (ours == GaussianNB().fit(numbers, labels).predict(numbers)).mean() > 0.995  # the prior record moves borders by thousandths
+    assert (
+        ours == GaussianNB().fit(numbers, labels).predict(numbers)
+    ).mean() > 0.995  # the prior record moves borders by thousandths
     ours = naive_bayes(list(codes.T), labels, list(codes.T))
     assert (ours == CategoricalNB().fit(codes, labels).predict(codes)).mean() > 0.995
 

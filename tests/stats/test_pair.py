@@ -51,11 +51,19 @@ def test_groups_are_nearly_equal_and_the_same_for_every_clique(pair):
         sizes = one.sum(axis=1)
         assert sizes.sum() == table.n_rows
         assert sizes.max() - sizes.min() <= 1
-        assert np.array_equal(two.sum(axis=2), one)  # the same records in a group, whatever is counted
+        assert np.array_equal(
+            two.sum(axis=2), one
+        )  # the same records in a group, whatever is counted
 
 
 def test_groups_are_dealt_always_the_same_and_not_by_position(pair, coded):
-    assert all(map(np.array_equal, pair.grouped([("c0",)])[0], TablePair(*pair.tables).grouped([("c0",)])[0]))
+    assert all(
+        map(
+            np.array_equal,
+            pair.grouped([("c0",)])[0],
+            TablePair(*pair.tables).grouped([("c0",)])[0],
+        )
+    )
     # A sorted table: were groups runs of rows, each would hold one level.
     table = coded([np.repeat(np.arange(4), 250)], [4])
     (counts,), _ = TablePair(table, table).grouped([("c0",)])
@@ -76,7 +84,9 @@ def test_groups_of_fewer_records_than_groups(coded):
 
 
 def test_pairing_up_takes_frames_and_leaves_out_identifiers():
-    rows = pa.table({"id": [f"p{i:04d}" for i in range(60)], "a": ["x", "y", "z"] * 20, "b": [1, 2] * 30})
+    rows = pa.table(
+        {"id": [f"p{i:04d}" for i in range(60)], "a": ["x", "y", "z"] * 20, "b": [1, 2] * 30}
+    )
     original = chaffinch.read(rows)
     pair = pair_up(original, rows.drop_columns("id").slice(0, 30))
     assert pair.names == ("a", "b")
@@ -94,7 +104,9 @@ def test_a_column_may_have_any_name():
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=80))
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_every_record_is_in_one_group(coded, codes):
     table = coded([codes], [4])
     (counts,), _ = TablePair(table, table).grouped([("c0",)])
@@ -107,13 +119,25 @@ def test_weights_are_counted_not_compared():
     from dataclasses import replace
 
     rng = np.random.default_rng(2)
-    values = pa.table({"a": rng.choice(["x", "y"], 200), "b": rng.choice(["p", "q"], 200), "w": rng.integers(1, 9, 200) / 2})
+    values = pa.table(
+        {
+            "a": rng.choice(["x", "y"], 200),
+            "b": rng.choice(["p", "q"], 200),
+            "w": rng.integers(1, 9, 200) / 2,
+        }
+    )
     table = chaffinch.read(values)
     table = replace(table, schema=table.schema.with_roles(weight="w"))
     both = pair_up(table, table.take(np.arange(60)))
     assert both.names == ("a", "b")
     frame = values.to_pandas()
-    for n, total, (marginal,), (grouped,) in zip((200, 60), both.totals, both.marginals([("a", "b")]), both.grouped([("a", "b")]), strict=True):
+    for n, total, (marginal,), (grouped,) in zip(
+        (200, 60),
+        both.totals,
+        both.marginals([("a", "b")]),
+        both.grouped([("a", "b")]),
+        strict=True,
+    ):
         expected = frame[:n].groupby(["a", "b"])["w"].sum().to_numpy().reshape(2, 2)
         assert np.allclose(marginal.dense(), expected)
         assert np.allclose(grouped.sum(axis=0), expected)

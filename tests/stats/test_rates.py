@@ -16,7 +16,9 @@ from chaffinch.stats.rates import ClassStatistic
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-def plain_classes(weights: np.ndarray, empty: str) -> Callable[[Pair, list[int], int], float | None]:
+def plain_classes(
+    weights: np.ndarray, empty: str
+) -> Callable[[Pair, list[int], int], float | None]:
     def value(pair: Pair, chosen: list[int], common: int) -> float | None:
         above = below = 0.0
         for k, weight in enumerate(weights):
@@ -53,13 +55,18 @@ def test_value_of_classes_is_that_of_a_plain_loop(case: tuple[np.ndarray, ...], 
 
 @settings(max_examples=40, deadline=None)
 @given(case=classed(), empty=st.sampled_from(["dropped", "zero"]))
-def test_comparing_at_a_smaller_size_averages_over_all_parts_of_it(case: tuple[np.ndarray, ...], empty: str) -> None:
+def test_comparing_at_a_smaller_size_averages_over_all_parts_of_it(
+    case: tuple[np.ndarray, ...], empty: str
+) -> None:
     classes, right, weights = case
     statistic = ClassStatistic(weights, empty)  # type: ignore[arg-type]
     n, common = len(classes), max(1, len(classes) // 2)
     group = statistic.check((classes, right))
     above, below = statistic.totals(group)(np.ones((1, n)), n, common)
-    parts = [statistic.check((classes[list(part)], right[list(part)])) for part in combinations(range(n), common)]
+    parts = [
+        statistic.check((classes[list(part)], right[list(part)]))
+        for part in combinations(range(n), common)
+    ]
     each = [statistic.totals(part)(np.ones((1, common)), common, common) for part in parts]
     assert above[0] == pytest.approx(np.mean([a[0] for a, _ in each]), abs=1e-9)
     assert below[0] == pytest.approx(np.mean([b[0] for _, b in each]), abs=1e-9)
@@ -67,7 +74,9 @@ def test_comparing_at_a_smaller_size_averages_over_all_parts_of_it(case: tuple[n
 
 @settings(max_examples=40, deadline=None)
 @given(case=classed(), empty=st.sampled_from(["dropped", "zero"]))
-def test_jackknife_of_classes_leaves_out_one_person_at_a_time(case: tuple[np.ndarray, ...], empty: str) -> None:
+def test_jackknife_of_classes_leaves_out_one_person_at_a_time(
+    case: tuple[np.ndarray, ...], empty: str
+) -> None:
     classes, right, weights = case
     statistic = ClassStatistic(weights, empty)  # type: ignore[arg-type]
     value = statistic.value((classes, right))
@@ -79,7 +88,9 @@ def test_jackknife_of_classes_leaves_out_one_person_at_a_time(case: tuple[np.nda
         without.append(value if left is None else left)
     n = len(classes)
     variance = (n - 1) / n * ((np.array(without) - np.mean(without)) ** 2).sum()
-    assert statistic.variance(statistic.check((classes, right)), n) == pytest.approx(variance, abs=1e-12)
+    assert statistic.variance(statistic.check((classes, right)), n) == pytest.approx(
+        variance, abs=1e-12
+    )
 
 
 def test_classes_without_weight_count_no_one() -> None:

@@ -15,7 +15,9 @@ SIGMAS = 5.0  # a normal value is further out once in 1.7 million
 
 @pytest.mark.parametrize("shuffled", [0, 1024], ids=["bytes", "shuffled"])
 @pytest.mark.parametrize(("n", "size"), [(6, 3), (7, 1), (5, 5), (5, 0)])
-def test_every_subset_has_the_same_chance(n: int, size: int, shuffled: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_subset_has_the_same_chance(
+    n: int, size: int, shuffled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(resampling, "SHUFFLED", shuffled)
     rows = 10_000
     chosen = subsets(n, np.full(rows, size), np.random.default_rng(1))
@@ -37,12 +39,19 @@ def test_permuted_counts_have_the_moments_of_the_hypergeometric(
     drawn = permute(pool, members, draws, np.random.default_rng(2), bulk=bulk)
     share, total = members / pool.sum(), pool.sum()
     shares = pool / total
-    covariance = members * (1 - share) * total / (total - 1) * (np.diag(shares) - np.outer(shares, shares))
+    covariance = (
+        members * (1 - share) * total / (total - 1) * (np.diag(shares) - np.outer(shares, shares))
+    )
     # 5 standard errors of means; of variances with a kurtosis below 6.
     np.testing.assert_allclose(
-        drawn.mean(axis=0), members * shares, atol=SIGMAS * np.sqrt(covariance.max() / draws), rtol=0
+        drawn.mean(axis=0),
+        members * shares,
+        atol=SIGMAS * np.sqrt(covariance.max() / draws),
+        rtol=0,
     )
-    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=SIGMAS * covariance.max() * sqrt(5 / draws), rtol=0)
+    np.testing.assert_allclose(
+        np.cov(drawn.T), covariance, atol=SIGMAS * covariance.max() * sqrt(5 / draws), rtol=0
+    )
     assert (drawn.sum(axis=1) == members).all()
     assert (drawn >= 0).all()
     assert (drawn <= pool).all()
@@ -54,8 +63,12 @@ def test_resampled_counts_have_the_moments_of_the_multinomial(bulk: int) -> None
     drawn = resample(counts, draws, np.random.default_rng(2), bulk=bulk)
     total, shares = counts.sum(), counts / counts.sum()
     covariance = total * (np.diag(shares) - np.outer(shares, shares))
-    np.testing.assert_allclose(drawn.mean(axis=0), counts, atol=SIGMAS * np.sqrt(covariance.max() / draws), rtol=0)
-    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=SIGMAS * covariance.max() * sqrt(5 / draws), rtol=0)
+    np.testing.assert_allclose(
+        drawn.mean(axis=0), counts, atol=SIGMAS * np.sqrt(covariance.max() / draws), rtol=0
+    )
+    np.testing.assert_allclose(
+        np.cov(drawn.T), covariance, atol=SIGMAS * covariance.max() * sqrt(5 / draws), rtol=0
+    )
     assert (drawn.sum(axis=1) == total).all()
     assert (drawn[:, 2] == 0).all()
 

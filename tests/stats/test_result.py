@@ -23,7 +23,9 @@ class Height(Result):
 
 
 def test_a_result_has_a_value_or_a_reason():
-    with pytest.raises(ValueError, match="height needs either a value or the reason why there is none"):
+    with pytest.raises(
+        ValueError, match="height needs either a value or the reason why there is none"
+    ):
         Height(value=None)
     with pytest.raises(ValueError, match="either a value or the reason"):
         Height(value=1.0, reason="there are no steps")
@@ -53,7 +55,10 @@ def test_a_result_in_words():
     assert repr(Height(value=0.5, interval=(0.25, 0.75))) == (
         "Height(height = 0.5 [0.25, 0.75], higher is better, identical tables 1)"
     )
-    assert repr(Height(value=None, reason="there are no steps")) == "Height(not applicable because there are no steps)"
+    assert (
+        repr(Height(value=None, reason="there are no steps"))
+        == "Height(not applicable because there are no steps)"
+    )
     assert "<td>0.25 to 0.75</td>" in Height(value=0.5, interval=(0.25, 0.75))._repr_html_()
     assert "&lt;b&gt;" in Height(value=None, reason="<b>")._repr_html_()
 

@@ -12,7 +12,10 @@ from chaffinch.stats.sampled import SampledRecords, check_sample_rows, hash_key
 
 
 def sampled(chosen: int, of: int, **more: int) -> SampledRecords:
-    tables = [{"original": SimpleNamespace(n_rows=n), "synthetic": SimpleNamespace(n_rows=n)} for n in (chosen, of)]
+    tables = [
+        {"original": SimpleNamespace(n_rows=n), "synthetic": SimpleNamespace(n_rows=n)}
+        for n in (chosen, of)
+    ]
     for table, n in zip(tables, more.values(), strict=False):
         table["holdout"] = SimpleNamespace(n_rows=n)
     return SampledRecords.of(*tables, "values", 10)
@@ -20,11 +23,15 @@ def sampled(chosen: int, of: int, **more: int) -> SampledRecords:
 
 def test_sentences_say_what_is_of_what():
     assert sampled(1000, 50_000).saying(["CAP", "TCAP"], ["GCAP"], "It is thin.", "").sentences == (
-        "Of all records: CAP, TCAP.", "Of a sample: GCAP.",
+        "Of all records: CAP, TCAP.",
+        "Of a sample: GCAP.",
         "The sample has 1,000 of 50,000 original, 1,000 of 50,000 synthetic records, chosen by a keyed hash of their values, so that equal rows of all "
-        "tables are chosen together.", "It is thin.",
-    )  # fmt: skip
-    assert sampled(1000, 1000).saying(["CAP"], ["GCAP"], "It is thin.").sentences == ("Of all records: CAP, GCAP.",)
+        "tables are chosen together.",
+        "It is thin.",
+    )
+    assert sampled(1000, 1000).saying(["CAP"], ["GCAP"], "It is thin.").sentences == (
+        "Of all records: CAP, GCAP.",
+    )
     assert sampled(1000, 50_000).saying(["CAP"], []).sentences == ("Of all records: CAP.",)
     assert sampled(1000, 50_000).saying([], ["GCAP"]).sentences[0] == "Of a sample: GCAP."
 

@@ -8,7 +8,9 @@ from sklearn import metrics
 
 from chaffinch.stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rmse
 
-PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60).map(np.array)
+PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60).map(
+    np.array
+)
 
 
 def test_the_credit_card_row_of_the_paper() -> None:

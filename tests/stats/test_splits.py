@@ -11,7 +11,9 @@ LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=80).map(np.array)
 
 @settings(max_examples=80, deadline=None)
 @given(LABELS, st.floats(0.05, 0.95), st.integers(0, 99))
-def test_a_split_has_each_row_once_and_both_parts_have_each_class_with_two_records(labels, share, seed) -> None:
+def test_a_split_has_each_row_once_and_both_parts_have_each_class_with_two_records(
+    labels, share, seed
+) -> None:
     train, test = split(labels, len(labels), share, np.random.default_rng(seed))
     assert sorted([*train, *test]) == list(range(len(labels)))
     for level, size in zip(*np.unique(labels, return_counts=True), strict=True):
@@ -50,4 +52,6 @@ def test_children_of_a_seed_differ_and_leave_it_alone() -> None:
     draws = {tuple(child(root, *key).generate_state(2)) for key in [(0,), (1,), (0, 0), (0, 1)]}
     assert len(draws) == 4
     assert root.n_children_spawned == 0
-    assert np.array_equal(child(root, 2).generate_state(4), np.random.SeedSequence(5).spawn(3)[2].generate_state(4))
+    assert np.array_equal(
+        child(root, 2).generate_state(4), np.random.SeedSequence(5).spawn(3)[2].generate_state(4)
+    )

@@ -20,7 +20,9 @@ ODDS = 1e-6
 """Every statistical test here fails once in a million runs if the code is right; seeds are fixed besides."""
 
 
-def linked_codes(seed: int, sizes: Sequence[int], n_rows: int, *, noise: float = 0.5) -> list[np.ndarray]:
+def linked_codes(
+    seed: int, sizes: Sequence[int], n_rows: int, *, noise: float = 0.5
+) -> list[np.ndarray]:
     """Return columns that hang together: each copies one or two earlier ones, in part."""
     rng = np.random.default_rng(seed)
     columns: list[np.ndarray] = []
@@ -38,7 +40,9 @@ def linked_codes(seed: int, sizes: Sequence[int], n_rows: int, *, noise: float =
 @pytest.fixture
 def linked(coded):
     """Make a random table of columns c0, c1, ... that hang together."""
-    return lambda seed, sizes, n_rows, **options: coded(linked_codes(seed, sizes, n_rows, **options), sizes)
+    return lambda seed, sizes, n_rows, **options: coded(
+        linked_codes(seed, sizes, n_rows, **options), sizes
+    )
 
 
 def plain_entropy(rows: Sequence[Sequence[int]], columns: Sequence[int]) -> float:
@@ -50,7 +54,11 @@ def plain_entropy(rows: Sequence[Sequence[int]], columns: Sequence[int]) -> floa
 
 def plain_information(rows: Sequence[Sequence[int]], child: int, parents: Sequence[int]) -> float:
     """Return I(child; parents) in nats."""
-    return plain_entropy(rows, [child]) + plain_entropy(rows, parents) - plain_entropy(rows, [child, *parents])
+    return (
+        plain_entropy(rows, [child])
+        + plain_entropy(rows, parents)
+        - plain_entropy(rows, [child, *parents])
+    )
 
 
 @pytest.fixture
@@ -59,7 +67,11 @@ def information() -> Callable[..., float]:
 
 
 def plain_back_off(
-    rows: Sequence[Sequence[int]], child: int, parents: Sequence[int], smoothing: Fraction, row: Sequence[int]
+    rows: Sequence[Sequence[int]],
+    child: int,
+    parents: Sequence[int],
+    smoothing: Fraction,
+    row: Sequence[int],
 ) -> Fraction:
     """Return P(row[child] | row[parents]) as the documented formula has it, in fractions, by going through all rows."""
     fits = [r for r in rows if all(r[p] == row[p] for p in parents)]
@@ -138,7 +150,11 @@ def assert_drawn_from():
 def every_network(d: int, most: int) -> tuple[list[list[tuple[int, ...]]], np.ndarray]:
     """Return all parent sets of each column, and one row of choices among them for each network without a cycle."""
     sets = [
-        [c for width in range(most + 1) for c in combinations([p for p in range(d) if p != child], width)]
+        [
+            c
+            for width in range(most + 1)
+            for c in combinations([p for p in range(d) if p != child], width)
+        ]
         for child in range(d)
     ]
     masks = [np.array([sum(1 << p for p in parents) for parents in each]) for each in sets]

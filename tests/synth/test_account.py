@@ -9,14 +9,26 @@ import pytest
 from chaffinch.errors import InputError
 from chaffinch.synth.account import AccountNote, SynthesisAccount
 
-NETWORK = {"method": "bayesnet", "nodes": ["a", "b"], "edges": [["a", "b"]], "strengths": [0.5], "own": {"of a model": 1}}
+NETWORK = {
+    "method": "bayesnet",
+    "nodes": ["a", "b"],
+    "edges": [["a", "b"]],
+    "strengths": [0.5],
+    "own": {"of a model": 1},
+}
 
 
 def test_there_and_back_with_what_a_model_adds():
     account = SynthesisAccount(
-        rows=10, columns=("a", "b"), seed=1, network=NETWORK, notes=(AccountNote("a", "pooled", "rare"),), copies=2,
-        rows_equal_to_an_original=(0.5, 0.25), run={"seconds": {"fit": 0.1}},
-    )  # fmt: skip
+        rows=10,
+        columns=("a", "b"),
+        seed=1,
+        network=NETWORK,
+        notes=(AccountNote("a", "pooled", "rare"),),
+        copies=2,
+        rows_equal_to_an_original=(0.5, 0.25),
+        run={"seconds": {"fit": 0.1}},
+    )
     plain = json.loads(json.dumps(account.to_dict()))
     assert list(plain)[:3] == ["format", "version", "rows"]
     assert plain["network"] == NETWORK

@@ -16,13 +16,27 @@ from chaffinch.table import Column, Schema
 from chaffinch.table.constraints import AllowedCodes
 
 N = 2000
-RULES = ("age < 16 implies marital == 'never'", "age < 15 implies income == missing", "sex == 'm' implies pregnant == false")
+RULES = (
+    "age < 16 implies marital == 'never'",
+    "age < 15 implies income == missing",
+    "sex == 'm' implies pregnant == false",
+)
 COLUMNS = (
     Column("age", "integer", type="int64", bounds=(0, 99), bins=7, out_of_range="clip"),
     Column("marital", "categorical", levels=("never", "married", "widowed")),
-    Column("income", "float", type="double", bounds=(0, 3000), bins=4, nullable=True, out_of_range="clip"),
-    Column("sex", "categorical", levels=("f", "m")), Column("pregnant", "boolean", type="bool"), Column("town", "categorical", levels=("a", "b", "c")),
-)  # fmt: skip
+    Column(
+        "income",
+        "float",
+        type="double",
+        bounds=(0, 3000),
+        bins=4,
+        nullable=True,
+        out_of_range="clip",
+    ),
+    Column("sex", "categorical", levels=("f", "m")),
+    Column("pregnant", "boolean", type="bool"),
+    Column("town", "categorical", levels=("a", "b", "c")),
+)
 SCHEMA = Schema(COLUMNS, public=True, rows=N, rules=RULES)
 
 
@@ -31,18 +45,23 @@ def people(seed: int = 1) -> pa.Table:
     age, sex = rng.integers(0, 90, N), rng.choice(["f", "m"], N)
     return pa.table(
         {
-            "age": age, "marital": np.where(age < 16, "never", rng.choice(["never", "married", "widowed"], N)),
-            "income": pa.array(np.where(age < 15, None, rng.normal(1000, 300, N)), pa.float64()), "sex": sex,
-            "pregnant": (sex == "f") & (rng.random(N) < 0.1), "town": rng.choice(["a", "b", "c"], N),
+            "age": age,
+            "marital": np.where(age < 16, "never", rng.choice(["never", "married", "widowed"], N)),
+            "income": pa.array(np.where(age < 15, None, rng.normal(1000, 300, N)), pa.float64()),
+            "sex": sex,
+            "pregnant": (sex == "f") & (rng.random(N) < 0.1),
+            "town": rng.choice(["a", "b", "c"], N),
         }
-    )  # fmt: skip
+    )
 
 
 def broken(table) -> int:
     frame = table.data.to_pandas()
     young, adult = frame["age"] < 16, frame["age"] >= 15
     return int(
-        (young & (frame["marital"] != "never")).sum() + (~adult & frame["income"].notna()).sum() + ((frame["sex"] == "m") & frame["pregnant"]).sum()
+        (young & (frame["marital"] != "never")).sum()
+        + (~adult & frame["income"].notna()).sum()
+        + ((frame["sex"] == "m") & frame["pregnant"]).sum()
     )
 
 
@@ -50,12 +69,18 @@ def broken(table) -> int:
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, None])
 def test_every_method_keeps_them(name, epsilon):
     kind = SYNTHESISERS[name]
-    if (kind.promise == "always" and epsilon is None) or (kind.promise == "never" and epsilon is not None):
+    if (kind.promise == "always" and epsilon is None) or (
+        kind.promise == "never" and epsilon is not None
+    ):
         pytest.skip("the method has no such promise")
     if name == "panel":
         pytest.skip("it refuses constraints: tests/synth/panel")
     settings = kind() if epsilon is None else kind(epsilon=epsilon)
-    data = chaffinch.read(people(), replace(SCHEMA, public=False, rows=None)) if epsilon is None else chaffinch.prepare(people(), SCHEMA)
+    data = (
+        chaffinch.read(people(), replace(SCHEMA, public=False, rows=None))
+        if epsilon is None
+        else chaffinch.prepare(people(), SCHEMA)
+    )
     model = settings.fit(data, seed=3)
     drawn = model.sample(3000, seed=4)
     assert drawn.n_rows == 3000
@@ -68,7 +93,9 @@ def test_every_method_keeps_them(name, epsilon):
 
 @pytest.fixture(scope="module")
 def noisy():
-    return chaffinch.BayesNet(epsilon=0.1, delta=1e-6).fit(chaffinch.prepare(people(), SCHEMA), seed=3)
+    return chaffinch.BayesNet(epsilon=0.1, delta=1e-6).fit(
+        chaffinch.prepare(people(), SCHEMA), seed=3
+    )
 
 
 def test_single_columns_stay_where_the_model_has_them(noisy):
@@ -97,7 +124,9 @@ def test_given_values(noisy):
         assert broken(rows) == 0
         for name, value in given.items():
             assert set(rows.data.column(name).to_pylist()) == {value}
-    with pytest.raises(InputError, match=r"break what the schema says of all records: 'age < 16 implies"):
+    with pytest.raises(
+        InputError, match=r"break what the schema says of all records: 'age < 16 implies"
+    ):
         noisy.sample(5, given={"age": 10, "marital": "married"})
 
 
@@ -110,17 +139,28 @@ def test_kept_columns_stay_also_where_they_break_a_constraint():
 
 
 def test_a_row_is_drawn_again_from_where_it_went_wrong():
-    group = AllowedCodes(("b", "a"), np.array([[True, True], [False, True]]), ("not (a == 0 and b == 1)",))
+    group = AllowedCodes(
+        ("b", "a"), np.array([[True, True], [False, True]]), ("not (a == 0 and b == 1)",)
+    )
     calls = []
 
     def redraw(n, rng, before):
         calls.append((n, sorted(before)))
-        return {"a": np.full(n, 9, np.uint32), "b": np.zeros(n, np.uint32), "c": np.full(n, 7, np.uint32), **before}
+        return {
+            "a": np.full(n, 9, np.uint32),
+            "b": np.zeros(n, np.uint32),
+            "c": np.full(n, 7, np.uint32),
+            **before,
+        }
 
     codes = {"a": np.array([0, 0, 1]), "b": np.array([1, 0, 1]), "c": np.array([1, 1, 1])}
     out = keeping(codes, [group], np.random.default_rng(0), redraw, order=("a", "b", "c"))
     assert calls == [(1, ["a"])]  # a stays, b and what follows it are drawn again
-    assert {name: column.tolist() for name, column in out.items()} == {"a": [0, 0, 1], "b": [0, 0, 1], "c": [7, 1, 1]}
+    assert {name: column.tolist() for name, column in out.items()} == {
+        "a": [0, 0, 1],
+        "b": [0, 0, 1],
+        "c": [7, 1, 1],
+    }
     assert codes["b"].tolist() == [1, 0, 1]
 
 
@@ -137,5 +177,7 @@ def test_what_no_draw_puts_right_is_put_right_by_the_nearest():
     out = keeping(codes, [group], np.random.default_rng(0), redraw, order=("a", "b"))
     assert len(calls) == TRIES
     assert (out["a"].tolist(), out["b"].tolist()) == ([2, 1, 0], [2, 1, 0])
-    fixed = keeping(codes, [group], np.random.default_rng(0), redraw, order=("a", "b"), fixed=("b",))
+    fixed = keeping(
+        codes, [group], np.random.default_rng(0), redraw, order=("a", "b"), fixed=("b",)
+    )
     assert (fixed["a"].tolist(), fixed["b"].tolist()) == ([0, 0, 0], [0, 0, 0])

@@ -23,7 +23,9 @@ def frame(n: int = 300) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "sex": pd.Categorical(rng.choice(["f", "m"], n)),
-            "age": pd.array(np.where(rng.random(n) < 0.1, None, rng.integers(20, 60, n)), dtype="Int32"),
+            "age": pd.array(
+                np.where(rng.random(n) < 0.1, None, rng.integers(20, 60, n)), dtype="Int32"
+            ),
             "ill": pd.array(ill, dtype="boolean"),
             "area": pd.array(np.where(ill, "north", "south"), dtype="string"),
         }
@@ -62,7 +64,10 @@ def test_paths_and_counters(tmp_path):
     assert isinstance(model.sample(3).to_native(), pa.Table)
     counter = StreamCounter(chaffinch.scan(tmp_path / "t.csv"))
     assert Independent().fit(counter).sample(9, seed=1).data.equals(model.sample(9, seed=1).data)
-    assert isinstance(Independent().fit(chaffinch.MemoryCounter(chaffinch.read(frame()))).sample(3).to_native(), pd.DataFrame)
+    assert isinstance(
+        Independent().fit(chaffinch.MemoryCounter(chaffinch.read(frame()))).sample(3).to_native(),
+        pd.DataFrame,
+    )
 
 
 def test_a_loaded_model_gives_arrow_and_the_same_values(tmp_path):
@@ -99,15 +104,21 @@ def test_what_is_no_table(settings, tmp_path):
 
 
 def test_an_unknown_column_is_named():
-    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'agge'\. Did you mean 'age'"):
+    with pytest.raises(
+        chaffinch.errors.UnknownNameError, match=r"Unknown column 'agge'\. Did you mean 'age'"
+    ):
         BayesNet(label="agge").fit(frame())
 
 
-@pytest.mark.parametrize("settings", [BayesNet(epsilon=1.0), PrivBayes(epsilon=1.0), FieldGroups(epsilon=1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "settings", [BayesNet(epsilon=1.0), PrivBayes(epsilon=1.0), FieldGroups(epsilon=1.0)], ids=repr
+)
 def test_a_private_fit_takes_prepared_data_alone(settings, tmp_path):
     frame().to_csv(tmp_path / "t.csv", index=False)
     for data in (frame(), tmp_path / "t.csv", tmp_path / "none.csv", pa.table(frame()), [1, 2]):
-        with pytest.raises(chaffinch.errors.PrivacyError, match=r"declared domain.*chaffinch\.prepare"):
+        with pytest.raises(
+            chaffinch.errors.PrivacyError, match=r"declared domain.*chaffinch\.prepare"
+        ):
             settings.fit(data)
     with pytest.raises(chaffinch.errors.InputError, match="This is a model"):
         settings.fit(Independent().fit(frame()))
@@ -140,14 +151,18 @@ def test_other_things_in_the_place_of_a_model(tmp_path):
 def test_a_table_in_the_place_of_a_number_is_not_printed():
     model = Independent().fit(frame())
     for rows in (frame(), chaffinch.read(frame()), "many", -1, 2.5, True):
-        with pytest.raises(chaffinch.errors.InputError, match="rows must be a whole number of at least 0") as caught:
+        with pytest.raises(
+            chaffinch.errors.InputError, match="rows must be a whole number of at least 0"
+        ) as caught:
             model.sample(rows)
         assert "north" not in str(caught.value)
 
 
 def test_tables_for_a_model_are_read_with_its_schema():
     model = BayesNet(parents=1, keep=("sex",)).fit(frame(), seed=1)
-    assert np.allclose(model.log_likelihood(frame()), model.log_likelihood(chaffinch.read(frame(), model.schema)))
+    assert np.allclose(
+        model.log_likelihood(frame()), model.log_likelihood(chaffinch.read(frame(), model.schema))
+    )
     whole = model.complete(frame(), keep=["sex"], seed=1).to_native()
     assert whole["sex"].tolist() == frame()["sex"].tolist()
     with pytest.raises(chaffinch.errors.InputError, match="This is a model"):
@@ -191,7 +206,13 @@ def test_equal_weights_change_nothing():
 def test_a_table_of_few_rows_is_not_synthesised(n, tmp_path):
     """Of 28 rows nine at each end of a column are not looked at, and ten are left between them; of three, rows of means came out."""
     rng = np.random.default_rng(1)
-    few = pd.DataFrame({"age": rng.integers(20, 90, n), "income": rng.normal(2000, 300, n).round(2), "sex": rng.choice(["f", "m"], n)})
+    few = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, n),
+            "income": rng.normal(2000, 300, n).round(2),
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
     few.to_csv(tmp_path / "few.csv", index=False)
     calls = [
         lambda: chaffinch.BayesNet().fit(few, seed=1),
@@ -214,6 +235,10 @@ def test_a_table_of_few_rows_is_not_synthesised(n, tmp_path):
 
 
 def test_rows_of_few_persons_are_not_enough():
-    rows = {"pid": [f"p{i // 10}" for i in range(200)], "wave": list(range(10)) * 20, "x": [i % 13 for i in range(200)]}
+    rows = {
+        "pid": [f"p{i // 10}" for i in range(200)],
+        "wave": list(range(10)) * 20,
+        "x": [i % 13 for i in range(200)],
+    }
     with pytest.raises(InputError, match="fewer than 28 persons"):
         chaffinch.synthesise(pd.DataFrame(rows), person="pid", order="wave", seed=1)

@@ -22,7 +22,10 @@ BUDGET, UNIT = Budget(1.0), Unit("add-remove")
 
 
 def account(**tables: float) -> Account:
-    charges = [BUDGET.noise_charge(f"table of {name}", "tables", cost, 1.0) for name, cost in tables.items()]
+    charges = [
+        BUDGET.noise_charge(f"table of {name}", "tables", cost, 1.0)
+        for name, cost in tables.items()
+    ]
     return Account(BUDGET, UNIT, tuple(charges), test_only=True, rows=100, rows_how="declared")
 
 
@@ -34,10 +37,21 @@ def std(cost: float) -> float:
 
 
 def test_noise_is_read_off_the_account():
-    tables = measured_tables(account(**{"a": 0.1, "a, c": 0.2, "a, b, c": 0.3, "nothing": 0.1}), SIZES)
-    assert set(tables) == {frozenset("a"), frozenset("ac"), frozenset({"a, b", "c"})} or set(tables) == {frozenset("a"), frozenset("ac"), frozenset("abc")}
+    tables = measured_tables(
+        account(**{"a": 0.1, "a, c": 0.2, "a, b, c": 0.3, "nothing": 0.1}), SIZES
+    )
+    assert set(tables) == {frozenset("a"), frozenset("ac"), frozenset({"a, b", "c"})} or set(
+        tables
+    ) == {frozenset("a"), frozenset("ac"), frozenset("abc")}
     assert tables[frozenset("a")] == pytest.approx(std(0.1))
-    twice = Account(BUDGET, UNIT, (*account(a=0.1).charges, *account(a=0.1).charges), test_only=True, rows=9, rows_how="declared")
+    twice = Account(
+        BUDGET,
+        UNIT,
+        (*account(a=0.1).charges, *account(a=0.1).charges),
+        test_only=True,
+        rows=9,
+        rows_how="declared",
+    )
     assert measured_tables(twice, SIZES)[frozenset("a")] == pytest.approx(std(0.1) / np.sqrt(2))
 
 
@@ -62,7 +76,9 @@ def test_bounds_of_a_pair_by_hand():
     assert high.tolist() == [[60, 40], [30, 30]]
 
 
-@pytest.mark.parametrize("measured", [("a", "b", "c"), ("ab", "c"), ("ab", "bc"), ("ab", "bc", "ac")])
+@pytest.mark.parametrize(
+    "measured", [("a", "b", "c"), ("ab", "c"), ("ab", "bc"), ("ab", "bc", "ac")]
+)
 def test_bounds_hold_every_table_with_the_same_measured_tables(measured):
     """Without noise: 300 tables with the same sums as the estimate, made by moves that keep them, all lie within the bounds."""
     rng = np.random.default_rng(4)
@@ -75,9 +91,15 @@ def test_bounds_hold_every_table_with_the_same_measured_tables(measured):
 
     table, tables = estimate.copy(), 0
     for _ in range(3000):
-        move = rng.integers(-1, 2, estimate.shape).astype(float) if len(measured) == 3 and measured[0] == "a" else _swap(rng, axes)
+        move = (
+            rng.integers(-1, 2, estimate.shape).astype(float)
+            if len(measured) == 3 and measured[0] == "a"
+            else _swap(rng, axes)
+        )
         other = table + move
-        if (other >= 0).all() and all(np.array_equal(x, y) for x, y in zip(sums(other), sums(estimate), strict=True)):
+        if (other >= 0).all() and all(
+            np.array_equal(x, y) for x, y in zip(sums(other), sums(estimate), strict=True)
+        ):
             table, tables = other, tables + 1
             assert (table >= low - 1e-9).all()
             assert (table <= high + 1e-9).all()
@@ -111,12 +133,24 @@ N = 5000
 def table():
     rng = np.random.default_rng(2)
     a = rng.integers(0, 6, N)
-    data = {"a": a, "b": (a + rng.integers(0, 2, N)) % 6, "c": rng.integers(0, 3, N), "d": np.where(rng.random(N) < 0.8, a % 2, 1 - a % 2)}
-    columns = tuple(Column(name, "categorical", type="int64", levels=tuple(range(size))) for name, size in zip("abcd", (6, 6, 3, 2), strict=True))
+    data = {
+        "a": a,
+        "b": (a + rng.integers(0, 2, N)) % 6,
+        "c": rng.integers(0, 3, N),
+        "d": np.where(rng.random(N) < 0.8, a % 2, 1 - a % 2),
+    }
+    columns = tuple(
+        Column(name, "categorical", type="int64", levels=tuple(range(size)))
+        for name, size in zip("abcd", (6, 6, 3, 2), strict=True)
+    )
     return chaffinch.prepare(pa.table(data), Schema(columns, public=True, rows=N))
 
 
-@pytest.mark.parametrize("settings", [chaffinch.BayesNet(epsilon=1.0, delta=1e-6), chaffinch.PrivBayes(epsilon=2.0)], ids=["zCDP", "pure"])
+@pytest.mark.parametrize(
+    "settings",
+    [chaffinch.BayesNet(epsilon=1.0, delta=1e-6), chaffinch.PrivBayes(epsilon=2.0)],
+    ids=["zCDP", "pure"],
+)
 def test_bars_hold_the_counts_of_the_data(table, settings):
     """Of the cells of all columns and pairs over five fits; at a true share of 0.9 fewer than 0.85 of 500 cells in 10,000 runs or more."""
     cells = inside = 0
@@ -124,7 +158,9 @@ def test_bars_hold_the_counts_of_the_data(table, settings):
         model = settings.fit(table, seed=seed)
         for columns in (("a",), ("b",), ("d",), ("a", "b"), ("a", "d"), ("b", "c")):
             bars = model.error_bars(columns)
-            codes = np.ravel_multi_index([table.code(name).astype(int) for name in columns], bars.estimate.shape)
+            codes = np.ravel_multi_index(
+                [table.code(name).astype(int) for name in columns], bars.estimate.shape
+            )
             counts = np.bincount(codes, minlength=bars.estimate.size).reshape(bars.estimate.shape)
             fine = (counts >= bars.low - 0.5) & (counts <= bars.high + 0.5)
             if bars.basis == "bounds":
@@ -148,7 +184,9 @@ def test_what_a_result_says(table):
     assert len(bars.rows()) == 2
     assert json.loads(json.dumps(bars.to_dict()))["columns"] == ["d"]
     assert repr(bars) == "ErrorBars(d: 2 cells, measured, 50%)"
-    grouped = chaffinch.FieldGroups(epsilon=1.0, groups=(("a", "b"), ("c",), ("d",))).fit(table, seed=1)
+    grouped = chaffinch.FieldGroups(epsilon=1.0, groups=(("a", "b"), ("c",), ("d",))).fit(
+        table, seed=1
+    )
     assert grouped.error_bars(("a", "b")).basis == "measured"
     apart = grouped.error_bars(("c", "d"))
     assert apart.basis == "bounds"
@@ -158,11 +196,17 @@ def test_what_a_result_says(table):
 
 def test_what_has_no_bars(table):
     model = chaffinch.BayesNet(epsilon=1.0, delta=1e-6).fit(table, seed=1)
-    for columns, words in ((("x",), "Unknown column 'x'"), ((), "one to 4"), (("a", "a"), "different columns")):
+    for columns, words in (
+        (("x",), "Unknown column 'x'"),
+        ((), "one to 4"),
+        (("a", "a"), "different columns"),
+    ):
         with pytest.raises(InputError, match=words):
             model.error_bars(columns)
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
         model.error_bars(("a",), level=90)
-    plain = chaffinch.BayesNet().fit(chaffinch.read(pa.table({"a": ["x", "y"] * 50, "b": ["p", "q"] * 50})), seed=1)
+    plain = chaffinch.BayesNet().fit(
+        chaffinch.read(pa.table({"a": ["x", "y"] * 50, "b": ["p", "q"] * 50})), seed=1
+    )
     with pytest.raises(InputError, match="models with a promise of privacy"):
         plain.error_bars(("a",))

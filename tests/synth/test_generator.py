@@ -47,7 +47,9 @@ def test_a_model_is_drawn_from(linked):
     generator = TableGenerator(Independent())
     model = generator.fit(table, 1)
     stream = np.random.SeedSequence(9)
-    assert generator.draw(model, table, 7, stream).data.equals(model.sample(7, seed=np.random.SeedSequence(9)).data)
+    assert generator.draw(model, table, 7, stream).data.equals(
+        model.sample(7, seed=np.random.SeedSequence(9)).data
+    )
 
 
 def test_the_words_hold_settings_and_no_data():
@@ -56,5 +58,8 @@ def test_the_words_hold_settings_and_no_data():
 
 
 def test_what_makes_no_tables():
-    with pytest.raises(chaffinch.errors.InputError, match=r"method fit\(table, seed=\.\.\.\) or be a function .* Got int"):
+    with pytest.raises(
+        chaffinch.errors.InputError,
+        match=r"method fit\(table, seed=\.\.\.\) or be a function .* Got int",
+    ):
         TableGenerator(7)

@@ -22,14 +22,19 @@ def test_columns_keep_their_shares_and_nothing_else(linked, count_cells, assert_
     product = np.einsum("i,j,k->ijk", *shares)
     assert_drawn_from(count_cells(model.sample(50_000, seed=1)), product)
     assert model.log_likelihood(table) == pytest.approx(
-        sum(np.log(share[table.code(n)]) for share, n in zip(shares, table.schema.names, strict=True))
+        sum(
+            np.log(share[table.code(n)])
+            for share, n in zip(shares, table.schema.names, strict=True)
+        )
     )
 
 
 def test_the_links_of_the_table_are_gone(linked, count_cells, assert_drawn_from):
     table = linked(1, [3, 4, 2], 300)
     with pytest.raises(AssertionError):
-        assert_drawn_from(count_cells(Independent().fit(table).sample(50_000, seed=1)), count_cells(table) / 300)
+        assert_drawn_from(
+            count_cells(Independent().fit(table).sample(50_000, seed=1)), count_cells(table) / 300
+        )
 
 
 def test_it_is_a_synthesiser_like_any_other(linked, tmp_path):
@@ -40,7 +45,11 @@ def test_it_is_a_synthesiser_like_any_other(linked, tmp_path):
     assert Independent() == Independent()
     assert model.to_dict()["method"] == "independent"
     model.save(tmp_path / "m.chaffinch")
-    assert load_model(tmp_path / "m.chaffinch").sample(20, seed=1).data.equals(model.sample(20, seed=1).data)
+    assert (
+        load_model(tmp_path / "m.chaffinch")
+        .sample(20, seed=1)
+        .data.equals(model.sample(20, seed=1).data)
+    )
     assert model.sample(0).n_rows == 0
 
 
@@ -48,4 +57,9 @@ def test_a_stream_gives_the_same(linked, tmp_path):
     table = linked(1, [3, 4, 2], 300)
     table.write(tmp_path / "t.parquet")
     stream = StreamCounter(Scan(open_source(tmp_path / "t.parquet"), table.schema, 300))
-    assert Independent().fit(stream).sample(50, seed=2).data.equals(Independent().fit(table).sample(50, seed=2).data)
+    assert (
+        Independent()
+        .fit(stream)
+        .sample(50, seed=2)
+        .data.equals(Independent().fit(table).sample(50, seed=2).data)
+    )

@@ -17,7 +17,13 @@ from chaffinch.synth.model import BATCH_ROWS, FittedModel, batch_rows, joined
 def model():
     rng = np.random.default_rng(1)
     a = rng.integers(0, 3, 300)
-    data = pa.table({"a": a.astype(str), "b": ((a + rng.integers(0, 2, 300)) % 3).astype(str), "c": rng.random(300)})
+    data = pa.table(
+        {
+            "a": a.astype(str),
+            "b": ((a + rng.integers(0, 2, 300)) % 3).astype(str),
+            "c": rng.random(300),
+        }
+    )
     return BayesNet(parents=1, label="a", sensitive=("b",)).fit(data, seed=1)
 
 
@@ -34,12 +40,22 @@ def test_batches_are_the_sample_and_do_not_hang_on_threads(model):
     parts = list(model.batches(rows, seed=3, threads=1))
     assert [len(part) for part in parts] == [BATCH_ROWS, BATCH_ROWS, 5]
     assert joined(parts).data.equals(model.sample(rows, seed=3, threads=2).data)
-    assert not any(one[:5].data.equals(other[:5].data) for one, other in pairwise(parts)), "each has its own stream"
+    assert not any(one[:5].data.equals(other[:5].data) for one, other in pairwise(parts)), (
+        "each has its own stream"
+    )
 
 
 def test_batches_of_many_columns_have_fewer_rows(model, monkeypatch):
     """As many cells as may be: a power of two of rows, so that parts of a table that is completed fit."""
-    assert [batch_rows(d) for d in (1, 64, 65, 300, 1_000, 5_000, 100_000)] == [65_536, 65_536, 32_768, 8_192, 4_096, 1_024, 1_024]
+    assert [batch_rows(d) for d in (1, 64, 65, 300, 1_000, 5_000, 100_000)] == [
+        65_536,
+        65_536,
+        32_768,
+        8_192,
+        4_096,
+        1_024,
+        1_024,
+    ]
     d = len(model.schema.names)
     monkeypatch.setattr("chaffinch.synth.model.BATCH_CELLS", 2_048 * d)
     parts = list(model.batches(5_000, seed=3, threads=1))
@@ -62,8 +78,14 @@ def test_a_description_has_every_column_once(model):
     description = model.describe()
     assert isinstance(description, ModelDescription)
     assert sorted(column.name for column in description.columns) == ["a", "b", "c"]
-    assert {column.name: column.role for column in description.columns} == {"a": "label", "b": "sensitive", "c": ""}
-    assert next(column.detail for column in description.columns if column.name == "b").startswith("a 0.")
+    assert {column.name: column.role for column in description.columns} == {
+        "a": "label",
+        "b": "sensitive",
+        "c": "",
+    }
+    assert next(column.detail for column in description.columns if column.name == "b").startswith(
+        "a 0."
+    )
     assert description.notes[0].startswith("Protected (separate): b. 1 links cut")
     assert description.promise is None
 
@@ -73,7 +95,12 @@ def test_a_model_shows_itself(model):
     assert html.startswith("<table>")
     assert "parents (mutual information, nats)" in html
     assert model.plot()._repr_svg_().startswith("<svg ")
-    assert Independent().fit(chaffinch.read(pa.table({"a": ["x", "y"] * 9, "b": ["p", "q"] * 9}))).plot() is not None
+    assert (
+        Independent()
+        .fit(chaffinch.read(pa.table({"a": ["x", "y"] * 9, "b": ["p", "q"] * 9})))
+        .plot()
+        is not None
+    )
 
 
 def test_like_wins_over_what_came_in(model):

@@ -30,7 +30,9 @@ def table():
         pa.table(
             {
                 "id": np.arange(n) + 10_000,
-                "word": pa.array(rng.choice(["x", "ÿ", "z", '"; \\'], n).tolist()).dictionary_encode(),
+                "word": pa.array(
+                    rng.choice(["x", "ÿ", "z", '"; \\'], n).tolist()
+                ).dictionary_encode(),
                 "whole": rng.integers(0, 1000, n),
                 "part": np.round(rng.normal(size=n), 2),
                 "day": pa.array((rng.integers(0, 3000, n)).astype("datetime64[D]")),
@@ -43,9 +45,14 @@ def table():
 
 @pytest.fixture(scope="module")
 def model(table):
-    return BayesNet(conditionals="tables", parents=2, label="flag", sensitive=("word", "part"), protect="together", keep=("flag",)).fit(
-        table, seed=1
-    )
+    return BayesNet(
+        conditionals="tables",
+        parents=2,
+        label="flag",
+        sensitive=("word", "part"),
+        protect="together",
+        keep=("flag",),
+    ).fit(table, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +82,9 @@ def test_a_model_comes_back_as_it_was(model, saved, table):
     assert back.sample(50, seed=3, given={"flag": True}).data.equals(
         model.sample(50, seed=3, given={"flag": True}).data
     )
-    assert back.complete(table, keep=["flag"], seed=1).data.equals(model.complete(table, keep=["flag"], seed=1).data)
+    assert back.complete(table, keep=["flag"], seed=1).data.equals(
+        model.complete(table, keep=["flag"], seed=1).data
+    )
     assert np.array_equal(back.log_likelihood(table), model.log_likelihood(table))
     assert chaffinch.load(saved).to_dict() == model.to_dict()
 
@@ -83,7 +92,11 @@ def test_a_model_comes_back_as_it_was(model, saved, table):
 @pytest.mark.parametrize("name", ["caesarian.csv", "cmc.csv", "diabetes.csv"])
 def test_models_of_bundled_tables_come_back(name, data, tmp_path):
     table = chaffinch.read(data / name)
-    for settings_ in (BayesNet(conditionals="tables", parents=2), BayesNet(conditionals="tables", parents=3, search="greedy", smoothing=0), Independent()):
+    for settings_ in (
+        BayesNet(conditionals="tables", parents=2),
+        BayesNet(conditionals="tables", parents=3, search="greedy", smoothing=0),
+        Independent(),
+    ):
         model = settings_.fit(table, seed=0)
         model.save(tmp_path / "m", overwrite=True)
         back = load_model(tmp_path / "m")
@@ -100,7 +113,13 @@ def test_a_model_travels_as_the_bytes_of_its_file(model, saved):
     raw = model_to_bytes(model)
     assert raw == Path(saved).read_bytes()
     assert model_to_bytes(model_from_bytes(raw)) == raw
-    for bad in (b"", raw[:50], raw[:-3], b"\x10" + raw[1:], raw.replace(b"chaffinch-model", b"chaffinch-xxxxx")):
+    for bad in (
+        b"",
+        raw[:50],
+        raw[:-3],
+        b"\x10" + raw[1:],
+        raw.replace(b"chaffinch-model", b"chaffinch-xxxxx"),
+    ):
         with pytest.raises(chaffinch.errors.FileError, match="the model sent"):
             model_from_bytes(bad)
 
@@ -204,12 +223,16 @@ def rewritten(saved: Path, folder: Path, change) -> Path:
     return path
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(st.data())
 def test_three_bytes_that_are_changed_are_refused(saved, data):
     """Wherever they are: each of the three is another byte than before."""
     raw = bytearray(saved.read_bytes())
-    for place in data.draw(st.lists(st.integers(0, len(raw) - 1), min_size=3, max_size=3, unique=True)):
+    for place in data.draw(
+        st.lists(st.integers(0, len(raw) - 1), min_size=3, max_size=3, unique=True)
+    ):
         raw[place] ^= data.draw(st.integers(1, 255))
     with pytest.raises(chaffinch.errors.FileError, match="the model sent"):
         model_from_bytes(bytes(raw))
@@ -223,14 +246,23 @@ def test_a_number_that_is_changed_is_named_as_damage_and_an_older_file_opens(sav
     assert "changed after it was written, by its checksum" in refused(path)
     header, tensors = file_parts(load_model(saved))
     for name, version in (("old", 1), ("new", 2)):
-        save_file(tensors, tmp_path / f"{name}.chaffinch", {"chaffinch": json.dumps(header | {"version": version})})
-    assert load_model(tmp_path / "old.chaffinch").to_dict() == load_model(saved).to_dict()  # files of version 1 have no checksum
+        save_file(
+            tensors,
+            tmp_path / f"{name}.chaffinch",
+            {"chaffinch": json.dumps(header | {"version": version})},
+        )
+    assert (
+        load_model(tmp_path / "old.chaffinch").to_dict() == load_model(saved).to_dict()
+    )  # files of version 1 have no checksum
     assert "checksum" in refused(tmp_path / "new.chaffinch")
 
 
 def deepest(tensors) -> str:
     """Return the prefix of a table with parents: its last level."""
-    return max((name.rsplit(".", 1)[0] for name in tensors), key=lambda name: (int(name.split(".")[1]), name))
+    return max(
+        (name.rsplit(".", 1)[0] for name in tensors),
+        key=lambda name: (int(name.split(".")[1]), name),
+    )
 
 
 def put(part, value):
@@ -308,7 +340,10 @@ HOSTILE = {
     "tensor missing": lambda data, tensors: tensors.pop(f"{deepest(tensors)}.keys") is None,
     "tensor too many": lambda data, tensors: tensors.update(extra=np.zeros(3)),
     "no tensors": lambda data, tensors: tensors.clear(),
-    **{f"{key} missing": without(key) for key in ("schema", "order", "parents", "smoothing", "fitted")},
+    **{
+        f"{key} missing": without(key)
+        for key in ("schema", "order", "parents", "smoothing", "fitted")
+    },
     **{
         f"{key} is {value!r}": at(key, value=value)
         for key in ("schema", "order", "parents", "smoothing", "fitted")
@@ -322,11 +357,18 @@ HOSTILE = {
     "unknown column in the order": at("order", 0, value="nobody"),
     "unknown parent": at("parents", -1, value=["nobody"]),
     "parent of itself": lambda data, tensors: data["parents"].__setitem__(-1, [data["order"][-1]]),
-    "parent after its child": lambda data, tensors: data["parents"].__setitem__(0, [data["order"][-1]]),
+    "parent after its child": lambda data, tensors: data["parents"].__setitem__(
+        0, [data["order"][-1]]
+    ),
     "parents too few": lambda data, tensors: data["parents"].pop(),
     "parents gone": lambda data, tensors: data["parents"].__setitem__(-1, []),
-    "parents in another order": lambda data, tensors: [p.reverse() for p in data["parents"]] and None,
-    **{f"fitted without {key}": without("fitted", key) for key in ("label", "strengths", "fitness", "protection")},
+    "parents in another order": lambda data, tensors: (
+        [p.reverse() for p in data["parents"]] and None
+    ),
+    **{
+        f"fitted without {key}": without("fitted", key)
+        for key in ("label", "strengths", "fitness", "protection")
+    },
     "fitted with more": at("fitted", "surprise", value=1),
     "strengths too many": lambda data, tensors: data["fitted"]["strengths"].append(0.1),
     "strengths as words": lambda data, tensors: data["fitted"].update(
@@ -341,12 +383,16 @@ HOSTILE = {
     "method a list": at("fitted", "method", value=[]),
     "protection a word": at("fitted", "protection", value="yes"),
     "cuts with more": lambda data, tensors: data["fitted"]["protection"]["cuts"][0].update(more=1),
-    "cuts as words": lambda data, tensors: data["fitted"]["protection"]["cuts"][0].update(information="much"),
+    "cuts as words": lambda data, tensors: data["fitted"]["protection"]["cuts"][0].update(
+        information="much"
+    ),
     "deep lists": at("fitted", "kept", value=nested(600)),
     "no columns": at("schema", "columns", value=[]),
     "columns as words": at("schema", "columns", value=["word"]),
     "a column less": lambda data, tensors: data["schema"]["columns"].pop() is None,
-    "a column twice": lambda data, tensors: data["schema"]["columns"].append(data["schema"]["columns"][0]),
+    "a column twice": lambda data, tensors: data["schema"]["columns"].append(
+        data["schema"]["columns"][0]
+    ),
     "column with more": at("schema", "columns", 1, "more", value=1),
     "column without kind": without("schema", "columns", 1, "kind"),
     "unknown kind": at("schema", "columns", 1, "kind", value="secret"),
@@ -361,16 +407,24 @@ HOSTILE = {
     "codec missing": at("schema", "columns", 1, "codec", value=None),
     "codec of no form": at("schema", "columns", 1, "codec", "form", value="pickle"),
     "codec a list": at("schema", "columns", 1, "codec", value=[]),
-    "a level less": lambda data, tensors: data["schema"]["columns"][1]["codec"]["levels"].pop() is None,
-    "levels in lists": lambda data, tensors: data["schema"]["columns"][1]["codec"].update(levels=[[1], [2], [3], [4]]),
+    "a level less": lambda data, tensors: (
+        data["schema"]["columns"][1]["codec"]["levels"].pop() is None
+    ),
+    "levels in lists": lambda data, tensors: data["schema"]["columns"][1]["codec"].update(
+        levels=[[1], [2], [3], [4]]
+    ),
     "codec of another kind": lambda data, tensors: data["schema"]["columns"][2].update(
         codec=copy.deepcopy(data["schema"]["columns"][1]["codec"])
     ),
-    "bins in disorder": lambda data, tensors: data["schema"]["columns"][2]["codec"]["starts"].reverse(),
-    "knots gone": lambda data, tensors: data["schema"]["columns"][2]["codec"]["knots"].pop() is None,
-    "bin codes past the end": lambda data, tensors: data["schema"]["columns"][2]["codec"]["bin_codes"].__setitem__(
-        0, 10**6
+    "bins in disorder": lambda data, tensors: data["schema"]["columns"][2]["codec"][
+        "starts"
+    ].reverse(),
+    "knots gone": lambda data, tensors: (
+        data["schema"]["columns"][2]["codec"]["knots"].pop() is None
     ),
+    "bin codes past the end": lambda data, tensors: data["schema"]["columns"][2]["codec"][
+        "bin_codes"
+    ].__setitem__(0, 10**6),
     "decimals beyond sense": at("schema", "columns", 3, "codec", "decimals", value=400),
     "step zero": at("schema", "columns", 2, "codec", "step", value=0),
     "step huge": at("schema", "columns", 2, "codec", "step", value=10**30),
@@ -429,7 +483,17 @@ def test_many_flipped_bits(saved, tmp_path):
 def test_truncated_files(saved, tmp_path):
     content = saved.read_bytes()
     rng = np.random.default_rng(0)
-    for length in {0, 1, 7, 8, 9, 10, 100, len(content) - 1, *rng.integers(0, len(content), 200).tolist()}:
+    for length in {
+        0,
+        1,
+        7,
+        8,
+        9,
+        10,
+        100,
+        len(content) - 1,
+        *rng.integers(0, len(content), 200).tolist(),
+    }:
         (tmp_path / "t").write_bytes(content[:length])
         refused(tmp_path / "t")
     (tmp_path / "t").write_bytes(content + b"\0")
@@ -437,7 +501,9 @@ def test_truncated_files(saved, tmp_path):
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_random_bytes(tmp_path, content):
     path = tmp_path / "r"
     path.write_bytes(content)
@@ -448,21 +514,31 @@ def test_random_bytes(tmp_path, content):
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=4,
 )
 
 
 def spots(data, path=()):
     """Return the way to every value in nested plain data, lists cut to their first entries."""
-    items = data.items() if isinstance(data, dict) else enumerate(data[:2]) if isinstance(data, list) else ()
+    items = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data[:2])
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in items:
         yield (*path, key)
         yield from spots(value, (*path, key))
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_value_in_any_place_of_the_description(saved, tmp_path, data):
     def change(described, tensors):
         way = data.draw(st.sampled_from(sorted(spots(described), key=str)))
@@ -480,7 +556,9 @@ def test_columns_of_other_types_survive(tmp_path):
             "i8": pa.array(rng.integers(-100, 100, n), pa.int8()),
             "stamp": pa.array(rng.integers(0, 10**9, n), pa.timestamp("s", "UTC")),
             "time": pa.array(rng.integers(0, 86_000, n).astype(np.int32)).cast(pa.time32("s")),
-            "dec": pa.array([round(float(x), 2) for x in rng.random(n)]).cast(pa.decimal128(10, 2), safe=False),
+            "dec": pa.array([round(float(x), 2) for x in rng.random(n)]).cast(
+                pa.decimal128(10, 2), safe=False
+            ),
             "big": pa.array(rng.choice(["a", "b"], n).tolist(), pa.large_string()),
         }
     )
@@ -515,7 +593,9 @@ def declared():
 PROMISES = {
     "pure": PrivBayes(epsilon=2.0),
     "dpart": PrivBayes(epsilon=2.0, variant="dpart"),
-    "zcdp": BayesNet(conditionals="tables", epsilon=2.0, delta=1e-6, label="flag", sensitive=("word",)),
+    "zcdp": BayesNet(
+        conditionals="tables", epsilon=2.0, delta=1e-6, label="flag", sensitive=("word",)
+    ),
 }
 
 
@@ -542,7 +622,10 @@ def described(path):
 
 
 def test_only_a_real_private_model_is_not_confidential(declared, model, tmp_path):
-    real, seeded = PrivBayes(epsilon=2.0).fit(declared), PrivBayes(epsilon=2.0).fit(declared, seed=1)
+    real, seeded = (
+        PrivBayes(epsilon=2.0).fit(declared),
+        PrivBayes(epsilon=2.0).fit(declared, seed=1),
+    )
     for made, confidential in ((real, False), (seeded, True), (model, True)):
         (tmp_path / "m").unlink(missing_ok=True)
         made.save(tmp_path / "m")
@@ -602,7 +685,10 @@ DAMAGED = {
 @pytest.mark.parametrize("case", DAMAGED)
 def test_a_damaged_account_is_refused(case, declared, tmp_path):
     PrivBayes(epsilon=2.0).fit(declared, seed=1).save(tmp_path / "m")
-    refused(rewritten(tmp_path / "m", tmp_path, DAMAGED[case]), "is damaged: its parts do not fit together")
+    refused(
+        rewritten(tmp_path / "m", tmp_path, DAMAGED[case]),
+        "is damaged: its parts do not fit together",
+    )
 
 
 def test_an_account_that_is_taken_out_takes_the_promise_along(declared, tmp_path):
@@ -620,12 +706,24 @@ def test_a_private_model_holds_no_value_of_a_record(tmp_path):
         Column("who", "identifier"),
     )
     frame = pa.table(
-        {"word": ["x", "y", "canaryword"] * 20, "whole": [1, 2, 8675309] * 20, "who": [f"canary{i}" for i in range(60)]}
+        {
+            "word": ["x", "y", "canaryword"] * 20,
+            "whole": [1, 2, 8675309] * 20,
+            "who": [f"canary{i}" for i in range(60)],
+        }
     )
     table = chaffinch.prepare(frame, Schema(columns, public=True, rows=60))
-    for settings_ in (PrivBayes(epsilon=1.0), BayesNet(conditionals="tables", epsilon=1.0, delta=1e-6)):
+    for settings_ in (
+        PrivBayes(epsilon=1.0),
+        BayesNet(conditionals="tables", epsilon=1.0, delta=1e-6),
+    ):
         (tmp_path / "m").unlink(missing_ok=True)
         settings_.fit(table, seed=1).save(tmp_path / "m")
         content = (tmp_path / "m").read_bytes()
-        for canary in (b"canary", b"8675309", np.int64(8675309).tobytes(), np.float64(8675309).tobytes()):
+        for canary in (
+            b"canary",
+            b"8675309",
+            np.int64(8675309).tobytes(),
+            np.float64(8675309).tobytes(),
+        ):
             assert canary not in content

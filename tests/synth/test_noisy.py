@@ -34,7 +34,11 @@ def every_subset(columns):
 @st.composite
 def cliques(draw):
     result = draw(
-        st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True), min_size=1, max_size=5)
+        st.lists(
+            st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True),
+            min_size=1,
+            max_size=5,
+        )
     )
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     stds = draw(st.lists(st.floats(0.1, 50), min_size=len(result), max_size=len(result)))
@@ -58,21 +62,27 @@ def test_all_sums_that_tables_share_are_equal(tables):
 
 
 @given(
-    st.integers(0, 2**32), st.lists(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), min_size=1, max_size=4)
+    st.integers(0, 2**32),
+    st.lists(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), min_size=1, max_size=4),
 )
 @settings(max_examples=40, deadline=None)
 def test_tables_that_agree_are_kept(seed, found):
     joint = np.random.default_rng(seed).integers(0, 20, list(SIZES.values()))
     tables = [
-        table(sorted(clique), sums(joint, "abcd", clique).astype(np.int64), 1 + i) for i, clique in enumerate(found)
+        table(sorted(clique), sums(joint, "abcd", clique).astype(np.int64), 1 + i)
+        for i, clique in enumerate(found)
     ]
-    for t, x in zip(tables, consistent(tables, [t.counts.astype(float) for t in tables]), strict=True):
+    for t, x in zip(
+        tables, consistent(tables, [t.counts.astype(float) for t in tables]), strict=True
+    ):
         assert x == pytest.approx(t.counts, abs=1e-8)
     for t, m in zip(tables, agreed(tables), strict=True):
         assert m.counts == pytest.approx(t.counts, abs=1e-8)
 
 
-@pytest.mark.parametrize(("first", "second"), [("ab", "bc"), ("bca", "cb"), ("ab", "cd"), ("abc", "bcd"), ("ab", "ba")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("ab", "bc"), ("bca", "cb"), ("ab", "cd"), ("abc", "bcd"), ("ab", "ba")]
+)
 def test_two_tables_are_the_weighted_least_squares_solution(first, second):
     """numpy solves for a common vector of sums: minimise |x - s|^2/v + |y - t|^2/w where x and y have equal sums."""
     rng = np.random.default_rng(3)
@@ -95,7 +105,9 @@ def test_two_tables_are_the_weighted_least_squares_solution(first, second):
         rows.append(np.concatenate(row))
     constraint = np.array(rows)
     start = np.concatenate([t.counts.ravel() for t in tables]).astype(float)
-    variance = np.concatenate([np.full(size, t.std**2) for size, t in zip(sizes, tables, strict=True)])
+    variance = np.concatenate(
+        [np.full(size, t.std**2) for size, t in zip(sizes, tables, strict=True)]
+    )
     # x = start - V C' (C V C')^+ C start, through lstsq on the whitened constraint.
     root = np.sqrt(variance)
     multiplier = np.linalg.lstsq((constraint * root).T, start / root, rcond=None)[0]
@@ -106,7 +118,9 @@ def test_two_tables_are_the_weighted_least_squares_solution(first, second):
 
 def test_too_many_shared_sets_fall_back_on_single_columns(monkeypatch):
     rng = np.random.default_rng(1)
-    tables = [table(c, rng.integers(0, 50, [SIZES[n] for n in c])) for c in ("abc", "bcd", "abd", "acd")]
+    tables = [
+        table(c, rng.integers(0, 50, [SIZES[n] for n in c])) for c in ("abc", "bcd", "abd", "acd")
+    ]
     monkeypatch.setattr(noisy, "MOST_SHARED", 3)
     held = consistent(tables, [t.counts.astype(float) for t in tables])
     for (s, x), (t, y) in combinations(zip(tables, held, strict=True), 2):
@@ -122,7 +136,9 @@ def nearest(counts):
             continue
         x = np.zeros(counts.size)
         x[list(kept)] = counts[list(kept)] - (counts[list(kept)].sum() - total) / len(kept)
-        if x.min() >= -1e-12 and (best is None or ((x - counts) ** 2).sum() < ((best - counts) ** 2).sum()):
+        if x.min() >= -1e-12 and (
+            best is None or ((x - counts) ** 2).sum() < ((best - counts) ** 2).sum()
+        ):
             best = x
     return best
 
@@ -156,7 +172,13 @@ def test_agreeing_is_nearer_to_the_truth_than_clipping():
         tables = []
         for clique in families:
             exact = sums(joint, "abcd", clique).astype(np.int64)
-            tables.append(table(clique, exact + np.round(rng.laplace(0, 8, exact.shape)).astype(np.int64), 8 * 2**0.5))
+            tables.append(
+                table(
+                    clique,
+                    exact + np.round(rng.laplace(0, 8, exact.shape)).astype(np.int64),
+                    8 * 2**0.5,
+                )
+            )
         for name, result in (("agreed", agreed(tables)), ("clipped", clipped(tables))):
             for clique, marginal in zip(families, result, strict=True):
                 assert marginal.counts.min() >= 0

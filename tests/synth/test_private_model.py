@@ -17,7 +17,11 @@ from chaffinch.table import Column, Schema
 SIZES = (2, 3, 2)
 SCHEMA = declared_schema(
     Schema(
-        tuple(Column(n, "categorical", levels=tuple(range(s))) for n, s in zip("abc", SIZES, strict=True)), public=True
+        tuple(
+            Column(n, "categorical", levels=tuple(range(s)))
+            for n, s in zip("abc", SIZES, strict=True)
+        ),
+        public=True,
     )
 )
 ACCOUNT = Account(Budget(1.0), Unit("add-remove"), (), test_only=True, rows=77, rows_how="measured")
@@ -25,7 +29,9 @@ ACCOUNT = Account(Budget(1.0), Unit("add-remove"), (), test_only=True, rows=77, 
 
 def made(order, parents, tables, **options):
     uniform = options.pop("uniform", False)
-    summary = FitSummary(**({"method": "m", "search": "s", "score": "R", "privacy": ACCOUNT} | options))
+    summary = FitSummary(
+        **({"method": "m", "search": "s", "score": "R", "privacy": ACCOUNT} | options)
+    )
     return private_model(SCHEMA, order, parents, tables, summary, uniform=uniform)
 
 

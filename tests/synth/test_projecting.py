@@ -6,7 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.synth.projecting import MOST_WEIGHT, Projection, fitted_weights, projected_rows, projection_of
+from chaffinch.synth.projecting import (
+    MOST_WEIGHT,
+    Projection,
+    fitted_weights,
+    projected_rows,
+    projection_of,
+)
 from chaffinch.table.constraints import AllowedCodes
 
 
@@ -37,7 +43,11 @@ GROUP = AllowedCodes(("a", "b"), np.array([[True, False], [True, True]]), ("rule
 
 
 def independent(n, rng):
-    return {"a": (rng.random(n) < 0.8).astype(np.uint32), "b": (rng.random(n) < 0.5).astype(np.uint32), "c": rng.integers(0, 9, n).astype(np.uint32)}
+    return {
+        "a": (rng.random(n) < 0.8).astype(np.uint32),
+        "b": (rng.random(n) < 0.5).astype(np.uint32),
+        "c": rng.integers(0, 9, n).astype(np.uint32),
+    }
 
 
 def test_accepted_rows_keep_columns_and_have_no_forbidden_cell():

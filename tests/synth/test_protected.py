@@ -22,7 +22,12 @@ def people(n: int = N, seed: int = 0) -> pa.Table:
     vote = (rng.random(n) < 0.2 + 0.2 * job).astype(int)
     health = (rng.random(n) < np.where(job % 2 == 0, 0.2, 0.8)).astype(int)
     words = {"job": job, "wage": job, "health": health, "vote": vote}
-    return pa.table({**{name: pa.array([f"{name}{v}" for v in values]) for name, values in words.items()}, "age": age})
+    return pa.table(
+        {
+            **{name: pa.array([f"{name}{v}" for v in values]) for name, values in words.items()},
+            "age": age,
+        }
+    )
 
 
 def same(table: Table, seed: int) -> Table:
@@ -66,16 +71,24 @@ def guesses(synthetic: Table, original: Table, keys: list[str], sensitive: str) 
 
 @pytest.mark.parametrize("label", ["vote", None])
 @pytest.mark.parametrize("protect", ["separate", "together"])
-def test_given_the_label_sensitive_columns_are_independent_of_what_the_generator_draws(label, protect):
+def test_given_the_label_sensitive_columns_are_independent_of_what_the_generator_draws(
+    label, protect
+):
     """Four tests at 1e-7 each for six drawn tables: fails once in 400,000 if right. The copy fails each."""
     table = chaffinch.read(people())
-    drawn = Protected(same, ["wage", "health"], label=label, protect=protect).fit(table, seed=1).sample(seed=2)
+    drawn = (
+        Protected(same, ["wage", "health"], label=label, protect=protect)
+        .fit(table, seed=1)
+        .sample(seed=2)
+    )
     for other in ("job", "age"):
         assert independence(table, "wage", "job", label) < 1e-30
         for hidden in ("wage", "health"):
             assert independence(drawn, hidden, other, label) > 1e-7
     apart = independence(drawn, "wage", "health", label)
-    assert apart > 1e-7 if protect == "separate" else apart < 1e-30  # health hangs from the job, which the wage tells
+    assert (
+        apart > 1e-7 if protect == "separate" else apart < 1e-30
+    )  # health hangs from the job, which the wage tells
 
 
 def test_an_attack_is_left_with_what_the_label_tells():
@@ -100,7 +113,9 @@ def test_real_attackers_fall_to_the_level_of_the_label():
     found = {}
     for name, synthetic in (("copy", table), ("protected", protected)):
         result = chaffinch.risk(table, synthetic, keys=["job", "vote"], sensitive=["wage"], seed=1)
-        found[name] = [row["value"] for row in result.to_dict()["attacks"] if row["value"] is not None]
+        found[name] = [
+            row["value"] for row in result.to_dict()["attacks"] if row["value"] is not None
+        ]
     assert max(found["copy"]) > 0.99
     assert found["protected"]
     assert max(found["protected"]) < by_label + 0.06
@@ -112,7 +127,10 @@ def test_sensitive_columns_keep_their_relation_to_the_label():
     drawn = Protected(shuffled, ["wage"], label="vote").fit(table, seed=3).sample(seed=4)
     statistic = freedom = 0.0
     for vote in (0, 1):
-        shares = np.bincount(table.code("wage")[table.code("vote") == vote], minlength=4) / (table.code("vote") == vote).sum()
+        shares = (
+            np.bincount(table.code("wage")[table.code("vote") == vote], minlength=4)
+            / (table.code("vote") == vote).sum()
+        )
         counts = np.bincount(drawn.code("wage")[drawn.code("vote") == vote], minlength=4)
         statistic += ((counts - shares * counts.sum()) ** 2 / (shares * counts.sum())).sum()
         freedom += 3
@@ -124,13 +142,25 @@ def test_the_generator_never_sees_a_sensitive_column():
     seen = []
 
     def spy(table: Table, seed: int) -> Table:
-        seen.append((table.columns, table.schema.names, table.schema.rules, table.schema.functions, type(seed)))
+        seen.append(
+            (
+                table.columns,
+                table.schema.names,
+                table.schema.rules,
+                table.schema.functions,
+                type(seed),
+            )
+        )
         return table
 
     table = chaffinch.read(people())
-    assert any("wage" in rule for rule in table.schema.rules)  # found: job and wage determine each other
+    assert any(
+        "wage" in rule for rule in table.schema.rules
+    )  # found: job and wage determine each other
     drawn = Protected(spy, ["wage"], label="vote").fit(table, seed=1).sample(seed=2)
-    assert seen == [(("job", "health", "vote", "age"), ("job", "health", "vote", "age"), (), (), int)]
+    assert seen == [
+        (("job", "health", "vote", "age"), ("job", "health", "vote", "age"), (), (), int)
+    ]
     assert drawn.columns == ("job", "wage", "health", "vote", "age")
     for name in ("job", "health", "vote", "age"):
         assert drawn.to_arrow()[name].equals(table.to_arrow()[name])
@@ -152,7 +182,9 @@ def test_a_synthesiser_that_fits_is_taken_and_any_number_of_rows_drawn():
 def test_frames_come_back_as_frames():
     pandas = pytest.importorskip("pandas")
     frame = people(300).to_pandas()
-    model = Protected(lambda table, seed: table.to_pandas().sample(200, random_state=seed), ["wage"], label="age").fit(frame, seed=1)
+    model = Protected(
+        lambda table, seed: table.to_pandas().sample(200, random_state=seed), ["wage"], label="age"
+    ).fit(frame, seed=1)
     drawn = model.sample(seed=2).to_native()
     assert isinstance(drawn, pandas.DataFrame)
     assert drawn.shape == (200, 5)
@@ -175,7 +207,11 @@ def test_the_description_says_who_draws_what_and_what_was_cut():
 
 
 @settings(max_examples=20, deadline=None)
-@given(rows=st.integers(20, 60), seed=st.integers(0, 2**31), hidden=st.sets(st.sampled_from(["job", "health", "age"]), min_size=1))
+@given(
+    rows=st.integers(20, 60),
+    seed=st.integers(0, 2**31),
+    hidden=st.sets(st.sampled_from(["job", "health", "age"]), min_size=1),
+)
 def test_columns_rows_and_what_is_not_sensitive_stay(rows, seed, hidden):
     table = chaffinch.read(people(rows, seed), rare="keep")
     drawn = Protected(same, sorted(hidden), label="vote").fit(table, seed=seed).sample(seed=seed)
@@ -188,7 +224,10 @@ def test_columns_rows_and_what_is_not_sensitive_stay(rows, seed, hidden):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"sensitive": "wage"}, r"sensitive is a list of columns. Got the text 'wage': write \('wage',\)."),
+        (
+            {"sensitive": "wage"},
+            r"sensitive is a list of columns. Got the text 'wage': write \('wage',\).",
+        ),
         ({"sensitive": []}, "needs at least one sensitive column"),
         ({"label": "wage"}, "'wage' cannot be both label and sensitive"),
         ({"protect": "apart"}, "Unknown way to protect 'apart'"),
@@ -196,22 +235,39 @@ def test_columns_rows_and_what_is_not_sensitive_stay(rows, seed, hidden):
         ({"generator": BayesNet(epsilon=1.0, delta=1e-6)}, "void the promise"),
         ({"sensitive": ["wgae"]}, "Unknown column 'wgae'. Did you mean 'wage'"),
         ({"label": "votes"}, "Unknown column 'votes'"),
-        ({"sensitive": ["job", "wage", "health", "vote", "age"], "label": None}, "Every column is sensitive"),
+        (
+            {"sensitive": ["job", "wage", "health", "vote", "age"], "label": None},
+            "Every column is sensitive",
+        ),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_drawn(arguments, message):
     table = chaffinch.read(people(60))
     with pytest.raises(InputError, match=message):
-        Protected(**{"generator": same, "sensitive": ["wage"], "label": "vote"} | arguments).fit(table)
+        Protected(**{"generator": same, "sensitive": ["wage"], "label": "vote"} | arguments).fit(
+            table
+        )
 
 
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda t: t.to_arrow().drop_columns(["job"]), "The generator's table lacks columns of the original: job"),
-        (lambda t: t.to_arrow().append_column("wage", t.to_arrow()["job"]), "columns that the original lacks: wage"),
-        (lambda t: t.to_arrow().set_column(2, "vote", pa.array(["perhaps", "vote1"] * 30)), "drew values of label 'vote' that the data do not have"),
-        (lambda t: t.to_arrow().set_column(2, "vote", pa.array([None, "vote1"] * 30)), "drew values of label 'vote' that the data do not have"),
+        (
+            lambda t: t.to_arrow().drop_columns(["job"]),
+            "The generator's table lacks columns of the original: job",
+        ),
+        (
+            lambda t: t.to_arrow().append_column("wage", t.to_arrow()["job"]),
+            "columns that the original lacks: wage",
+        ),
+        (
+            lambda t: t.to_arrow().set_column(2, "vote", pa.array(["perhaps", "vote1"] * 30)),
+            "drew values of label 'vote' that the data do not have",
+        ),
+        (
+            lambda t: t.to_arrow().set_column(2, "vote", pa.array([None, "vote1"] * 30)),
+            "drew values of label 'vote' that the data do not have",
+        ),
         (lambda t: 3, "int"),
     ],
 )
@@ -227,7 +283,10 @@ def test_a_declared_rule_between_a_sensitive_column_and_the_generators_is_refuse
     from dataclasses import replace
 
     table = chaffinch.read(people(200))
-    for rule, message in (("job determines wage", "ties sensitive column 'wage'"), ("job == 'job1' implies wage == 'wage1'", "ties sensitive column 'wage'")):
+    for rule, message in (
+        ("job determines wage", "ties sensitive column 'wage'"),
+        ("job == 'job1' implies wage == 'wage1'", "ties sensitive column 'wage'"),
+    ):
         ruled = replace(table, schema=replace(table.schema, rules=(rule,), found=()))
         with pytest.raises(InputError, match=message):
             Protected(same, ["wage"], label="vote").fit(ruled)

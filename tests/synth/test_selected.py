@@ -16,13 +16,22 @@ def people(n: int = 600) -> Table:
     rng = np.random.default_rng(1)
     a = rng.choice(["x", "y"], n)
     table = pa.table({"a": a, "b": np.where(a == "x", "p", "q")})
-    schema = Schema((Column("a", "categorical", type="string", levels=("x", "y")), Column("b", "categorical", type="string", levels=("p", "q"))), rows=n, public=True)
+    schema = Schema(
+        (
+            Column("a", "categorical", type="string", levels=("x", "y")),
+            Column("b", "categorical", type="string", levels=("p", "q")),
+        ),
+        rows=n,
+        public=True,
+    )
     return chaffinch.prepare(table, schema)
 
 
 def candidates(epsilon: float = 1.0) -> tuple:
     """Columns apart, and columns together: the second is right."""
-    return chaffinch.FieldGroups(epsilon=epsilon, groups=[["a"], ["b"]]), chaffinch.FieldGroups(epsilon=epsilon, groups=[["a", "b"]])
+    return chaffinch.FieldGroups(epsilon=epsilon, groups=[["a"], ["b"]]), chaffinch.FieldGroups(
+        epsilon=epsilon, groups=[["a", "b"]]
+    )
 
 
 def test_the_account_is_of_everything_and_within_epsilon() -> None:
@@ -58,7 +67,9 @@ def test_what_makes_no_promise_or_another_is_refused() -> None:
     with pytest.raises(PrivacyError, match="makes no promise"):
         SelectedSettings(epsilon=1.0, candidates=(chaffinch.BayesNet(),))
     with pytest.raises(PrivacyError, match="same relation"):
-        SelectedSettings(epsilon=1.0, candidates=(chaffinch.BayesNet(epsilon=1.0, neighbours="replace-one"),))
+        SelectedSettings(
+            epsilon=1.0, candidates=(chaffinch.BayesNet(epsilon=1.0, neighbours="replace-one"),)
+        )
     with pytest.raises(InputError, match="at least one candidate"):
         SelectedSettings(epsilon=1.0)
     with pytest.raises(InputError, match="leave out delta"):

@@ -50,7 +50,9 @@ class ToyModel(FittedModel):
         out = {}
         for name, size in zip(self.schema.names, self.schema.sizes, strict=True):
             other = rng.integers(0, size, n_rows)
-            out[name] = np.where(rng.random(n_rows) < self.noise, other, self.modes[name]).astype(np.uint32)
+            out[name] = np.where(rng.random(n_rows) < self.noise, other, self.modes[name]).astype(
+                np.uint32
+            )
         return out
 
     def state(self):
@@ -94,7 +96,11 @@ def people(tmp_path):
     rng = np.random.default_rng(3)
     ill = rng.random(200) < 0.3
     frame = pd.DataFrame(
-        {"sex": rng.choice(["f", "m"], 200), "age": rng.integers(20, 60, 200), "ill": np.where(ill, "yes", "no")}
+        {
+            "sex": rng.choice(["f", "m"], 200),
+            "age": rng.integers(20, 60, 200),
+            "ill": np.where(ill, "yes", "no"),
+        }
     )
     frame.to_csv(tmp_path / "people.csv", index=False)
     return tmp_path / "people.csv"
@@ -118,7 +124,9 @@ def test_a_toy_is_saved_loaded_and_sampled(toy, people, tmp_path):
 
 def test_a_file_of_a_kind_that_nobody_registered(people, tmp_path):
     Toy().fit(people).save(tmp_path / "m.chaffinch")
-    with pytest.raises(chaffinch.errors.FileError, match="kind 'toy', which no registered synthesiser makes"):
+    with pytest.raises(
+        chaffinch.errors.FileError, match="kind 'toy', which no registered synthesiser makes"
+    ):
         chaffinch.load(tmp_path / "m.chaffinch")
 
 
@@ -133,9 +141,13 @@ def test_a_damaged_file_of_a_toy(toy, people, tmp_path):
 
 def test_the_command_line_finds_a_toy(toy, people, tmp_path, run_here):
     out, model = tmp_path / "out.csv", tmp_path / "m.chaffinch"
-    done = run_here("synth", people, "-o", out, "--method", "toy:noise=0", "--model", model, "--seed", 1)
+    done = run_here(
+        "synth", people, "-o", out, "--method", "toy:noise=0", "--model", model, "--seed", 1
+    )
     assert done.code == 0, done.err
-    assert pd.read_csv(out)["ill"].unique().tolist() == ["no"], "no noise: the commonest value throughout"
+    assert pd.read_csv(out)["ill"].unique().tolist() == ["no"], (
+        "no noise: the commonest value throughout"
+    )
     assert run_here("sample", model, "-o", tmp_path / "again.csv", "-n", 7).code == 0
     shown = run_here("inspect", model)
     assert (shown.code, shown.out.splitlines()[0]) == (0, "3 columns, method toy")
@@ -143,28 +155,57 @@ def test_the_command_line_finds_a_toy(toy, people, tmp_path, run_here):
     for command in ("synth", "fit", "release"):
         words = re.sub(r"[\s│]+", " ", run_here(command, "--help").out)
         assert "toy (the commonest value of each column)" in words, command
-    assert "toy (" not in re.sub(r"[\s│]+", " ", run_here("plan", "--help").out), "it makes no promise"
+    assert "toy (" not in re.sub(r"[\s│]+", " ", run_here("plan", "--help").out), (
+        "it makes no promise"
+    )
 
 
 def test_a_toy_is_released(toy, people, tmp_path, run_here):
     folder = tmp_path / "folder"
     done = run_here(
-        "release", people, "-o", folder, "--method", "toy", "--label", "ill", "--measures", "tvd",
-        "--repeats", 1, "--seed", 1,
-    )  # fmt: skip
+        "release",
+        people,
+        "-o",
+        folder,
+        "--method",
+        "toy",
+        "--label",
+        "ill",
+        "--measures",
+        "tvd",
+        "--repeats",
+        1,
+        "--seed",
+        1,
+    )
     assert done.code == 0, done.err
     inside = folder / "confidential"
-    assert sorted(p.name for p in inside.iterdir()) == ["model.chaffinch", "report.html", "report.json"]
+    assert sorted(p.name for p in inside.iterdir()) == [
+        "model.chaffinch",
+        "report.html",
+        "report.json",
+    ]
     assert [p.name for p in (folder / "to-release").iterdir()] == ["synthetic.csv"]
-    assert json.loads((inside / "report.json").read_text())["synthesis"]["network"]["method"] == "toy"
+    assert (
+        json.loads((inside / "report.json").read_text())["synthesis"]["network"]["method"] == "toy"
+    )
     assert ">toy<" in (inside / "report.html").read_text()
 
 
 def test_what_a_toy_refuses(toy, people, tmp_path, run_here):
     for options, words in (
-        (["--keep", "sex"], "--method toy has no edges: leave out --keep, --require, --forbid and --root."),
-        (["--epsilon", 1], "--method toy makes no promise: leave out --epsilon, or use --method bayesnet."),
-        (["--groups", "sex,ill"], "--groups is for --method fieldgroups: add that, or leave it out."),
+        (
+            ["--keep", "sex"],
+            "--method toy has no edges: leave out --keep, --require, --forbid and --root.",
+        ),
+        (
+            ["--epsilon", 1],
+            "--method toy makes no promise: leave out --epsilon, or use --method bayesnet.",
+        ),
+        (
+            ["--groups", "sex,ill"],
+            "--groups is for --method fieldgroups: add that, or leave it out.",
+        ),
     ):
         done = run_here("synth", people, "-o", tmp_path / "o.csv", "--method", "toy", *options)
         assert (done.code, words in done.err) == (2, True), done.err
@@ -182,7 +223,9 @@ def test_what_a_toy_refuses(toy, people, tmp_path, run_here):
 def test_a_toy_in_one_line_and_under_attack(toy, people):
     assert synthesiser_of("toy:noise=0.5") == Toy(noise=0.5)
     table = chaffinch.read(people)
-    study = chaffinch.risk(table, Toy().fit(table).sample(seed=1), keys=["sex"], sensitive=["ill"], seed=1)
+    study = chaffinch.risk(
+        table, Toy().fit(table).sample(seed=1), keys=["sex"], sensitive=["ill"], seed=1
+    )
     assert study.attacks
 
 
@@ -207,17 +250,25 @@ EVERY = [
 def test_settings_show_what_differs_and_are_cloned_like_estimators(settings):
     params = settings.get_params()
     assert type(settings)(**params) == settings == clone(settings, safe=False)
-    namespace = {kind.__name__: kind for kind in (BayesNet, Independent, PrivBayes, FieldGroups, Toy)}
+    namespace = {
+        kind.__name__: kind for kind in (BayesNet, Independent, PrivBayes, FieldGroups, Toy)
+    }
     again = eval(repr(settings), namespace)
     assert again == settings
-    assert all(f"{name}=" not in repr(settings) for name in params if params[name] in (None, (), "add-remove", 1.9))
+    assert all(
+        f"{name}=" not in repr(settings)
+        for name in params
+        if params[name] in (None, (), "add-remove", 1.9)
+    )
 
 
 def test_settings_are_changed_in_a_copy():
     settings = BayesNet()
     assert settings.set_params(parents=1) == BayesNet(parents=1)
     assert settings == BayesNet()
-    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown bayesnet setting 'parent'"):
+    with pytest.raises(
+        chaffinch.errors.UnknownNameError, match="Unknown bayesnet setting 'parent'"
+    ):
         settings.set_params(parent=1)
     with pytest.raises(chaffinch.errors.InputError, match="at least 1"):
         settings.set_params(parents=0)
@@ -236,7 +287,9 @@ def test_no_budget_without_a_promise():
     for settings in (BayesNet(), Independent()):
         with pytest.raises(chaffinch.errors.InputError, match="no budget"):
             _ = settings.budget
-    assert not hasattr(Independent(), "unit"), "an audit asks under which relation epsilon is claimed"
+    assert not hasattr(Independent(), "unit"), (
+        "an audit asks under which relation epsilon is claimed"
+    )
     assert BayesNet().unit.neighbours == "add-remove"
     with pytest.raises(chaffinch.errors.InputError, match="'independent' makes no promise"):
         Independent().plan(Schema((chaffinch.Column("a", "boolean"),)))
@@ -247,8 +300,12 @@ def test_no_budget_without_a_promise():
 
 def test_options_become_settings():
     asked = MethodOptions(parents=2, epsilon=1.0, neighbours="replace-one", label="x")
-    assert BayesNet.from_options(asked) == BayesNet(parents=2, epsilon=1.0, neighbours="replace-one", label="x")
-    assert PrivBayes.from_options(asked) == PrivBayes(epsilon=1.0), "it has the parents that its own rule gives"
+    assert BayesNet.from_options(asked) == BayesNet(
+        parents=2, epsilon=1.0, neighbours="replace-one", label="x"
+    )
+    assert PrivBayes.from_options(asked) == PrivBayes(epsilon=1.0), (
+        "it has the parents that its own rule gives"
+    )
     assert FieldGroups.from_options(asked) == FieldGroups(epsilon=1.0, neighbours="replace-one")
     assert BayesNet.from_options(MethodOptions(generations=7)).evolution.generations == 7
 

@@ -26,7 +26,10 @@ BayesNet, PrivBayes, FieldGroups = chaffinch.BayesNet, chaffinch.PrivBayes, chaf
         ("bayesnet: parents = 2 , epsilon = 1 ", BayesNet(parents=2, epsilon=1.0)),
         ("bayesnet:epsilon=1,delta=1e-6", BayesNet(epsilon=1.0, delta=1e-6)),
         ("bayesnet:sensitive=a+b,label=c", BayesNet(sensitive=("a", "b"), label="c")),
-        ("bayesnet:require=a:b+c:d,order=a+b", BayesNet(require=(("a", "b"), ("c", "d")), order=("a", "b"))),
+        (
+            "bayesnet:require=a:b+c:d,order=a+b",
+            BayesNet(require=(("a", "b"), ("c", "d")), order=("a", "b")),
+        ),
         (
             "bayesnet:search=genetic,generations=5",
             BayesNet(search="genetic", evolution=chaffinch.Evolution(generations=5)),
@@ -35,9 +38,15 @@ BayesNet, PrivBayes, FieldGroups = chaffinch.BayesNet, chaffinch.PrivBayes, chaf
         ("privbayes:epsilon=1", PrivBayes(epsilon=1.0)),
         ("privbayes:dpart:epsilon=1", PrivBayes(epsilon=1.0, variant="dpart")),
         ("privbayes:variant=dpart,epsilon=1", PrivBayes(epsilon=1.0, variant="dpart")),
-        ("privbayes:sdg:epsilon=0.5,agree=true,score=I", PrivBayes(epsilon=0.5, variant="sdg", agree=True, score="I")),
+        (
+            "privbayes:sdg:epsilon=0.5,agree=true,score=I",
+            PrivBayes(epsilon=0.5, variant="sdg", agree=True, score="I"),
+        ),
         ("privbayes:epsilon=1,agree=false", PrivBayes(epsilon=1.0, agree=False)),
-        ("fieldgroups:epsilon=1,groups=a+b;c+d", FieldGroups(epsilon=1.0, groups=(("a", "b"), ("c", "d")))),
+        (
+            "fieldgroups:epsilon=1,groups=a+b;c+d",
+            FieldGroups(epsilon=1.0, groups=(("a", "b"), ("c", "d"))),
+        ),
     ],
 )
 def test_a_line_is_what_python_makes(spec, made):
@@ -81,20 +90,29 @@ def test_a_method_without_settings_says_so():
     class Bare(Settings):
         name = "bare"
 
-    with pytest.raises(chaffinch.errors.InputError, match=r"'bare' has no settings\. Got 'epsilon': leave it out"):
+    with pytest.raises(
+        chaffinch.errors.InputError, match=r"'bare' has no settings\. Got 'epsilon': leave it out"
+    ):
         settings_of(Bare, [("epsilon", "1")], "bare:epsilon=1")
 
 
 def test_every_argument_of_the_api_can_be_written():
     """A setting that is added to a synthesiser is found here at once: each takes a word of its type."""
     words = {"int": "1", "float": "0.5", "bool": "true", "str": "a"}
-    for name, kind in (("bayesnet", BayesNet), ("privbayes", PrivBayes), ("fieldgroups", FieldGroups)):
+    for name, kind in (
+        ("bayesnet", BayesNet),
+        ("privbayes", PrivBayes),
+        ("fieldgroups", FieldGroups),
+    ):
         hints = get_type_hints(kind)
         for field in fields(kind):
             if field.name in ("network", "evolution", "epsilon"):
                 continue
             hint = str(hints[field.name])
-            word = next((w for key, w in words.items() if f"'{key}'" in hint or hint.startswith(key)), "no such word")
+            word = next(
+                (w for key, w in words.items() if f"'{key}'" in hint or hint.startswith(key)),
+                "no such word",
+            )
             said = ""
             try:
                 synthesiser_of(f"{name}:epsilon=1,{field.name}={word}")
@@ -108,13 +126,16 @@ def test_every_argument_of_the_api_can_be_written():
     st.floats(1e-3, 1e6),
     st.lists(st.text("abc_ é", min_size=1).map(str.strip).filter(bool), max_size=4, unique=True),
 )
-def test_numbers_and_names_come_back_as_they_were(parents, epsilon, names):  # fmt: skip
+def test_numbers_and_names_come_back_as_they_were(parents, epsilon, names):
     listed = f",sensitive={'+'.join(names)}" if names else ""
     made = synthesiser_of(f"bayesnet:parents={parents},epsilon={epsilon!r}{listed}")
     assert (made.parents, made.epsilon, made.sensitive) == (parents, epsilon, tuple(names))
 
 
-@given(st.text(max_size=30), st.sampled_from(["", "bayesnet:", "privbayes:epsilon=1,", "bayesnet:label="]))
+@given(
+    st.text(max_size=30),
+    st.sampled_from(["", "bayesnet:", "privbayes:epsilon=1,", "bayesnet:label="]),
+)
 def test_any_text_is_a_synthesiser_or_an_error_of_ours(text, before):
     with contextlib.suppress(chaffinch.errors.ChaffinchError):
         synthesiser_of(before + text)

@@ -12,7 +12,9 @@ from chaffinch.table import Table
 
 def again(table: Table, seed: int = 1) -> Table:
     """Return the table made anew from its own codes."""
-    return Table.from_codes(table.schema, [table.codes[j] for j in range(len(table.codes))], seed=seed, like=table)
+    return Table.from_codes(
+        table.schema, [table.codes[j] for j in range(len(table.codes))], seed=seed, like=table
+    )
 
 
 def rich_frame(n: int = 240) -> dict[str, object]:
@@ -34,12 +36,18 @@ def rich_frame(n: int = 240) -> dict[str, object]:
 
 def holes(values, share=0.1, seed=4):
     rng = np.random.default_rng(seed)
-    return [None if gone else value for value, gone in zip(values, rng.random(len(values)) < share, strict=True)]
+    return [
+        None if gone else value
+        for value, gone in zip(values, rng.random(len(values)) < share, strict=True)
+    ]
 
 
 def arrow_table(n: int = 240) -> pa.Table:
     frame = rich_frame(n)
-    stamps = [datetime.datetime(2020, 1, 1) + datetime.timedelta(minutes=int(m)) for m in np.arange(n) * 37]
+    stamps = [
+        datetime.datetime(2020, 1, 1) + datetime.timedelta(minutes=int(m))
+        for m in np.arange(n) * 37
+    ]
     return pa.table(
         {
             **{name: pa.array(values) for name, values in frame.items() if name != "day"},
@@ -49,11 +57,15 @@ def arrow_table(n: int = 240) -> pa.Table:
             "zoned": pa.array(stamps, type=pa.timestamp("ms", tz="Europe/Vienna")),
             "clock": pa.array([s.time() for s in stamps], type=pa.time64("us")),
             "length": pa.array(np.arange(n) * 60 // 7, type=pa.duration("s")),
-            "price": pa.array([round(float(x), 2) for x in frame["money"]]).cast(pa.decimal128(12, 2)),
+            "price": pa.array([round(float(x), 2) for x in frame["money"]]).cast(
+                pa.decimal128(12, 2)
+            ),
             "half": pa.array(np.round(np.asarray(frame["real"]), 1).astype(np.float16)),
             "kind": pa.array(frame["word"]).dictionary_encode(),
             "ranked": pa.DictionaryArray.from_arrays(
-                pa.array(np.arange(n) % 3, type=pa.int8()), pa.array(["low", "mid", "high"]), ordered=True
+                pa.array(np.arange(n) % 3, type=pa.int8()),
+                pa.array(["low", "mid", "high"]),
+                ordered=True,
             ),
             "large": pa.array(frame["word"], type=pa.large_string()),
             "view": pa.array(frame["word"]).cast(pa.string_view()),

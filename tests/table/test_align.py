@@ -80,7 +80,11 @@ def test_new_levels_share_one_cell(original):
     assert labels(second, "word") == ["(other)", "(other)", *words[2:]]
     assert labels(first, "word") == frame()["word"].to_pylist()
     (note,) = second.notes
-    assert (note.column, "(other)" in note.sentence, "mauve" in note.sentence) == ("word", True, False)
+    assert (note.column, "(other)" in note.sentence, "mauve" in note.sentence) == (
+        "word",
+        True,
+        False,
+    )
 
 
 @pytest.mark.parametrize("name", ["word", "age", "pay", "ill", "day"])
@@ -132,7 +136,10 @@ def test_numbers_beyond_the_range_fall_in_the_end_bins(original):
 
 def test_declared_bounds_do_not_stop_a_comparison():
     schema = Schema(
-        (Column("age", "integer", type="int64", bounds=(0.0, 120.0)), Column("word", "categorical", type="string"))
+        (
+            Column("age", "integer", type="int64", bounds=(0.0, 120.0)),
+            Column("word", "categorical", type="string"),
+        )
     )
     original = chaffinch.read(frame().select(["age", "word"]), schema=schema)
     ages = [-5, 500, *frame()["age"].to_pylist()[2:]]
@@ -153,7 +160,9 @@ def test_words_for_missing_in_a_text_file(original, tmp_path, word):
     path = tmp_path / "synthetic.csv"
     ages = [word, *map(str, frame()["age"].to_pylist()[1:])]
     words = [word, *frame()["word"].to_pylist()[1:]]
-    pa.csv.write_csv(put(frame(), age=ages, word=words), path, pa.csv.WriteOptions(quoting_style="none"))
+    pa.csv.write_csv(
+        put(frame(), age=ages, word=words), path, pa.csv.WriteOptions(quoting_style="none")
+    )
     first, second = align(original, path)
     assert labels(second, "age")[0] == labels(second, "word")[0] == "(missing)"
     assert np.array_equal(second.code("age")[1:], first.code("age")[1:])
@@ -182,13 +191,17 @@ def test_missing_codes_of_text_files_stay_apart(tmp_path):
     assert labels(second, "age")[0] == "(missing)"
     assert labels(second, "age")[11] == "(missing ?)"
     assert labels(second, "age")[26] == "(missing NA)"
-    counts = [np.bincount(t.code("age"), minlength=first.schema["age"].size) for t in (first, second)]
+    counts = [
+        np.bincount(t.code("age"), minlength=first.schema["age"].size) for t in (first, second)
+    ]
     assert np.array_equal(*counts)
 
 
 def test_missing_codes_of_tables_stay_apart_whatever_their_order(tmp_path):
     # "NA" is the second missing code of the original and the only one of the other table.
-    write_survey(tmp_path / "a.csv", [*map(str, range(20, 70)), *["NA"] * 12, *["?"] * 15, *[""] * 11])
+    write_survey(
+        tmp_path / "a.csv", [*map(str, range(20, 70)), *["NA"] * 12, *["?"] * 15, *[""] * 11]
+    )
     write_survey(tmp_path / "b.csv", [*["NA"] * 15, *map(str, range(20, 70)), *[""] * 4])
     original, other = chaffinch.read(tmp_path / "a.csv"), chaffinch.read(tmp_path / "b.csv")
     assert (original.schema["age"].missing, other.schema["age"].missing) == (("?", "NA"), ("NA",))
@@ -207,11 +220,19 @@ def test_declared_missing_numbers_stay_apart():
     )
     arrow = pa.table({"age": ages, "sex": ["f"] * 40 + ["m"] * 37})
     original = chaffinch.read(arrow, schema=schema)
-    for other in (arrow, chaffinch.read(arrow, schema=schema), Independent().fit(original).sample(500, seed=1)):
+    for other in (
+        arrow,
+        chaffinch.read(arrow, schema=schema),
+        Independent().fit(original).sample(500, seed=1),
+    ):
         _, second = align(original, other)
         values = second.data["age"].to_pylist()
-        assert {labels(second, "age")[i] for i, v in enumerate(values) if v == -8} == {"(missing -8)"}
-        assert {labels(second, "age")[i] for i, v in enumerate(values) if v == -9} == {"(missing -9)"}
+        assert {labels(second, "age")[i] for i, v in enumerate(values) if v == -8} == {
+            "(missing -8)"
+        }
+        assert {labels(second, "age")[i] for i, v in enumerate(values) if v == -9} == {
+            "(missing -9)"
+        }
 
 
 def test_columns_in_another_order(original):
@@ -224,12 +245,17 @@ def test_columns_in_another_order(original):
 
 
 def test_a_column_that_is_lacking(original):
-    with pytest.raises(InputError, match=r"synthetic table lacks columns of the original: age\. Compare tables with"):
+    with pytest.raises(
+        InputError,
+        match=r"synthetic table lacks columns of the original: age\. Compare tables with",
+    ):
         align(original, frame().drop_columns("age"))
 
 
 def test_a_column_too_many(original):
-    with pytest.raises(InputError, match=r"holdout table has columns that the original lacks: extra\. Drop them"):
+    with pytest.raises(
+        InputError, match=r"holdout table has columns that the original lacks: extra\. Drop them"
+    ):
         align(original, frame(), frame(extra=["x", "y"] * 60))
 
 
@@ -245,7 +271,8 @@ def test_identifiers_may_be_absent():
 
 def test_no_level_in_common(original):
     with pytest.raises(
-        InputError, match=r"Column 'word': no value of the synthetic table is one that the original has"
+        InputError,
+        match=r"Column 'word': no value of the synthetic table is one that the original has",
     ):
         align(original, put(frame(), word=["RED", "BLUE"] * 60))
 
@@ -256,11 +283,13 @@ def test_another_type_is_an_error_that_names_the_column(original, tmp_path):
     with pytest.raises(InputError, match="Column 'age'"):
         align(original, path)
     with pytest.raises(
-        InputError, match="Column 'age' of the synthetic table holds string, that of the original int64"
+        InputError,
+        match="Column 'age' of the synthetic table holds string, that of the original int64",
     ):
         align(original, put(frame(), age=["young", "old"] * 60))
     with pytest.raises(
-        InputError, match="Column 'age' of the synthetic table holds string, that of the original int64"
+        InputError,
+        match="Column 'age' of the synthetic table holds string, that of the original int64",
     ):
         align(original, chaffinch.read(put(frame(), age=["young", "old"] * 60)))
 
@@ -401,7 +430,8 @@ def test_a_column_of_null_type(original, name):
 
 def test_another_kind_of_numbers_is_an_error(original):
     with pytest.raises(
-        InputError, match=r"Column 'day' of the synthetic table holds int64, that of the original date32"
+        InputError,
+        match=r"Column 'day' of the synthetic table holds int64, that of the original date32",
     ):
         align(original, put(frame(), day=frame()["age"].combine_chunks()))
 
@@ -426,10 +456,14 @@ def test_a_column_without_any_value(original):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "tsv.gz"])
-@pytest.mark.parametrize("name", ["adult_train.parquet", "cmc.csv", "caesarian.csv", "diabetes.csv"])
+@pytest.mark.parametrize(
+    "name", ["adult_train.parquet", "cmc.csv", "caesarian.csv", "diabetes.csv"]
+)
 def test_a_written_sample_comes_back_with_its_codes(data, tmp_path, name, ending):
     original = chaffinch.read(data / name)
-    sample = BayesNet(parents=1, conditionals="tables").fit(original, seed=1).sample(3000, seed=2)  # trees cut numbers finer
+    sample = (
+        BayesNet(parents=1, conditionals="tables").fit(original, seed=1).sample(3000, seed=2)
+    )  # trees cut numbers finer
     path = tmp_path / f"synthetic.{ending}"
     sample.write(path)
     first, second = align(original, path)
@@ -438,7 +472,9 @@ def test_a_written_sample_comes_back_with_its_codes(data, tmp_path, name, ending
 
 
 def test_a_written_sample_of_every_kind_comes_back_with_its_codes(tmp_path):
-    gaps = pa.array([None if i % 7 == 0 else age for i, age in enumerate(frame()["age"].to_pylist())])
+    gaps = pa.array(
+        [None if i % 7 == 0 else age for i, age in enumerate(frame()["age"].to_pylist())]
+    )
     rare = ["teal", "plum", None, *frame()["word"].to_pylist()[3:]]
     original = chaffinch.read(put(frame(), age=gaps, word=rare))
     sample = Independent().fit(original).sample(4000, seed=3)
@@ -456,8 +492,14 @@ words = st.lists(st.sampled_from(["a", "b", "c", "NA", None]), min_size=4, max_s
 @settings(deadline=None, max_examples=60)
 def test_counts_by_value_are_those_of_the_values(ours, theirs, numbers):
     """Whatever two tables hold, a record's cell says what its value was, or that the original lacks it."""
-    first = {"w": pa.array(ours, type=pa.string()), "n": pa.array(numbers[: len(ours)], type=pa.int64())}
-    second = {"w": pa.array(theirs, type=pa.string()), "n": pa.array(numbers[-len(theirs) :], type=pa.int64())}
+    first = {
+        "w": pa.array(ours, type=pa.string()),
+        "n": pa.array(numbers[: len(ours)], type=pa.int64()),
+    }
+    second = {
+        "w": pa.array(theirs, type=pa.string()),
+        "n": pa.array(numbers[-len(theirs) :], type=pa.int64()),
+    }
     schema = Schema(
         (
             Column("w", "categorical", type="string", nullable=True, rare="keep"),

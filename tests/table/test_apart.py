@@ -19,7 +19,12 @@ def fit(values, **declared):
     values = np.asarray(values)
     whole = values.dtype.kind == "i"
     distinct, counts = np.unique(values, return_counts=True)
-    return fit_intervals(Column("x", "integer" if whole else "float", **declared), distinct, counts.astype(float), whole=whole)
+    return fit_intervals(
+        Column("x", "integer" if whole else "float", **declared),
+        distinct,
+        counts.astype(float),
+        whole=whole,
+    )
 
 
 def drawn(values, n=40_000, **declared):
@@ -79,7 +84,9 @@ def test_undeclared_missing_codes_keep_their_shares(conditionals):
         synthetic = rows[name].to_numpy()
         for code in codes:
             share = (values == code).mean()
-            assert (synthetic == code).mean() == pytest.approx(share, abs=5 * np.sqrt(share / 20_000) + 0.001)
+            assert (synthetic == code).mean() == pytest.approx(
+                share, abs=5 * np.sqrt(share / 20_000) + 0.001
+            )
         assert not ((synthetic < 0) & ~np.isin(synthetic, codes)).any()
     assert not ((rows["age"].to_numpy() > 150) & (rows["age"].to_numpy() < 999)).any()
 
@@ -87,7 +94,12 @@ def test_undeclared_missing_codes_keep_their_shares(conditionals):
 def test_rare_values_far_away_are_never_drawn_and_stretch_nothing():
     rng = np.random.default_rng(4)
     usual = np.round(rng.gamma(2, 40, 982), 3)
-    for wild in ([999_999.375] * 3, [999_999.375] * 3 + [999_998.5] * 5 + [888_888.5] * 4, [-777_777.5] * 9, [1e12]):
+    for wild in (
+        [999_999.375] * 3,
+        [999_999.375] * 3 + [999_998.5] * 5 + [888_888.5] * 4,
+        [-777_777.5] * 9,
+        [1e12],
+    ):
         out = drawn(np.concatenate([usual, wild]), decimals=3)
         assert out.max() < 2 * usual.max()
         assert out.min() >= 0
@@ -100,7 +112,9 @@ def test_a_note_says_that_values_are_left_out_unless_they_are_declared():
     (note,) = [note for note in chaffinch.read(data).notes if note.what == "far away"]
     assert "never drawn" in note.sentence
     assert "9" not in note.sentence.replace("999", "")  # no value and no count
-    assert [n.what for n in chaffinch.scan(data).notes] == [n.what for n in chaffinch.read(data).notes]
+    assert [n.what for n in chaffinch.scan(data).notes] == [
+        n.what for n in chaffinch.read(data).notes
+    ]
     declared = chaffinch.read(data, schema={"x": {"missing": [999_999.375]}})
     assert not [note for note in declared.notes if note.what == "far away"]
     rows = BayesNet().fit(declared, seed=1).sample(20_000, seed=2).data["x"].to_numpy()

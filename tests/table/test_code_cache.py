@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import FileError
 from chaffinch.table import code_cache
-from chaffinch.table.code_cache import CodeCache, CodeLayout, CodeWriter, block_of, codes_of_block, temporary_folder
+from chaffinch.table.code_cache import (
+    CodeCache,
+    CodeLayout,
+    CodeWriter,
+    block_of,
+    codes_of_block,
+    temporary_folder,
+)
 from chaffinch.table.codes import Codes
 
 SIZES = (3, 300, 7, 256)
@@ -24,19 +31,27 @@ SIZES = (3, 300, 7, 256)
 def written(folder, layout, table, cuts):
     with CodeWriter(folder, layout) as writer:
         for start, stop in zip([0, *cuts], [*cuts, table.n_rows], strict=True):
-            writer.write(table.codes.take(slice(start, stop)) if stop > start else Codes.of([np.empty(0, np.uint8)] * len(SIZES), SIZES))
+            writer.write(
+                table.codes.take(slice(start, stop))
+                if stop > start
+                else Codes.of([np.empty(0, np.uint8)] * len(SIZES), SIZES)
+            )
     return CodeCache.open(folder, layout)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 200), st.lists(st.integers(0, 200), max_size=4))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_codes_come_back_in_blocks_of_equal_length(coded, monkeypatch, seed, n, cuts):
     monkeypatch.setattr(code_cache, "BLOCK_ROWS", 16)
     monkeypatch.setattr(code_cache, "FILE_ROWS", 48)
     rng = np.random.default_rng(seed)
     table = coded([rng.integers(0, size, n) for size in SIZES], SIZES)
     with temporary_folder() as folder:
-        opened = written(folder, CodeLayout.of(table.schema), table, sorted(min(cut, n) for cut in cuts))
+        opened = written(
+            folder, CodeLayout.of(table.schema), table, sorted(min(cut, n) for cut in cuts)
+        )
         blocks = [[codes[j].tolist() for j in range(len(SIZES))] for codes in opened.batches()]
         assert opened.n_rows == n
         assert [len(block[0]) for block in blocks[:-1]] == [16] * (len(blocks) - 1)
@@ -95,7 +110,9 @@ def test_a_column_that_two_schemas_share_is_stored_once(coded):
         for view, table in enumerate((coarse, fine)):
             (codes,) = opened.batches(view)
             assert codes.sizes == table.codes.sizes
-            assert [codes[j].tolist() for j in range(2)] == [table.codes[j].tolist() for j in range(2)]
+            assert [codes[j].tolist() for j in range(2)] == [
+                table.codes[j].tolist() for j in range(2)
+            ]
 
 
 def test_the_folder_is_its_owners_and_goes_away_also_by_ctrl_c(tmp_path, coded):
@@ -136,12 +153,18 @@ def test_codes_of_other_schemas_versions_and_halves_are_refused(tmp_path, coded)
     (tmp_path / "head.json").unlink()
     with pytest.raises(FileError, match="did not end well"):
         CodeCache.open(tmp_path, opened.layout)
-    with pytest.raises(FileError, match="not those of the layout"), CodeWriter(tmp_path, CodeLayout.of(coded([[0]], [9]).schema)) as writer:
+    with (
+        pytest.raises(FileError, match="not those of the layout"),
+        CodeWriter(tmp_path, CodeLayout.of(coded([[0]], [9]).schema)) as writer,
+    ):
         writer.write(table.codes)
 
 
 def test_no_room_is_said_before_and_while_it_is_written(tmp_path, coded, monkeypatch):
-    with pytest.raises(FileError, match=r"needs 1048576.0 GiB.*TMPDIR"), temporary_folder(tmp_path, n_bytes=1 << 50):
+    with (
+        pytest.raises(FileError, match=r"needs 1048576.0 GiB.*TMPDIR"),
+        temporary_folder(tmp_path, n_bytes=1 << 50),
+    ):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -149,8 +172,14 @@ def test_no_room_is_said_before_and_while_it_is_written(tmp_path, coded, monkeyp
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pa.ipc, "new_file", full)
-    with pytest.raises(FileError, match=r"there is no room left\. Set TMPDIR"), temporary_folder(tmp_path) as folder:
+    with (
+        pytest.raises(FileError, match=r"there is no room left\. Set TMPDIR"),
+        temporary_folder(tmp_path) as folder,
+    ):
         written_two(folder, coded([[0, 1]], [2]))
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(FileError, match="Cannot make a code cache"), temporary_folder(tmp_path / "nowhere"):
+    with (
+        pytest.raises(FileError, match="Cannot make a code cache"),
+        temporary_folder(tmp_path / "nowhere"),
+    ):
         pass

@@ -34,12 +34,19 @@ def test_codes_come_back_whatever_the_mix_of_widths(sizes, n_rows, seed):
 def test_what_does_not_fit_is_refused():
     with pytest.raises(InputError, match="A code lies outside its column: column 1 has 2 codes"):
         Codes.of([np.array([0], np.uint8), np.array([2], np.uint8)], [1, 2])
-    for columns, sizes in (([np.zeros(2, np.uint8), np.zeros(3, np.uint8)], [1, 1]), ([np.zeros(2, np.uint8)], [1, 1])):
+    for columns, sizes in (
+        ([np.zeros(2, np.uint8), np.zeros(3, np.uint8)], [1, 1]),
+        ([np.zeros(2, np.uint8)], [1, 1]),
+    ):
         with pytest.raises(InputError, match="one array for each size, all of one length"):
             Codes.of(columns, sizes)
 
 
-@given(st.lists(st.sampled_from([1, 256, 257, 65_537]), max_size=4), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 99))
+@given(
+    st.lists(st.sampled_from([1, 256, 257, 65_537]), max_size=4),
+    st.lists(st.integers(0, 5), min_size=1, max_size=4),
+    st.integers(0, 99),
+)
 def test_rows_that_are_cut_apart_are_joined_again(sizes, lengths, seed):
     rng = np.random.default_rng(seed)
     n = sum(lengths)
@@ -47,7 +54,12 @@ def test_rows_that_are_cut_apart_are_joined_again(sizes, lengths, seed):
     ends = np.cumsum([0, *lengths]).tolist()
     parts = [codes.between(start, stop) for start, stop in pairwise(ends)]
     assert [part.n_rows for part in parts] == lengths
-    assert all(np.shares_memory(part[j], codes[j]) for part in parts for j in range(len(sizes)) if part.n_rows)
+    assert all(
+        np.shares_memory(part[j], codes[j])
+        for part in parts
+        for j in range(len(sizes))
+        if part.n_rows
+    )
     again = Codes.joined(parts)
     assert again.n_rows == n
     for j in range(len(sizes)):
@@ -60,7 +72,11 @@ def test_codes_of_other_columns_are_not_joined():
         Codes.joined([Codes.of([np.zeros(1, np.uint8)], [size]) for size in (1, 2)])
 
 
-@given(st.lists(st.sampled_from([1, 256, 257, 65_537]), max_size=4), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.data())
+@given(
+    st.lists(st.sampled_from([1, 256, 257, 65_537]), max_size=4),
+    st.lists(st.integers(0, 5), min_size=1, max_size=4),
+    st.data(),
+)
 def test_parts_are_gathered_as_they_come_also_of_some_columns(sizes, lengths, data):
     rng = np.random.default_rng(1)
     n = sum(lengths)
@@ -69,7 +85,11 @@ def test_parts_are_gathered_as_they_come_also_of_some_columns(sizes, lengths, da
     ends = np.cumsum([0, *lengths]).tolist()
     chosen = codes.columns(places)
     assert all(np.shares_memory(chosen[i], codes[j]) for i, j in enumerate(places) if n)
-    again = Codes.gathered((chosen.between(start, stop) for start, stop in pairwise(ends)), [sizes[j] for j in places], n)
+    again = Codes.gathered(
+        (chosen.between(start, stop) for start, stop in pairwise(ends)),
+        [sizes[j] for j in places],
+        n,
+    )
     assert again.n_rows == n
     for i, j in enumerate(places):
         np.testing.assert_array_equal(again[i], codes[j])

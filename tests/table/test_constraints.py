@@ -17,7 +17,9 @@ from chaffinch.table.schema_file import schema_from_toml, schema_text
 
 COLUMNS = (
     Column("age", "integer", bounds=(0, 99), bins=3, nullable=True),
-    Column("marital", "categorical", levels=("never", "married", "widowed"), other=True, nullable=True),
+    Column(
+        "marital", "categorical", levels=("never", "married", "widowed"), other=True, nullable=True
+    ),
     Column("grade", "categorical", type="int64", levels=(1, 2, 3)),
     Column("ill", "boolean"),
     Column("seen", "date", bounds=(18_262, 18_627), bins=2),
@@ -34,7 +36,13 @@ def holds(text: str, age, marital, grade, ill) -> bool | None:
     young = None if age is None else age < 16
     never = None if marital is None else marital == "never"
     if text == "age < 16 implies marital == 'never'":
-        return True if young is False or never is True else None if young is None or never is None else False
+        return (
+            True
+            if young is False or never is True
+            else None
+            if young is None or never is None
+            else False
+        )
     if text == "age != 40 or ill == true":
         return True if ill or (age is not None and age != 40) else None if age is None else False
     if text == "not (grade >= 2 and marital in ['married', 'widowed'])":
@@ -49,32 +57,66 @@ def holds(text: str, age, marital, grade, ill) -> bool | None:
 @pytest.mark.parametrize(
     "text",
     [
-        "age < 16 implies marital == 'never'", "age != 40 or ill == true", "not (grade >= 2 and marital in ['married', 'widowed'])",
+        "age < 16 implies marital == 'never'",
+        "age != 40 or ill == true",
+        "not (grade >= 2 and marital in ['married', 'widowed'])",
         "age == missing or 18 <= age < 65 or marital != 'married'",
     ],
-)  # fmt: skip
+)
 def test_codes_are_allowed_as_values_are(text):
     """Brute force over values: each row breaks the constraint by its values exactly if its codes are not allowed."""
-    values = list(product([None, *range(0, 100)], [None, "never", "married", "widowed", "else"], [1, 2, 3], [True, False]))
+    values = list(
+        product(
+            [None, *range(0, 100)],
+            [None, "never", "married", "widowed", "else"],
+            [1, 2, 3],
+            [True, False],
+        )
+    )
     age, marital, grade, ill = (list(column) for column in zip(*values, strict=True))
-    data = pa.table({"age": pa.array(age, pa.int64()), "marital": marital, "grade": grade, "ill": ill})
+    data = pa.table(
+        {"age": pa.array(age, pa.int64()), "marital": marital, "grade": grade, "ill": ill}
+    )
     schema = Schema(COLUMNS[:4], public=True, rules=(text,))
     table = chaffinch.prepare(data, schema)
     (group,) = allowed_codes(table.schema)
     fine = group.holds({name: table.code(name) for name in table.schema.names})
     expected = [holds(text, *row) is not False for row in values]
     assert fine.tolist() == expected
-    assert broken_rows(table.schema, {name: table.code(name) for name in table.schema.names}).sum() == expected.count(False)
+    assert broken_rows(
+        table.schema, {name: table.code(name) for name in table.schema.names}
+    ).sum() == expected.count(False)
 
 
 def test_bins_are_cut_where_constraints_name_numbers():
-    schema = schema_of("age < 16 implies ill == false", "age == 40 implies ill == true", "seen < '2020-03-01' implies ill == true")
-    assert schema["age"].codec.names() == ["0 to 15", "16 to 32", "33 to 39", "40", "41 to 65", "66 to 99", "(missing)"]
-    assert int((np.datetime64("2020-03-01") - np.datetime64("1970-01-01")).astype(int)) in schema["seen"].codec.starts.tolist()
+    schema = schema_of(
+        "age < 16 implies ill == false",
+        "age == 40 implies ill == true",
+        "seen < '2020-03-01' implies ill == true",
+    )
+    assert schema["age"].codec.names() == [
+        "0 to 15",
+        "16 to 32",
+        "33 to 39",
+        "40",
+        "41 to 65",
+        "66 to 99",
+        "(missing)",
+    ]
+    assert (
+        int((np.datetime64("2020-03-01") - np.datetime64("1970-01-01")).astype(int))
+        in schema["seen"].codec.starts.tolist()
+    )
 
 
 def test_constraints_that_share_columns_belong_together():
-    groups = allowed_codes(schema_of("age < 16 implies marital == 'never'", "grade == 3 or ill == true", "marital != 'widowed' or age >= 18"))
+    groups = allowed_codes(
+        schema_of(
+            "age < 16 implies marital == 'never'",
+            "grade == 3 or ill == true",
+            "marital != 'widowed' or age >= 18",
+        )
+    )
     assert [group.columns for group in groups] == [("grade", "ill"), ("age", "marital")]
 
 
@@ -91,12 +133,17 @@ def test_constraints_that_share_columns_belong_together():
         (("grade == 7",), "does not have: Unknown level '7'"),
         (("age > missing",), "with missing by == or != only"),
         (("seen < 'x'",), "a word that is no date"),
-        (("ill == true", "age < 16", "ill == false"), "No record can keep 'ill == true' and 'ill == false': the constraints contradict"),
+        (
+            ("ill == true", "age < 16", "ill == false"),
+            "No record can keep 'ill == true' and 'ill == false': the constraints contradict",
+        ),
         (("age > 200",), "contradict each other, or the levels and bounds"),
     ],
 )
 def test_faults_are_named(texts, words):
-    columns = tuple(Column("age", "integer", bounds=(0, 99)) if c.name == "age" else c for c in COLUMNS)
+    columns = tuple(
+        Column("age", "integer", bounds=(0, 99)) if c.name == "age" else c for c in COLUMNS
+    )
     with pytest.raises(SchemaError) as caught:
         schema_of(*texts, columns=columns)
     assert words in str(caught.value)
@@ -110,7 +157,10 @@ def test_too_many_combinations_are_refused():
 
 def test_the_schema_file_holds_them(tmp_path):
     head = 'format = "chaffinch-schema"\nversion = 1\n'
-    text = head + "rules = [\"age < 16 implies ill == true\"]\n[columns]\nage = { kind = \"integer\" }\nill = { kind = \"boolean\" }\n"
+    text = (
+        head
+        + 'rules = ["age < 16 implies ill == true"]\n[columns]\nage = { kind = "integer" }\nill = { kind = "boolean" }\n'
+    )
     schema = schema_from_toml(text)
     assert schema.rules == ("age < 16 implies ill == true",)
     assert schema_from_toml(schema_text(schema)).rules == schema.rules
@@ -120,15 +170,29 @@ def test_the_schema_file_holds_them(tmp_path):
 
 
 def test_records_that_break_them_are_said_but_not_a_few():
-    schema = Schema((Column("age", "integer", type="int64"), Column("ill", "boolean", type="bool")), rules=("age < 16 implies ill == false",))
-    for broken, words in ((3, "<10 of its records break"), (37, "40 of its records break"), (0, "")):
-        age, ill = [5] * broken + [*range(6, 86)] * 5, [True] * broken + ([False] * 10 + [False, True] * 35) * 5
+    schema = Schema(
+        (Column("age", "integer", type="int64"), Column("ill", "boolean", type="bool")),
+        rules=("age < 16 implies ill == false",),
+    )
+    for broken, words in (
+        (3, "<10 of its records break"),
+        (37, "40 of its records break"),
+        (0, ""),
+    ):
+        age, ill = (
+            [5] * broken + [*range(6, 86)] * 5,
+            [True] * broken + ([False] * 10 + [False, True] * 35) * 5,
+        )
         table = chaffinch.read(pa.table({"age": age, "ill": ill}), schema)
         said = [note.sentence for note in table.notes if note.what == "rules"]
         assert words in "".join(said)
         assert bool(said) == bool(broken)
     prepared = chaffinch.prepare(
         pa.table({"age": [5] * 50, "ill": [True] * 50}),
-        Schema((Column("age", "integer", bounds=(0, 99)), Column("ill", "boolean")), public=True, rules=schema.rules),
+        Schema(
+            (Column("age", "integer", bounds=(0, 99)), Column("ill", "boolean")),
+            public=True,
+            rules=schema.rules,
+        ),
     )
     assert not prepared.notes  # nothing is said of records under a promise

@@ -56,7 +56,11 @@ def test_numbers_are_cut_on_the_grid_of_the_column():
     minutes = codec_of([], bounds=(0, 3600), step=60, bins=4, binning="width")
     assert (at_or_above(minutes, 90), above(minutes, 60), above(minutes, 61)) == (120, 120, 120)
     cents = codec_of([], whole=False, bounds=(0, 10), decimals=2, bins=4, binning="width")
-    assert (at_or_above(cents, 0.1), above(cents, 0.1), at_or_above(cents, 0.001)) == (0.1, 0.11, 0.01)
+    assert (at_or_above(cents, 0.1), above(cents, 0.1), at_or_above(cents, 0.001)) == (
+        0.1,
+        0.11,
+        0.01,
+    )
     free = codec_of([], whole=False, bounds=(0, 10), bins=4, binning="width")
     assert at_or_above(free, 0.5) == 0.5
     assert above(free, 0.5) > 0.5

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.table.align import align
-from chaffinch.table.decimal_sign import SignEvidence, file_sign, grouped, is_doubtful, plain_numbers, thousands_of
+from chaffinch.table.decimal_sign import (
+    SignEvidence,
+    file_sign,
+    grouped,
+    is_doubtful,
+    plain_numbers,
+    thousands_of,
+)
 
 
 def pay(n=300, seed=3):
@@ -38,19 +45,30 @@ def sexes(n=300):
 
 
 def test_decimal_commas_are_read_said_and_written_back(tmp_path):
-    path = write(tmp_path / "in.csv", {"pay": comma(pay()), "age": np.arange(300) % 70 + 18, "sex": sexes()})
+    path = write(
+        tmp_path / "in.csv", {"pay": comma(pay()), "age": np.arange(300) % 70 + 18, "sex": sexes()}
+    )
     table = chaffinch.read(path)
-    assert (table.schema["pay"].kind, table.schema["pay"].decimal, table.schema["pay"].decimals) == ("float", ",", 2)
+    assert (
+        table.schema["pay"].kind,
+        table.schema["pay"].decimal,
+        table.schema["pay"].decimals,
+    ) == ("float", ",", 2)
     assert table.data["pay"].to_pylist() == pay().tolist()
     (note,) = table.notes
-    assert str(note) == "Decimal commas: columns pay are read as numbers, and written so. --decimal . keeps them as text."
+    assert (
+        str(note)
+        == "Decimal commas: columns pay are read as numbers, and written so. --decimal . keeps them as text."
+    )
     table.write(tmp_path / "same.csv")
     assert (tmp_path / "same.csv").read_text() == path.read_text()
     drawn = chaffinch.BayesNet(parents=1).fit(table, seed=1).sample(200, seed=2, like=table)
     drawn.write(tmp_path / "out.csv")
     again = pd.read_csv(tmp_path / "out.csv", sep=";", decimal=",")  # a second opinion
     assert again["pay"].tolist() == drawn.data["pay"].to_pylist()
-    assert not set(drawn.data["pay"].to_pylist()) <= set(pay().tolist())  # drawn from bins, not levels of the original
+    assert not set(drawn.data["pay"].to_pylist()) <= set(
+        pay().tolist()
+    )  # drawn from bins, not levels of the original
 
 
 def test_a_model_remembers_the_sign(tmp_path):
@@ -61,20 +79,34 @@ def test_a_model_remembers_the_sign(tmp_path):
     again = pd.read_csv(tmp_path / "out.csv", sep=";", decimal=",")
     assert again["pay"].dtype == float
     drawn = model.sample(5, seed=2, given={"pay": "80,5"})
-    assert drawn.data["pay"].to_pylist() == model.sample(5, seed=2, given={"pay": 80.5}).data["pay"].to_pylist() == [80.5] * 5
+    assert (
+        drawn.data["pay"].to_pylist()
+        == model.sample(5, seed=2, given={"pay": 80.5}).data["pay"].to_pylist()
+        == [80.5] * 5
+    )
     with pytest.raises(chaffinch.errors.InputError, match="cannot occur"):
-        model.sample(5, seed=2, given={"pay": "1.234"})  # with decimal commas that may be a thousand
+        model.sample(
+            5, seed=2, given={"pay": "1.234"}
+        )  # with decimal commas that may be a thousand
 
 
 @pytest.mark.parametrize("spelling", ["1,5", "-0,25", ",5", "1,5e3", "+12,0"])
 def test_spellings_of_numbers(tmp_path, spelling):
     cells = [spelling, "7", "12,25", "NA", ""] * 20
     table = chaffinch.read(write(tmp_path / "in.csv", {"x": cells, "w": ["a", "b"] * 50}))
-    assert table.data["x"].to_pylist()[:5] == [float(spelling.replace(",", ".")), 7.0, 12.25, None, None]
+    assert table.data["x"].to_pylist()[:5] == [
+        float(spelling.replace(",", ".")),
+        7.0,
+        12.25,
+        None,
+        None,
+    ]
     assert table.schema["x"].missing == ("NA",)
 
 
-@given(st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=2, max_size=30), st.integers(0, 6))
+@given(
+    st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=2, max_size=30), st.integers(0, 6)
+)
 @settings(max_examples=60)
 def test_numbers_survive_whatever_they_are(numbers, decimals):
     """What is read with a comma is what is read with a point, and both are what Python reads."""
@@ -84,7 +116,10 @@ def test_numbers_survive_whatever_they_are(numbers, decimals):
     words = [f"{x:.{decimals}f}" for x in numbers]
     with tempfile.TemporaryDirectory() as folder:
         one = write(Path(folder) / "a.csv", {"x": words, "w": ["a"] * len(words)})
-        two = write(Path(folder) / "b.csv", {"x": [w.replace(".", ",") for w in words], "w": ["a"] * len(words)})
+        two = write(
+            Path(folder) / "b.csv",
+            {"x": [w.replace(".", ",") for w in words], "w": ["a"] * len(words)},
+        )
         first = chaffinch.read(one, decimal=".", rare="keep").data["x"]
         second = chaffinch.read(two, decimal=",", rare="keep").data["x"]
     assert first.to_pylist() == second.to_pylist()
@@ -98,7 +133,14 @@ def test_numbers_survive_whatever_they_are(numbers, decimals):
         ({"a": SignEvidence()}, "."),
         ({"a": SignEvidence(point=True)}, "."),
         ({"a": SignEvidence(comma=True)}, ","),
-        ({"a": SignEvidence(comma=True), "b": SignEvidence(comma_doubt=True), "c": SignEvidence()}, ","),
+        (
+            {
+                "a": SignEvidence(comma=True),
+                "b": SignEvidence(comma_doubt=True),
+                "c": SignEvidence(),
+            },
+            ",",
+        ),
         ({"a": SignEvidence(point=True), "b": SignEvidence(comma_doubt=True)}, "."),
         ({"a": SignEvidence(comma=True), "b": SignEvidence(point_doubt=True)}, ","),
         ({"a": SignEvidence(thousands=frozenset(","))}, "."),
@@ -106,7 +148,10 @@ def test_numbers_survive_whatever_they_are(numbers, decimals):
         ({"a": SignEvidence(point_doubt=True)}, "."),
         ({"a": SignEvidence(comma_doubt=True)}, "decimals or thousands"),
         ({"a": SignEvidence(point_doubt=True, short=True)}, "decimals or thousands"),
-        ({"a": SignEvidence(comma=True), "b": SignEvidence(point=True)}, "Say which is the decimal sign"),
+        (
+            {"a": SignEvidence(comma=True), "b": SignEvidence(point=True)},
+            "Say which is the decimal sign",
+        ),
     ],
 )
 def test_the_sign_of_a_file(columns, sign):
@@ -121,31 +166,52 @@ def test_the_sign_of_a_file(columns, sign):
 
 @pytest.mark.parametrize(
     ("words", "doubtful"),
-    [(["1,234"], True), (["1,234", "12"], True), (["0,234"], False), (["1,23"], False), (["1234,567"], False), (["1,2345"], False)],
+    [
+        (["1,234"], True),
+        (["1,234", "12"], True),
+        (["0,234"], False),
+        (["1,23"], False),
+        (["1234,567"], False),
+        (["1,2345"], False),
+    ],
 )
 def test_three_digits_after_a_sign_may_be_thousands(words, doubtful):
     assert is_doubtful(pa.array(words)) == doubtful
 
 
 def test_doubt_is_an_error_that_names_the_option(tmp_path):
-    doubtful = write(tmp_path / "a.csv", {"x": ["1,234", "17,500", "980"] * 30, "w": ["a", "b", "a"] * 30})
+    doubtful = write(
+        tmp_path / "a.csv", {"x": ["1,234", "17,500", "980"] * 30, "w": ["a", "b", "a"] * 30}
+    )
     with pytest.raises(chaffinch.errors.InputError, match="decimals or thousands") as caught:
         chaffinch.read(doubtful)
     assert "1,234" not in str(caught.value)
     assert chaffinch.read(doubtful, decimal=",").data["x"].to_pylist()[:3] == [1.234, 17.5, 980.0]
     other = chaffinch.read(doubtful, decimal=".")
-    assert (other.schema["x"].type, other.data["x"].to_pylist()[:3]) == ("int64", [1234, 17500, 980])
-    points = write(tmp_path / "p.csv", {"x": ["1.234", "17.500", "980"] * 30, "w": ["a", "b", "a"] * 30}, delimiter=",")
+    assert (other.schema["x"].type, other.data["x"].to_pylist()[:3]) == (
+        "int64",
+        [1234, 17500, 980],
+    )
+    points = write(
+        tmp_path / "p.csv",
+        {"x": ["1.234", "17.500", "980"] * 30, "w": ["a", "b", "a"] * 30},
+        delimiter=",",
+    )
     with pytest.raises(chaffinch.errors.InputError, match="a point before three digits"):
         chaffinch.read(points)
     assert chaffinch.read(points, decimal=",").data["x"].to_pylist()[:3] == [1234, 17500, 980]
     assert chaffinch.read(points, decimal=".").data["x"].to_pylist()[:3] == [1.234, 17.5, 980.0]
     both = write(tmp_path / "b.csv", {"x": ["1,5", "2,25"] * 30, "y": ["1.5", "2.25"] * 30})
-    with pytest.raises(chaffinch.errors.InputError, match=r"comma \(columns x\) and numbers with a point \(columns y\)"):
+    with pytest.raises(
+        chaffinch.errors.InputError,
+        match=r"comma \(columns x\) and numbers with a point \(columns y\)",
+    ):
         chaffinch.read(both)
     table = chaffinch.read(both, decimal=",")
     assert [table.schema[name].type for name in "xy"] == ["double", "string"]
-    assert "columns y look like numbers with a decimal point" in str(table.notes[0]).replace("Columns", "columns")
+    assert "columns y look like numbers with a decimal point" in str(table.notes[0]).replace(
+        "Columns", "columns"
+    )
     other = chaffinch.read(both, decimal=".")
     assert [other.schema[name].type for name in "xy"] == ["string", "double"]
     with pytest.raises(chaffinch.errors.InputError, match="decimal must be"):
@@ -154,13 +220,21 @@ def test_doubt_is_an_error_that_names_the_option(tmp_path):
 
 @pytest.mark.parametrize(
     "cells",
-    [["1.234,5", "1,234.5"], ["1.5", "1,5"], ["1,234,567", "2,5"], ["1 234,5", "1'234,5"], ["1.234.567", "2.5"]],
+    [
+        ["1.234,5", "1,234.5"],
+        ["1.5", "1,5"],
+        ["1,234,567", "2,5"],
+        ["1 234,5", "1'234,5"],
+        ["1.234.567", "2.5"],
+    ],
     ids=lambda cells: " and ".join(cells),
 )
 @pytest.mark.parametrize("sign", [None, ".", ","])
 def test_mixed_signs_are_an_error(tmp_path, cells, sign):
     path = write(tmp_path / "in.csv", {"x": cells * 30, "w": sexes(60)})
-    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'x' mixes ways to write numbers") as caught:
+    with pytest.raises(
+        chaffinch.errors.SchemaError, match="Column 'x' mixes ways to write numbers"
+    ) as caught:
         chaffinch.read(path, decimal=sign)
     assert not any(cell in str(caught.value) for cell in cells)
 
@@ -194,26 +268,40 @@ def test_thousands_are_read_said_and_written_back(tmp_path, cells, numbers, sign
 
 
 def test_other_columns_say_what_a_sign_before_three_digits_is(tmp_path):
-    path = write(tmp_path / "in.csv", {"x": ["1,234", "17,500", "980"] * 30, "y": ["1.5", "2.25", "3"] * 30})
+    path = write(
+        tmp_path / "in.csv", {"x": ["1,234", "17,500", "980"] * 30, "y": ["1.5", "2.25", "3"] * 30}
+    )
     assert chaffinch.read(path).data["x"].to_pylist()[:3] == [1234, 17500, 980]
-    path = write(tmp_path / "in.csv", {"x": ["1.234", "17.500", "980"] * 30, "y": ["1,5", "2,25", "3"] * 30})
+    path = write(
+        tmp_path / "in.csv", {"x": ["1.234", "17.500", "980"] * 30, "y": ["1,5", "2,25", "3"] * 30}
+    )
     assert chaffinch.read(path).data["x"].to_pylist()[:3] == [1234, 17500, 980]
-    path = write(tmp_path / "in.csv", {"x": ["1,234", "17500", "980"] * 30, "y": ["1.5", "2.25", "3"] * 30})
+    path = write(
+        tmp_path / "in.csv", {"x": ["1,234", "17500", "980"] * 30, "y": ["1.5", "2.25", "3"] * 30}
+    )
     with pytest.raises(chaffinch.errors.SchemaError, match="set apart only here and there"):
         chaffinch.read(path)
 
 
 def test_numbers_of_members_with_spaces_are_codes(tmp_path):
-    path = write(tmp_path / "in.csv", {"x": ["123 456", "654 321", "111 222"] * 30, "w": ["a", "b", "a"] * 30})
+    path = write(
+        tmp_path / "in.csv",
+        {"x": ["123 456", "654 321", "111 222"] * 30, "w": ["a", "b", "a"] * 30},
+    )
     assert chaffinch.read(path).schema["x"].type == "string"
 
 
-@given(st.lists(st.floats(-1e9, 1e9, allow_nan=False), min_size=1, max_size=20), st.sampled_from([",", ".", " ", "'"]))
+@given(
+    st.lists(st.floats(-1e9, 1e9, allow_nan=False), min_size=1, max_size=20),
+    st.sampled_from([",", ".", " ", "'"]),
+)
 def test_grouping_is_undone(numbers, thousands):
     decimal = "," if thousands == "." else "."
     words = pa.array([f"{x:.2f}".replace(".", decimal) for x in numbers])
     apart = grouped(words, thousands)
-    pythons = [f"{x:,.2f}".replace(",", "T").replace(".", decimal).replace("T", thousands) for x in numbers]
+    pythons = [
+        f"{x:,.2f}".replace(",", "T").replace(".", decimal).replace("T", thousands) for x in numbers
+    ]
     assert apart.to_pylist() == pythons
     assert plain_numbers(apart, decimal, thousands).to_pylist() == [f"{x:.2f}" for x in numbers]
 
@@ -225,7 +313,9 @@ def test_a_declared_separator_that_cannot_be(tmp_path):
             chaffinch.Column("x", "float", thousands=bad)
 
 
-@pytest.mark.parametrize("cells", [["0.0", "0.25", "1.5"], ["0.00", "10.125", "3.50"], ["0", "0.5", "1"]])
+@pytest.mark.parametrize(
+    "cells", [["0.0", "0.25", "1.5"], ["0.00", "10.125", "3.50"], ["0", "0.5", "1"]]
+)
 def test_zeros_after_the_sign_come_back(tmp_path, cells):
     path = write(tmp_path / "in.csv", {"x": cells * 20, "w": sexes(60)}, delimiter=",")
     chaffinch.read(path, rare="keep").write(tmp_path / "out.csv")
@@ -238,7 +328,11 @@ def test_zeros_after_the_sign_come_back(tmp_path, cells):
 def test_lists_and_words_are_no_numbers(tmp_path):
     path = write(
         tmp_path / "in.csv",
-        {"answers": ["1,2,3", "1,2", "3"] * 30, "words": ["a,b", "1,5", "c"] * 30, "y": ["1.5", "2", "3"] * 30},
+        {
+            "answers": ["1,2,3", "1,2", "3"] * 30,
+            "words": ["a,b", "1,5", "c"] * 30,
+            "y": ["1.5", "2", "3"] * 30,
+        },
         delimiter=",",
     )
     table = chaffinch.read(path)
@@ -259,31 +353,49 @@ def test_a_schema_file_says_the_sign(tmp_path):
     table = chaffinch.read(path, schema=tmp_path / "s.toml")
     assert table.data["pay"].to_pylist() == pay().tolist()
     assert chaffinch.scan(path, tmp_path / "s.toml").schema["pay"].decimal == ","
-    (tmp_path / "plain.toml").write_text((tmp_path / "s.toml").read_text().replace('decimal = ","\n', ""))
-    with pytest.raises(chaffinch.errors.SchemaError, match=r"decimal comma, and is read with a point\. Pass --decimal ,"):
+    (tmp_path / "plain.toml").write_text(
+        (tmp_path / "s.toml").read_text().replace('decimal = ","\n', "")
+    )
+    with pytest.raises(
+        chaffinch.errors.SchemaError,
+        match=r"decimal comma, and is read with a point\. Pass --decimal ,",
+    ):
         chaffinch.read(path, schema=tmp_path / "plain.toml")
-    assert chaffinch.read(path, schema=tmp_path / "plain.toml", decimal=",").schema["pay"].decimal == ","
+    assert (
+        chaffinch.read(path, schema=tmp_path / "plain.toml", decimal=",").schema["pay"].decimal
+        == ","
+    )
     fitted = chaffinch.read(path).schema
     points = write(tmp_path / "points.csv", {"pay": pay(), "sex": sexes()})
-    with pytest.raises(chaffinch.errors.SchemaError, match="decimal point, and is read with a comma"):
+    with pytest.raises(
+        chaffinch.errors.SchemaError, match="decimal point, and is read with a comma"
+    ):
         chaffinch.read(points, schema=fitted)
     same = chaffinch.read(points, schema=fitted, decimal=".")
     assert np.array_equal(same.code("pay"), chaffinch.read(path).code("pay"))
-    (tmp_path / "bad.toml").write_text((tmp_path / "s.toml").read_text().replace('decimal = ","', 'decimal = ";"'))
+    (tmp_path / "bad.toml").write_text(
+        (tmp_path / "s.toml").read_text().replace('decimal = ","', 'decimal = ";"')
+    )
     with pytest.raises(chaffinch.errors.SchemaError, match="decimal"):
         chaffinch.read_schema(tmp_path / "bad.toml")
 
 
 def test_other_tables_are_read_whatever_sign_they_have(tmp_path):
     """Synthetic files and holdouts: by the original's sign, or by the other one where it leaves no doubt."""
-    commas = write(tmp_path / "c.csv", {"pay": comma(pay()), "n": np.arange(300) % 40, "sex": sexes()})
-    points = write(tmp_path / "p.csv", {"pay": pay(), "n": np.arange(300) % 40, "sex": sexes()}, delimiter=",")
+    commas = write(
+        tmp_path / "c.csv", {"pay": comma(pay()), "n": np.arange(300) % 40, "sex": sexes()}
+    )
+    points = write(
+        tmp_path / "p.csv", {"pay": pay(), "n": np.arange(300) % 40, "sex": sexes()}, delimiter=","
+    )
     frame = pd.DataFrame({"pay": pay(), "n": np.arange(300) % 40, "sex": sexes()})
     for original in (chaffinch.read(commas), chaffinch.read(points), chaffinch.read(frame)):
         tables = align(original, commas, points, frame, names=("a", "b", "c"))
         for table in tables[1:]:
             assert np.array_equal(table.code("pay"), tables[0].code("pay"))
-    thousands = write(tmp_path / "t.csv", {"pay": ["1.234", "12"] * 150, "n": [1, 2] * 150, "sex": sexes()})
+    thousands = write(
+        tmp_path / "t.csv", {"pay": ["1.234", "12"] * 150, "n": [1, 2] * 150, "sex": sexes()}
+    )
     with pytest.raises(chaffinch.errors.SchemaError, match="Column 'pay'"):
         align(chaffinch.read(commas), thousands)
 

@@ -36,7 +36,9 @@ def sample(n: int = 200) -> tuple[Table, pd.DataFrame]:
     for name in "abcd":
         codec = table.schema[name].codec
         assert isinstance(codec, Categories)
-        frame[name] = pd.Categorical([codec.names()[i] for i in table.code(name)], categories=codec.names())
+        frame[name] = pd.Categorical(
+            [codec.names()[i] for i in table.code(name)], categories=codec.names()
+        )
     return table, frame
 
 
@@ -82,7 +84,10 @@ def plain(name: str) -> str:
 @pytest.mark.parametrize("text", FORMULAS)
 def test_the_columns_are_patsys(text: str) -> None:
     theirs = patsy.dmatrix(text, FRAME)
-    columns = {plain(name): np.asarray(theirs)[:, j] for j, name in enumerate(theirs.design_info.column_names)}
+    columns = {
+        plain(name): np.asarray(theirs)[:, j]
+        for j, name in enumerate(theirs.design_info.column_names)
+    }
     ours = laid(text)
     assert sorted(ours.names) == sorted(columns)
     matrix = ours.matrix()
@@ -102,11 +107,17 @@ def test_the_columns_are_formulaics(text: str) -> None:
 
 
 @given(
-    st.lists(st.lists(st.sampled_from("abcx"), min_size=1, max_size=3, unique=True), min_size=1, max_size=4),
+    st.lists(
+        st.lists(st.sampled_from("abcx"), min_size=1, max_size=3, unique=True),
+        min_size=1,
+        max_size=4,
+    ),
     st.booleans(),
 )
 @settings(max_examples=100, deadline=None)
-def test_columns_are_independent_and_span_what_patsys_span(chosen: list[list[str]], intercept: bool) -> None:
+def test_columns_are_independent_and_span_what_patsys_span(
+    chosen: list[list[str]], intercept: bool
+) -> None:
     """Whatever the order of factors, by rank: of ours, of theirs, and of both together."""
     text = f"{int(intercept)} + {' + '.join(':'.join(term) for term in chosen)}"
     ours, theirs = laid(text).matrix(), np.asarray(patsy.dmatrix(text, FRAME))
@@ -138,15 +149,24 @@ def test_factors_are_codes_and_values_per_level() -> None:
 
 def test_another_reference() -> None:
     formula = formula_of("y ~ a", TABLE.schema)
-    assert design(formula, TABLE, references={ColumnFactor("a"): 2}).names == ("Intercept", "a[a1]", "a[a2]")
+    assert design(formula, TABLE, references={ColumnFactor("a"): 2}).names == (
+        "Intercept",
+        "a[a1]",
+        "a[a2]",
+    )
 
 
 def test_a_level_that_no_record_has_keeps_its_column() -> None:
     levels = ("u", "v", "w")
     schema = Schema(
-        (Column("y", "categorical", codec=Categories(("n", "p"))), Column("a", "categorical", codec=Categories(levels)))
+        (
+            Column("y", "categorical", codec=Categories(("n", "p"))),
+            Column("a", "categorical", codec=Categories(levels)),
+        )
     )
-    table = Table.from_codes(schema, [np.array([0, 1, 0, 1], np.uint8), np.array([0, 0, 2, 2], np.uint8)], seed=0)
+    table = Table.from_codes(
+        schema, [np.array([0, 1, 0, 1], np.uint8), np.array([0, 0, 2, 2], np.uint8)], seed=0
+    )
     found = design(formula_of("y ~ a", schema), table)
     assert found.names == ("Intercept", "a[v]", "a[w]")
     assert found.matrix().tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 1], [1, 0, 1]]
@@ -173,7 +193,9 @@ def test_declared_missing_codes_count_as_missing(tmp_path: object) -> None:
     n = 100
     x = [float(i % 40) + 0.25 for i in range(n)]
     x[:15] = [-8.0] * 15
-    schema = Schema((Column("y", "float", type="double"), Column("x", "float", type="double", missing=(-8.0,))))
+    schema = Schema(
+        (Column("y", "float", type="double"), Column("x", "float", type="double", missing=(-8.0,)))
+    )
     table = read(pa.table({"y": [i / 3 for i in range(n)], "x": x}), schema=schema)
     found = design(formula_of("y ~ x", table.schema), table)
     assert (found.n_rows, found.n_left_out) == (85, 15)
@@ -184,7 +206,9 @@ def test_dates_are_numbers() -> None:
     days = pa.array(list(range(18_000, 18_100)), pa.int32()).cast(pa.date32())
     table = read(
         pa.table({"y": [i / 3 for i in range(100)], "born": days}),
-        schema=Schema((Column("y", "float", type="double"), Column("born", "date", type="date32[day]"))),
+        schema=Schema(
+            (Column("y", "float", type="double"), Column("born", "date", type="date32[day]"))
+        ),
     )
     found = design(formula_of("y ~ born", table.schema), table)
     assert found.matrix()[:, 1].tolist() == list(range(18_000, 18_100))
@@ -192,14 +216,18 @@ def test_dates_are_numbers() -> None:
 
 def test_a_logarithm_of_nought_is_an_error_without_values() -> None:
     table = read(pa.table({"y": [i / 3 for i in range(100)], "x": [i / 7 for i in range(100)]}))
-    with pytest.raises(InputError, match=r"log\(x\) needs numbers above 0, and column 'x' has others\."):
+    with pytest.raises(
+        InputError, match=r"log\(x\) needs numbers above 0, and column 'x' has others\."
+    ):
         design(formula_of("y ~ log(x)", table.schema), table)
 
 
 def test_too_many_coefficients_are_refused_before_they_are_made() -> None:
     levels = tuple(f"l{i}" for i in range(2000))
     codes = np.arange(4000, dtype=np.uint16) % 2000
-    schema = Schema(tuple(Column(name, "categorical", codec=Categories(levels)) for name in "abcdefgh"))
+    schema = Schema(
+        tuple(Column(name, "categorical", codec=Categories(levels)) for name in "abcdefgh")
+    )
     table = Table.from_codes(schema, [codes] * 8, seed=0)
     with pytest.raises(InputError, match="more than 1,000 coefficients"):
         design(formula_of("a ~ b:c:d:e:f:g:h", schema), table)
@@ -225,7 +253,15 @@ SMALL = Table.from_codes(
     [
         ("1", {"Intercept": [1, 1, 1, 1]}),
         ("0 + b", {"b[q]": [1, 0, 0, 1], "b[r]": [0, 1, 0, 0], "b[s]": [0, 0, 1, 0]}),
-        ("a + b", {"Intercept": [1, 1, 1, 1], "a[v]": [0, 0, 1, 1], "b[r]": [0, 1, 0, 0], "b[s]": [0, 0, 1, 0]}),
+        (
+            "a + b",
+            {
+                "Intercept": [1, 1, 1, 1],
+                "a[v]": [0, 0, 1, 1],
+                "b[r]": [0, 1, 0, 0],
+                "b[s]": [0, 0, 1, 0],
+            },
+        ),
         (
             "a:b",  # 1 + b- + a-:b, the first factor fastest
             {

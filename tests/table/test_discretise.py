@@ -54,17 +54,25 @@ def test_a_spike_is_an_atom_and_the_rest_is_binned():
     held = np.bincount(codec.encode(values), minlength=20)
     assert held[0] > 8900
     assert held[1:].min() > 30  # about 1,000 records in 19 bins
-    assert np.array_equal(codec.encode(np.sort(values)), np.sort(codec.encode(values)))  # codes rise with values
+    assert np.array_equal(
+        codec.encode(np.sort(values)), np.sort(codec.encode(values))
+    )  # codes rise with values
 
 
 def test_atoms_take_at_most_half_of_the_levels():
     # Twelve heavy values among many light ones: the ten heaviest (half of 20) are atoms.
-    values = np.concatenate([np.repeat(np.arange(12) * 1000, np.arange(300, 312)), np.arange(20_000, 21_000)])
+    values = np.concatenate(
+        [np.repeat(np.arange(12) * 1000, np.arange(300, 312)), np.arange(20_000, 21_000)]
+    )
     codec = fit(values)
     assert codec.atoms.tolist() == [i * 1000 for i in range(2, 12)]
 
 
-@given(st.integers(0, 10_000), st.sampled_from(["normal", "heavy", "spiky", "whole", "tiny"]), st.integers(0, 2000))
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["normal", "heavy", "spiky", "whole", "tiny"]),
+    st.integers(0, 2000),
+)
 @settings(max_examples=60, deadline=None)
 def test_a_drawn_number_encodes_to_its_own_bin(seed, shape, n):
     rng = np.random.default_rng(seed)
@@ -96,7 +104,11 @@ def test_the_distribution_is_kept():
     each bin, so only the shape inside bins is left to differ.
     """
     rng = np.random.default_rng(3)
-    for values in (rng.normal(size=20_000), rng.gamma(0.5, 10, 20_000), rng.integers(17, 91, 20_000)):
+    for values in (
+        rng.normal(size=20_000),
+        rng.gamma(0.5, 10, 20_000),
+        rng.integers(17, 91, 20_000),
+    ):
         codec = fit(values)
         drawn = draw(codec, codec.encode(values))
         assert scipy.stats.ks_2samp(values, drawn).statistic < 0.01
@@ -127,7 +139,9 @@ def test_declared_bounds_are_reached_and_kept():
 
 
 def test_equal_width_bins_are_the_papers_twenty():
-    values = np.concatenate([np.zeros(10), np.full(10, 100.0), np.random.default_rng(0).uniform(0, 100, 1000)])
+    values = np.concatenate(
+        [np.zeros(10), np.full(10, 100.0), np.random.default_rng(0).uniform(0, 100, 1000)]
+    )
     codec = fit(values, binning="width", bins=20, bounds=(0.0, 100.0))
     assert codec.starts.tolist() == pytest.approx(np.arange(0, 100, 5).tolist())
     expected = np.histogram(values, bins=np.linspace(0, 100, 21))[0]
@@ -135,7 +149,9 @@ def test_equal_width_bins_are_the_papers_twenty():
 
 
 def test_declared_edges_and_atoms():
-    codec = fit(np.array([5, 20, 40, 0, 0]), binning="edges", edges=(0.0, 18.0, 65.0, 120.0), atoms=(0.0,))
+    codec = fit(
+        np.array([5, 20, 40, 0, 0]), binning="edges", edges=(0.0, 18.0, 65.0, 120.0), atoms=(0.0,)
+    )
     assert codec.starts.tolist() == [0, 18, 65]
     assert codec.encode(np.array([0, 1, 17, 18, 64, 65, 120])).tolist() == [0, 1, 1, 2, 2, 3, 3]
     assert draw(codec, [3] * 100).min() >= 65  # no record there: spread over the declared bin
@@ -189,9 +205,13 @@ def test_out_of_range_values_clip_or_raise():
     table = chaffinch.read(pa.table({"x": np.arange(100) // 2, "y": ["a", "b"] * 50}))
     column = replace(table.schema["x"], bounds=(0.0, 40.0), codec=None)
     plain = replace(table.schema["y"], codec=None)
-    with pytest.raises(chaffinch.errors.SchemaError, match=r"'x' has values outside its bounds, 0 to 40"):
+    with pytest.raises(
+        chaffinch.errors.SchemaError, match=r"'x' has values outside its bounds, 0 to 40"
+    ):
         chaffinch.read(table.to_arrow(), schema=chaffinch.Schema((column, plain)))
-    clipped = chaffinch.read(table.to_arrow(), schema=chaffinch.Schema((replace(column, out_of_range="clip"), plain)))
+    clipped = chaffinch.read(
+        table.to_arrow(), schema=chaffinch.Schema((replace(column, out_of_range="clip"), plain))
+    )
     assert clipped.code("x")[-1] == clipped.schema["x"].size - 1
 
 

@@ -14,7 +14,11 @@ def draw(uniform, *, avoid=NONE, step=0.0, scale=0.0, codes=None):
     """One bin, code 0, from 0 to 10 with the median at 2; one atom, code 1, at 99."""
     uniform = np.asarray(uniform, dtype=np.float64)
     out = np.empty(len(uniform))
-    codes = np.zeros(len(uniform), dtype=np.uint8) if codes is None else np.asarray(codes, dtype=np.uint8)
+    codes = (
+        np.zeros(len(uniform), dtype=np.uint8)
+        if codes is None
+        else np.asarray(codes, dtype=np.uint8)
+    )
     ranks, values = np.array([0.0, 0.5, 1.0]), np.array([0.0, 2.0, 10.0])
     bins = np.array([0, 3]), np.array([0.0]), np.array([10.0])
     draw_numbers(
@@ -36,7 +40,9 @@ def draw(uniform, *, avoid=NONE, step=0.0, scale=0.0, codes=None):
 
 def test_a_draw_is_the_quantile_function_and_an_atom_is_itself():
     uniform = np.linspace(0, 0.999, 50)
-    np.testing.assert_allclose(draw(uniform), np.interp(uniform, [0, 0.5, 1], [0, 2, 10]), rtol=1e-12)
+    np.testing.assert_allclose(
+        draw(uniform), np.interp(uniform, [0, 0.5, 1], [0, 2, 10]), rtol=1e-12
+    )
     assert draw([0.3, 0.3], codes=[1, 0]).tolist() == [99.0, pytest.approx(1.2)]
 
 
@@ -67,7 +73,9 @@ def test_classes_get_the_shares_that_are_wanted(width):
         codes = np.zeros(len(out), dtype=np.uint8)
         ends = np.array([False]), np.array([0]), np.array([float(low)]), np.array([float(high)])
         shares = np.minimum(wanted / smooth, 1), np.cumsum(missing) / missing.sum(), wanted / smooth
-        move_to_classes(out, codes, rng.random(len(out)), *ends, np.array([7]), width, *shares, 1, 0.0)
+        move_to_classes(
+            out, codes, rng.random(len(out)), *ends, np.array([7]), width, *shares, 1, 0.0
+        )
         assert out.min() >= low
         assert out.max() <= high
         moved = out[start != 7]

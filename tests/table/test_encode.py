@@ -23,7 +23,12 @@ def test_every_arrow_type_survives():
     assert out.to_arrow().schema == given_table.schema
     kinds = {column.name: column.kind for column in table.schema}
     assert kinds["word"] == kinds["kind"] == kinds["code"] == "categorical"
-    assert (kinds["flag"], kinds["day"], kinds["stamp"], kinds["real"]) == ("boolean", "date", "datetime", "float")
+    assert (kinds["flag"], kinds["day"], kinds["stamp"], kinds["real"]) == (
+        "boolean",
+        "date",
+        "datetime",
+        "float",
+    )
     for name in out.columns:
         assert out.data[name].null_count == given_table[name].null_count
     assert out.data["kind"].chunk(0).dictionary.equals(given_table["kind"].chunk(0).dictionary)

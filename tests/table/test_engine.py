@@ -15,7 +15,9 @@ from chaffinch.table.engine import HELD, choose_engine, estimated_bytes, free_by
 
 @pytest.fixture
 def parquet(tmp_path: Path) -> Path:
-    pq.write_table(pa.table({"a": list(range(1000)), "b": ["x", "y"] * 500}), tmp_path / "people.parquet")
+    pq.write_table(
+        pa.table({"a": list(range(1000)), "b": ["x", "y"] * 500}), tmp_path / "people.parquet"
+    )
     return tmp_path / "people.parquet"
 
 
@@ -26,12 +28,16 @@ def test_bytes_of_parquet_come_from_its_metadata(parquet):
 def test_bytes_of_other_files_come_from_their_size(parquet, tmp_path):
     text = tmp_path / "people.csv"
     text.write_text("a,b\n" + "123456,xyz\n" * 1000, encoding="utf-8")
-    assert 0.8 < estimated_bytes(text) / (HELD * 1000 * 2) < 1.25  # from the length of its first lines
+    assert (
+        0.8 < estimated_bytes(text) / (HELD * 1000 * 2) < 1.25
+    )  # from the length of its first lines
     assert estimated_bytes(tmp_path / "none.csv") == 0
     assert estimated_bytes(f"{text}::sheet") in (0, estimated_bytes(text))
 
 
-@pytest.mark.parametrize(("room", "chosen"), [(2 * HELD * 2000, "memory"), (2 * HELD * 2000 - 2, "stream")])
+@pytest.mark.parametrize(
+    ("room", "chosen"), [(2 * HELD * 2000, "memory"), (2 * HELD * 2000 - 2, "stream")]
+)
 def test_auto_holds_what_fits_in_half_of_what_is_free(parquet, room, chosen):
     choice = choose_engine("auto", [parquet], free=room)
     assert (choice.engine, choice.needed, choice.free) == (chosen, HELD * 2000, room)

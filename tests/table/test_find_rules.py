@@ -20,9 +20,15 @@ def rules_of(**columns) -> set[str]:
 def numbers(seed: int, n: int = 900) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     return {
-        "age": rng.integers(18, 90, n), "wage": np.round(rng.lognormal(3, 0.5, n), 2), "score": np.round(rng.normal(50, 10, n), 1), "kids": rng.poisson(1.2, n),
-        "sex": rng.choice(["f", "m"], n), "town": rng.choice([f"t{i}" for i in range(12)], n), "hours": rng.integers(0, 60, n), "flag": rng.choice([0, 1], n, p=[0.98, 0.02]),
-    }  # fmt: skip
+        "age": rng.integers(18, 90, n),
+        "wage": np.round(rng.lognormal(3, 0.5, n), 2),
+        "score": np.round(rng.normal(50, 10, n), 1),
+        "kids": rng.poisson(1.2, n),
+        "sex": rng.choice(["f", "m"], n),
+        "town": rng.choice([f"t{i}" for i in range(12)], n),
+        "hours": rng.integers(0, 60, n),
+        "flag": rng.choice([0, 1], n, p=[0.98, 0.02]),
+    }
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -40,13 +46,32 @@ def test_planted_rules_are_found_whatever_the_rest():
     region = {f"t{i}": f"r{i % 4}" for i in range(12)}
     start = rng.integers(15_000, 16_000, n).astype("datetime64[D]")
     planted = {
-        "all": a + b + c + d, "a": a, "b": b, "c": c, "d": d, "net": np.round(cells["wage"] - cells["score"], 2), "lb": np.round(cells["score"] * 2.2046, 1), "copy": cells["age"],
-        "region": [region[t] for t in cells["town"]], "from": start, "until": start + rng.geometric(0.05, n), "month": start.astype("datetime64[M]").astype(int) % 12 + 1,
-        "p": pa.array(a * 1.5, mask=d < 100), "q": pa.array(b, mask=d < 100),
-    }  # fmt: skip
+        "all": a + b + c + d,
+        "a": a,
+        "b": b,
+        "c": c,
+        "d": d,
+        "net": np.round(cells["wage"] - cells["score"], 2),
+        "lb": np.round(cells["score"] * 2.2046, 1),
+        "copy": cells["age"],
+        "region": [region[t] for t in cells["town"]],
+        "from": start,
+        "until": start + rng.geometric(0.05, n),
+        "month": start.astype("datetime64[M]").astype(int) % 12 + 1,
+        "p": pa.array(a * 1.5, mask=d < 100),
+        "q": pa.array(b, mask=d < 100),
+    }
     found = rules_of(**cells, **planted)
-    assert {"all = a + b + c + d", "wage = score + net", "town determines region", "month = month(from)", "missing(p) == missing(q)"} <= found
-    assert "lb = 2.2046 * score" in found or "score = 0.4536 * lb" in found  # both hold to the digits
+    assert {
+        "all = a + b + c + d",
+        "wage = score + net",
+        "town determines region",
+        "month = month(from)",
+        "missing(p) == missing(q)",
+    } <= found
+    assert (
+        "lb = 2.2046 * score" in found or "score = 0.4536 * lb" in found
+    )  # both hold to the digits
     assert ("copy = age" in found) != ("age = copy" in found)
     assert "`from` < until" in found or "from < until" in found
     assert "p = 1.5 * a" in found or "a = p / 1.5" in found
@@ -65,7 +90,10 @@ def test_what_holds_in_nearly_all_is_suggested_and_not_kept():
     assert '    # "total = a + b",  # holds in all but fewer than 10 records' in text
     assert schema_from_toml(text).rules == ()
     total[:15] += 1
-    assert chaffinch.read(pa.table({"a": a, "b": b, "total": total})).schema.suggested[0][1] == "holds in 99.2 % of records"
+    assert (
+        chaffinch.read(pa.table({"a": a, "b": b, "total": total})).schema.suggested[0][1]
+        == "holds in 99.2 % of records"
+    )
 
 
 def test_every_row_counts_not_only_the_sample():
@@ -89,7 +117,14 @@ def test_ranges_explain_orders_and_unique_values_explain_functions():
     n = 800
     year, age = rng.integers(1950, 2010, n), rng.integers(0, 100, n)
     assert rules_of(year=year, age=age) == set()
-    assert rules_of(code=[f"c{i // 2}" for i in range(n)], kind=[f"k{i // 2 % 3}" for i in range(n)], x=rng.normal(size=n)) == set()
+    assert (
+        rules_of(
+            code=[f"c{i // 2}" for i in range(n)],
+            kind=[f"k{i // 2 % 3}" for i in range(n)],
+            x=rng.normal(size=n),
+        )
+        == set()
+    )
 
 
 def test_stays_end_after_they_begin_in_drawn_rows_too():
@@ -97,13 +132,29 @@ def test_stays_end_after_they_begin_in_drawn_rows_too():
     rng = np.random.default_rng(1)
     admitted = np.datetime64("2020-01-01") + rng.integers(0, 700, 1629)
     entered = rng.normal(50, 12, 1629).round(1)
-    cells = {"admitted": admitted, "discharged": admitted + 1 + rng.gamma(2, 4, 1629).astype(int), "least": entered, "most": entered + 3 + rng.gamma(2, 4, 1629).round(1), "ward": rng.choice(list("ABCD"), 1629)}
+    cells = {
+        "admitted": admitted,
+        "discharged": admitted + 1 + rng.gamma(2, 4, 1629).astype(int),
+        "least": entered,
+        "most": entered + 3 + rng.gamma(2, 4, 1629).round(1),
+        "ward": rng.choice(list("ABCD"), 1629),
+    }
     table = chaffinch.read(pa.table(cells))
     assert set(table.schema.rules) == {"admitted < discharged", "least < most"}
     drawn = chaffinch.BayesNet().fit(table, seed=1).sample(5000, seed=1).to_pandas()
     assert (drawn["admitted"] < drawn["discharged"]).all()
     assert (drawn["least"] < drawn["most"]).all()
-    bare = chaffinch.BayesNet().fit(chaffinch.read(pa.table(cells), replace(schema_from_toml(schema_text(table.schema)), rules=())), seed=1).sample(5000, seed=1).to_pandas()
+    bare = (
+        chaffinch.BayesNet()
+        .fit(
+            chaffinch.read(
+                pa.table(cells), replace(schema_from_toml(schema_text(table.schema)), rules=())
+            ),
+            seed=1,
+        )
+        .sample(5000, seed=1)
+        .to_pandas()
+    )
     assert (bare["admitted"] >= bare["discharged"]).mean() > 0.05
 
 
@@ -111,12 +162,18 @@ def test_persons_whose_rows_agree():
     rng = np.random.default_rng(7)
     person = np.repeat(np.arange(150), 4)
     sex = rng.choice(["f", "m"], 150)[person]
-    cells = {"person_id": [f"p{i:05d}x" for i in person], "sex": sex, "weight": np.round(rng.normal(70, 9, 600), 1)}
+    cells = {
+        "person_id": [f"p{i:05d}x" for i in person],
+        "sex": sex,
+        "weight": np.round(rng.normal(70, 9, 600), 1),
+    }
     table = chaffinch.read(pa.table(cells))
     assert table.schema["person_id"].kind == "identifier"
     assert "person_id determines sex" in table.schema.rules
     assert not any("weight" in text for text in table.schema.rules)
-    assert chaffinch.BayesNet().fit(table, seed=1).sample(50, seed=1).n_rows == 50  # nothing to keep: rows have no person
+    assert (
+        chaffinch.BayesNet().fit(table, seed=1).sample(50, seed=1).n_rows == 50
+    )  # nothing to keep: rows have no person
 
 
 def test_a_scan_finds_the_same(tmp_path):
@@ -127,5 +184,9 @@ def test_a_scan_finds_the_same(tmp_path):
     cells["region"] = np.array([f"r{int(t[1:]) % 4}" for t in cells["town"]])
     pq.write_table(pa.table(cells), tmp_path / "a.parquet", row_group_size=1000)
     whole, scanned = chaffinch.read(tmp_path / "a.parquet"), chaffinch.scan(tmp_path / "a.parquet")
-    assert whole.schema.rules == scanned.schema.rules == ("total = age + hours", "town determines region")
+    assert (
+        whole.schema.rules
+        == scanned.schema.rules
+        == ("total = age + hours", "town determines region")
+    )
     assert [f.codes for f in whole.schema.functions] == [f.codes for f in scanned.schema.functions]

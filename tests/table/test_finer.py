@@ -17,24 +17,38 @@ def table() -> pa.Table:
     rng = np.random.default_rng(2)
     pay = np.round(np.exp(rng.normal(5, 1, 3_000)), 2)
     pay[:40] = np.nan
-    return pa.table({"pay": pa.array(pay, from_pandas=True), "age": rng.integers(0, 90, 3_000), "w": rng.random(3_000) + 0.5, "cut": rng.random(3_000)})
+    return pa.table(
+        {
+            "pay": pa.array(pay, from_pandas=True),
+            "age": rng.integers(0, 90, 3_000),
+            "w": rng.random(3_000) + 0.5,
+            "cut": rng.random(3_000),
+        }
+    )
 
 
 def test_levels_are_more_and_hold_ten_records(table):
     coarse = chaffinch.read(table, schema={"cut": {"kind": "float", "bins": 5}, "w": "weight"})
     fine = finer(coarse)
     assert fine.schema == coarse.schema
-    assert [fine.schema[name].size > coarse.schema[name].size for name in ("pay", "age", "cut")] == [True, True, False]
+    assert [
+        fine.schema[name].size > coarse.schema[name].size for name in ("pay", "age", "cut")
+    ] == [True, True, False]
     assert fine.schema["w"].codec is coarse.schema["w"].codec
     assert fine.schema["pay"].size <= FINE + 1
     for name in ("pay", "age"):
-        assert np.bincount(fine.code(name), minlength=fine.schema[name].size).min() >= 9  # an edge is the mean of ten records
+        assert (
+            np.bincount(fine.code(name), minlength=fine.schema[name].size).min() >= 9
+        )  # an edge is the mean of ten records
     assert finer(fine).code("pay").tolist() == fine.code("pay").tolist()
 
 
 def test_a_scan_is_cut_alike(table, tmp_path):
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=700)
-    fine, scanned = finer(chaffinch.read(tmp_path / "t.parquet")), finer_scan(chaffinch.scan(tmp_path / "t.parquet"))
+    fine, scanned = (
+        finer(chaffinch.read(tmp_path / "t.parquet")),
+        finer_scan(chaffinch.scan(tmp_path / "t.parquet")),
+    )
     assert scanned.schema == fine.schema
     for name in fine.schema.names:
         assert scanned.schema[name].codec.to_dict() == fine.schema[name].codec.to_dict()
@@ -46,6 +60,9 @@ def test_other_rows_on_the_same_codes(table):
     put = on_codes_of(half, fine.schema, fine.schema.names)
     assert put.code("pay").tolist() == fine.code("pay")[:1_000].tolist()
     assert on_codes_of(fine, fine.schema, fine.schema.names) is fine
-    words, others = (chaffinch.read(pa.table({"a": levels * 20, "b": ["x", "y"] * 20})) for levels in (["p", "q"], ["p", "r"]))
+    words, others = (
+        chaffinch.read(pa.table({"a": levels * 20, "b": ["x", "y"] * 20}))
+        for levels in (["p", "q"], ["p", "r"])
+    )
     with pytest.raises(InputError, match="'a' has other codes"):
         on_codes_of(words, others.schema, ["a", "b"])

@@ -30,7 +30,9 @@ def _stored(values, how, tmp_path):
     if how == "parquet":
         pd.DataFrame({"x": np.asarray(values, dtype=float), "w": words}).to_parquet(path)
     else:
-        path.write_text("x,w\n" + "".join(f"{x:.1f},{w}\n" for x, w in zip(values, words, strict=True)))
+        path.write_text(
+            "x,w\n" + "".join(f"{x:.1f},{w}\n" for x, w in zip(values, words, strict=True))
+        )
     return path
 
 
@@ -44,9 +46,15 @@ def test_floats_that_are_whole_in_one_file_may_have_fractions_in_the_next(tmp_pa
     assert under.data["x"].to_pylist() == halves
     codec = first.schema["x"].codec
     low, high = codec.ranges()
-    for x, code in zip(halves, under.code("x").tolist(), strict=True):  # by hand: the bin around it, less the atoms
+    for x, code in zip(
+        halves, under.code("x").tolist(), strict=True
+    ):  # by hand: the bin around it, less the atoms
         whole = x == int(x)
-        assert code == codec.encode(np.array([int(x)]))[0] if whole else low[code] <= x < high[code] + 1, x
+        assert (
+            code == codec.encode(np.array([int(x)]))[0]
+            if whole
+            else low[code] <= x < high[code] + 1
+        ), x
     chaffinch.write_schema(first.schema, tmp_path / "s.toml")
     again_fitted = chaffinch.read(second, schema=tmp_path / "s.toml")
     assert (again_fitted.schema["x"].kind, again_fitted.schema["x"].decimals) == ("float", 1)
@@ -61,10 +69,16 @@ def test_floats_that_are_whole_in_one_file_may_have_fractions_in_the_next(tmp_pa
 def test_whole_number_types_still_refuse_fractions():
     first = chaffinch.read(pa.table({"x": np.arange(200) % 40, "w": ["a", "b"] * 100}))
     with pytest.raises(chaffinch.errors.SchemaError, match="'x' is integer, but holds fractions"):
-        chaffinch.read(pa.table({"x": np.arange(200) / 2 % 40, "w": ["a", "b"] * 100}), schema=first.schema)
+        chaffinch.read(
+            pa.table({"x": np.arange(200) / 2 % 40, "w": ["a", "b"] * 100}), schema=first.schema
+        )
 
 
-@pytest.mark.parametrize("declared", [None, {"age": {"kind": "integer", "bounds": [0, 110]}}], ids=["inferred", "declared"])
+@pytest.mark.parametrize(
+    "declared",
+    [None, {"age": {"kind": "integer", "bounds": [0, 110]}}],
+    ids=["inferred", "declared"],
+)
 def test_profiles_of_parts_of_a_file_fit_the_schema_of_the_whole(data, declared):
     source, schema = open_source(data / "adult_train.parquet"), as_schema(declared)
     parts = []
@@ -86,9 +100,24 @@ def test_profiles_of_parts_of_a_file_fit_the_schema_of_the_whole(data, declared)
 
 def test_labels_of_a_file_stand_where_a_schema_says_nothing_of_them():
     """What the page shows is a schema without labels: a run of it must not lose those of the file."""
-    source = replace(open_source(pa.table({"sex": [1, 2] * 20, "age": list(range(40))})), labels={"sex": Labels("Sex", {1: "f", 2: "m"})})
+    source = replace(
+        open_source(pa.table({"sex": [1, 2] * 20, "age": list(range(40))})),
+        labels={"sex": Labels("Sex", {1: "f", 2: "m"})},
+    )
     for declared in ({"sex": {"kind": "categorical", "type": "int64"}}, {"sex": "key"}):
         column = fit_schema(source, as_schema(declared)).schema["sex"]
         assert (column.title, column.labels) == ("Sex", ((1, "f"), (2, "m")))
-    own = as_schema({"sex": {"kind": "categorical", "type": "int64", "title": "Gender", "labels": {"1": "woman"}}})
-    assert (fit_schema(source, own).schema["sex"].title, fit_schema(source, own).schema["sex"].labels) == ("Gender", ((1, "woman"),))
+    own = as_schema(
+        {
+            "sex": {
+                "kind": "categorical",
+                "type": "int64",
+                "title": "Gender",
+                "labels": {"1": "woman"},
+            }
+        }
+    )
+    assert (
+        fit_schema(source, own).schema["sex"].title,
+        fit_schema(source, own).schema["sex"].labels,
+    ) == ("Gender", ((1, "woman"),))

@@ -71,7 +71,9 @@ def test_formulas_read_as_written(text: str, found: str) -> None:
 def test_a_formula_is_plain_data() -> None:
     formula = formula_of("y ~ 0 + x*a", SCHEMA)
     assert formula == RegressionFormula(
-        ColumnFactor("y"), ((ColumnFactor("x"),), (ColumnFactor("a"),), (ColumnFactor("a"), ColumnFactor("x"))), intercept=False
+        ColumnFactor("y"),
+        ((ColumnFactor("x"),), (ColumnFactor("a"),), (ColumnFactor("a"), ColumnFactor("x"))),
+        intercept=False,
     )
     assert formula.factors == (ColumnFactor("x"), ColumnFactor("a"))
 
@@ -80,7 +82,9 @@ NAMES = st.sampled_from(["a", "b", "x", "z", "C(x)", "log(z)"])
 
 
 def wider(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    pair = st.tuples(inner, st.sampled_from([" + ", "*", ":", " - "]), inner).map(lambda t: f"({t[0]}){t[1]}({t[2]})")
+    pair = st.tuples(inner, st.sampled_from([" + ", "*", ":", " - "]), inner).map(
+        lambda t: f"({t[0]}){t[1]}({t[2]})"
+    )
     power = st.tuples(inner, st.integers(1, 3)).map(lambda t: f"({t[0]})**{t[1]}")
     bare = st.tuples(NAMES, st.sampled_from([" + ", "*", ":", " - "]), NAMES).map("".join)
     return pair | power | bare
@@ -105,20 +109,29 @@ def test_the_terms_are_those_that_patsy_reads(text: str, head: str) -> None:
     assert formula_of(str(ours), SCHEMA) == ours
 
 
-@given(st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5, unique=True), st.data())
+@given(
+    st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5, unique=True), st.data()
+)
 @settings(max_examples=200, deadline=None)
 def test_any_column_name_survives(names: list[str], data: st.DataObject) -> None:
     schema = Schema(tuple(Column(name, "integer") for name in names))
     chosen = data.draw(st.lists(st.sampled_from(names[1:]), min_size=1, unique=True))
-    factors = tuple(sorted((ColumnFactor(name) for name in chosen), key=lambda f: names.index(f.column)))
-    formula = RegressionFormula(ColumnFactor(names[0]), ((factors[0],), factors) if len(factors) > 1 else (factors,))
+    factors = tuple(
+        sorted((ColumnFactor(name) for name in chosen), key=lambda f: names.index(f.column))
+    )
+    formula = RegressionFormula(
+        ColumnFactor(names[0]), ((factors[0],), factors) if len(factors) > 1 else (factors,)
+    )
     assert formula_of(str(formula), schema) == formula
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "position 1: the response, a column name, must stand here. Got the end of the formula"),
+        (
+            "",
+            "position 1: the response, a column name, must stand here. Got the end of the formula",
+        ),
         ("y", "position 2: '~' must follow the response"),
         ("y ~", "position 4: a column name"),
         ("y + a ~ b", "position 3: '~' must follow the response"),
@@ -134,12 +147,18 @@ def test_any_column_name_survives(names: list[str], data: st.DataObject) -> None
         ("y ~ a:1", "position 7: 0 and 1 stand outside parentheses and products"),
         ("y ~ (a + 0)*b", "position 10: 0 and 1 stand outside parentheses and products"),
         ("y ~ 1:a", "position 6: '+', '-'"),
-        ("y ~ (a + b)**9", "position 14: after '**' a whole number from 1 to 8 must stand. Got '9'"),
+        (
+            "y ~ (a + b)**9",
+            "position 14: after '**' a whole number from 1 to 8 must stand. Got '9'",
+        ),
         ("y ~ (a + b)**" + "9" * 5000, "after '**' a whole number from 1 to 8"),
         ("y ~ (a + b)**x", "after '**' a whole number"),
         ("y ~ C(x, 3)", "position 8: unknown sign, ','"),
         ("y ~ C(x + z)", "position 9: ')' must close the function, which takes one column"),
-        ("y ~ log(C(x))", "position 9: Unknown column 'C'|position 10: ')' must close the function"),
+        (
+            "y ~ log(C(x))",
+            "position 9: Unknown column 'C'|position 10: ')' must close the function",
+        ),
         ("y ~ `hours per week", "position 5: a backquote opens a name that no backquote closes"),
         ("y ~ ``", "position 5: a backquote opens a name"),
         ("y ~ a^2", "position 6: unknown sign, '^'"),
@@ -151,9 +170,15 @@ def test_any_column_name_survives(names: list[str], data: st.DataObject) -> None
         ("y ~ a - a - 1", "leaves nothing to fit"),
         ("y ~ log(a)", "position 5: log needs a column of numbers. Column 'a' is categorical"),
         ("y ~ log(born)", "log needs a column of numbers. Column 'born' is date"),
-        ("y ~ who", "position 5: column 'who' has no levels and no numbers to fit, it is identifier"),
+        (
+            "y ~ who",
+            "position 5: column 'who' has no levels and no numbers to fit, it is identifier",
+        ),
         ("y ~ capital_gain", "Unknown column 'capital_gain'. Did you mean 'capital.gain'?"),
-        ("y ~ `hours per wek`", "position 5: Unknown column 'hours per wek'. Did you mean 'hours per week'?"),
+        (
+            "y ~ `hours per wek`",
+            "position 5: Unknown column 'hours per wek'. Did you mean 'hours per week'?",
+        ),
         ("y ~ sqrt(x)", "position 5: Unknown function 'sqrt'. Functions: C, log."),
     ],
 )

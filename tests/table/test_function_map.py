@@ -13,9 +13,20 @@ def test_plain_data_and_back():
     assert FunctionMap.from_dict(function.to_dict()) == function
 
 
-@pytest.mark.parametrize("change", [{"codes": [0, True, 1]}, {"codes": "abc"}, {"numbers": [None]}, {"left": 3}, {"numbers": ["x", None, None]}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"codes": [0, True, 1]},
+        {"codes": "abc"},
+        {"numbers": [None]},
+        {"left": 3},
+        {"numbers": ["x", None, None]},
+    ],
+)
 def test_anything_else_is_refused(change):
     with pytest.raises(SchemaError):
-        FunctionMap.from_dict(FunctionMap("a", "b", (0, 2, -1), (None, 3.5, None)).to_dict() | change)
+        FunctionMap.from_dict(
+            FunctionMap("a", "b", (0, 2, -1), (None, 3.5, None)).to_dict() | change
+        )
     with pytest.raises(SchemaError):
         FunctionMap.from_dict({"left": "a"})

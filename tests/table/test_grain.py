@@ -45,8 +45,13 @@ def test_prices_keep_their_cents(bins):
     for cents in (99, 49, 0, 95):
         share = (np.rint(values * 100) % 100 == cents).mean()
         assert (np.rint(out * 100) % 100 == cents).mean() == pytest.approx(share, abs=0.06)
-    assert np.array_equal(codec.encode(out), np.resize(codec.encode(values), len(out)))  # each in the bin that it was drawn for
-    assert np.abs(np.quantile(out, [0.1, 0.5, 0.9]) / np.quantile(values, [0.1, 0.5, 0.9]) - 1).max() < 0.05
+    assert np.array_equal(
+        codec.encode(out), np.resize(codec.encode(values), len(out))
+    )  # each in the bin that it was drawn for
+    assert (
+        np.abs(np.quantile(out, [0.1, 0.5, 0.9]) / np.quantile(values, [0.1, 0.5, 0.9]) - 1).max()
+        < 0.05
+    )
 
 
 def test_rounded_amounts_stay_rounded():
@@ -64,10 +69,14 @@ def test_weekdays_and_quarters_of_an_hour_are_kept():
     days = np.where((days + 3) % 7 < 5, days, days - 2)  # 1970-01-01 was a Thursday
     out = drawn(fit(days, Column("x", "date", type="date32")), days)
     assert ((out + 3) % 7 >= 5).mean() < 0.01
-    minutes = rng.integers(0, 400 * 96, 3_000) * 15 + np.where(rng.random(3_000) < 0.2, rng.integers(0, 15, 3_000), 0)
+    minutes = rng.integers(0, 400 * 96, 3_000) * 15 + np.where(
+        rng.random(3_000) < 0.2, rng.integers(0, 15, 3_000), 0
+    )
     seconds = minutes * 60
     codec = fit(seconds, Column("x", "datetime", type="timestamp[s]", step=60))
-    assert (drawn(codec, seconds) % 900 == 0).mean() == pytest.approx((seconds % 900 == 0).mean(), abs=0.03)
+    assert (drawn(codec, seconds) % 900 == 0).mean() == pytest.approx(
+        (seconds % 900 == 0).mean(), abs=0.03
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,20 +85,30 @@ def test_weekdays_and_quarters_of_an_hour_are_kept():
         np.exp(RNG(5).normal(size=2_000) + 5).round(2),
         RNG(5).integers(0, 10_000, 2_000),
         RNG(5).poisson(30, 2_000),
-        np.floor(RNG(5).exponential(12, 2_000)).astype(np.int64),  # steep: low digits are common, but smoothly so
+        np.floor(RNG(5).exponential(12, 2_000)).astype(
+            np.int64
+        ),  # steep: low digits are common, but smoothly so
         RNG(5).normal(size=2_000),
     ],
 )
 def test_smooth_columns_have_no_grain(values):
-    column = Column("x", "integer") if values.dtype.kind == "i" else Column("x", "float", decimals=2)
+    column = (
+        Column("x", "integer") if values.dtype.kind == "i" else Column("x", "float", decimals=2)
+    )
     assert fit(values, column).grains == ()
 
 
 def test_classes_of_fewer_than_ten_records_are_not_told_apart():
     """Nine records that end in 37 among prices that end in 99: their cents are as common as any other that few have."""
-    values = np.concatenate([prices(2_000), np.floor(np.exp(RNG(6).normal(6, 0.8, 9))) + 0.37]).round(2)
+    values = np.concatenate(
+        [prices(2_000), np.floor(np.exp(RNG(6).normal(6, 0.8, 9))) + 0.37]
+    ).round(2)
     (grain,) = fit(values, Column("x", "float", decimals=2)).grains
-    few = [share / smooth for cents, (share, smooth) in enumerate(zip(grain.shares, grain.smooth, strict=True)) if cents not in (99, 49, 0, 95)]
+    few = [
+        share / smooth
+        for cents, (share, smooth) in enumerate(zip(grain.shares, grain.smooth, strict=True))
+        if cents not in (99, 49, 0, 95)
+    ]
     assert max(few) == pytest.approx(min(few))
     assert np.isclose(grain.shares.sum(), 1)
 
@@ -113,7 +132,9 @@ def test_a_model_keeps_grains_in_its_file_and_damage_is_seen():
     codec = fit(prices(), Column("x", "float", decimals=2))
     data = json.loads(json.dumps(codec.to_dict()))
     assert codec_from_dict(data).to_dict() == codec.to_dict()
-    assert not codec_from_dict({key: value for key, value in data.items() if key != "grains"}).grains  # files from before
+    assert not codec_from_dict(
+        {key: value for key, value in data.items() if key != "grains"}
+    ).grains  # files from before
     data["grains"][0]["shares"][0] = -1.0
     with pytest.raises(SchemaError, match="last digits"):
         codec_from_dict(data)
@@ -125,7 +146,12 @@ def test_a_stream_has_the_same_grain_and_a_declared_domain_has_none(tmp_path):
     table, scanned = chaffinch.read(tmp_path / "t.parquet"), chaffinch.scan(tmp_path / "t.parquet")
     assert table.schema["price"].codec.grains
     assert scanned.schema["price"].codec.to_dict() == table.schema["price"].codec.to_dict()
-    nothing = fit_intervals(Column("x", "float", decimals=2, bounds=(0.0, 99.0), binning="width"), np.empty(0), np.empty(0), whole=False)
+    nothing = fit_intervals(
+        Column("x", "float", decimals=2, bounds=(0.0, 99.0), binning="width"),
+        np.empty(0),
+        np.empty(0),
+        whole=False,
+    )
     assert nothing.grains == ()
 
 
@@ -142,7 +168,9 @@ def test_many_narrow_pieces_at_once_are_one_after_the_other_to_the_last_bit(seed
     grain._add_narrow(together, part, low, high, np.zeros(40, dtype=bool), whole=whole)
     assert one_by_one.tolist() == together.tolist()
     quarters = np.zeros(classes)  # every quarter of a class by hand
-    for share, first, last in zip(part.tolist(), (low * 4).astype(int).tolist(), (high * 4).astype(int).tolist(), strict=True):
+    for share, first, last in zip(
+        part.tolist(), (low * 4).astype(int).tolist(), (high * 4).astype(int).tolist(), strict=True
+    ):
         for quarter in range(first, last):
             quarters[quarter // 4 % classes] += share / (last - first)
     np.testing.assert_allclose(together, quarters, rtol=1e-12)
@@ -150,7 +178,16 @@ def test_many_narrow_pieces_at_once_are_one_after_the_other_to_the_last_bit(seed
 
 def test_a_piece_of_no_length_is_in_the_class_of_its_place():
     out = np.zeros(5)
-    grain._add_narrow(out, np.array([0.5, 0.25]), np.array([7.0, -1.5]), np.array([7.0, -1.5]), np.zeros(2, dtype=bool), whole=False)
+    grain._add_narrow(
+        out,
+        np.array([0.5, 0.25]),
+        np.array([7.0, -1.5]),
+        np.array([7.0, -1.5]),
+        np.zeros(2, dtype=bool),
+        whole=False,
+    )
     assert out.tolist() == [0, 0, 0.5, 0.25, 0]
-    grain._add_narrow(out, np.array([1.0]), np.array([3.0]), np.array([90.0]), np.ones(1, dtype=bool), whole=True)
+    grain._add_narrow(
+        out, np.array([1.0]), np.array([3.0]), np.array([90.0]), np.ones(1, dtype=bool), whole=True
+    )
     np.testing.assert_allclose(out, [0.2, 0.2, 0.7, 0.45, 0.2], rtol=1e-15)

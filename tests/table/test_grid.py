@@ -25,7 +25,9 @@ DECIMALS = [
 @settings(deadline=None, max_examples=150)
 def test_decimals_are_the_whole_units_nearest_to_a_number(numbers, kind):
     """Against Python's decimals: the product with a power of ten, rounded, cut to the digits that the type has."""
-    found = from_numbers(np.array(numbers, dtype=np.float64), np.ones(len(numbers), dtype=bool), kind)
+    found = from_numbers(
+        np.array(numbers, dtype=np.float64), np.ones(len(numbers), dtype=bool), kind
+    )
     found.validate(full=True)
     most = 10**kind.precision - 1
     with localcontext(prec=200):
@@ -38,7 +40,16 @@ def test_decimals_are_the_whole_units_nearest_to_a_number(numbers, kind):
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.int8(), pa.uint64(), pa.int64(), pa.date32(), pa.time32("s"), pa.timestamp("ns"), pa.float16()]
+    "kind",
+    [
+        pa.int8(),
+        pa.uint64(),
+        pa.int64(),
+        pa.date32(),
+        pa.time32("s"),
+        pa.timestamp("ns"),
+        pa.float16(),
+    ],
 )
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_the_nearest_that_a_type_can_hold(kind, dtype, recwarn):
@@ -46,7 +57,11 @@ def test_the_nearest_that_a_type_can_hold(kind, dtype, recwarn):
     found = from_numbers(numbers, np.array([True, True, True, False]), kind)
     assert found.type == kind
     assert found.null_count == 1
-    width = 8 * np.dtype(kind.to_pandas_dtype()).itemsize if pa.types.is_integer(kind) else kind.bit_width
+    width = (
+        8 * np.dtype(kind.to_pandas_dtype()).itemsize
+        if pa.types.is_integer(kind)
+        else kind.bit_width
+    )
     most = {8: 127, 16: np.inf, 32: 2**31 - 1, 64: LARGEST}[width]
     least = 0 if kind == pa.uint64() else {8: -128, 16: -np.inf, 32: -(2**31), 64: -LARGEST}[width]
     assert to_numbers(found)[0].tolist() == [most, least, 1, 0]

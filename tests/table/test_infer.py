@@ -12,7 +12,9 @@ import chaffinch
 
 
 def kinds(**columns):
-    table = chaffinch.read(pa.table({**columns, "other": ["a", "b"] * (len(next(iter(columns.values()))) // 2)}))
+    table = chaffinch.read(
+        pa.table({**columns, "other": ["a", "b"] * (len(next(iter(columns.values()))) // 2)})
+    )
     return {column.name: column.kind for column in table.schema}
 
 
@@ -73,14 +75,18 @@ def test_a_rare_odd_value_late_in_the_table_counts(tmp_path):
 
 def test_top_coded_numbers_are_categories(tmp_path):
     path = tmp_path / "top.csv"
-    path.write_text("children,b\n" + "".join(f"{i % 4 if i % 5 else '4+'},x{i % 2}\n" for i in range(100)))
+    path.write_text(
+        "children,b\n" + "".join(f"{i % 4 if i % 5 else '4+'},x{i % 2}\n" for i in range(100))
+    )
     schema = chaffinch.read(path).schema
     assert schema["children"].kind == "categorical"
     assert schema["children"].codec.levels == ("0", "1", "2", "3", "4+")
 
 
 def test_a_lone_negative_code_is_hinted_at():
-    table = chaffinch.read(pa.table({"income": [-8] * 20 + list(range(0, 3000, 10)), "b": ["x", "y"] * 160}))
+    table = chaffinch.read(
+        pa.table({"income": [-8] * 20 + list(range(0, 3000, 10)), "b": ["x", "y"] * 160})
+    )
     assert "missing = [-8]" in table.schema["income"].reason
 
 
@@ -90,7 +96,9 @@ def test_declared_missing_codes_are_levels_of_their_own():
     values = [-8] * 20 + [99] * 15 + list(range(0, 30)) * 10
     frame = pa.table({"x": values, "b": (["p", "q"] * 200)[: len(values)]})
     first = chaffinch.read(frame).schema
-    schema = chaffinch.Schema((replace(first["x"], missing=(-8, 99), codec=None), replace(first["b"], codec=None)))
+    schema = chaffinch.Schema(
+        (replace(first["x"], missing=(-8, 99), codec=None), replace(first["b"], codec=None))
+    )
     table = chaffinch.read(frame, schema=schema)
     codec = table.schema["x"].codec
     assert codec.size == codec.n_values + 2
@@ -101,7 +109,9 @@ def test_declared_missing_codes_are_levels_of_their_own():
 
 
 def test_roles():
-    schema = chaffinch.read(pa.table({"a": ["x", "y"] * 9, "b": ["x", "y"] * 9, "c": ["p", "q"] * 9})).schema
+    schema = chaffinch.read(
+        pa.table({"a": ["x", "y"] * 9, "b": ["x", "y"] * 9, "c": ["p", "q"] * 9})
+    ).schema
     named = schema.with_roles(label="a", sensitive=["b"], keys=["c"])
     assert [column.role for column in named] == ["label", "sensitive", "key"]
     assert named.with_roles(label="c").with_role("label") == ("c",)
@@ -124,10 +134,12 @@ def write_column(path, cells):
 CODES = {
     "zero-padded": [f"{i:05d}" for i in [772, 1002, *range(94103, 94161)]],
     "zero-padded, with a word": [*(f"{i:05d}" for i in [772, *range(94103, 94161)]), "abroad"],
-    "zero-padded, of several widths": [f"0{i}" for i in range(1, 9)] + [str(i) for i in range(10, 60)],
+    "zero-padded, of several widths": [f"0{i}" for i in range(1, 9)]
+    + [str(i) for i in range(10, 60)],
     "mixed": [f"A{i}" for i in range(17, 37)] + [str(i) for i in range(345, 385)],
     "mixed, mostly numbers": ["A17", "B2", *(str(i) for i in range(300, 358))],
-    "with a point": [f"{i}.{j}" for i in range(250, 262) for j in range(4)] + [f"V{i}.1" for i in range(12)],
+    "with a point": [f"{i}.{j}" for i in range(250, 262) for j in range(4)]
+    + [f"V{i}.1" for i in range(12)],
     "ranges": [str(i) for i in range(18, 50)] + [f"{i}-{i + 4}" for i in range(50, 90, 5)],
 }
 
@@ -149,7 +161,10 @@ def test_codes_are_categories_and_come_back_as_written(tmp_path, cells):
 
 MISTAKES = {
     "a word": ([str(i) for i in range(2000)] + ["unknown"] * 12, 'missing = ["unknown"]'),
-    "several words": ([str(i / 4) for i in range(999)] + ["refused", "unknown"] * 15, 'missing = ["refused", "unknown"]'),
+    "several words": (
+        [str(i / 4) for i in range(999)] + ["refused", "unknown"] * 15,
+        'missing = ["refused", "unknown"]',
+    ),
     "a bound": ([str(i) for i in range(5, 2000)] + ["<5"] * 200, 'missing = ["<5"]'),
     "a few units": ([str(i % 97) for i in range(3000)] + ["3m", "5m", "11m"], "missing = ["),
     "one padded number": ([str(i % 97) for i in range(3000)] + ["07"], "missing = ["),
@@ -159,10 +174,14 @@ MISTAKES = {
 @pytest.mark.parametrize(("cells", "says"), MISTAKES.values(), ids=MISTAKES)
 def test_a_measure_with_stray_words_is_an_error_that_says_what_to_declare(tmp_path, cells, says):
     path = write_column(tmp_path / "in.csv", cells)
-    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'code' mixes numbers and text") as caught:
+    with pytest.raises(
+        chaffinch.errors.SchemaError, match="Column 'code' mixes numbers and text"
+    ) as caught:
         chaffinch.read(path)
     assert says in str(caught.value)
-    assert not any(word in str(caught.value) for word in ("3m", "07", "11m"))  # fewer than ten records have it
+    assert not any(
+        word in str(caught.value) for word in ("3m", "07", "11m")
+    )  # fewer than ten records have it
     schema = tmp_path / "s.toml"
     words = sorted({cell for cell in cells if not cell.replace(".", "").isdigit()} | {"07"})
     schema.write_text(

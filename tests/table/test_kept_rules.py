@@ -28,27 +28,47 @@ def rows(n_wrong: int) -> pa.Table:
     return pa.table({"low": low, "high": low + np.where(np.arange(400) < n_wrong, -1, 2)})
 
 
-@pytest.mark.parametrize(("n_wrong", "said"), [(0, None), (3, "<10 of its records break"), (40, "40 of its records break")])
+@pytest.mark.parametrize(
+    ("n_wrong", "said"),
+    [(0, None), (3, "<10 of its records break"), (40, "40 of its records break")],
+)
 def test_records_that_break_rules_are_counted_and_masked(n_wrong, said):
     table = chaffinch.read(rows(n_wrong), schema_from_toml(HEAD.format(more="")))
     sentences = [note.sentence for note in table.notes if note.what == "rules"]
-    assert sentences == ([] if said is None else [f"{said} what the schema says of all: 'low <= high'. Drawn rows will not."])
+    assert sentences == (
+        []
+        if said is None
+        else [f"{said} what the schema says of all: 'low <= high'. Drawn rows will not."]
+    )
     assert rules_broken_by(table)["low <= high"].sum() == n_wrong
-    assert not rules_broken_by(chaffinch.BayesNet().fit(table, seed=1).sample(1000, seed=1))["low <= high"].any()
+    assert not rules_broken_by(chaffinch.BayesNet().fit(table, seed=1).sample(1000, seed=1))[
+        "low <= high"
+    ].any()
 
 
 def test_a_schema_may_refuse_them():
     strict = schema_from_toml(HEAD.format(more='broken_rules = "refuse"\n'))
     assert schema_from_toml(schema_text(strict)).broken_rules == "refuse"
     assert chaffinch.read(rows(0), strict).n_rows == 400
-    with pytest.raises(SchemaError, match='<10 of the records break rules of the schema, which says broken_rules = "refuse": \'low <= high\''):
+    with pytest.raises(
+        SchemaError,
+        match="<10 of the records break rules of the schema, which says broken_rules = \"refuse\": 'low <= high'",
+    ):
         chaffinch.read(rows(3), strict)
     with pytest.raises(SchemaError, match="broken_rules"):
         schema_from_toml(HEAD.format(more='broken_rules = "maybe"\n'))
 
 
 def test_found_rules_stand_in_the_file_and_deleted_ones_stay_deleted(tmp_path):
-    table = chaffinch.read(pa.table({"a": np.arange(300) % 50, "b": np.arange(300) % 7 * 3, "both": np.arange(300) % 50 + np.arange(300) % 7 * 3}))
+    table = chaffinch.read(
+        pa.table(
+            {
+                "a": np.arange(300) % 50,
+                "b": np.arange(300) % 7 * 3,
+                "both": np.arange(300) % 50 + np.arange(300) % 7 * 3,
+            }
+        )
+    )
     assert table.schema.rules == ("both = a + b",)
     assert "drawn rows too: 'both = a + b'" in str(table.notes[-1])
     text = schema_text(table.schema)
@@ -63,7 +83,9 @@ def test_columns_that_are_left_out_take_their_rules_along(tmp_path):
     table = chaffinch.read(rows(0))
     part = table[["low"]]
     wider = replace(table, schema=replace(table.schema, rules=("low <= high",)))
-    model = chaffinch.BayesNet().fit(replace(part, schema=replace(part.schema, rules=("low <= high",))), seed=1)
+    model = chaffinch.BayesNet().fit(
+        replace(part, schema=replace(part.schema, rules=("low <= high",))), seed=1
+    )
     model.save(tmp_path / "m")
     assert chaffinch.load(tmp_path / "m").sample(5, seed=1).n_rows == 5
     assert rules_broken_by(wider)["low <= high"].sum() == 0
@@ -84,7 +106,14 @@ def test_a_subset_is_searched_for_its_own_rules():
 def weights(n: int = 300) -> pa.Table:
     rng = np.random.default_rng(1)
     before, change = rng.integers(40, 120, n), rng.integers(-9, 10, n)
-    return pa.table({"name": rng.choice(["Adler", "Berg", "Cohen", "Diaz"], n), "before": before, "change": change, "after": before + change})
+    return pa.table(
+        {
+            "name": rng.choice(["Adler", "Berg", "Cohen", "Diaz"], n),
+            "before": before,
+            "change": change,
+            "after": before + change,
+        }
+    )
 
 
 def read_by(engine: str, source: object, schema: object) -> Schema:
@@ -143,7 +172,19 @@ def test_a_decision_about_a_name_leaves_rules_on_in_commands(tmp_path):
     pc.write_csv(weights(), tmp_path / "w.csv")
     for words in (["synth"], ["synth", "--engine", "stream"]):
         out = tmp_path / f"{len(words)}.csv"
-        done = CliRunner().invoke(app, [*words, str(tmp_path / "w.csv"), "-o", str(out), "--personal", "name=drop", "--seed", "1"])
+        done = CliRunner().invoke(
+            app,
+            [
+                *words,
+                str(tmp_path / "w.csv"),
+                "-o",
+                str(out),
+                "--personal",
+                "name=drop",
+                "--seed",
+                "1",
+            ],
+        )
         assert done.exit_code == 0, done.output
         drawn = chaffinch.read(out).to_pandas()
         assert (drawn["after"] == drawn["before"] + drawn["change"]).all()
@@ -152,7 +193,9 @@ def test_a_decision_about_a_name_leaves_rules_on_in_commands(tmp_path):
 def test_a_panel_does_not_say_that_drawn_rows_keep_what_was_found():
     rng = np.random.default_rng(1)
     rows = weights().set_column(0, "pid", pa.array(np.repeat(np.arange(100), 3)))
-    table = chaffinch.read(rows.append_column("wave", pa.array(rng.integers(1, 4, 300))), {"pid": "person"})
+    table = chaffinch.read(
+        rows.append_column("wave", pa.array(rng.integers(1, 4, 300))), {"pid": "person"}
+    )
     assert "after = before + change" in table.schema.found
     assert "do not keep them yet" in str(table.notes[-1])
     assert table.person_of is not None

@@ -23,7 +23,12 @@ DATA = pa.table({"a": ["x", "y", "z"] * 40, "b": [1, 2] * 60})
 
 @pytest.fixture
 def table() -> LongTable:
-    source = replace(open_source(DATA), read=lambda columns: iter((DATA if columns is None else DATA.select(list(columns))).to_batches(50)))
+    source = replace(
+        open_source(DATA),
+        read=lambda columns: iter(
+            (DATA if columns is None else DATA.select(list(columns))).to_batches(50)
+        ),
+    )
     return align_files(replace(chaffinch.scan(DATA), source=source))[0]
 
 
@@ -38,7 +43,11 @@ def test_a_table_in_memory_is_its_own_part(table):
 
 def test_it_is_counted_as_in_memory(table):
     cliques = [("a", "b"), ("b",)]
-    for ours, theirs in zip(StreamCounter(table).marginals(cliques), MemoryCounter(chaffinch.read(DATA)).marginals(cliques), strict=True):
+    for ours, theirs in zip(
+        StreamCounter(table).marginals(cliques),
+        MemoryCounter(chaffinch.read(DATA)).marginals(cliques),
+        strict=True,
+    ):
         np.testing.assert_array_equal(ours.counts, theirs.counts)
 
 
@@ -46,7 +55,10 @@ def test_it_is_counted_as_in_memory(table):
 def test_columns_are_added_and_changed(table, tmp_path, cached):
     table = replace(table, folder=tmp_path).cached() if cached else table
     group = np.arange(120, dtype=np.uint8) % 5
-    wide = table.with_codes(Column("g", "categorical", codec=Categories(tuple(range(5)))), lambda start, stop: group[start:stop])
+    wide = table.with_codes(
+        Column("g", "categorical", codec=Categories(tuple(range(5)))),
+        lambda start, stop: group[start:stop],
+    )
     assert wide.schema.names == ("g", "a", "b")
     assert np.concatenate([codes[0] for codes in codes_of(wide)]).tolist() == group.tolist()
     other = table.recoded(table.schema, lambda part: [part.code("a"), 1 - part.code("b")])

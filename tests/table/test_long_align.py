@@ -28,12 +28,16 @@ def people(n: int, seed: int, *, odd: bool = False) -> pa.Table:
     if odd:
         numbers[: n // 10] += 0.5
     amounts = rng.normal(0, 3, n).round(4)
-    return pa.table({
-        "colour": pa.array(words[rng.integers(0, len(words), n)], mask=rng.random(n) < 0.1 * odd),
-        "age": pa.array(numbers if odd else numbers.astype(np.int64)),
-        "amount": pa.array(amounts, mask=rng.random(n) < 0.05),
-        "yes": pa.array(rng.random(n) < 0.3),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "colour": pa.array(
+                words[rng.integers(0, len(words), n)], mask=rng.random(n) < 0.1 * odd
+            ),
+            "age": pa.array(numbers if odd else numbers.astype(np.int64)),
+            "amount": pa.array(amounts, mask=rng.random(n) < 0.05),
+            "yes": pa.array(rng.random(n) < 0.3),
+        }
+    )
 
 
 def same(long: LongTable, whole: chaffinch.Table) -> None:
@@ -51,7 +55,12 @@ def same(long: LongTable, whole: chaffinch.Table) -> None:
 def batched(data: pa.Table, rows: int):
     """A source whose batches have a few rows."""
     source = open_source(data)
-    return replace(source, read=lambda columns: iter((data if columns is None else data.select(list(columns))).to_batches(max_chunksize=rows)))
+    return replace(
+        source,
+        read=lambda columns: iter(
+            (data if columns is None else data.select(list(columns))).to_batches(max_chunksize=rows)
+        ),
+    )
 
 
 @settings(max_examples=12, deadline=None)
@@ -98,11 +107,15 @@ def test_columns_that_differ_are_refused():
     first = people(50, 1)
     with pytest.raises(InputError, match="lacks columns of the original: age"):
         align_files(chaffinch.scan(first), first.drop_columns(["age"]))
-    with pytest.raises(InputError, match="no value of the synthetic table is one that the original has"):
+    with pytest.raises(
+        InputError, match="no value of the synthetic table is one that the original has"
+    ):
         align_files(chaffinch.scan(first), first.set_column(0, "colour", pa.array(["?"] * 50)))
 
 
-@pytest.mark.parametrize(("role", "says"), [("weight", "records have weights"), ("person", "people have several rows")])
+@pytest.mark.parametrize(
+    ("role", "says"), [("weight", "records have weights"), ("person", "people have several rows")]
+)
 def test_weights_and_persons_are_measured_in_memory(role, says):
     first = people(50, 1).append_column("w", pa.array([1.0, 2.0] * 25))
     scanned = chaffinch.scan(first, {"w": role})

@@ -14,13 +14,18 @@ from chaffinch.table.partial import completed, is_open
 @pytest.fixture
 def people(tmp_path):
     path = tmp_path / "p.csv"
-    rows = [f"{20 + i % 50},{'fm'[i % 2]},{['', 'NA', '-9'][i % 3] if i % 7 == 0 else i * 3 % 40},{i % 4}" for i in range(200)]
+    rows = [
+        f"{20 + i % 50},{'fm'[i % 2]},{['', 'NA', '-9'][i % 3] if i % 7 == 0 else i * 3 % 40},{i % 4}"
+        for i in range(200)
+    ]
     path.write_text("age,sex,visits,code\n" + "\n".join(rows) + "\n")
     return path
 
 
 def test_two_columns_of_four(people, tmp_path):
-    (tmp_path / "s.toml").write_text('format = "chaffinch-schema"\nversion = 1\n[columns]\nage = { kind = "integer", bounds = [0, 110] }\nsex = "key"\n')
+    (tmp_path / "s.toml").write_text(
+        'format = "chaffinch-schema"\nversion = 1\n[columns]\nage = { kind = "integer", bounds = [0, 110] }\nsex = "key"\n'
+    )
     table = chaffinch.read(people, tmp_path / "s.toml")
     plain = chaffinch.read(people)
     assert table.schema["age"].bounds == (0, 110)
@@ -28,14 +33,29 @@ def test_two_columns_of_four(people, tmp_path):
     for name in ("visits", "code"):
         assert table.schema[name] == plain.schema[name]
         assert table.schema[name].codec.to_dict() == plain.schema[name].codec.to_dict()
-    assert any("leaves these columns open, and they are inferred from all rows: sex, visits, code" in str(note) for note in table.notes)
-    assert (chaffinch.scan(people, tmp_path / "s.toml").schema.columns == table.schema.columns)
+    assert any(
+        "leaves these columns open, and they are inferred from all rows: sex, visits, code"
+        in str(note)
+        for note in table.notes
+    )
+    assert chaffinch.scan(people, tmp_path / "s.toml").schema.columns == table.schema.columns
 
 
 def test_roles_alone_and_missing_codes(people):
-    table = chaffinch.read(people, {"sex": "sensitive", "visits": {"missing": [-9, "NA"]}, "code": {"kind": "integer", "bins": 4}})
+    table = chaffinch.read(
+        people,
+        {
+            "sex": "sensitive",
+            "visits": {"missing": [-9, "NA"]},
+            "code": {"kind": "integer", "bins": 4},
+        },
+    )
     assert table.schema.with_role("sensitive") == ("sex",)
-    assert (table.schema["visits"].kind, table.schema["visits"].nullable, set(table.schema["visits"].missing)) == ("integer", True, {-9, "NA"})
+    assert (
+        table.schema["visits"].kind,
+        table.schema["visits"].nullable,
+        set(table.schema["visits"].missing),
+    ) == ("integer", True, {-9, "NA"})
     assert table.schema["code"].kind == "integer"
 
 
@@ -57,7 +77,11 @@ def test_what_is_wrong_is_still_an_error(people):
 
 
 def test_identifiers_may_be_kept_dropped_and_made_up():
-    rows = {"id": list(range(100)), "note": [f"word{i}" for i in range(100)], "sex": ["f", "m"] * 50}
+    rows = {
+        "id": list(range(100)),
+        "note": [f"word{i}" for i in range(100)],
+        "sex": ["f", "m"] * 50,
+    }
     plain = chaffinch.read(pa.table(rows))
     assert plain.schema.names == ("sex",)
     with warnings.catch_warnings():
@@ -67,7 +91,11 @@ def test_identifiers_may_be_kept_dropped_and_made_up():
     assert kept.schema["id"].kind == "integer"
     with pytest.raises(chaffinch.errors.SchemaError, match='output = "keep" needs another kind'):
         chaffinch.read(pa.table(rows), {"id": {"kind": "identifier", "output": "keep"}})
-    fake = chaffinch.BayesNet().fit(chaffinch.read(pa.table(rows), {"id": "fake", "note": "fake"})).sample(50, seed=1)
+    fake = (
+        chaffinch.BayesNet()
+        .fit(chaffinch.read(pa.table(rows), {"id": "fake", "note": "fake"}))
+        .sample(50, seed=1)
+    )
     assert fake.columns == ("id", "note", "sex")
     assert fake.data["id"].type == pa.int64()
     assert not set(fake.data["note"].to_pylist()) & set(rows["note"])
@@ -78,5 +106,11 @@ def test_completed_columns():
     assert not is_open(chaffinch.Column("a", "integer"))
     inferred = chaffinch.Column("a", "float", type="double", decimals=2, reason="numbers")
     both = completed(chaffinch.Column("a", "unknown", "weight", title="Weight"), inferred)
-    assert (both.kind, both.role, both.title, both.decimals, both.type) == ("float", "weight", "Weight", 2, "double")
+    assert (both.kind, both.role, both.title, both.decimals, both.type) == (
+        "float",
+        "weight",
+        "Weight",
+        2,
+        "double",
+    )
     assert completed(None, inferred) is inferred

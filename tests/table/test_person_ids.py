@@ -26,7 +26,9 @@ def test_rows_of_one_id_have_one_number(ids, same):
 
 
 def test_lists_tell_nobody():
-    with pytest.raises(chaffinch.errors.InputError, match="cannot be told by a column of type list"):
+    with pytest.raises(
+        chaffinch.errors.InputError, match="cannot be told by a column of type list"
+    ):
         person_numbers(pa.array([[1], [2]]))
 
 

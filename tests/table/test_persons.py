@@ -21,16 +21,26 @@ VISITS = {
 def panel(n_persons: int = 40, waves: int = 3, seed: int = 0) -> pa.Table:
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(n_persons), waves)
-    return pa.table({
-        "who": who, "wave": np.tile(np.arange(1, waves + 1), n_persons), "sex": np.array(["f", "m"])[who % 2],
-        "pay": rng.normal(100, 10, len(who)).round(2),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "who": who,
+            "wave": np.tile(np.arange(1, waves + 1), n_persons),
+            "sex": np.array(["f", "m"])[who % 2],
+            "pay": rng.normal(100, 10, len(who)).round(2),
+        }
+    )
 
 
 def test_rows_stand_person_by_person_in_their_order():
-    table = chaffinch.read(pa.table({name: values[:6] + values[:6] for name, values in VISITS.items()}), person="who", order="when")
+    table = chaffinch.read(
+        pa.table({name: values[:6] + values[:6] for name, values in VISITS.items()}),
+        person="who",
+        order="when",
+    )
     rows = person_rows(table)
-    by_hand = [(who, when) for who, when in zip(VISITS["who"][:6] * 2, VISITS["when"][:6] * 2, strict=True)]
+    by_hand = [
+        (who, when) for who, when in zip(VISITS["who"][:6] * 2, VISITS["when"][:6] * 2, strict=True)
+    ]
     in_order = [by_hand[i] for i in rows.rows]
     for start, length in zip(rows.starts, rows.lengths, strict=True):
         part = in_order[start : start + length]
@@ -38,7 +48,10 @@ def test_rows_stand_person_by_person_in_their_order():
         assert [when for _, when in part] == sorted(when for _, when in part)
     later, earlier = rows.steps
     assert len(later) == 12 - 3
-    assert all(by_hand[i][0] == by_hand[j][0] and by_hand[i][1] >= by_hand[j][1] for i, j in zip(later, earlier, strict=True))
+    assert all(
+        by_hand[i][0] == by_hand[j][0] and by_hand[i][1] >= by_hand[j][1]
+        for i, j in zip(later, earlier, strict=True)
+    )
 
 
 def test_without_an_order_rows_are_as_the_source_has_them():
@@ -59,7 +72,9 @@ def test_ten_rows_of_one_person_are_one_record():
     """A number that one person has in twelve rows would be a level of its own if rows were counted: it would be given away."""
     wide = panel(15, 12, seed=3).to_pydict()
     odd = 77.77
-    wide["pay"] = [odd if who == 0 else value for who, value in zip(wide["who"], wide["pay"], strict=True)]
+    wide["pay"] = [
+        odd if who == 0 else value for who, value in zip(wide["who"], wide["pay"], strict=True)
+    ]
     by_rows = chaffinch.read(pa.table(wide))
     assert odd in by_rows.schema["pay"].codec.atoms
     by_person = chaffinch.read(pa.table(wide), person="who", order="wave")
@@ -71,9 +86,17 @@ def test_ten_rows_of_one_person_are_one_record():
 
 def test_missing_codes_survive_the_second_fit():
     values = panel(60, 4).to_pydict()
-    values["pay"] = [None if i % 7 == 0 else -8.0 if i % 11 == 0 else value for i, value in enumerate(values["pay"])]
+    values["pay"] = [
+        None if i % 7 == 0 else -8.0 if i % 11 == 0 else value
+        for i, value in enumerate(values["pay"])
+    ]
     base = chaffinch.read(pa.table(values))
-    schema = replace(base.schema, columns=tuple(replace(c, missing=(-8,), codec=None) if c.name == "pay" else c for c in base.schema))
+    schema = replace(
+        base.schema,
+        columns=tuple(
+            replace(c, missing=(-8,), codec=None) if c.name == "pay" else c for c in base.schema
+        ),
+    )
     table = chaffinch.read(pa.table(values), schema, person="who")
     codec = table.schema["pay"].codec
     null = np.array([value is None for value in values["pay"]])
@@ -92,7 +115,9 @@ def test_a_schema_file_says_the_same():
 
 def test_aligned_tables_know_their_people():
     table = chaffinch.read(panel(), person="who", order="wave")
-    ours, theirs, raw = align(table, table.take(np.arange(12)), panel(20, 3, seed=5), names=("synthetic", "holdout"))
+    ours, theirs, raw = align(
+        table, table.take(np.arange(12)), panel(20, 3, seed=5), names=("synthetic", "holdout")
+    )
     assert (ours.n_persons, theirs.n_persons, raw.n_persons) == (40, 4, 20)
 
 
@@ -132,8 +157,12 @@ def test_an_order_with_gaps_is_refused():
 
 
 def test_a_modelled_column_cannot_say_whose_row_it_is():
-    with pytest.raises(chaffinch.errors.SchemaError, match="it is an identifier, and not synthesised"):
-        chaffinch.Schema((chaffinch.Column("who", "integer", "person"), chaffinch.Column("b", "boolean")))
+    with pytest.raises(
+        chaffinch.errors.SchemaError, match="it is an identifier, and not synthesised"
+    ):
+        chaffinch.Schema(
+            (chaffinch.Column("who", "integer", "person"), chaffinch.Column("b", "boolean"))
+        )
 
 
 def test_roles_move():

@@ -23,7 +23,9 @@ def test_batches_add_up(batches):
     for batch in batches:
         tally.add(np.array(batch, dtype=np.int64))
     values, counts = tally.result()
-    want, n = np.unique(np.concatenate([np.array(b, dtype=np.int64) for b in batches]), return_counts=True)
+    want, n = np.unique(
+        np.concatenate([np.array(b, dtype=np.int64) for b in batches]), return_counts=True
+    )
     assert np.array_equal(values, want)
     assert np.array_equal(counts, n)
     assert tally.exact
@@ -50,7 +52,9 @@ def test_an_endless_column_keeps_its_ranks_mass_and_mean(kind):
     assert (values * counts).sum() == pytest.approx(float(data.sum()), rel=1e-4, abs=1)
     for q in np.linspace(0.01, 0.99, 99):
         estimate = values[np.searchsorted(np.cumsum(counts), q * len(data))]
-        low, high = np.searchsorted(data, [estimate, np.nextafter(float(estimate), np.inf)]) / len(data)
+        low, high = np.searchsorted(data, [estimate, np.nextafter(float(estimate), np.inf)]) / len(
+            data
+        )
         assert low - 0.01 <= q <= high + 0.01
 
 
@@ -76,7 +80,11 @@ def test_a_scan_is_fitted_as_a_read_is(tmp_path, monkeypatch, data):
         for a, b in zip(scanned.schema.modelled, read.schema.modelled, strict=True):
             assert a.codec.to_dict() == b.codec.to_dict(), a.name
         cliques = [("age", "income"), ("capital_gain", "sex", "race"), ("native_country",)]
-        for a, b in zip(StreamCounter(scanned).marginals(cliques), MemoryCounter(read).marginals(cliques), strict=True):
+        for a, b in zip(
+            StreamCounter(scanned).marginals(cliques),
+            MemoryCounter(read).marginals(cliques),
+            strict=True,
+        ):
             assert a.same(b)
         (weighted,) = StreamCounter(scanned, weight="fnlwgt").marginals([("sex",)])
         assert weighted.same(MemoryCounter(read, weight="fnlwgt").marginals([("sex",)])[0])
@@ -107,7 +115,11 @@ def test_memory_stays_bounded_on_a_long_file(tmp_path):
     with pq.ParquetWriter(path, schema) as writer:
         for _ in range(20):
             columns = [pa.array(rng.integers(0, 9, 1_000_000), pa.int8()) for _ in range(6)]
-            writer.write_table(pa.Table.from_arrays([*columns, pa.array(rng.normal(size=1_000_000))], schema=schema))
+            writer.write_table(
+                pa.Table.from_arrays(
+                    [*columns, pa.array(rng.normal(size=1_000_000))], schema=schema
+                )
+            )
     code = (
         "import resource, sys, itertools, chaffinch, numba\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
@@ -117,7 +129,9 @@ def test_memory_stays_bounded_on_a_long_file(tmp_path):
         "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)\n"
     )
     used = float(
-        subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, check=True, text=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)], capture_output=True, check=True, text=True
+        ).stdout
     )
     assert used < 600
 
@@ -127,11 +141,17 @@ def test_a_folder_of_files_is_a_dataset(tmp_path, data):
 
     for part in range(3):
         pq.write_table(
-            pa.table({"a": np.arange(100) % 3, "b": np.arange(100) % (part + 2)}), tmp_path / f"{part}.parquet"
+            pa.table({"a": np.arange(100) % 3, "b": np.arange(100) % (part + 2)}),
+            tmp_path / f"{part}.parquet",
         )
     scanned = chaffinch.scan(ds.dataset(tmp_path))
     assert scanned.n_rows == 300
-    assert StreamCounter(scanned).marginals([("b",)])[0].counts.tolist() == [50 + 34 + 25, 50 + 33 + 25, 33 + 25, 25]
+    assert StreamCounter(scanned).marginals([("b",)])[0].counts.tolist() == [
+        50 + 34 + 25,
+        50 + 33 + 25,
+        33 + 25,
+        25,
+    ]
 
 
 def test_the_largest_and_the_least_numbers_warn_of_nothing(tmp_path):
@@ -141,7 +161,10 @@ def test_the_largest_and_the_least_numbers_warn_of_nothing(tmp_path):
     import chaffinch
 
     path = tmp_path / "in.csv"
-    path.write_text("a,b,c\n" + "".join(f"{i}.5,x,{i}\n1e-400,y,{i + 1}\n1.7e308,x,{i + 2}\n" for i in range(40)))
+    path.write_text(
+        "a,b,c\n"
+        + "".join(f"{i}.5,x,{i}\n1e-400,y,{i + 1}\n1.7e308,x,{i + 2}\n" for i in range(40))
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         chaffinch.BayesNet().fit(path, seed=1).sample(seed=1).write(tmp_path / "out.csv")
@@ -163,14 +186,24 @@ _COLUMNS = {
 
 def _facts(profile):
     values, counts = profile.numbers.result()
-    plain = {name: value for name, value in vars(profile).items() if name not in ("numbers", "decimals", "words", "n_missing")}
+    plain = {
+        name: value
+        for name, value in vars(profile).items()
+        if name not in ("numbers", "decimals", "words", "n_missing")
+    }
     return {
-        **plain, "numbers": (values.tolist(), counts.tolist(), profile.numbers.exact), "decimals": profile.decimals.tolist(),
-        "words": dict(sorted(profile.words.items(), key=str)), "n_missing": dict(sorted(profile.n_missing.items(), key=str)),
-    }  # fmt: skip
+        **plain,
+        "numbers": (values.tolist(), counts.tolist(), profile.numbers.exact),
+        "decimals": profile.decimals.tolist(),
+        "words": dict(sorted(profile.words.items(), key=str)),
+        "n_missing": dict(sorted(profile.n_missing.items(), key=str)),
+    }
 
 
-@given(name=st.sampled_from(sorted(_COLUMNS)), cuts=st.lists(st.integers(0, 320), max_size=4).map(sorted))
+@given(
+    name=st.sampled_from(sorted(_COLUMNS)),
+    cuts=st.lists(st.integers(0, 320), max_size=4).map(sorted),
+)
 @settings(deadline=None, max_examples=60)
 def test_profiles_of_parts_merge_into_that_of_the_whole_also_after_a_journey(name, cuts):
     column, missing = _COLUMNS[name], (99, "99", 99.0 if name == "real" else 7)
@@ -222,7 +255,9 @@ def test_groups_of_an_endless_column_do_not_hang_on_batches(monkeypatch, sizes):
         assert np.array_equal(a, b)
 
 
-@given(st.lists(st.integers(-(2**62), 2**62), max_size=4), st.integers(-(2**62), 2**62), st.booleans())
+@given(
+    st.lists(st.integers(-(2**62), 2**62), max_size=4), st.integers(-(2**62), 2**62), st.booleans()
+)
 @settings(deadline=None)
 def test_numbers_close_together_are_counted_as_sorting_counts_them(far, base, real):
     near = base + np.random.default_rng(abs(base) % 2**32).integers(0, 50, 2000)

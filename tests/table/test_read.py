@@ -57,7 +57,9 @@ def planted(seed: int, *, n: int = 5000) -> pa.Table:
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_secrets_never_come_out(seed):
     table = chaffinch.read(planted(seed))
-    codes = [np.tile(table.codes[j], 20) for j in range(len(table.codes))]  # 100,000 rows drawn from every cell
+    codes = [
+        np.tile(table.codes[j], 20) for j in range(len(table.codes))
+    ]  # 100,000 rows drawn from every cell
     out = Table.from_codes(table.schema, codes, seed=seed, like=table).to_arrow()
     assert SECRET_WORD not in out["word"].to_pylist()
     assert SECRET_WORD not in out["kind"].combine_chunks().dictionary.to_pylist()
@@ -75,10 +77,17 @@ def test_planted_secrets_never_come_out(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_secrets_are_in_no_schema_codec_or_note(seed):
     table = chaffinch.read(planted(seed))
-    texts = [schema_text(table.schema), repr(table), table._repr_html_(), table.schema._repr_html_()]
+    texts = [
+        schema_text(table.schema),
+        repr(table),
+        table._repr_html_(),
+        table.schema._repr_html_(),
+    ]
     texts += [str(note) for note in table.notes]
     texts += [json.dumps(column.codec.to_dict()) for column in table.schema.modelled]
-    texts.append(str([{k: v for k, v in asdict(column).items() if k != "codec"} for column in table.schema]))
+    texts.append(
+        str([{k: v for k, v in asdict(column).items() if k != "codec"} for column in table.schema])
+    )
     for text in texts:
         assert SECRET_WORD not in text
         assert str(SECRET_FLOAT) not in text
@@ -88,7 +97,9 @@ def test_planted_secrets_are_in_no_schema_codec_or_note(seed):
 def test_messages_do_not_quote_cells(tmp_path):
     faults = []
     (tmp_path / "ragged.csv").write_text(f"a,b\n1,2\n{SECRET_WORD},3,4\n")
-    (tmp_path / "mixed.csv").write_text("a,b\n" + "".join(f"{i},x\n" for i in range(60)) + f"{SECRET_WORD},x\n")
+    (tmp_path / "mixed.csv").write_text(
+        "a,b\n" + "".join(f"{i},x\n" for i in range(60)) + f"{SECRET_WORD},x\n"
+    )
     (tmp_path / "typed.toml").write_text(
         'format = "chaffinch-schema"\nversion = 1\n[columns.a]\nkind = "integer"\n[columns.b]\nkind = "categorical"\n'
     )

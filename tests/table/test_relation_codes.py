@@ -16,23 +16,32 @@ from chaffinch.table.function_map import FunctionMap
 from chaffinch.table.relation_codes import check_functions, relation_groups
 
 COLUMNS = (
-    Column("a", "integer", bounds=(0, 9), bins=4, nullable=True), Column("b", "integer", bounds=(0, 9), bins=3), Column("c", "categorical", type="int64", levels=(0, 3, 7)),
-)  # fmt: skip
+    Column("a", "integer", bounds=(0, 9), bins=4, nullable=True),
+    Column("b", "integer", bounds=(0, 9), bins=3),
+    Column("c", "categorical", type="int64", levels=(0, 3, 7)),
+)
 
 
 @pytest.mark.parametrize(
     ("text", "holds"),
     [
-        ("a <= b", lambda a, b, c: a <= b), ("a + 2 < b", lambda a, b, c: a + 2 < b), ("a = b + c", lambda a, b, c: a == b + c), ("b >= c", lambda a, b, c: b >= c),
+        ("a <= b", lambda a, b, c: a <= b),
+        ("a + 2 < b", lambda a, b, c: a + 2 < b),
+        ("a = b + c", lambda a, b, c: a == b + c),
+        ("b >= c", lambda a, b, c: b >= c),
         ("a = 0.5 * b", lambda a, b, c: abs(a - b / 2) <= 0.75),
     ],
-)  # fmt: skip
+)
 def test_codes_may_occur_if_values_may(text, holds):
     schema = declared_schema(Schema(COLUMNS, public=True, rules=(text,)))
     (group,) = relation_groups(schema, ())
     possible = np.zeros([schema[name].size for name in group.columns], dtype=bool)
     for a, b, c in product(range(10), range(10), (0, 3, 7)):
-        codes = {"a": int(schema["a"].codec.encode(np.array([a]))[0]), "b": int(schema["b"].codec.encode(np.array([b]))[0]), "c": [0, 3, 7].index(c)}
+        codes = {
+            "a": int(schema["a"].codec.encode(np.array([a]))[0]),
+            "b": int(schema["b"].codec.encode(np.array([b]))[0]),
+            "c": [0, 3, 7].index(c),
+        }
         if holds(a, b, c):
             possible[tuple(codes[name] for name in group.columns)] = True
     if "a" in group.columns:
@@ -44,7 +53,16 @@ def test_codes_may_occur_if_values_may(text, holds):
 
 def test_what_cannot_be_kept_is_refused():
     with pytest.raises(SchemaError, match="No record can keep 'a > b \\+ 50': it contradicts"):
-        relation_groups(declared_schema(Schema((*COLUMNS[1:], Column("a", "integer", bounds=(0, 9))), public=True, rules=("a > b + 50",))), ())
+        relation_groups(
+            declared_schema(
+                Schema(
+                    (*COLUMNS[1:], Column("a", "integer", bounds=(0, 9))),
+                    public=True,
+                    rules=("a > b + 50",),
+                )
+            ),
+            (),
+        )
 
 
 def test_functions_have_no_number_that_few_share():
@@ -55,7 +73,9 @@ def test_functions_have_no_number_that_few_share():
     many = {"often": 4321, "seldom": 4567}
     words = [*word, *["often"] * 12, *["seldom"] * 5]
     value = [*[1000 + 7 * (i % 300) for i in range(4000)], *[4321] * 12, *[4567] * 5]
-    table = chaffinch.read(pa.table({"word": words, "value": value, "x": [*wide, *rng.integers(0, 9, 17)]}))
+    table = chaffinch.read(
+        pa.table({"word": words, "value": value, "x": [*wide, *rng.integers(0, 9, 17)]})
+    )
     assert "word determines value" in table.schema.rules
     (function,) = table.schema.functions
     levels = table.schema["word"].codec.levels

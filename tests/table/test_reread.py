@@ -20,10 +20,13 @@ def frame():
         {
             "pay": np.exp(rng.normal(6, 1, n)).round(2),
             "age": rng.integers(18, 90, n),
-            "town": rng.choice(["a", "b", "c", "rare1", "rare2"], n, p=[0.5, 0.3, 0.19, 0.005, 0.005]),
+            "town": rng.choice(
+                ["a", "b", "c", "rare1", "rare2"], n, p=[0.5, 0.3, 0.19, 0.005, 0.005]
+            ),
             "grade": rng.choice([1, 2, 3, 4, 11], n),
             "member": rng.choice([True, False], n),
-            "born": pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), unit="D"),
+            "born": pd.Timestamp("1960-01-01")
+            + pd.to_timedelta(rng.integers(0, 9000, n), unit="D"),
             "note": [f"free text {i}" for i in range(n)],
         }
     )
@@ -35,7 +38,12 @@ def frame():
 def same(ours, theirs):
     assert [column.name for column in ours.schema] == [column.name for column in theirs.schema]
     for a, b in zip(ours.schema, theirs.schema, strict=True):
-        assert (a.kind, a.nullable, a.decimals, a.step) == (b.kind, b.nullable, b.decimals, b.step), a.name
+        assert (a.kind, a.nullable, a.decimals, a.step) == (
+            b.kind,
+            b.nullable,
+            b.decimals,
+            b.step,
+        ), a.name
         assert (a.codec is None) == (b.codec is None)
         if a.codec is not None:
             assert a.codec.to_dict() == b.codec.to_dict(), a.name
@@ -70,7 +78,15 @@ def test_missing_codes_that_are_numbers_are_values_of_their_own(frame, tmp_path)
 
     def of(path):
         schema = read(path).schema
-        return read(path, replace(schema, columns=tuple(declared if c.name == "age" else replace(c, codec=None) for c in schema)))
+        return read(
+            path,
+            replace(
+                schema,
+                columns=tuple(
+                    declared if c.name == "age" else replace(c, codec=None) for c in schema
+                ),
+            ),
+        )
 
     whole = of(tmp_path / "whole.csv")
     assert finer(whole).schema["age"].codec.missing == (-8,)
@@ -82,11 +98,15 @@ def test_missing_codes_that_are_numbers_are_values_of_their_own(frame, tmp_path)
 def test_what_was_declared_stays(frame):
     whole = read(frame)
     columns = tuple(
-        replace(c, levels=("a", "b", "c", "z"), other=True, codec=None) if c.name == "town"
-        else replace(c, bounds=(0.0, 100.0), bins=5, codec=None) if c.name == "age"
-        else c if not c.modelled else replace(c, codec=None)
+        replace(c, levels=("a", "b", "c", "z"), other=True, codec=None)
+        if c.name == "town"
+        else replace(c, bounds=(0.0, 100.0), bins=5, codec=None)
+        if c.name == "age"
+        else c
+        if not c.modelled
+        else replace(c, codec=None)
         for c in whole.schema
-    )  # fmt: skip
+    )
     declared = read(frame, replace(whole.schema, columns=columns))
     reader = SubsetReader.of(declared)
     assert reader.inferred == {"pay", "grade", "member", "born"}
@@ -99,7 +119,10 @@ def test_what_was_declared_stays(frame):
 def test_bins_and_knots_are_of_the_subset_alone(frame):
     order = np.argsort(frame["pay"].to_numpy())[:560]  # the others are missing
     reader = SubsetReader.of(read(frame))
-    poor, rich = (reader.read(np.sort(rows)).schema["pay"].codec.ranges() for rows in (order[:280], order[280:]))
+    poor, rich = (
+        reader.read(np.sort(rows)).schema["pay"].codec.ranges()
+        for rows in (order[:280], order[280:])
+    )
     assert poor[1].max() <= 1.1 * rich[0].min()  # tails go a little beyond the last record
 
 

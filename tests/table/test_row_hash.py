@@ -14,32 +14,52 @@ import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.table.align import align
 from chaffinch.table.long_align import align_files
-from chaffinch.table.row_hash import choose_of_scan, choose_rows, choose_slice, hashes_of_places, hashes_of_values
+from chaffinch.table.row_hash import (
+    choose_of_scan,
+    choose_rows,
+    choose_slice,
+    hashes_of_places,
+    hashes_of_values,
+)
 from chaffinch.table.sources import open_source
 
 
 def people(n: int, seed: int) -> pa.Table:
     rng = np.random.default_rng(seed)
-    return pa.table({
-        "word": pa.array(np.array(["a", "b", "rare", "c"])[rng.choice(4, n, p=[0.4, 0.4, 0.01, 0.19])], mask=rng.random(n) < 0.1),
-        "number": pa.array(rng.normal(0, 1, n).round(2), mask=rng.random(n) < 0.05),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "word": pa.array(
+                np.array(["a", "b", "rare", "c"])[rng.choice(4, n, p=[0.4, 0.4, 0.01, 0.19])],
+                mask=rng.random(n) < 0.1,
+            ),
+            "number": pa.array(rng.normal(0, 1, n).round(2), mask=rng.random(n) < 0.05),
+        }
+    )
 
 
 def long(data: pa.Table, rows: int, *others: pa.Table):
     def source(table: pa.Table):
-        return replace(open_source(table), read=lambda columns: iter((table if columns is None else table.select(list(columns))).to_batches(rows)))
+        return replace(
+            open_source(table),
+            read=lambda columns: iter(
+                (table if columns is None else table.select(list(columns))).to_batches(rows)
+            ),
+        )
 
     scanned = replace(chaffinch.scan(data), source=source(data))
     return align_files(scanned, *map(source, others))
 
 
 @settings(max_examples=10, deadline=None)
-@given(rows=st.integers(1, 2000), by=st.sampled_from(["place", "values"]), key=st.integers(0, 1 << 100))
+@given(
+    rows=st.integers(1, 2000), by=st.sampled_from(["place", "values"]), key=st.integers(0, 1 << 100)
+)
 def test_the_same_rows_are_chosen_whatever_the_batches(rows, by, key):
     data = people(1500, 1)
     (whole,), (parts,) = long(data, 5000), long(data, rows)
-    first, second = (choose_rows({"x": table}, 300, key=key, by=by)["x"] for table in (whole, parts))
+    first, second = (
+        choose_rows({"x": table}, 300, key=key, by=by)["x"] for table in (whole, parts)
+    )
     assert first.data.to_pylist() == second.data.to_pylist()
     assert 0 < first.n_rows < 1500
 
@@ -67,7 +87,10 @@ def test_hashes_of_values_are_equal_exactly_where_rows_are_across_tables():
 
 
 def test_words_and_numbers_behind_other_are_told_apart():
-    first, second = align(chaffinch.read(pa.table({"a": ["x", "y"] * 30, "b": [1, 2] * 30})), pa.table({"a": ["x", "new", "old", "new"], "b": [1, 1, 1, 1]}))
+    first, second = align(
+        chaffinch.read(pa.table({"a": ["x", "y"] * 30, "b": [1, 2] * 30})),
+        pa.table({"a": ["x", "new", "old", "new"], "b": [1, 1, 1, 1]}),
+    )
     assert first.n_rows == 60
     hashes = hashes_of_values(second, 3)
     assert hashes[1] == hashes[3]
@@ -76,7 +99,9 @@ def test_words_and_numbers_behind_other_are_told_apart():
 
 def test_minus_zero_is_zero_and_types_do_not_matter():
     mine = chaffinch.read(pa.table({"a": [0.0, 1.0, 2.0] * 20, "b": ["p", "q"] * 30}))
-    first, second = align(mine, pa.table({"a": pa.array([-0.0, 1.0], type=pa.float32()), "b": ["p", "q"]}))
+    first, second = align(
+        mine, pa.table({"a": pa.array([-0.0, 1.0], type=pa.float32()), "b": ["p", "q"]})
+    )
     np.testing.assert_array_equal(hashes_of_values(first, 3)[:1], hashes_of_values(second, 3)[:1])
 
 
@@ -94,7 +119,9 @@ def test_all_rows_are_chosen_where_they_are_few_and_equal_rows_go_together():
 
 def test_an_empty_choice_is_a_table_without_rows():
     (table,) = long(people(60, 1), 10)
-    assert choose_rows({"a": replace(table, n_rows=60)}, 1, key=5, by="place")["a"].n_rows in range(8)
+    assert choose_rows({"a": replace(table, n_rows=60)}, 1, key=5, by="place")["a"].n_rows in range(
+        8
+    )
 
 
 @pytest.mark.parametrize("by", ["place", "values"])
@@ -123,9 +150,16 @@ def test_rows_of_a_scan_are_those_that_their_places_choose(rows, most, key):
     """Whatever the batches, and as one finds by hand in the whole table."""
     data = people(800, 2)
     whole = chaffinch.read(data)
-    scanned = replace(chaffinch.scan(data), source=replace(open_source(data), read=lambda columns: iter(data.to_batches(rows))))
+    scanned = replace(
+        chaffinch.scan(data),
+        source=replace(open_source(data), read=lambda columns: iter(data.to_batches(rows))),
+    )
     chosen = choose_of_scan(scanned, most, key=key)
-    places = np.arange(800) if most >= 800 else np.flatnonzero(hashes_of_places(0, 800, key) < int(most / 800 * 2**64))
+    places = (
+        np.arange(800)
+        if most >= 800
+        else np.flatnonzero(hashes_of_places(0, 800, key) < int(most / 800 * 2**64))
+    )
     assert chosen.data.equals(whole.data.take(pa.array(places)))
     for name in whole.schema.names:
         np.testing.assert_array_equal(chosen.code(name), whole.code(name)[places])
@@ -135,20 +169,35 @@ def test_rows_of_a_scan_are_those_that_their_places_choose(rows, most, key):
 def test_all_rows_of_a_person_are_chosen_or_none(rows):
     rng = np.random.default_rng(4)
     who = rng.integers(0, 300, 1_200)
-    data = people(1_200, 2).append_column("who", pa.array([None if i == 0 else f" p{i}" if k % 2 else f"p{i} " for k, i in enumerate(who)]))
-    batches = replace(open_source(data), read=lambda columns: iter((data if columns is None else data.select(list(columns))).to_batches(rows)))
+    data = people(1_200, 2).append_column(
+        "who",
+        pa.array([None if i == 0 else f" p{i}" if k % 2 else f"p{i} " for k, i in enumerate(who)]),
+    )
+    batches = replace(
+        open_source(data),
+        read=lambda columns: iter(
+            (data if columns is None else data.select(list(columns))).to_batches(rows)
+        ),
+    )
     chosen = choose_of_scan(replace(chaffinch.scan(data), source=batches), 400, key=5, person="who")
     names = chosen.data.column("who").to_pylist()
     own = {name.strip() for name in names if name is not None}
     assert sorted(name.strip() for name in names if name is not None) == sorted(
-        name.strip() for name in data.column("who").to_pylist() if name is not None and name.strip() in own
+        name.strip()
+        for name in data.column("who").to_pylist()
+        if name is not None and name.strip() in own
     )
-    assert 60 < len(own) < 140  # of 300, each with a chance of a third: further off once in a million times, by the binomial
+    assert (
+        60 < len(own) < 140
+    )  # of 300, each with a chance of a third: further off once in a million times, by the binomial
     assert len(np.unique(chosen.person_of)) == len(own) + names.count(None)
 
 
 def test_a_file_that_changes_between_passes_is_no_sample():
     data = people(800, 2)
-    shorter = replace(chaffinch.scan(data), source=replace(open_source(data), read=lambda columns: iter(data.slice(1).to_batches())))
+    shorter = replace(
+        chaffinch.scan(data),
+        source=replace(open_source(data), read=lambda columns: iter(data.slice(1).to_batches())),
+    )
     with pytest.raises(InputError, match="has other rows than when it was first read"):
         choose_of_scan(shorter, 100, key=1)

@@ -19,8 +19,10 @@ from chaffinch.table.schema_file import schema_from_toml
 
 HEAD = 'format = "chaffinch-schema"\nversion = 1\n'
 
+
 @pytest.mark.parametrize(
-    "name", ["adult_train.parquet", "cmc.csv", "caesarian.csv", "diabetes.csv", "cardio_binned.parquet"]
+    "name",
+    ["adult_train.parquet", "cmc.csv", "caesarian.csv", "diabetes.csv", "cardio_binned.parquet"],
 )
 def test_an_inferred_schema_reads_back_and_gives_the_same_codes(name, data, tmp_path):
     table = chaffinch.read(data / name)
@@ -34,10 +36,14 @@ def test_an_inferred_schema_reads_back_and_gives_the_same_codes(name, data, tmp_
     for column in table.schema.names:
         assert np.array_equal(table.code(column), again.code(column)), column
 
+
 def test_what_people_write(tmp_path):
     (tmp_path / "d.csv").write_text(
         "age,sex,score,visit,weight\n"
-        + "".join(f"{20 + i % 60},{'fm'[i % 2]},{i % 11 * 0.5},201{i % 10}-03-01,{1 + i % 3}\n" for i in range(200))
+        + "".join(
+            f"{20 + i % 60},{'fm'[i % 2]},{i % 11 * 0.5},201{i % 10}-03-01,{1 + i % 3}\n"
+            for i in range(200)
+        )
     )
     schema = schema_from_toml(
         HEAD
@@ -67,11 +73,16 @@ def test_what_people_write(tmp_path):
     )
     table = chaffinch.read(tmp_path / "d.csv", schema=schema)
     assert table.schema["age"].codec.size == 10
-    assert table.schema["sex"].codec.levels == ("m", "f", "x")  # declared levels are kept, also those without records
+    assert table.schema["sex"].codec.levels == (
+        "m",
+        "f",
+        "x",
+    )  # declared levels are kept, also those without records
     assert table.schema["score"].codec.size == 2
     assert table.schema["visit"].bounds == (12784.0, 20453.0)
     assert table.schema.with_role("weight") == ("weight",)
     assert schema_from_toml(schema_text(schema)).columns == schema.columns
+
 
 @pytest.mark.parametrize(
     ("text", "says"),
@@ -82,7 +93,10 @@ def test_what_people_write(tmp_path):
         (HEAD, "'columns' is missing"),
         (HEAD + '[columns.a]\nkind = "intger"\n', "Did you mean 'integer'"),
         (HEAD + '[columns.a]\nkind = "integer"\nrole = "target"\n', "Unknown role 'target'"),
-        (HEAD + '[columns.a]\nkind = "integer"\nbin = 3\n', "Unknown key 'bin'. Did you mean 'bins'"),
+        (
+            HEAD + '[columns.a]\nkind = "integer"\nbin = 3\n',
+            "Unknown key 'bin'. Did you mean 'bins'",
+        ),
         (HEAD + '[columns.a]\nkind = "integer"\nbins = 0\n', "bins must lie between 1 and 10,000"),
         (HEAD + '[columns.a]\nkind = "integer"\nbins = "many"\n', "column 'a': bins"),
         (HEAD + '[columns.a]\nkind = "integer"\nbounds = [5, 1]\n', "low below high"),
@@ -95,11 +109,18 @@ def test_what_people_write(tmp_path):
         (HEAD + '[columns.a]\nkind = "float"\nedges = [1, 1]\n', "edges must rise"),
         (HEAD + '[columns.a]\nkind = "float"\nbinning = "edges"\n', "edges go with binning"),
         (HEAD + '[columns.a]\nkind = "float"\nlevels = [1]\n', "levels belong to a categorical"),
-        (HEAD + '[columns.a]\nkind = "categorical"\nlevels = ["x", "x"]\n', "levels must be distinct"),
-        (HEAD + '[columns.a]\nkind = "categorical"\nlevels = ["x"]\nmissing = ["x"]\n', "in levels and in missing"),
+        (
+            HEAD + '[columns.a]\nkind = "categorical"\nlevels = ["x", "x"]\n',
+            "levels must be distinct",
+        ),
+        (
+            HEAD + '[columns.a]\nkind = "categorical"\nlevels = ["x"]\nmissing = ["x"]\n',
+            "in levels and in missing",
+        ),
         (HEAD + '[columns.a]\nkind = "float"\ntype = "complex"\n', "Unknown type 'complex'"),
         (
-            HEAD + '[columns.a]\nkind = "float"\nrole = "label"\n[columns.b]\nkind = "float"\nrole = "label"\n',
+            HEAD
+            + '[columns.a]\nkind = "float"\nrole = "label"\n[columns.b]\nkind = "float"\nrole = "label"\n',
             "Only one column",
         ),
         (HEAD + '[columns.""]\nkind = "float"\n', "needs a name"),
@@ -118,18 +139,30 @@ def test_faults_are_named(text, says):
         schema_from_toml(text, name="s.toml")
     assert says in str(caught.value)
 
+
 def test_what_a_private_fit_needs_round_trips():
-    schema = Schema((Column("a", "categorical", discover=True), Column("b", "boolean", type="bool")), 3, True, 48842)
+    schema = Schema(
+        (Column("a", "categorical", discover=True), Column("b", "boolean", type="bool")),
+        3,
+        True,
+        48842,
+    )
     text = schema_text(replace(schema, sealed=True))
     assert "onfidential:" not in text
     assert "sealed" not in text
     back = schema_from_toml(text)
-    assert (back.public, back.rows, back["a"].discover, back["b"].discover) == (True, 48842, True, False)
+    assert (back.public, back.rows, back["a"].discover, back["b"].discover) == (
+        True,
+        48842,
+        True,
+        False,
+    )
     assert not back.sealed
     plain = schema_text(Schema(schema.columns[1:]))
     assert not any(word in plain for word in ("public", "rows =", "discover"))
     assert schema_from_toml(plain).rows is None
     assert schema_from_toml(schema_text(replace(schema, rows=0))).rows == 0
+
 
 def test_reading_never_seals(data):
     read = chaffinch.read(data / "cmc.csv")
@@ -138,15 +171,23 @@ def test_reading_never_seals(data):
         data / "cmc.csv", schema=Schema(tuple(replace(c, codec=None) for c in read.schema))
     ).schema.sealed
 
+
 def test_a_schema_names_columns_that_there_are(data):
     schema = chaffinch.read(data / "cmc.csv").schema
     fewer = Schema(tuple(replace(c, codec=None) for c in schema.columns[1:]))
     assert chaffinch.read(data / "cmc.csv", schema=fewer).schema == schema  # the first is inferred
-    with pytest.raises(chaffinch.errors.SchemaError, match=r"The schema lacks columns of .*wife_age"):
-        chaffinch.read(data / "cmc.csv", schema=Schema(schema.columns[1:]))  # a fitted schema is taken as it is
-    wrong = Schema((*(replace(c, codec=None) for c in schema.columns), Column("wife_agee", "integer")))
+    with pytest.raises(
+        chaffinch.errors.SchemaError, match=r"The schema lacks columns of .*wife_age"
+    ):
+        chaffinch.read(
+            data / "cmc.csv", schema=Schema(schema.columns[1:])
+        )  # a fitted schema is taken as it is
+    wrong = Schema(
+        (*(replace(c, codec=None) for c in schema.columns), Column("wife_agee", "integer"))
+    )
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Did you mean 'wife_age'"):
         chaffinch.read(data / "cmc.csv", schema=wrong)
+
 
 @pytest.mark.parametrize(
     ("column", "says"),
@@ -161,19 +202,28 @@ def test_values_outside_the_schema(column, says):
     with pytest.raises(chaffinch.errors.SchemaError, match=says):
         chaffinch.read(frame, schema=Schema((column, Column("b", "categorical"))))
     if column.levels == ("x",):
-        table = chaffinch.read(frame, schema=Schema((replace(column, other=True), Column("b", "categorical"))))
+        table = chaffinch.read(
+            frame, schema=Schema((replace(column, other=True), Column("b", "categorical")))
+        )
         assert table.code("a").tolist() == [0, 1] * 20
+
 
 def test_missing_values_that_the_schema_does_not_allow():
     frame = pa.table({"a": ["x", None] * 20, "b": ["p", "q"] * 20})
     with pytest.raises(chaffinch.errors.SchemaError, match="Add nullable = true"):
-        chaffinch.read(frame, schema=Schema((Column("a", "categorical"), Column("b", "categorical"))))
+        chaffinch.read(
+            frame, schema=Schema((Column("a", "categorical"), Column("b", "categorical")))
+        )
 
-names = st.text(min_size=1, max_size=12).filter(lambda s: s.strip() and not any(0xD800 <= ord(c) <= 0xDFFF for c in s))
 
-codes = st.text(max_size=8).filter(lambda s: not any(0xD800 <= ord(c) <= 0xDFFF for c in s)) | st.integers(
-    -(2**62), 2**62
+names = st.text(min_size=1, max_size=12).filter(
+    lambda s: s.strip() and not any(0xD800 <= ord(c) <= 0xDFFF for c in s)
 )
+
+codes = st.text(max_size=8).filter(
+    lambda s: not any(0xD800 <= ord(c) <= 0xDFFF for c in s)
+) | st.integers(-(2**62), 2**62)
+
 
 @st.composite
 def any_columns(draw):
@@ -181,7 +231,11 @@ def any_columns(draw):
     more = {}
     if kind == "categorical":
         levels = draw(st.lists(codes, min_size=1, max_size=4, unique_by=lambda c: (type(c), c)))
-        more = {"levels": tuple(levels), "other": draw(st.booleans()), "ordered": draw(st.booleans())}
+        more = {
+            "levels": tuple(levels),
+            "other": draw(st.booleans()),
+            "ordered": draw(st.booleans()),
+        }
     if kind == "float":
         edges = sorted(draw(st.sets(st.floats(-1e300, 1e300), min_size=2, max_size=5)))
         more = {"edges": tuple(edges), "binning": "edges", "decimals": draw(st.integers(0, 9))}
@@ -190,8 +244,15 @@ def any_columns(draw):
             "bins": draw(st.integers(1, 99)),
             "bounds": (draw(st.integers(-99, 0)) * 1.0, draw(st.integers(1, 99)) * 1.0),
         }
-    role = "identifier" if kind == "identifier" else draw(st.sampled_from(["key", "other", "sensitive"]))
-    return Column(draw(names), kind, role, title=draw(st.text(alphabet='äb"\\\n\t#', max_size=5)), **more)
+    role = (
+        "identifier"
+        if kind == "identifier"
+        else draw(st.sampled_from(["key", "other", "sensitive"]))
+    )
+    return Column(
+        draw(names), kind, role, title=draw(st.text(alphabet='äb"\\\n\t#', max_size=5)), **more
+    )
+
 
 @given(st.lists(any_columns(), min_size=1, max_size=5, unique_by=lambda c: c.name))
 @settings(max_examples=100, deadline=None)
@@ -199,6 +260,7 @@ def test_text_round_trips_whatever_the_schema(columns):
     schema = Schema(tuple(columns))
     back = schema_from_toml(schema_text(schema))
     assert [replace(c, type="") for c in back] == [replace(c, type="") for c in schema]
+
 
 def test_fuzzed_schema_files_give_clear_errors_only(data, tmp_path):
     """2,000 damaged copies of a real schema: each is read, or refused with our own error."""
@@ -240,6 +302,7 @@ def test_fuzzed_schema_files_give_clear_errors_only(data, tmp_path):
         except chaffinch.errors.ChaffinchError:
             refused += 1
     assert refused > 1000
+
 
 def test_unreadable_schema_files(tmp_path):
     with pytest.raises(chaffinch.errors.FileError, match="No such file"):

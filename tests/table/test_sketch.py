@@ -19,7 +19,12 @@ def fit(values, **declared):
     values = np.asarray(values)
     whole = values.dtype.kind == "i"
     distinct, counts = np.unique(values, return_counts=True)
-    return fit_intervals(Column("x", "integer" if whole else "float", **declared), distinct, counts.astype(float), whole=whole)
+    return fit_intervals(
+        Column("x", "integer" if whole else "float", **declared),
+        distinct,
+        counts.astype(float),
+        whole=whole,
+    )
 
 
 def drawn(codec, values, n):
@@ -40,7 +45,9 @@ def test_values_that_ten_records_share_come_back_with_their_share(seed, whole, b
     out = drawn(fit(values, bins=bins, **({} if whole else {"decimals": 2})), values, 200_000)
     for heap in np.unique(heaps):
         share = (values == heap).mean()
-        assert (out == heap).mean() == pytest.approx(share, abs=5 * np.sqrt(share / 200_000) + 15 / len(values))
+        assert (out == heap).mean() == pytest.approx(
+            share, abs=5 * np.sqrt(share / 200_000) + 15 / len(values)
+        )
 
 
 @given(st.integers(0, 10_000))
@@ -48,7 +55,9 @@ def test_values_that_ten_records_share_come_back_with_their_share(seed, whole, b
 def test_a_value_of_fewer_than_ten_records_is_not_drawn_by_construction(seed):
     """Of numbers of full precision none that fewer than ten records share comes out."""
     rng = np.random.default_rng(seed)
-    values = np.concatenate([rng.normal(size=600), np.repeat(rng.normal(size=5), 9), np.repeat(rng.normal(size=5), 10)])
+    values = np.concatenate(
+        [rng.normal(size=600), np.repeat(rng.normal(size=5), 9), np.repeat(rng.normal(size=5), 10)]
+    )
     out = drawn(fit(values), values, 20_000)
     distinct, counts = np.unique(values, return_counts=True)
     assert not np.isin(out, distinct[counts < 10]).any()
@@ -81,7 +90,9 @@ def test_one_record_barely_moves_the_tail():
         far = values.copy()
         far[-1] *= 1_000
         ranks = (np.arange(100_000) + 0.5) / 100_000
-        tops = [np.interp(ranks, *fit(some).knots[-1]).mean() for some in (values, far, values[:-1])]
+        tops = [
+            np.interp(ranks, *fit(some).knots[-1]).mean() for some in (values, far, values[:-1])
+        ]
         assert tops[0] == tops[1]
         moves.append(abs(np.log(tops[2] / tops[0])))
         means.append(np.log(tops[0]))
@@ -103,8 +114,21 @@ def test_a_bin_that_is_cut_draws_the_same_values_with_the_same_shares():
 
 def test_a_stream_has_the_same_sketch(tmp_path):
     rng = np.random.default_rng(9)
-    pay = np.concatenate([np.repeat([1_000.0, 2_500.0], 60), np.exp(rng.normal(size=2_000) * 2), [1e9] * 4, [-8.0] * 30])
-    data = pa.table({"pay": rng.permutation(pay), "age": rng.integers(0, 99, len(pay)), "sex": rng.choice(["f", "m"], len(pay))})
+    pay = np.concatenate(
+        [
+            np.repeat([1_000.0, 2_500.0], 60),
+            np.exp(rng.normal(size=2_000) * 2),
+            [1e9] * 4,
+            [-8.0] * 30,
+        ]
+    )
+    data = pa.table(
+        {
+            "pay": rng.permutation(pay),
+            "age": rng.integers(0, 99, len(pay)),
+            "sex": rng.choice(["f", "m"], len(pay)),
+        }
+    )
     pq.write_table(data, tmp_path / "t.parquet", row_group_size=333)
     table, scanned = chaffinch.read(tmp_path / "t.parquet"), chaffinch.scan(tmp_path / "t.parquet")
     assert [note.sentence for note in table.notes] == [note.sentence for note in scanned.notes]

@@ -34,7 +34,11 @@ def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
         ("semicolon.csv", b"a\n1;2\n", "has one column"),
         ("ragged.csv", GOOD.encode() + b"1,2,3\n", "a row of 3 cells where its header has 2"),
         ("short.csv", GOOD.encode() + b"1\n", "a row of 1 cells where its header has 2"),
-        ("polish.csv", "a,b\nżółć,1\nżółć,2\n".encode("cp1250"), "is not utf-8, and its bytes do not say for certain what it is"),
+        (
+            "polish.csv",
+            "a,b\nżółć,1\nżółć,2\n".encode("cp1250"),
+            "is not utf-8, and its bytes do not say for certain what it is",
+        ),
         ("mac.csv", "a,b\nété,1\nété,2\n".encode("mac-roman"), "--encoding cp1252"),
         ("cut.csv.gz", gzip.compress(GOOD.encode() * 50, mtime=0)[:-30], "damaged, truncated"),
         ("quote.csv", b'a,"' + b"b" * 140_000 + b"\n1,2\n", "damaged, truncated"),

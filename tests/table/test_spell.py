@@ -17,7 +17,13 @@ COLUMNS = [
     pa.array([True, False, None]),
     pa.array(["a", "", "é", None]),
     pa.array([datetime.date(2020, 1, 2), None]),
-    pa.array([datetime.datetime(2020, 1, 2, 3, 4, 5), datetime.datetime(1999, 12, 31, 23, 59, 59, 5), None]),
+    pa.array(
+        [
+            datetime.datetime(2020, 1, 2, 3, 4, 5),
+            datetime.datetime(1999, 12, 31, 23, 59, 59, 5),
+            None,
+        ]
+    ),
     pa.array([datetime.time(1, 2), datetime.time(1, 2, 3), None]),
     pa.array([Decimal("1.50"), Decimal("-2.25"), None]),
 ]
@@ -35,6 +41,8 @@ class Angry:
         raise RuntimeError("no")
 
 
-@pytest.mark.parametrize("cell", [None, float("nan"), Decimal("sNaN"), np.datetime64("NaT"), Angry()])
+@pytest.mark.parametrize(
+    "cell", [None, float("nan"), Decimal("sNaN"), np.datetime64("NaT"), Angry()]
+)
 def test_what_has_no_spelling_is_missing_and_stops_nothing(cell):
     assert spell(cell) is None

@@ -7,13 +7,21 @@ from chaffinch.table.personal.evidence import IdentifierEvidence, Reason
 from chaffinch.table.suggest import suggested_role
 
 ROLES = {
-    "key": ["age", "Sex", "marital-status", "zip_code", "birth_year", "native_country", "wife_age"], "sensitive": ["income", "annual_salary", "diagnosis", "hiv_status", "religion"],
-    "weight": ["fnlwgt", "sample_weight", "pweight1", "wt"], "label": ["target", "outcome", "class"], None: ["weight", "x1", "height", "tenure", "year", "classroom"],
-}  # fmt: skip
+    "key": ["age", "Sex", "marital-status", "zip_code", "birth_year", "native_country", "wife_age"],
+    "sensitive": ["income", "annual_salary", "diagnosis", "hiv_status", "religion"],
+    "weight": ["fnlwgt", "sample_weight", "pweight1", "wt"],
+    "label": ["target", "outcome", "class"],
+    None: ["weight", "x1", "height", "tenure", "year", "classroom"],
+}
 
 
 def test_names_suggest_roles():
-    found = {name: suggestion and suggestion.role for names in ROLES.values() for name in names for suggestion in [suggested_role(Column(name, "integer"))]}
+    found = {
+        name: suggestion and suggestion.role
+        for names in ROLES.values()
+        for name in names
+        for suggestion in [suggested_role(Column(name, "integer"))]
+    }
     assert found == {name: role for role, names in ROLES.items() for name in names}
 
 

@@ -48,18 +48,26 @@ def test_len_columns_and_names(table):
     assert list(table) == list(table.columns)
     assert "word" in table
     assert "wird" not in table
-    assert bool(table[:0]), "a table without rows is still a table: `if holdout:` asks whether there is one"
+    assert bool(table[:0]), (
+        "a table without rows is still a table: `if holdout:` asks whether there is one"
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "kind"),
-    [(frame, pd.Series), (lambda: pl.from_pandas(frame()), pl.Series), (lambda: pa.table(frame()), pa.ChunkedArray)],
+    [
+        (frame, pd.Series),
+        (lambda: pl.from_pandas(frame()), pl.Series),
+        (lambda: pa.table(frame()), pa.ChunkedArray),
+    ],
 )
 def test_a_column_comes_in_the_kind_that_was_read(make, kind):
     values = chaffinch.read(make(), rare="keep")["whole"]
     assert isinstance(values, kind)
     ours = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
-    assert [None if x is pd.NA else x for x in ours] == [None if x is pd.NA else x for x in frame()["whole"]]
+    assert [None if x is pd.NA else x for x in ours] == [
+        None if x is pd.NA else x for x in frame()["whole"]
+    ]
 
 
 def test_names_and_slices_give_tables(table):
@@ -76,7 +84,9 @@ def test_names_and_slices_give_tables(table):
 
 
 def test_what_is_asked_wrongly(table):
-    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'wrod'\. Did you mean 'word'"):
+    with pytest.raises(
+        chaffinch.errors.UnknownNameError, match=r"Unknown column 'wrod'\. Did you mean 'word'"
+    ):
         table["wrod"]
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'x'"):
         table[["word", "x"]]
@@ -86,7 +96,14 @@ def test_what_is_asked_wrongly(table):
 
 
 def test_records_show_only_where_head_asks_for_them(table):
-    for shown in (table, table[:3], table[["word"]], table.head(3)[:2], table.head(3)[["word"]], table.head().take(np.arange(1))):
+    for shown in (
+        table,
+        table[:3],
+        table[["word"]],
+        table.head(3)[:2],
+        table.head(3)[["word"]],
+        table.head().take(np.arange(1)),
+    ):
         assert SECRET not in repr(shown)
         assert SECRET not in shown._repr_html_()
     head = table.head(3)
@@ -109,13 +126,20 @@ def test_pandas_nullable_types_survive_reading_and_sampling(table):
     codes = [table.code(name) for name in table.schema.names]
     drawn = chaffinch.Table.from_codes(table.schema, codes, seed=1, like=table.look).to_native()
     assert dict(drawn.dtypes) == dict(frame().dtypes)
-    assert drawn["large"].dropna().between(2**60, 2**60 + 2).all(), "large whole numbers do not pass through floats"
+    assert drawn["large"].dropna().between(2**60, 2**60 + 2).all(), (
+        "large whole numbers do not pass through floats"
+    )
     assert (drawn["whole"].isna() == frame()["whole"].isna()).all()
 
 
-@pytest.mark.parametrize(("dtype", "nullable"), [("int64", "Int64"), ("int8", "Int8"), ("uint16", "UInt16"), ("bool", "boolean")])
+@pytest.mark.parametrize(
+    ("dtype", "nullable"),
+    [("int64", "Int64"), ("int8", "Int8"), ("uint16", "UInt16"), ("bool", "boolean")],
+)
 def test_missing_ones_among_plain_whole_numbers_get_pandas_nullable_type(dtype, nullable):
-    source = chaffinch.read(pd.DataFrame({"n": np.array([0, 1] * 10, dtype=dtype), "w": ["x", "y"] * 10}))
+    source = chaffinch.read(
+        pd.DataFrame({"n": np.array([0, 1] * 10, dtype=dtype), "w": ["x", "y"] * 10})
+    )
     values = source.data.column("n").to_pylist()
     holes = pa.array([None, *values[1:]], source.data.column("n").type)
     holed = replace(source, data=source.data.set_column(0, "n", holes))
@@ -141,11 +165,20 @@ def test_a_look_holds_no_row(table):
 
 def test_identifiers_are_regenerated_or_dropped_as_the_schema_says():
     table = chaffinch.read(
-        pa.table({"person_id": range(1000, 1100), "x": ["a", "b"] * 50, "uid": [f"u{i}" for i in range(100)]})
+        pa.table(
+            {
+                "person_id": range(1000, 1100),
+                "x": ["a", "b"] * 50,
+                "uid": [f"u{i}" for i in range(100)],
+            }
+        )
     )
     assert table.schema["person_id"].role == table.schema["uid"].role == "identifier"
     assert again(table).columns == ("x",)
-    anew = replace(table.schema, columns=tuple(c if c.modelled else replace(c, output="regenerate") for c in table.schema))
+    anew = replace(
+        table.schema,
+        columns=tuple(c if c.modelled else replace(c, output="regenerate") for c in table.schema),
+    )
     out = Table.from_codes(anew, [table.codes[0]], seed=0, first_row=10, like=table)
     assert out.columns == ("person_id", "x", "uid")
     assert out.data["person_id"].to_pylist()[:2] == [11, 12]
@@ -154,6 +187,8 @@ def test_identifiers_are_regenerated_or_dropped_as_the_schema_says():
 
 @pytest.mark.parametrize("name", ["household_id", "hhid", "PersonNr"])
 def test_repeated_identifiers_are_pointed_out(name):
-    table = chaffinch.read(pa.table({name: np.repeat(np.arange(100), 3) * 7919, "x": ["a", "b", "c"] * 100}))
+    table = chaffinch.read(
+        pa.table({name: np.repeat(np.arange(100), 3) * 7919, "x": ["a", "b", "c"] * 100})
+    )
     assert table.schema[name].kind == "identifier"
     assert any("not independent" in str(note) for note in table.notes)

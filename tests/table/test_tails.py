@@ -17,7 +17,16 @@ from chaffinch.table import discretise
 from chaffinch.table.discretise import fit_intervals
 from chaffinch.table.profile import NumberTally
 from chaffinch.table.schema import Column
-from chaffinch.table.tails import HARDEST, HEAVIEST, LIGHT, SHAPES, Tailed, largest_auc, n_unseen, with_modelled_tails
+from chaffinch.table.tails import (
+    HARDEST,
+    HEAVIEST,
+    LIGHT,
+    SHAPES,
+    Tailed,
+    largest_auc,
+    n_unseen,
+    with_modelled_tails,
+)
 
 
 def fit(values, **declared):
@@ -49,7 +58,11 @@ def sample(rng, shape, n):
 
 
 @given(
-    st.integers(0, 10_000), SHAPE, st.integers(4, 500), st.sampled_from([1, 10, 1000, 10**6]), st.sampled_from([1, -1])
+    st.integers(0, 10_000),
+    SHAPE,
+    st.integers(4, 500),
+    st.sampled_from([1, 10, 1000, 10**6]),
+    st.sampled_from([1, -1]),
 )
 @settings(max_examples=120, deadline=None)
 def test_the_size_of_the_most_extreme_record_changes_nothing(seed, shape, n, times, side):
@@ -58,7 +71,8 @@ def test_the_size_of_the_most_extreme_record_changes_nothing(seed, shape, n, tim
     declared = {"kind": "date"} if shape == "days" else {"decimals": 2} if shape == "cents" else {}
     end = values.max() if side > 0 else values.min()
     near, far = (
-        np.append(values, np.asarray(end + side * step * (1 + abs(end)), dtype=values.dtype)) for step in (1, times)
+        np.append(values, np.asarray(end + side * step * (1 + abs(end)), dtype=values.dtype))
+        for step in (1, times)
     )
     # A column's values that are no atoms must be four at least: of three the middle one would come out as it is.
     assume(n - np.unique(values, return_counts=True)[1].max() >= 4)
@@ -106,7 +120,9 @@ def test_three_records_or_none_stay():
         assert np.array_equal(modelled(values), values)
 
 
-@pytest.mark.parametrize(("power", "most"), [(1.0, LIGHT), (0.3, LIGHT), (-0.2, LIGHT), (-0.9, HEAVIEST)])
+@pytest.mark.parametrize(
+    ("power", "most"), [(1.0, LIGHT), (0.3, LIGHT), (-0.2, LIGHT), (-0.9, HEAVIEST)]
+)
 def test_the_tail_has_the_mean_of_likely_shapes(power, most):
     """A second opinion: rank times gap against scipy's exponential density, with the scale searched for and not solved for."""
     rng = np.random.default_rng(3)
@@ -117,16 +133,26 @@ def test_the_tail_has_the_mean_of_likely_shapes(power, most):
     likelihoods = {}
     for shape in SHAPES:
         scales = np.exp(np.linspace(-3, 3, 401)) * gaps.mean() * 40**shape
-        likelihoods[shape] = max(scipy.stats.expon.logpdf(gaps, scale=scale * np.arange(10.0, 80.0) ** -shape).sum() for scale in scales)
+        likelihoods[shape] = max(
+            scipy.stats.expon.logpdf(gaps, scale=scale * np.arange(10.0, 80.0) ** -shape).sum()
+            for scale in scales
+        )
     weights = np.exp(np.array(list(likelihoods.values())) - max(likelihoods.values()))
     shape = np.clip((weights * SHAPES).sum() / weights.sum(), HARDEST, most)
-    scale = max(np.exp(np.linspace(-3, 3, 4001)) * gaps.mean() * 40**shape, key=lambda c: scipy.stats.expon.logpdf(gaps, scale=c * np.arange(10.0, 80.0) ** -shape).sum())
+    scale = max(
+        np.exp(np.linspace(-3, 3, 4001)) * gaps.mean() * 40**shape,
+        key=lambda c: scipy.stats.expon.logpdf(
+            gaps, scale=c * np.arange(10.0, 80.0) ** -shape
+        ).sum(),
+    )
     assert shape == pytest.approx(-power, abs=0.5)
     want, at = [], ranked[0]
     for rank in range(9, 0, -1):
         at += scale * rank**-shape / rank
         want.append(at)
-    assert modelled(values, signed=False)[-9:] == pytest.approx(want, abs=0.01 * (want[-1] - ranked[0]))
+    assert modelled(values, signed=False)[-9:] == pytest.approx(
+        want, abs=0.01 * (want[-1] - ranked[0])
+    )
 
 
 def test_means_are_kept_on_average():
@@ -170,14 +196,17 @@ def test_a_tail_ends_before_the_next_atom():
     assert modelled(values, atoms=np.array([60.0])).max() == 90  # inside: no matter
 
 
-@pytest.mark.parametrize("values", [
-    np.array([-1e308] * 3 + [0.0] * 5 + [1e308] * 5),
-    np.linspace(-0.9, 0.9, 60) * 1.7e308,
-    np.linspace(0, 5e-324, 50),
-    np.arange(2**63 - 2000, 2**63 - 1500),
-    np.arange(-(2**63), -(2**63) + 500),
-    np.array([-(2**63), 0, 2**63 - 1] * 12),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([-1e308] * 3 + [0.0] * 5 + [1e308] * 5),
+        np.linspace(-0.9, 0.9, 60) * 1.7e308,
+        np.linspace(0, 5e-324, 50),
+        np.arange(2**63 - 2000, 2**63 - 1500),
+        np.arange(-(2**63), -(2**63) + 500),
+        np.array([-(2**63), 0, 2**63 - 1] * 12),
+    ],
+)
 def test_numbers_near_the_limits_stay_within_them(values):
     out = modelled(values)
     assert len(out) == len(values)
@@ -189,7 +218,9 @@ def test_numbers_near_the_limits_stay_within_them(values):
 def test_the_ceiling_is_that_of_two_gamma_distributions(unseen):
     """P(G_k < G_{k+1}) by numerical integration."""
     want, _ = scipy.integrate.quad(
-        lambda x: scipy.stats.gamma.pdf(x, unseen) * scipy.stats.gamma.sf(x, unseen + 1), 0, 100 + unseen
+        lambda x: scipy.stats.gamma.pdf(x, unseen) * scipy.stats.gamma.sf(x, unseen + 1),
+        0,
+        100 + unseen,
     )
     assert largest_auc(unseen) == pytest.approx(want, abs=1e-6)
 
@@ -213,11 +244,20 @@ def test_an_outlier_cannot_be_told_from_the_ends_and_could_from_means_of_ten(mon
             if i % 2:
                 values[0] = 500.0
             codec = fit(values)
-            scores[bool(i % 2)].append((codec.knots[-1][1, -1], codec.starts[-1], codec.knots[-1][1, -2]))
-        return [area(a, b) for a, b in zip(np.transpose(scores[True]), np.transpose(scores[False]), strict=True)]
+            scores[bool(i % 2)].append(
+                (codec.knots[-1][1, -1], codec.starts[-1], codec.knots[-1][1, -2])
+            )
+        return [
+            area(a, b)
+            for a, b in zip(np.transpose(scores[True]), np.transpose(scores[False]), strict=True)
+        ]
 
     assert 0.5 < max(areas(600)) < largest_auc(9) + 0.11  # above a half: ranks do move by one
-    monkeypatch.setattr(discretise, "with_modelled_tails", lambda values, counts, **_: Tailed(values, counts, 0, (values[0], values[-1])))
+    monkeypatch.setattr(
+        discretise,
+        "with_modelled_tails",
+        lambda values, counts, **_: Tailed(values, counts, 0, (values[0], values[-1])),
+    )
     assert areas(60)[0] == 1.0
 
 
@@ -241,7 +281,9 @@ def test_an_endless_column_keeps_its_ends_apart():
             tally.add(batch)
         values, counts = tally.result()
         assert not tally.exact
-        ends.append(json.dumps(fit_intervals(Column("x", "float"), values, counts, whole=False).to_dict()))
+        ends.append(
+            json.dumps(fit_intervals(Column("x", "float"), values, counts, whole=False).to_dict())
+        )
     assert ends[0] == ends[1]
 
 

@@ -41,13 +41,18 @@ def test_whole_minutes_of_a_text_file_come_back_as_they_were_written(tmp_path, d
     schema = None
     if declared:
         schema = tmp_path / "s.toml"
-        times = "".join(f'[columns.{n}]\nkind = "integer"\ntype = "time32[s]"\n' for n in ("clock", "exact"))
+        times = "".join(
+            f'[columns.{n}]\nkind = "integer"\ntype = "time32[s]"\n' for n in ("clock", "exact")
+        )
         moments = "".join(f'[columns.{n}]\nkind = "datetime"\n' for n in ("seen", "left"))
         schema.write_text(
             f'format = "chaffinch-schema"\nversion = 1\n{times}{moments}[columns.w]\nkind = "categorical"\n'
         )
     table = chaffinch.read(path, schema=schema)
-    assert [str(table.data[name].type) for name in ("clock", "seen")] == ["time32[s]", "timestamp[s]"]
+    assert [str(table.data[name].type) for name in ("clock", "seen")] == [
+        "time32[s]",
+        "timestamp[s]",
+    ]
     table.write(tmp_path / "same.csv")
     assert (tmp_path / "same.csv").read_text() == path.read_text()
     model = chaffinch.BayesNet(parents=1, conditionals="tables").fit(table, seed=1)
@@ -56,7 +61,9 @@ def test_whole_minutes_of_a_text_file_come_back_as_they_were_written(tmp_path, d
         drawn.write(tmp_path / "out.csv", overwrite=True)
         frame = pd.read_csv(tmp_path / "out.csv", dtype=str)
         for name, pattern in TIMES.items():
-            if name != "exact" or not declared:  # a schema that spells seconds and declares no step means seconds
+            if (
+                name != "exact" or not declared
+            ):  # a schema that spells seconds and declares no step means seconds
                 assert frame[name].str.fullmatch(pattern).all(), name
         assert (drawn.data["clock"].cast(pa.int32()).to_numpy() % 60 == 0).all()
     back = chaffinch.read(tmp_path / "out.csv", schema=table.schema)
@@ -71,13 +78,25 @@ def test_whole_minutes_stay_whole_minutes_in_every_type_of_times(tmp_path, how):
     start = datetime.datetime(2024, 1, 1)
     whole = pa.table(
         {
-            "clock": pa.array([(start + datetime.timedelta(minutes=int(m))).time() for m in minutes], pa.time64("us")),
-            "seen": pa.array([start + datetime.timedelta(minutes=int(m) * 7) for m in minutes], pa.timestamp("us")),
-            "took": pa.array([datetime.timedelta(minutes=int(m)) for m in minutes], pa.duration("us")),
+            "clock": pa.array(
+                [(start + datetime.timedelta(minutes=int(m))).time() for m in minutes],
+                pa.time64("us"),
+            ),
+            "seen": pa.array(
+                [start + datetime.timedelta(minutes=int(m) * 7) for m in minutes],
+                pa.timestamp("us"),
+            ),
+            "took": pa.array(
+                [datetime.timedelta(minutes=int(m)) for m in minutes], pa.duration("us")
+            ),
             "w": ["a", "b"] * 250,
         }
     )
-    source = {"arrow": lambda: whole, "pandas": whole.to_pandas, "polars": lambda: pl.from_arrow(whole)}.get(how)
+    source = {
+        "arrow": lambda: whole,
+        "pandas": whole.to_pandas,
+        "polars": lambda: pl.from_arrow(whole),
+    }.get(how)
     if source is None:
         pa.parquet.write_table(whole, tmp_path / "t.parquet")
         table = chaffinch.read(tmp_path / "t.parquet")
@@ -122,7 +141,9 @@ def test_an_error_names_words_that_as_many_records_as_the_threshold_share(thresh
 def test_none_is_a_level_among_words_and_missing_among_numbers(tmp_path, stream):
     words, numbers = ["None", "Mild", "Severe", "NA"], ["None", "3", "7.5", "12"]
     path = tmp_path / "in.csv"
-    path.write_text("pain,score\n" + "".join(f"{words[i % 4]},{numbers[i % 4]}\n" for i in range(400)))
+    path.write_text(
+        "pain,score\n" + "".join(f"{words[i % 4]},{numbers[i % 4]}\n" for i in range(400))
+    )
     table = chaffinch.read(path, stream=True) if stream else chaffinch.read(path)
     pain, score = table.schema["pain"], table.schema["score"]
     assert (pain.missing, score.missing) == (("NA",), ("None",))
@@ -136,7 +157,9 @@ def test_none_is_a_level_among_words_and_missing_among_numbers(tmp_path, stream)
 def test_none_is_missing_among_words_where_it_is_declared(tmp_path):
     path, schema = tmp_path / "in.csv", tmp_path / "s.toml"
     path.write_text("pain,x\n" + "None,a\nMild,b\n" * 100)
-    schema.write_text('format = "chaffinch-schema"\nversion = 1\n[columns.pain]\nkind = "categorical"\nmissing = ["None"]\n[columns.x]\nkind = "categorical"\n')
+    schema.write_text(
+        'format = "chaffinch-schema"\nversion = 1\n[columns.pain]\nkind = "categorical"\nmissing = ["None"]\n[columns.x]\nkind = "categorical"\n'
+    )
     assert chaffinch.read(path, schema).to_pandas()["pain"].isna().sum() == 100
 
 
@@ -149,7 +172,16 @@ def test_a_level_none_of_another_table_is_not_missing(tmp_path):
     assert aligned.to_pandas()["pain"].value_counts().to_dict() == {"Mild": 50, "None": 50}
 
 
-@pytest.mark.parametrize("words", [["+3", "4", "-5"], ["+3.5", "4.25", "-5.0"], ["+3,5", "4,25", "-5,0"], ["+1.234", "2.345.678", "-3.456"], ["+1e3", "2.5", "-3"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["+3", "4", "-5"],
+        ["+3.5", "4.25", "-5.0"],
+        ["+3,5", "4,25", "-5,0"],
+        ["+1.234", "2.345.678", "-3.456"],
+        ["+1e3", "2.5", "-3"],
+    ],
+)
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_plus_sign_is_that_of_a_number(words, stream, tmp_path):
     """Nothing is declared, and Arrow reads no plus sign: the numbers are those of the same file without it."""
@@ -158,15 +190,22 @@ def test_a_plus_sign_is_that_of_a_number(words, stream, tmp_path):
         path = tmp_path / f"{name}.csv"
         path.write_text("a;b\n" + "".join(f"{cells[i % 3]};{'xy'[i % 2]}\n" for i in range(60)))
         table = next(chaffinch.scan(path).tables(60)) if stream else chaffinch.read(path)
-        columns.append((table.schema["a"], table.data.column("a").to_pylist(), table.code("a").tolist()))
+        columns.append(
+            (table.schema["a"], table.data.column("a").to_pylist(), table.code("a").tolist())
+        )
     assert columns[0] == columns[1]
     assert str(columns[0][0].type) in ("int64", "double")
 
 
 def test_a_plus_sign_in_a_later_file(tmp_path):
     for name, sign in (("a", ""), ("b", "+")):
-        (tmp_path / f"{name}.csv").write_text("x,y\n" + "".join(f"{sign}{i % 7},{'uv'[i % 2]}\n" for i in range(60)))
-    first, second = chaffinch.read(tmp_path / "a.csv"), chaffinch.read(tmp_path / "b.csv", chaffinch.read(tmp_path / "a.csv").schema)
+        (tmp_path / f"{name}.csv").write_text(
+            "x,y\n" + "".join(f"{sign}{i % 7},{'uv'[i % 2]}\n" for i in range(60))
+        )
+    first, second = (
+        chaffinch.read(tmp_path / "a.csv"),
+        chaffinch.read(tmp_path / "b.csv", chaffinch.read(tmp_path / "a.csv").schema),
+    )
     assert first.data == second.data
     (tmp_path / "c.csv").write_text("x,y\n++1,u\n2,v\n")
     with pytest.raises(SchemaError, match="Column 'x' is read as int64, but some cells are not"):

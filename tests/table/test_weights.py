@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.table import weights as module
-from chaffinch.table.weights import effective_rows, weight_sums, with_constant_weight, with_weight, without_weight
+from chaffinch.table.weights import (
+    effective_rows,
+    weight_sums,
+    with_constant_weight,
+    with_weight,
+    without_weight,
+)
 
 
 def survey(n: int = 400, seed: int = 0) -> pa.Table:
@@ -66,7 +72,11 @@ def test_left_out():
 
 
 @settings(max_examples=60, deadline=None)
-@given(weights=st.lists(st.floats(0, 1e9), max_size=40), cuts=st.lists(st.integers(0, 40), max_size=5), block=st.integers(1, 9))
+@given(
+    weights=st.lists(st.floats(0, 1e9), max_size=40),
+    cuts=st.lists(st.integers(0, 40), max_size=5),
+    block=st.integers(1, 9),
+)
 def test_sums_are_the_same_to_the_last_bit_however_weights_are_cut(weights, cuts, block):
     """And right: to what exact fractions say."""
     from fractions import Fraction

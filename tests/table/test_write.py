@@ -72,7 +72,9 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, how, ending):
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow", ".feather"])
 def test_typed_files_keep_schema_and_values(ending, tmp_path):
-    table = chaffinch.read(arrow_table().drop_columns("day64"))  # Parquet itself turns date64 into date32
+    table = chaffinch.read(
+        arrow_table().drop_columns("day64")
+    )  # Parquet itself turns date64 into date32
     path = tmp_path / f"t{ending}"
     table.write(path)
     back = chaffinch.read(path)
@@ -98,7 +100,14 @@ def _planted(n: int = ROWS) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     sex = pd.Categorical(rng.choice(["f", "m"], n), categories=["f", "m", f"{CANARY}unused"])
     word = np.where(np.arange(n) == 7, f"{CANARY}rare", rng.choice(["a", "b", "c"], n))
-    frame = pd.DataFrame({"age": rng.integers(18, 60, n), "sex": sex, "word": word, "part": pd.array(rng.integers(0, 4, n), dtype="Int64")})
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 60, n),
+            "sex": sex,
+            "word": word,
+            "part": pd.array(rng.integers(0, 4, n), dtype="Int64"),
+        }
+    )
     frame.attrs["query"] = f"select * from {CANARY}"
     return frame
 
@@ -106,16 +115,33 @@ def _planted(n: int = ROWS) -> pd.DataFrame:
 def _planted_arrow() -> pa.Table:
     """The same with the history of a file, comments of fields, and keys that we know with values that are none of theirs."""
     table = pa.Table.from_pandas(_planted())
-    notes = {b"history": CANARY.encode(), b"file.label": CANARY.encode(), b"chaffinch": json.dumps({"note": CANARY}).encode()}
+    notes = {
+        b"history": CANARY.encode(),
+        b"file.label": CANARY.encode(),
+        b"chaffinch": json.dumps({"note": CANARY}).encode(),
+    }
     table = table.replace_schema_metadata({**table.schema.metadata, **notes})
-    keys = ("comment", "PARQUET:field_id", "ARROW:extension:metadata", "spss.format", "spss.measure", "spss.width", "spss.missing", "stata.format")
-    field = table.schema.field("age").with_metadata({key: "471100" if key == "PARQUET:field_id" else CANARY for key in keys})
+    keys = (
+        "comment",
+        "PARQUET:field_id",
+        "ARROW:extension:metadata",
+        "spss.format",
+        "spss.measure",
+        "spss.width",
+        "spss.missing",
+        "stata.format",
+    )
+    field = table.schema.field("age").with_metadata(
+        {key: "471100" if key == "PARQUET:field_id" else CANARY for key in keys}
+    )
     return table.set_column(0, field, table.column(0))
 
 
 def _planted_file(path, ending):
     """A file of a format with a canary in all that it can say of itself."""
-    frame = _planted().assign(sex=lambda f: f["sex"].astype(str), part=lambda f: f["part"].astype("int64"))
+    frame = _planted().assign(
+        sex=lambda f: f["sex"].astype(str), part=lambda f: f["part"].astype("int64")
+    )
     if ending == ".parquet":
         pa.parquet.write_table(_planted_arrow(), path)
     elif ending in (".arrow", ".feather"):
@@ -123,11 +149,15 @@ def _planted_file(path, ending):
             out.write_table(_planted_arrow())
     elif ending == ".sav":
         pyreadstat = pytest.importorskip("pyreadstat")
-        pyreadstat.write_sav(frame, str(path), file_label=CANARY, note=CANARY, variable_format={"age": "F8.0"})
+        pyreadstat.write_sav(
+            frame, str(path), file_label=CANARY, note=CANARY, variable_format={"age": "F8.0"}
+        )
     elif ending == ".dta":
         pytest.importorskip("pyreadstat").write_dta(frame, str(path), file_label=CANARY)
     elif ending == ".xpt":
-        pytest.importorskip("pyreadstat").write_xport(frame, str(path), file_label=CANARY, table_name="C4711", file_format_version=8)
+        pytest.importorskip("pyreadstat").write_xport(
+            frame, str(path), file_label=CANARY, table_name="C4711", file_format_version=8
+        )
     elif ending == ".xlsx":
         book = pytest.importorskip("openpyxl").Workbook()
         book.properties.creator = book.properties.title = book.active.title = CANARY
@@ -151,15 +181,27 @@ def _everything(path) -> bytes:
         raw += gzip.decompress(raw)
     if raw[:4] == b"PAR1":
         stored = pa.parquet.ParquetFile(path)
-        raw += str([stored.metadata.metadata, stored.schema_arrow.metadata, [f.metadata for f in stored.schema_arrow]]).encode()
-        raw += str([f.type.value_type for f in stored.schema_arrow if pa.types.is_dictionary(f.type)]).encode()
+        raw += str(
+            [
+                stored.metadata.metadata,
+                stored.schema_arrow.metadata,
+                [f.metadata for f in stored.schema_arrow],
+            ]
+        ).encode()
+        raw += str(
+            [f.type.value_type for f in stored.schema_arrow if pa.types.is_dictionary(f.type)]
+        ).encode()
         raw += str(stored.read().to_pylist()).encode()  # pages are packed
     return raw
 
 
 def _told(raw: bytes) -> list[str]:
     """What of the original stands in the bytes of a released file."""
-    told = [word for word in (CANARY, "C4711") if any(word.encode(code) in raw for code in ("utf-8", "utf-16-le"))]
+    told = [
+        word
+        for word in (CANARY, "C4711")
+        if any(word.encode(code) in raw for code in ("utf-8", "utf-16-le"))
+    ]
     # Within a checksum or a noisy number these digits are chance.
     return told + [str(ROWS)] * bool(re.search(rf"(?<![\w.]){ROWS}(?![\w.])".encode(), raw))
 
@@ -188,8 +230,13 @@ def planted_models(tmp_path_factory):
     return model
 
 
-@pytest.mark.parametrize("came", ["pandas", "polars", "arrow", ".parquet", ".feather", ".sav", ".dta", ".xpt", ".xlsx", ".csv"])
-def test_what_an_original_says_of_itself_is_in_no_file_that_is_drawn_from_it(tmp_path, planted_models, came):
+@pytest.mark.parametrize(
+    "came",
+    ["pandas", "polars", "arrow", ".parquet", ".feather", ".sav", ".dta", ".xpt", ".xlsx", ".csv"],
+)
+def test_what_an_original_says_of_itself_is_in_no_file_that_is_drawn_from_it(
+    tmp_path, planted_models, came
+):
     """Histories, queries, comments, labels of files, names of sheets, unused categories, numbers of rows: in every format that is written."""
     drawn = planted_models(came).sample(100, seed=2)
     for ending in WRITTEN:
@@ -205,7 +252,16 @@ def test_what_an_original_says_of_itself_is_in_no_file_that_is_drawn_from_it(tmp
 def test_a_release_leaves_with_nothing_that_its_original_says_of_itself(tmp_path, ending, engine):
     source = tmp_path / f"people{ending}"
     _planted_file(source, ending)
-    result = chaffinch.release(source, method="independent", rows=100, seed=1, engine=engine, measures=["tvd"], attackers=[], sample_rows=500)
+    result = chaffinch.release(
+        source,
+        method="independent",
+        rows=100,
+        seed=1,
+        engine=engine,
+        measures=["tvd"],
+        attackers=[],
+        sample_rows=500,
+    )
     result.save(tmp_path / "out")
     leaving = [path for path in (tmp_path / "out" / "to-release").rglob("*") if path.is_file()]
     assert leaving
@@ -213,19 +269,34 @@ def test_a_release_leaves_with_nothing_that_its_original_says_of_itself(tmp_path
 
 
 def test_the_notes_that_types_need_are_kept(tmp_path):
-    keys = {"spss.format": "F8.2", "spss.measure": "scale", "spss.width": "8", "spss.missing": "[[99.0, 99.0], [null, -1.0]]", "stata.format": "%tdDD/NN/CCYY"}
+    keys = {
+        "spss.format": "F8.2",
+        "spss.measure": "scale",
+        "spss.width": "8",
+        "spss.missing": "[[99.0, 99.0], [null, -1.0]]",
+        "stata.format": "%tdDD/NN/CCYY",
+    }
     table = arrow_table()
     field = table.schema.field(0).with_metadata({**keys, "comment": CANARY})
     chaffinch.read(table.set_column(0, field, table.column(0))).write(tmp_path / "t.parquet")
     kept = pa.parquet.read_schema(tmp_path / "t.parquet").field(0).metadata
-    assert {key.decode(): value.decode() for key, value in kept.items() if not key.startswith(b"PARQUET")} == keys
+    assert {
+        key.decode(): value.decode()
+        for key, value in kept.items()
+        if not key.startswith(b"PARQUET")
+    } == keys
 
 
 def test_a_private_model_that_leaves_says_nothing_that_its_original_says_of_itself(tmp_path):
     pytest.importorskip("opendp")
     age = chaffinch.Column("age", "integer", bounds=(18, 60), bins=4)
-    schema = chaffinch.Schema((age, chaffinch.Column("word", "categorical", levels=("a", "b", "c"), other=True)), public=True)
-    model = chaffinch.PrivBayes(epsilon=1, neighbours="add-remove").fit(chaffinch.prepare(_planted_arrow().select(["age", "word"]), schema))
+    schema = chaffinch.Schema(
+        (age, chaffinch.Column("word", "categorical", levels=("a", "b", "c"), other=True)),
+        public=True,
+    )
+    model = chaffinch.PrivBayes(epsilon=1, neighbours="add-remove").fit(
+        chaffinch.prepare(_planted_arrow().select(["age", "word"]), schema)
+    )
     model.save(tmp_path / "model.chaffinch")
     model.sample(100, seed=1).write(tmp_path / "t.parquet")
     assert not _told((tmp_path / "model.chaffinch").read_bytes())

@@ -23,7 +23,13 @@ def data(seed, n=250, missing=0.0):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"max_leaf_nodes": 40}, {"min_samples_leaf": 5}, {"class_weight": "balanced"}, {"splitter": "random"}],
+    [
+        {},
+        {"max_leaf_nodes": 40},
+        {"min_samples_leaf": 5},
+        {"class_weight": "balanced"},
+        {"splitter": "random"},
+    ],
 )
 @pytest.mark.parametrize("at_least", [2, 4])
 def test_every_predicate_isolates_and_none_is_missed(settings, at_least):
@@ -50,7 +56,9 @@ def test_every_predicate_isolates_and_none_is_missed(settings, at_least):
 def test_several_outputs_and_a_tree_of_one_node():
     x, y = data(1)
     both = np.column_stack([y, (x[:, 0] > 1.2).astype(int)])
-    audit = trees.audit(read_model(DecisionTreeClassifier(random_state=0).fit(x, both)), label=["a", "b"])
+    audit = trees.audit(
+        read_model(DecisionTreeClassifier(random_state=0).fit(x, both)), label=["a", "b"]
+    )
     assert {p.label.column for p in audit.predicates} == {"a", "b"}
     assert all(p.holds(x.T, list(both.T)).sum() == 1 for p in audit.predicates)
     alone = DecisionTreeClassifier().fit(np.zeros((5, 1)), [0, 0, 0, 0, 1])
@@ -77,7 +85,9 @@ def test_tries_as_counted_by_hand():
 def test_tries_find_what_counts_find():
     for seed in range(10):
         x, y = data(seed)
-        model = DecisionTreeClassifier(random_state=seed, min_samples_leaf=1 + 6 * (seed % 3)).fit(x, y)
+        model = DecisionTreeClassifier(random_state=seed, min_samples_leaf=1 + 6 * (seed % 3)).fit(
+            x, y
+        )
         audit = trees.audit(read_model(model), columns=x.T, labels=[y])
         assert bool(audit.predicates) == (audit.tries[0].tries is not None)
 
@@ -86,7 +96,9 @@ def test_regression_leaves_of_one_isolate_by_their_path():
     for seed in range(5):
         x, _ = data(seed)
         y = np.random.default_rng(seed).normal(size=len(x))
-        audit = trees.audit(read_model(DecisionTreeRegressor(random_state=0).fit(x, y)), columns=x.T, labels=[y])
+        audit = trees.audit(
+            read_model(DecisionTreeRegressor(random_state=0).fit(x, y)), columns=x.T, labels=[y]
+        )
         assert audit.predicates
         assert all(p.label is None and p.holds(x.T, [y]).sum() == 1 for p in audit.predicates)
 
@@ -130,7 +142,9 @@ def test_bootstraps_expose_records_and_may_be_wrong_about_those_outside():
 
 def test_boosted_trees_isolate_by_paths():
     x, y = data(3)
-    audit = trees.audit(read_model(GradientBoostingClassifier(n_estimators=4).fit(x, y)), columns=x.T, labels=[y])
+    audit = trees.audit(
+        read_model(GradientBoostingClassifier(n_estimators=4).fit(x, y)), columns=x.T, labels=[y]
+    )
     assert all(0 < p.holds(x.T, [y]).sum() < 2 for p in audit.predicates)
     assert audit.value_leaves is None
     for tried in audit.tries:
@@ -139,9 +153,13 @@ def test_boosted_trees_isolate_by_paths():
 
 def test_both_ends():
     rng = np.random.default_rng(0)
-    x = rng.integers(0, 2, size=(4000, 2)).astype(float)  # four cells of about a thousand: nobody is alone
+    x = rng.integers(0, 2, size=(4000, 2)).astype(
+        float
+    )  # four cells of about a thousand: nobody is alone
     y = rng.integers(0, 2, size=4000)
-    audit = trees.audit(read_model(DecisionTreeClassifier().fit(x, y)), columns=x.T, labels=[y], at_least=10)
+    audit = trees.audit(
+        read_model(DecisionTreeClassifier().fit(x, y)), columns=x.T, labels=[y], at_least=10
+    )
     assert not audit.exposed
     assert audit.share == 0
     unique = np.arange(100.0)[:, None]
@@ -162,7 +180,9 @@ def test_nothing_confidential_leaves():
 
 def test_without_counts_there_is_still_the_attack_by_trying():
     x, y = data(4)
-    weighted = DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=np.random.default_rng(0).random(len(y)))
+    weighted = DecisionTreeClassifier(random_state=0).fit(
+        x, y, sample_weight=np.random.default_rng(0).random(len(y))
+    )
     audit = trees.audit(read_model(weighted))
     assert audit.predicates is None
     assert "weights" in audit.reason

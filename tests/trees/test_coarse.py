@@ -18,7 +18,11 @@ from chaffinch.trees.coarse import groups_are_safe, guesses, unnamed
 def many_classes(seed, n=900, classes=9):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 4)).round(1)
-    y = np.clip(np.digitize(x[:, 0] + x[:, 1] + rng.normal(size=n), np.linspace(-3, 3, classes - 1)), 0, classes - 1)
+    y = np.clip(
+        np.digitize(x[:, 0] + x[:, 1] + rng.normal(size=n), np.linspace(-3, 3, classes - 1)),
+        0,
+        classes - 1,
+    )
     return x, y
 
 
@@ -78,11 +82,17 @@ def test_two_classes_have_nothing_to_be_told_together_with():
 
 def test_a_file_that_tells_a_small_class_apart_is_not_safe():
     x, y = many_classes(1)
-    done = prune(DecisionTreeClassifier(random_state=0, min_samples_leaf=5).fit(x, y), at_least=3, keep="most")
+    done = prune(
+        DecisionTreeClassifier(random_state=0, min_samples_leaf=5).fit(x, y),
+        at_least=3,
+        keep="most",
+    )
     assert groups_are_safe(done.after, done.after, 3)
     tree = done.after.trees[0]
     shares = tree.counts / np.maximum(tree.counts.sum(axis=2, keepdims=True), 1)
-    assert not groups_are_safe(replace(done.after, trees=(replace(tree, value=shares),)), done.after, 3)
+    assert not groups_are_safe(
+        replace(done.after, trees=(replace(tree, value=shares),)), done.after, 3
+    )
     tried, right = guesses(done.after, 3)
     leaves = tree.counts[tree.leaves, 0]
     assert right == ((leaves > 0) & (leaves < 3)).sum()
@@ -92,7 +102,11 @@ def test_a_file_that_tells_a_small_class_apart_is_not_safe():
 def test_forests_and_several_outputs():
     x, y = many_classes(2)
     both = np.column_stack([y, (x[:, 2] > 0) + (x[:, 3] > 0)])
-    done = prune(DecisionTreeClassifier(random_state=0, min_samples_leaf=9).fit(x, both), at_least=2, keep="most")
+    done = prune(
+        DecisionTreeClassifier(random_state=0, min_samples_leaf=9).fit(x, both),
+        at_least=2,
+        keep="most",
+    )
     assert groups_are_safe(done.after, done.after, 2)
     forest = RandomForestClassifier(3, random_state=0, min_samples_leaf=9).fit(x, y)
     done = prune(forest, at_least=2, keep="most", columns=x.T, labels=[y])

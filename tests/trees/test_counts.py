@@ -12,7 +12,9 @@ from chaffinch.trees.counts import recovered_counts
 def data(seed, n=250, classes=3):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 4)).round(1)
-    return x, rng.choice(classes, size=n, p=np.array([6, 3, 1][:classes]) / sum([6, 3, 1][:classes]))
+    return x, rng.choice(
+        classes, size=n, p=np.array([6, 3, 1][:classes]) / sum([6, 3, 1][:classes])
+    )
 
 
 def by_hand(model, x, y, classes):
@@ -59,8 +61,13 @@ def test_several_outputs_of_different_widths():
 def test_weights_of_records_are_refused_and_the_reason_is_given():
     for seed in range(10):
         x, y = data(seed)
-        for weights in (np.random.default_rng(seed).random(len(y)), np.random.default_rng(seed).integers(1, 4, len(y))):
-            tree = read_model(DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=weights)).trees[0]
+        for weights in (
+            np.random.default_rng(seed).random(len(y)),
+            np.random.default_rng(seed).integers(1, 4, len(y)),
+        ):
+            tree = read_model(
+                DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=weights)
+            ).trees[0]
             assert tree.counts is None
             assert "weights of their own" in tree.reason
 
@@ -68,7 +75,9 @@ def test_weights_of_records_are_refused_and_the_reason_is_given():
 def test_one_weight_for_all_is_no_obstacle():
     x, y = data(3)
     model = DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=np.full(len(y), 2.5))
-    np.testing.assert_array_equal(read_model(model).trees[0].counts[:, 0, :], by_hand(model, x, y, [0, 1, 2]))
+    np.testing.assert_array_equal(
+        read_model(model).trees[0].counts[:, 0, :], by_hand(model, x, y, [0, 1, 2])
+    )
 
 
 def test_a_tree_of_one_node_with_balanced_classes_is_not_taken_for_equal_counts():
@@ -97,7 +106,9 @@ def test_a_million_records_leave_no_room_for_wrong_counts():
 def test_draws_of_a_bootstrap_and_the_records_behind_them():
     x, y = data(4)
     model = RandomForestClassifier(8, random_state=0).fit(x, y)
-    for part, tree, drawn in zip(model.estimators_, read_model(model).trees, model.estimators_samples_, strict=True):
+    for part, tree, drawn in zip(
+        model.estimators_, read_model(model).trees, model.estimators_samples_, strict=True
+    ):
         draws = by_hand(part, x[drawn], y[drawn], [0, 1, 2])
         once = np.unique(drawn)
         records = by_hand(part, x[once], y[once], [0, 1, 2])
@@ -108,7 +119,9 @@ def test_draws_of_a_bootstrap_and_the_records_behind_them():
         np.testing.assert_array_equal(tree.samples, records.sum(axis=1))
 
 
-@pytest.mark.parametrize("settings", [{"class_weight": "balanced"}, {"class_weight": "balanced_subsample"}])
+@pytest.mark.parametrize(
+    "settings", [{"class_weight": "balanced"}, {"class_weight": "balanced_subsample"}]
+)
 def test_weighted_draws_are_refused(settings):
     x, y = data(5)
     for tree in read_model(RandomForestClassifier(3, random_state=0, **settings).fit(x, y)).trees:
@@ -119,7 +132,9 @@ def test_weighted_draws_are_refused(settings):
 def test_whole_weights_of_records_in_a_forest_are_not_taken_for_draws():
     x, y = data(6)
     weights = np.random.default_rng(0).integers(1, 4, len(y))
-    assert not read_model(RandomForestClassifier(3, random_state=0).fit(x, y, sample_weight=weights)).counts_known
+    assert not read_model(
+        RandomForestClassifier(3, random_state=0).fit(x, y, sample_weight=weights)
+    ).counts_known
     one = RandomForestClassifier(1, random_state=0).fit(x, y, sample_weight=weights)
     assert not read_model(one).counts_known
 

@@ -31,7 +31,9 @@ def covers_of(trees, law, columns, weights=None):
     for number, tree in enumerate(trees):
         where = tree.apply(columns)
         h = law.derivatives(margins, law.outputs[number]) * weights
-        out.append(tree.summed(np.bincount(where, h, tree.n_nodes)).astype(np.float32).astype(np.float64))
+        out.append(
+            tree.summed(np.bincount(where, h, tree.n_nodes)).astype(np.float32).astype(np.float64)
+        )
         margins[:, law.outputs[number]] += tree.value[where, 0, 0]
     return out
 
@@ -42,7 +44,10 @@ def columns():
     return [rng.integers(0, 8, 60).astype(float), rng.integers(0, 8, 60).astype(float)]
 
 
-TREES = [ladder([2.5, 5.5], [0.4, -0.3, 0.7]), ladder([1.5, 3.5, 6.5], [0.2, 0.1, -0.4, 0.3], column=1)]
+TREES = [
+    ladder([2.5, 5.5], [0.4, -0.3, 0.7]),
+    ladder([1.5, 3.5, 6.5], [0.2, 0.1, -0.4, 0.3], column=1),
+]
 
 
 @pytest.mark.parametrize("objective", ["binary:logistic", "count:poisson", "binary:logitraw"])
@@ -71,7 +76,9 @@ def test_bounds_hold_every_solution_and_no_less_where_leaves_are_counted_out():
         rows = np.bincount(first.apply(data), minlength=first.n_nodes)[first.leaves]
         cover = covers[1][second.leaves]
         totals = []
-        for parts in product(*([p for p in product(range(n + 1), repeat=3) if sum(p) == n] for n in rows)):
+        for parts in product(
+            *([p for p in product(range(n + 1), repeat=3) if sum(p) == n] for n in rows)
+        ):
             table = np.array(parts)
             if np.allclose(h @ table, cover, rtol=1e-6, atol=1e-9):
                 totals.append(table.sum(axis=0))
@@ -96,7 +103,9 @@ def test_softmax_uses_the_margins_of_all_classes(columns):
         where = tree.apply(columns)
         p = np.exp(margins) / np.exp(margins).sum(axis=1, keepdims=True)
         h = 2 * p[:, law.outputs[number]] * (1 - p[:, law.outputs[number]])
-        covers.append(tree.summed(np.bincount(where, h, tree.n_nodes)).astype(np.float32).astype(np.float64))
+        covers.append(
+            tree.summed(np.bincount(where, h, tree.n_nodes)).astype(np.float32).astype(np.float64)
+        )
         step[:, law.outputs[number]] += tree.value[where, 0, 0]
     for tree, answer in zip(trees, counted_trees(trees, covers, law), strict=True):
         sizes = tree.summed(np.bincount(tree.apply(columns), minlength=tree.n_nodes))
@@ -140,14 +149,21 @@ def test_missing_values_are_in_no_range_and_still_somewhere():
 
 @pytest.mark.parametrize(
     ("objective", "base"),
-    [("rank:pairwise", 0.5), ("binary:logistic", 1.2), ("count:poisson", 0.0), ("multi:softprob", [1.0, 2.0])],
+    [
+        ("rank:pairwise", 0.5),
+        ("binary:logistic", 1.2),
+        ("count:poisson", 0.0),
+        ("multi:softprob", [1.0, 2.0]),
+    ],
 )
 def test_a_law_that_makes_no_sense_is_none(objective, base):
     assert law_of(objective, base, (0, 1, 2), (0, 0, 0)) is None
 
 
 def test_a_base_score_is_turned_into_a_margin():
-    assert law_of("binary:logistic", [0.5], (0,), (0,)) == CoverLaw("binary:logistic", (0.0,), (0,), (0,))
+    assert law_of("binary:logistic", [0.5], (0,), (0,)) == CoverLaw(
+        "binary:logistic", (0.0,), (0,), (0,)
+    )
     assert law_of("binary:logitraw", 0.5, (0,), (0,)).base == (0.5,)
     assert law_of("count:poisson", 1.0, (0,), (0,)).base == (0.0,)
     assert law_of("multi:softmax", 0.5, (0, 1), (0, 0)).base == (0.5, 0.5)
@@ -155,7 +171,10 @@ def test_a_base_score_is_turned_into_a_margin():
 
 def test_without_room_for_ranges_the_first_round_is_still_counted(columns, monkeypatch):
     law = law_of("binary:logistic", 0.37, (0, 0), (0, 1))
-    covers, sizes = covers_of(TREES, law, columns), [np.bincount(t.apply(columns), minlength=t.n_nodes) for t in TREES]
+    covers, sizes = (
+        covers_of(TREES, law, columns),
+        [np.bincount(t.apply(columns), minlength=t.n_nodes) for t in TREES],
+    )
     monkeypatch.setattr("chaffinch.trees.covers._MOST_RANGES", 4)
     answer = counted_trees(TREES, covers, law)
     assert (answer[0].samples[TREES[0].leaves] == sizes[0][TREES[0].leaves]).all()

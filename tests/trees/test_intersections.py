@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 from chaffinch._base.errors import InputError
 from chaffinch.trees import prune, read_model
@@ -46,7 +50,9 @@ def test_examples_isolate_together_and_not_alone():
     model = RandomForestClassifier(6, random_state=0, max_depth=3).fit(x, y)
     done = prune(model, columns=x.T, labels=[y])
     result = intersections(read_model(done.model), x.T, [y], most_examples=5)
-    assert len(result.examples) == 5  # pruning tree by tree does not help against pairs, and the docs say so
+    assert (
+        len(result.examples) == 5
+    )  # pruning tree by tree does not help against pairs, and the docs say so
     for one, two in result.examples:
         a, b = one.holds(x.T, [y]), two.holds(x.T, [y])
         assert (a & b).sum() == 1

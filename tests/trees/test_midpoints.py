@@ -26,7 +26,17 @@ def test_by_hand():
 def test_neighbours_in_the_node_need_not_be_neighbours_in_the_column():
     # Split on the first column, then on the second, where the left node has 0 and 4 only, and the column also has 2.
     x = np.array(
-        [[0.0, 0.0], [0.0, 4.0], [0.0, 4.0], [0.0, 0.0], [9.0, 2.0], [9.0, 2.0], [9.0, 2.0], [9.0, 2.0], [9.0, 2.0]]
+        [
+            [0.0, 0.0],
+            [0.0, 4.0],
+            [0.0, 4.0],
+            [0.0, 0.0],
+            [9.0, 2.0],
+            [9.0, 2.0],
+            [9.0, 2.0],
+            [9.0, 2.0],
+            [9.0, 2.0],
+        ]
     )
     y = [0, 1, 1, 0, 2, 2, 2, 2, 2]
     result = midpoints(read_model(DecisionTreeClassifier(random_state=1).fit(x, y)), x.T)

@@ -17,7 +17,9 @@ NAMES = ["age", 'odd "name"', "it's", "d"]
 
 @pytest.fixture
 def one_thread():
-    with threadpool_limits(1):  # OpenMP threads that wait for one another cost more than they bring here
+    with threadpool_limits(
+        1
+    ):  # OpenMP threads that wait for one another cost more than they bring here
         yield
 
 
@@ -35,7 +37,9 @@ class Everywhere:
     def __init__(self, x, y, *, nan):
         self.n = len(y)
         self.frame = pd.DataFrame(x, columns=NAMES).assign(label=y)
-        self.table = pl.DataFrame({**{name: x[:, i] for i, name in enumerate(NAMES)}, "label": y}, nan_to_null=not nan)
+        self.table = pl.DataFrame(
+            {**{name: x[:, i] for i, name in enumerate(NAMES)}, "label": y}, nan_to_null=not nan
+        )
         self.table = self.table.with_row_index("row")
         if not nan:
             self.frame = self.frame.astype(dict.fromkeys(NAMES, "Float64"))
@@ -46,7 +50,9 @@ class Everywhere:
         """Whom each of the three finds."""
         by_pandas = self.frame[eval(predicate.pandas(), {"df": self.frame})].index
         by_polars = self.table.filter(eval(predicate.polars(), {"pl": pl}))["row"]
-        by_sql = [r[0] for r in self.con.execute(f"SELECT row FROM t WHERE {predicate.sql()}").fetchall()]
+        by_sql = [
+            r[0] for r in self.con.execute(f"SELECT row FROM t WHERE {predicate.sql()}").fetchall()
+        ]
         return [np.isin(np.arange(self.n), rows) for rows in (by_pandas, by_polars, by_sql)]
 
 
@@ -110,9 +116,15 @@ def test_a_split_of_missing_values_from_all_others():
 
 
 def test_one_range_for_each_column_and_constants_only_finite():
-    predicate = Predicate(0, 3, (Condition("age", 0, 20.5, 41.5, False), Condition("d", 1, -np.inf, 3.0, True)), None)
+    predicate = Predicate(
+        0, 3, (Condition("age", 0, 20.5, 41.5, False), Condition("d", 1, -np.inf, 3.0, True)), None
+    )
     assert predicate.words() == "age > 20.5 and age <= 41.5 AND (d <= 3 or d is missing)"
-    assert predicate.to_dict()["conditions"] == [["age", ">", 20.5], ["age", "<=", 41.5], ["d", "<=", 3.0]]
+    assert predicate.to_dict()["conditions"] == [
+        ["age", ">", 20.5],
+        ["age", "<=", 41.5],
+        ["d", "<=", 3.0],
+    ]
     assert Predicate(0, 0, (), None).words() == "any record"
 
 
@@ -123,7 +135,11 @@ def test_the_root_is_true_of_all():
 
 
 def test_thresholds_keep_their_last_digit_in_a_database():
-    cut = float(np.float32(0.1)) - 1e-17  # the double just below the float: the float itself lies above
+    cut = (
+        float(np.float32(0.1)) - 1e-17
+    )  # the double just below the float: the float itself lies above
     predicate = Predicate(0, 1, (Condition("d", 3, -np.inf, np.nextafter(cut, 0), False),), None)
     x = np.full((1, 4), 0.1)
-    assert [m.tolist() for m in Everywhere(x, np.array([0]), nan=True).masks(predicate)] == [[False]] * 3
+    assert [m.tolist() for m in Everywhere(x, np.array([0]), nan=True).masks(predicate)] == [
+        [False]
+    ] * 3

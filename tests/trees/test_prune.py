@@ -52,7 +52,9 @@ def test_no_node_and_no_difference_of_two_isolates(seed, at_least, leaves, missi
         assert_safe_differences(done.model, x, y, at_least)
         again = trees.audit(read_model(done.model), at_least=at_least, columns=x.T, labels=[y])
         assert not again.exposed
-        assert not trees.audit(recounted(read_model(done.model), x.T, [y]), at_least=at_least).exposed
+        assert not trees.audit(
+            recounted(read_model(done.model), x.T, [y]), at_least=at_least
+        ).exposed
 
 
 def test_no_split_is_taken_back_without_need():
@@ -60,7 +62,9 @@ def test_no_split_is_taken_back_without_need():
     for seed in range(6):
         x, y = data(seed)
         plain = read_model(DecisionTreeClassifier(random_state=seed, min_samples_leaf=3).fit(x, y))
-        done = prune(DecisionTreeClassifier(random_state=seed, min_samples_leaf=3).fit(x, y), at_least=3)
+        done = prune(
+            DecisionTreeClassifier(random_state=seed, min_samples_leaf=3).fit(x, y), at_least=3
+        )
         tree, kept = plain.trees[0], done.after.trees[0]
         stack = [(0, 0)]
         while stack:
@@ -71,10 +75,15 @@ def test_no_split_is_taken_back_without_need():
                     below = tree.counts[[tree.left[old], tree.right[old]]]
                     assert ((below > 0) & (below < 3)).any()
             else:
-                stack += [(int(tree.left[old]), int(kept.left[new])), (int(tree.right[old]), int(kept.right[new]))]
+                stack += [
+                    (int(tree.left[old]), int(kept.left[new])),
+                    (int(tree.right[old]), int(kept.right[new])),
+                ]
 
 
-@pytest.mark.parametrize("model", [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)])
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)]
+)
 def test_forests_with_data_isolate_nobody_by_one_path(model):
     x, y = data(3)
     done = prune(model.fit(x, y), at_least=4, columns=x.T, labels=[y])
@@ -133,7 +142,9 @@ def test_several_outputs():
     done = prune(DecisionTreeClassifier(random_state=0).fit(x, both), at_least=3)
     assert [c.tolist() for c in done.model.classes_] == [[0, 1, 2, 3], [0, 1]]
     assert [p.shape for p in done.model.predict_proba(x)] == [(300, 4), (300, 2)]
-    assert not trees.audit(read_model(done.model), at_least=3, columns=x.T, labels=list(both.T)).exposed
+    assert not trees.audit(
+        read_model(done.model), at_least=3, columns=x.T, labels=list(both.T)
+    ).exposed
     assert done.model.predict(x).shape == (300, 2)
 
 
@@ -153,7 +164,9 @@ def test_regression(at_least):
             here = by_data.model.apply(x) == leaf
             for side in (y > says, y <= says):
                 assert not 0 < (here & side).sum() < at_least
-        assert not trees.audit(read_model(by_data.model), at_least=at_least, columns=x.T, labels=[y]).exposed
+        assert not trees.audit(
+            read_model(by_data.model), at_least=at_least, columns=x.T, labels=[y]
+        ).exposed
     forest = RandomForestRegressor(3, random_state=0).fit(x, y)
     done = prune(forest, columns=x.T, labels=[y])
     assert not trees.audit(read_model(done.model), columns=x.T, labels=[y]).exposed
@@ -170,7 +183,9 @@ def test_what_cannot_be_pruned_says_why():
     x, y = data(7)
     with pytest.raises(InputError, match="boosting"):
         prune(GradientBoostingClassifier(n_estimators=2).fit(x, y))
-    weighted = DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=np.random.default_rng(0).random(len(y)))
+    weighted = DecisionTreeClassifier(random_state=0).fit(
+        x, y, sample_weight=np.random.default_rng(0).random(len(y))
+    )
     with pytest.raises(InputError, match="without its training data"):
         prune(weighted)
     assert_safe_differences(prune(weighted, columns=x.T, labels=[y]).model, x, y, 2)
@@ -196,7 +211,9 @@ def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, keep
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(120, 3)).round(1)
     y = np.digitize(x[:, 0] + rng.normal(size=120), [-0.8, 0, 0.8])
-    tree = read_model(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y)).trees[0]
+    tree = read_model(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y)).trees[
+        0
+    ]
     counts = tree.counts[:, 0]
 
     def safe(node):
@@ -215,8 +232,12 @@ def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, keep
     after = done.after.trees[0]
     leaf_counts = after.counts[after.leaves, 0]
     assert len(leaf_counts) == max(map(len, every))
-    assert int((leaf_counts.sum(axis=1) - leaf_counts.max(axis=1)).sum()) == min(losses(leaves)[0] for leaves in every)
-    gini = float((leaf_counts.sum(axis=1) - (leaf_counts**2).sum(axis=1) / leaf_counts.sum(axis=1)).sum())
+    assert int((leaf_counts.sum(axis=1) - leaf_counts.max(axis=1)).sum()) == min(
+        losses(leaves)[0] for leaves in every
+    )
+    gini = float(
+        (leaf_counts.sum(axis=1) - (leaf_counts**2).sum(axis=1) / leaf_counts.sum(axis=1)).sum()
+    )
     assert gini == pytest.approx(min(losses(leaves)[1] for leaves in every))
 
 

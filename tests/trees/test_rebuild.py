@@ -40,7 +40,9 @@ def test_scikit_learn_keeps_working(kind):
     before = copy.deepcopy(model)
     done = prune(model, at_least=2)
     out = done.model
-    np.testing.assert_array_equal(model.predict(x), before.predict(x))  # the model itself is left alone
+    np.testing.assert_array_equal(
+        model.predict(x), before.predict(x)
+    )  # the model itself is left alone
     np.testing.assert_array_equal(model.tree_.n_node_samples, before.tree_.n_node_samples)
     tree = done.after.trees[0]
     assert 1 < len(tree.leaves) < model.get_n_leaves()
@@ -48,7 +50,9 @@ def test_scikit_learn_keeps_working(kind):
     np.testing.assert_array_equal(out.apply(x), places)
     if kind is DecisionTreeClassifier:
         np.testing.assert_array_equal(out.predict_proba(x), tree.value[places, 0])
-        np.testing.assert_array_equal(out.predict(x), out.classes_[tree.value[places, 0].argmax(axis=1)])
+        np.testing.assert_array_equal(
+            out.predict(x), out.classes_[tree.value[places, 0].argmax(axis=1)]
+        )
     else:
         np.testing.assert_array_equal(out.predict(x), tree.value[places, 0, 0])
     assert out.get_depth() == tree.depth.max()
@@ -76,10 +80,19 @@ def test_nothing_else_is_in_the_released_model():
     assert (state["values"][inner] == 1 / len(out.classes_)).all()
     reached = {0, *state["nodes"]["left_child"][inner], *state["nodes"]["right_child"][inner]}
     assert reached == set(range(state["node_count"]))
-    model = RandomForestClassifier(40, random_state=0, oob_score=True, max_depth=4).fit(x, y, sample_weight=None)
+    model = RandomForestClassifier(40, random_state=0, oob_score=True, max_depth=4).fit(
+        x, y, sample_weight=None
+    )
     model.note_of_mine = x
     released = vars(prune(model, at_least=3, columns=x.T, labels=[y]).model)
-    fitted = {name for name in released if name.endswith("_") or name.startswith("_")} | {"note_of_mine"} & set(
-        released
-    )
-    assert fitted == {"n_features_in_", "n_outputs_", "classes_", "n_classes_", "estimators_", "estimator_"}
+    fitted = {name for name in released if name.endswith("_") or name.startswith("_")} | {
+        "note_of_mine"
+    } & set(released)
+    assert fitted == {
+        "n_features_in_",
+        "n_outputs_",
+        "classes_",
+        "n_classes_",
+        "estimators_",
+        "estimator_",
+    }

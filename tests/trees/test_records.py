@@ -24,8 +24,12 @@ NUMBER = np.abs(X[:, 0]) + 0.1
 
 MODELS = {
     "tree": trees.DecisionTreeClassifier(random_state=0).fit(X, WORDS),
-    "weighted": trees.DecisionTreeClassifier(random_state=0, class_weight={0: 2.0, 1: 1.0, 2: 0.5}).fit(X, Y),
-    "best first": trees.DecisionTreeClassifier(max_leaf_nodes=9, random_state=np.random.RandomState(1)).fit(X, Y == 1),
+    "weighted": trees.DecisionTreeClassifier(
+        random_state=0, class_weight={0: 2.0, 1: 1.0, 2: 0.5}
+    ).fit(X, Y),
+    "best first": trees.DecisionTreeClassifier(
+        max_leaf_nodes=9, random_state=np.random.RandomState(1)
+    ).fit(X, Y == 1),
     "two outputs": trees.DecisionTreeClassifier(random_state=0).fit(X, np.c_[Y, Y == 1]),
     "extra": trees.ExtraTreeClassifier(random_state=0).fit(X, Y),
     "regression": trees.DecisionTreeRegressor(random_state=0).fit(X, NUMBER),
@@ -33,13 +37,20 @@ MODELS = {
     "forest": forests.RandomForestClassifier(3, random_state=0).fit(X, WORDS),
     "extra trees": forests.ExtraTreesRegressor(3, random_state=0).fit(X, NUMBER),
     "boosted": forests.GradientBoostingClassifier(n_estimators=2, random_state=0).fit(X, WORDS),
-    "boosted number": forests.GradientBoostingRegressor(n_estimators=2, loss="huber", random_state=0).fit(X, NUMBER),
+    "boosted number": forests.GradientBoostingRegressor(
+        n_estimators=2, loss="huber", random_state=0
+    ).fit(X, NUMBER),
     "histogram": forests.HistGradientBoostingClassifier(max_iter=2, random_state=0).fit(X, WORDS),
-    "histogram number": forests.HistGradientBoostingRegressor(max_iter=2, loss="poisson").fit(X, NUMBER),
+    "histogram number": forests.HistGradientBoostingRegressor(max_iter=2, loss="poisson").fit(
+        X, NUMBER
+    ),
 }
 
 
-@pytest.mark.parametrize("name", ["tree", "weighted", "two outputs", "regression", "two numbers", "forest", "extra trees"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["tree", "weighted", "two outputs", "regression", "two numbers", "forest", "extra trees"],
+)
 def test_our_walk_predicts_what_scikit_learn_does(name):
     said = MODELS[name].predict(X)
     for k, ours in enumerate(predicted(read_model(MODELS[name]), list(X.T))):

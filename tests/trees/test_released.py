@@ -18,7 +18,9 @@ from chaffinch.trees.released import certify
 def model():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 3))
-    return DecisionTreeClassifier(random_state=0).fit(x, (x[:, 0] + rng.normal(size=120) > 0).astype(int))
+    return DecisionTreeClassifier(random_state=0).fit(
+        x, (x[:, 0] + rng.normal(size=120) > 0).astype(int)
+    )
 
 
 def test_a_pruned_file_is_certified(model, tmp_path):
@@ -46,7 +48,12 @@ def test_nodes_that_still_isolate_are_seen(model, tmp_path):
     pruned = trees.prune(model, at_least=2)
     trees.write_model(tmp_path / "m.json", without_counts(pruned.after), overwrite=True)
     summary = certify(tmp_path / "m.json", replace(pruned, at_least=12)).summary
-    assert (summary.as_pruned, summary.silent, summary.found_by_counts, summary.holds) == (True, True, True, False)
+    assert (summary.as_pruned, summary.silent, summary.found_by_counts, summary.holds) == (
+        True,
+        True,
+        True,
+        False,
+    )
     assert "still finds someone" in summary.sentence()
 
 
@@ -67,7 +74,9 @@ def test_the_certificate_of_a_regression_says_what_it_rests_on(tmp_path):
     size = certified(tmp_path, trees.prune(tree, at_least=3, keep="most"))
     assert size.holds
     assert size.promise == "no node singles out fewer than 3 records by its conditions alone."
-    assert size.limits.startswith("Not promised: a label above or below what a leaf says may be that of one record")
+    assert size.limits.startswith(
+        "Not promised: a label above or below what a leaf says may be that of one record"
+    )
     assert "at least 6 records" in size.limits
     records = ModelRecords(list(x.T), [y], ("y",))
     data = certified(tmp_path, trees.prune(tree, records, at_least=3), records=records)
@@ -86,7 +95,10 @@ def test_leaves_that_tell_less_are_certified_for_what_they_name(tmp_path):
     summary = certified(tmp_path, pruned)
     assert summary.holds
     assert not summary.found_by_counts
-    assert summary.promise == "no leaf singles out fewer than 2 records by a class that it names, or by none of these."
+    assert (
+        summary.promise
+        == "no leaf singles out fewer than 2 records by a class that it names, or by none of these."
+    )
     assert "Who guesses one of them for a leaf may be right about a single record" in summary.limits
     records = ModelRecords(list(x.T), [y], ("y",))
     on_data = certified(tmp_path, trees.prune(tree, records, keep="most"), records=records)

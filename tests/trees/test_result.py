@@ -32,7 +32,10 @@ def test_another_threshold_reaches_every_output(frame):
     for threshold in (10, 25):
         audit = trees.audit(model, threshold=threshold)
         plain = audit.to_dict()
-        assert (plain["vulnerable_nodes"], plain["exposed_records"]) == (f"<{threshold}", f"<{threshold}")
+        assert (plain["vulnerable_nodes"], plain["exposed_records"]) == (
+            f"<{threshold}",
+            f"<{threshold}",
+        )
         assert f"fewer than {threshold}" in tree_page(audit, trees.prune(model), "x")
         other = 35 - threshold
         for text in (json.dumps(plain), audit._repr_html_(), tree_page(audit, None, "x")):
@@ -41,6 +44,9 @@ def test_another_threshold_reaches_every_output(frame):
     forest = RandomForestClassifier(5, max_depth=2, random_state=0, bootstrap=False).fit(
         frame[["a", "b", "c"]], frame["y"]
     )
-    few, all_shown = (trees.audit(forest, frame, label="y", threshold=t).summary.intersections for t in (10_000, 1))
+    few, all_shown = (
+        trees.audit(forest, frame, label="y", threshold=t).summary.intersections
+        for t in (10_000, 1)
+    )
     assert few.exposed_share == "under 10000 records" or few.exposed_share == 0.0
     assert isinstance(all_shown.exposed_share, float)

@@ -17,7 +17,14 @@ from chaffinch.trees.sides import certain_sides, sides_are_safe
 def skewed(seed, n=400, outputs=1, tail=np.inf):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 3)).round(1)
-    y = np.exp(x[:, :1] + (rng.normal(size=(n, outputs)) if tail == np.inf else rng.standard_t(tail, size=(n, outputs))))
+    y = np.exp(
+        x[:, :1]
+        + (
+            rng.normal(size=(n, outputs))
+            if tail == np.inf
+            else rng.standard_t(tail, size=(n, outputs))
+        )
+    )
     return x, y if outputs > 1 else y[:, 0]
 
 
@@ -27,7 +34,9 @@ def test_the_sides_hold_at_least_as_many_records_as_is_said(leaf, outputs, tail)
     # With two degrees of freedom labels span twenty orders of magnitude: rounding must not be taken for equality.
     for seed in range(4):
         x, y = skewed(seed, outputs=outputs, tail=tail)
-        tree = read_model(DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0).fit(x, y)).trees[0]
+        tree = read_model(
+            DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0).fit(x, y)
+        ).trees[0]
         above, below = certain_sides(tree)
         labels = y.reshape(len(y), -1)
         for node, rows in enumerate(tree.rows(x.T)):
@@ -41,7 +50,9 @@ def test_the_sides_hold_at_least_as_many_records_as_is_said(leaf, outputs, tail)
 
 def test_fully_grown_trees_tell_every_side_exactly():
     _, y = skewed(1)
-    tree = read_model(DecisionTreeRegressor(random_state=0).fit(np.arange(400.0)[:, None], y)).trees[0]
+    tree = read_model(
+        DecisionTreeRegressor(random_state=0).fit(np.arange(400.0)[:, None], y)
+    ).trees[0]
     above, _ = certain_sides(tree)
     column = [np.arange(400.0)]
     for node, rows in enumerate(tree.rows(column)):

@@ -21,7 +21,9 @@ def test_results_go_through_json(tree, frame, kind):
         "tree": tree,
         "bare": tree,
         "forest": RandomForestClassifier(4, random_state=0).fit(x, frame["y"]),
-        "number": DecisionTreeRegressor(random_state=0, min_samples_leaf=2).fit(x[["a", "b"]], frame["c"]),
+        "number": DecisionTreeRegressor(random_state=0, min_samples_leaf=2).fit(
+            x[["a", "b"]], frame["c"]
+        ),
     }[kind]
     data, label = (None, None) if kind == "bare" else (frame, "c" if kind == "number" else "y")
     audit = trees.audit(model, data, label=label)

@@ -15,7 +15,9 @@ from chaffinch.trees.tree import compared
 
 @pytest.fixture
 def one_thread():
-    with threadpool_limits(1):  # OpenMP threads that wait for one another cost more than they bring here
+    with threadpool_limits(
+        1
+    ):  # OpenMP threads that wait for one another cost more than they bring here
         yield
 
 
@@ -40,7 +42,8 @@ def stump(cut=1.5, **more):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"max_leaf_nodes": 30}, {"ccp_alpha": 0.003}, {"splitter": "random"}, {"max_depth": 1}]
+    "settings",
+    [{}, {"max_leaf_nodes": 30}, {"ccp_alpha": 0.003}, {"splitter": "random"}, {"max_depth": 1}],
 )
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_records_go_where_scikit_learn_sends_them(settings, missing):
@@ -67,7 +70,9 @@ def test_values_between_two_floats_go_where_their_rounded_value_goes():
     high = np.nextafter(low, np.float32(2.0))
     x = np.array([[low], [high]], dtype=np.float64)
     model = DecisionTreeClassifier().fit(x, [0, 1])
-    between = np.array([[low], [1.00000005], [1.0000000596], [high], [1.00000006]], dtype=np.float64)
+    between = np.array(
+        [[low], [1.00000005], [1.0000000596], [high], [1.00000006]], dtype=np.float64
+    )
     np.testing.assert_array_equal(read_model(model).trees[0].apply(between.T), model.apply(between))
 
 

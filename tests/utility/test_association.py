@@ -47,7 +47,12 @@ def test_interval_holds_the_value_and_shrinks_with_records(data: Path) -> None:
     for n in (1000, 16_000):
         table = chaffinch.read(adult(data, n))
         outcome = phi_k(table, Independent().fit(table).sample(n, seed=1))
-        for result in (outcome, mu_from(outcome), mu_from(outcome, norm="spectral"), pearson(table, table)):
+        for result in (
+            outcome,
+            mu_from(outcome),
+            mu_from(outcome, norm="spectral"),
+            pearson(table, table),
+        ):
             assert result.interval is not None
             assert result.interval[0] <= result.value <= result.interval[1]
         widths.append(outcome.interval[1] - outcome.interval[0])
@@ -103,7 +108,11 @@ def test_a_column_that_only_the_synthetic_table_holds_constant_counts(coded: Cod
 
 def test_too_few_usable_columns_do_not_apply(coded: Coded) -> None:
     rows = np.arange(60)
-    for table in (coded([rows % 2, rows * 0], (2, 2)), coded([rows * 0, rows * 0], (2, 2)), coded([rows % 2], (2,))):
+    for table in (
+        coded([rows % 2, rows * 0], (2, 2)),
+        coded([rows * 0, rows * 0], (2, 2)),
+        coded([rows % 2], (2,)),
+    ):
         for measure in (phi_k, mu, pearson):
             result = measure(table, table)
             assert result.value is None
@@ -117,7 +126,9 @@ def test_plain_data(data: Path) -> None:
     result = phi_k(table, Independent().fit(table).sample(2000, seed=1))
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["columns"] == list(table.schema.names)
-    np.testing.assert_allclose(np.array(plain["synthetic"], dtype=float), result.synthetic, atol=1e-6)
+    np.testing.assert_allclose(
+        np.array(plain["synthetic"], dtype=float), result.synthetic, atol=1e-6
+    )
     worst = plain["worst"]
     assert len(worst) == 20
     gaps = [abs(entry["difference"]) for entry in worst]

@@ -23,7 +23,12 @@ class Part(Result):
 
 
 def test_g_is_the_weighted_sum_and_half_widths_add_in_squares() -> None:
-    result = composite(Part(value=0.2, interval=(0.17, 0.23)), Part(value=0.1, interval=(0.08, 0.14)), alpha=1, beta=2)
+    result = composite(
+        Part(value=0.2, interval=(0.17, 0.23)),
+        Part(value=0.1, interval=(0.08, 0.14)),
+        alpha=1,
+        beta=2,
+    )
     assert result.value == pytest.approx(0.4)
     # Below: sqrt(0.03^2 + (2 x 0.02)^2) = 0.05; above: sqrt(0.03^2 + (2 x 0.04)^2).
     assert result.interval == pytest.approx((0.35, 0.4 + np.hypot(0.03, 0.08)))
@@ -33,7 +38,12 @@ def test_g_is_the_weighted_sum_and_half_widths_add_in_squares() -> None:
 
 def test_g_without_an_interval_of_a_part_has_none_and_never_falls_below_zero() -> None:
     assert composite(Part(value=0.2), Part(value=0.1, interval=(0, 1))).interval is None
-    assert composite(Part(value=0.1, interval=(-0.2, 0.2)), Part(value=0.1, interval=(0, 0.2))).interval[0] == 0
+    assert (
+        composite(
+            Part(value=0.1, interval=(-0.2, 0.2)), Part(value=0.1, interval=(0, 0.2))
+        ).interval[0]
+        == 0
+    )
 
 
 def test_g_without_a_part_is_not_applicable() -> None:
@@ -58,16 +68,27 @@ POSITIVE = st.floats(1e-6, 1.0)
 
 
 @given(mu=POSITIVE, delta=POSITIVE, share=st.floats(0.0, 1.0), part=st.floats(0.0, 1.0))
-def test_by_baselines_g_is_one_for_independent_columns_and_a_share_of_it_in_between(mu: float, delta: float, share: float, part: float) -> None:
+def test_by_baselines_g_is_one_for_independent_columns_and_a_share_of_it_in_between(
+    mu: float, delta: float, share: float, part: float
+) -> None:
     alpha, beta = baseline_weights(Part(value=mu), Part(value=delta), share=share)
-    assert composite(Part(value=mu), Part(value=delta), alpha=alpha, beta=beta).value == pytest.approx(1.0)
-    assert composite(Part(value=part * mu), Part(value=part * delta), alpha=alpha, beta=beta).value == pytest.approx(part)
+    assert composite(
+        Part(value=mu), Part(value=delta), alpha=alpha, beta=beta
+    ).value == pytest.approx(1.0)
+    assert composite(
+        Part(value=part * mu), Part(value=part * delta), alpha=alpha, beta=beta
+    ).value == pytest.approx(part)
     # All relations lost and nothing of learning: the share itself, whatever the scales of mu and delta.
-    assert composite(Part(value=mu), Part(value=0.0), alpha=alpha, beta=beta).value == pytest.approx(share)
+    assert composite(
+        Part(value=mu), Part(value=0.0), alpha=alpha, beta=beta
+    ).value == pytest.approx(share)
 
 
 def test_baselines_that_are_no_scale_are_refused() -> None:
-    with pytest.raises(InputError, match="part of independent columns is no scale: it is 0, so there are no relations to lose"):
+    with pytest.raises(
+        InputError,
+        match="part of independent columns is no scale: it is 0, so there are no relations to lose",
+    ):
         baseline_weights(Part(value=0.0), Part(value=0.1))
     with pytest.raises(InputError, match="is no scale: no column is categorical"):
         baseline_weights(Part(value=0.1), Part(value=None, reason="no column is categorical"))
@@ -78,12 +99,20 @@ def test_baselines_that_are_no_scale_are_refused() -> None:
 def pairs(n: int = 400) -> pa.Table:
     rng = np.random.default_rng(1)
     a = rng.integers(0, 3, n)
-    return pa.table({"a": [f"a{x}" for x in a], "b": [f"b{x}" for x in (a + (rng.random(n) < 0.1)) % 3], "c": [f"c{x}" for x in a // 2]})
+    return pa.table(
+        {
+            "a": [f"a{x}" for x in a],
+            "b": [f"b{x}" for x in (a + (rng.random(n) < 0.1)) % 3],
+            "c": [f"c{x}" for x in a // 2],
+        }
+    )
 
 
 def test_a_study_weighs_by_its_own_independent_columns() -> None:
     table = pairs()
-    result = chaffinch.utility(table, table, measures=["phi_k", "delta"], repeats=1, weights="baselines", seed=1)
+    result = chaffinch.utility(
+        table, table, measures=["phi_k", "delta"], repeats=1, weights="baselines", seed=1
+    )
     told, references = result["G"].to_dict(), result.references
     assert result["G"].value == 0.0
     assert references["G"].marginals == pytest.approx(1.0)
@@ -93,7 +122,11 @@ def test_a_study_weighs_by_its_own_independent_columns() -> None:
 
 
 def test_weights_are_named_or_given_and_not_both() -> None:
-    with pytest.raises(InputError, match=r"Unknown way to weigh G 'baseline'\. Did you mean 'baselines'"):
+    with pytest.raises(
+        InputError, match=r"Unknown way to weigh G 'baseline'\. Did you mean 'baselines'"
+    ):
         chaffinch.utility(pairs(), pairs(), weights="baseline")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="alpha and beta are given, and weights = 'baselines' sets them"):
+    with pytest.raises(
+        InputError, match="alpha and beta are given, and weights = 'baselines' sets them"
+    ):
         chaffinch.utility(pairs(), pairs(), weights="baselines", alpha=2.0)

@@ -37,9 +37,15 @@ def test_figures_are_those_of_tables(tables):
         want = marginal_distance(original, synthetic, width=width)
         assert ours[f"tvd.{width}"].synthetic == pytest.approx(want.value, abs=1e-12)
         assert ours[f"tvd.{width}"].worst_columns == want.worst_columns
-    assert ours["jensen_shannon"].synthetic == pytest.approx(jensen_shannon(original, synthetic).value, abs=1e-12)
-    assert ours["phi_k"].synthetic == pytest.approx(phi_k(original, synthetic, bins="schema", interval=False).value, abs=1e-9)
-    assert ours["mu"].synthetic == pytest.approx(mu(original, synthetic, bins="schema", interval=False).value, abs=1e-9)
+    assert ours["jensen_shannon"].synthetic == pytest.approx(
+        jensen_shannon(original, synthetic).value, abs=1e-12
+    )
+    assert ours["phi_k"].synthetic == pytest.approx(
+        phi_k(original, synthetic, bins="schema", interval=False).value, abs=1e-9
+    )
+    assert ours["mu"].synthetic == pytest.approx(
+        mu(original, synthetic, bins="schema", interval=False).value, abs=1e-9
+    )
     assert json.loads(json.dumps(ours.to_dict()))["left_out"] == 0
     assert "tvd.2" in str(ours)
 
@@ -60,13 +66,20 @@ def test_resampled_counts_lie_as_far_off_as_they_should():
     The mean of 200 draws (two columns, 100 times) lies within 5 standard errors, 0.00075, but for one chance in a million."""
     table = chaffinch.read(pa.table({"a": ["x", "y"] * 10_000, "b": ["p", "q"] * 10_000}))
     rng = np.random.default_rng(3)
-    draws = [counted_utility(counter(table), counter(table), widths=(1,), seed=rng)["tvd.1"].resample for _ in range(100)]
+    draws = [
+        counted_utility(counter(table), counter(table), widths=(1,), seed=rng)["tvd.1"].resample
+        for _ in range(100)
+    ]
     assert abs(np.mean(draws) - 0.5 / np.sqrt(20_000) * np.sqrt(2 / np.pi)) < 0.00075
 
 
 def test_impossible_pairs_by_hand():
-    first = chaffinch.read(pa.table({"sex": ["f", "m"] * 50, "pregnant": ["yes", "no", "no", "no"] * 25}))
-    second = chaffinch.read(pa.table({"sex": ["m", "m", "f", "f"], "pregnant": ["yes", "no", "no", "no"]}), first.schema)
+    first = chaffinch.read(
+        pa.table({"sex": ["f", "m"] * 50, "pregnant": ["yes", "no", "no", "no"] * 25})
+    )
+    second = chaffinch.read(
+        pa.table({"sex": ["m", "m", "f", "f"], "pregnant": ["yes", "no", "no", "no"]}), first.schema
+    )
     assert counted_utility(counter(first), counter(second), seed=1)["impossible"].synthetic == 0.25
 
 
@@ -78,4 +91,6 @@ def test_other_schemas_and_empty_tables_are_refused_and_large_tables_left_out(ta
     with pytest.raises(InputError, match="synthetic table has no rows"):
         counted_utility(counter(original), counter(synthetic[:0]))
     monkeypatch.setattr(module, "DENSE_CELLS", 50)
-    assert counted_utility(counter(original), counter(synthetic), widths=(1, 2), seed=1).left_out > 0
+    assert (
+        counted_utility(counter(original), counter(synthetic), widths=(1, 2), seed=1).left_out > 0
+    )

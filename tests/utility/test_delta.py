@@ -43,7 +43,9 @@ GOOD = linked(240, 2)
 def apart(table: pa.Table, seed: int = 0) -> pa.Table:
     """The same columns, each shuffled by itself."""
     rng = np.random.default_rng(seed)
-    return pa.table({name: table[name].take(rng.permutation(table.num_rows)) for name in table.column_names})
+    return pa.table(
+        {name: table[name].take(rng.permutation(table.num_rows)) for name in table.column_names}
+    )
 
 
 def test_delta_is_equation_3_written_out() -> None:
@@ -52,7 +54,12 @@ def test_delta_is_equation_3_written_out() -> None:
     tables = [ORIGINAL.data, GOOD]
     levels = {"size": ["big", "small"], "kind": ["a", "b", "c"], "old": [False, True]}
     codes = [
-        {n: np.array([levels[n].index(v) for v in t[n].to_pylist()]) if n in levels else t[n].to_numpy() for n in names}
+        {
+            n: np.array([levels[n].index(v) for v in t[n].to_pylist()])
+            if n in levels
+            else t[n].to_numpy()
+            for n in names
+        }
         for t in tables
     ]
     terms, twins = [], []
@@ -64,14 +71,18 @@ def test_delta_is_equation_3_written_out() -> None:
                 for held in codes:
                     rng = np.random.default_rng(child(root, repeat, names.index(label), 1))
                     train, test = split(held[label], 240, 0.2, rng)
-                    matrix = np.column_stack([held[name] for name in names if name != label]).astype(float)
+                    matrix = np.column_stack(
+                        [held[name] for name in names if name != label]
+                    ).astype(float)
                     parts.append((matrix, held[label], train, test))
                 for i, (taught, asked) in enumerate([(0, 0), (1, 1), (1, 0)]):
                     matrix, truth, train, _ = parts[taught]
                     scaler = StandardScaler().fit(matrix[train])
                     model.fit(scaler.transform(matrix[train]), truth[train])
                     other, wanted, _, test = parts[asked]
-                    errors[repeat, i] = (model.predict(scaler.transform(other[test])) != wanted[test]).mean()
+                    errors[repeat, i] = (
+                        model.predict(scaler.transform(other[test])) != wanted[test]
+                    ).mean()
             own, synthetic, crossed = errors.mean(axis=0)
             terms.append(abs(synthetic - own))
             twins.append(abs(crossed - own))
@@ -79,8 +90,14 @@ def test_delta_is_equation_3_written_out() -> None:
     assert result.value == pytest.approx(np.mean(terms))
     assert result.tstr.value == pytest.approx(np.mean(twins))
     assert [abs(row.synthetic - row.original) for row in result.rows] == pytest.approx(terms)
-    assert [abs(row.synthetic_on_original - row.original) for row in result.rows] == pytest.approx(twins)
-    assert [(row.label, row.model) for row in result.rows[:3]] == [("size", "nb"), ("size", "svc"), ("kind", "nb")]
+    assert [abs(row.synthetic_on_original - row.original) for row in result.rows] == pytest.approx(
+        twins
+    )
+    assert [(row.label, row.model) for row in result.rows[:3]] == [
+        ("size", "nb"),
+        ("size", "svc"),
+        ("kind", "nb"),
+    ]
 
 
 def test_identical_tables_score_exactly_nothing_since_both_are_split_alike() -> None:
@@ -105,10 +122,19 @@ def test_delta_can_be_gamed_and_its_twin_cannot() -> None:
     """
     n = 400
     rng = np.random.default_rng(6)
-    truth = rng.random(n) < 0.5  # classes of equal size, predicted with an error of about 0.2 from the other column
+    truth = (
+        rng.random(n) < 0.5
+    )  # classes of equal size, predicted with an error of about 0.2 from the other column
     clue = np.where(rng.random(n) < 0.8, truth, ~truth)
-    real = chaffinch.read(pa.table({"label": np.where(truth, "y", "n"), "clue": np.where(clue, "u", "v")}))
-    fake = pa.table({"label": rng.permutation(["y"] * 80 + ["n"] * 320), "clue": rng.permutation(["u"] * 399 + ["v"])})
+    real = chaffinch.read(
+        pa.table({"label": np.where(truth, "y", "n"), "clue": np.where(clue, "u", "v")})
+    )
+    fake = pa.table(
+        {
+            "label": rng.permutation(["y"] * 80 + ["n"] * 320),
+            "clue": rng.permutation(["u"] * 399 + ["v"]),
+        }
+    )
     result = delta(real, fake, labels=["label"], models=("svc",), repeats=5, seed=1)
     (row,) = result.rows
     # Own errors: 0.2 by the minority's share, and 0.2 by the noise in the clue (sd 0.02 of 5 tests of 80).
@@ -118,7 +144,14 @@ def test_delta_can_be_gamed_and_its_twin_cannot() -> None:
 
 
 def test_other_scores_and_estimators() -> None:
-    result = delta(ORIGINAL, GOOD, labels=["kind", "size"], scores=("error", "balanced_error", "auc"), seed=2, **FAST)
+    result = delta(
+        ORIGINAL,
+        GOOD,
+        labels=["kind", "size"],
+        scores=("error", "balanced_error", "auc"),
+        seed=2,
+        **FAST,
+    )
     assert [(r.label, r.score) for r in result.rows[:3]] == [
         ("kind", "error"),
         ("kind", "balanced_error"),
@@ -148,7 +181,16 @@ def test_onehot_gives_both_tables_indicators_and_scales_numbers_alone() -> None:
             seen.append(x)
             return super().predict(x)
 
-    delta(ORIGINAL, GOOD, labels=["size"], models={"spy": Spy()}, repeats=1, encoding="onehot", seed=1, threads=1)
+    delta(
+        ORIGINAL,
+        GOOD,
+        labels=["size"],
+        models={"spy": Spy()},
+        repeats=1,
+        encoding="onehot",
+        seed=1,
+        threads=1,
+    )
     assert len(seen) == 5  # two fits, three tests
     for matrix in seen:
         assert matrix.shape[1] == 6  # kind a, b, c; old false, true; weight
@@ -164,15 +206,22 @@ def test_numbers_may_be_labels_by_name_as_their_bins() -> None:
 
 
 def test_rows_are_capped_by_class_and_it_is_said() -> None:
-    capped, whole = (delta(ORIGINAL, GOOD, labels=["kind"], rows=rows, seed=1, **FAST) for rows in (60, None))
-    assert capped.notes == ("At most 60 records of each table train and test in a repeat, drawn by class.",)
+    capped, whole = (
+        delta(ORIGINAL, GOOD, labels=["kind"], rows=rows, seed=1, **FAST) for rows in (60, None)
+    )
+    assert capped.notes == (
+        "At most 60 records of each table train and test in a repeat, drawn by class.",
+    )
     assert whole.notes == ()
     assert capped.settings["rows"] == 60
     assert capped.rows != whole.rows
 
 
 def test_leaving_out_other_labels_changes_no_score() -> None:
-    every, one = delta(ORIGINAL, GOOD, seed=4, **FAST), delta(ORIGINAL, GOOD, labels=["old"], seed=4, **FAST)
+    every, one = (
+        delta(ORIGINAL, GOOD, seed=4, **FAST),
+        delta(ORIGINAL, GOOD, labels=["old"], seed=4, **FAST),
+    )
     assert one.rows == every.rows[2:]
     assert delta(ORIGINAL, GOOD, labels="old", scores="error", seed=4, **FAST) == one
 
@@ -191,7 +240,14 @@ def test_intervals_come_from_repeats_and_plain_data_hold_the_twin() -> None:
     assert delta(ORIGINAL, GOOD, labels=["kind"], models=["nb"], repeats=1, seed=4).interval is None
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["tstr"]["value"] == result.tstr.value
-    assert set(told["rows"][0]) == {"label", "model", "score", "original", "synthetic", "synthetic_on_original"}
+    assert set(told["rows"][0]) == {
+        "label",
+        "model",
+        "score",
+        "original",
+        "synthetic",
+        "synthetic_on_original",
+    }
     assert "synthetic on original" in result._repr_html_()
 
 
@@ -206,7 +262,9 @@ def test_the_jackknife_over_repeats_is_student_s_interval_where_signs_agree() ->
             rng = np.random.default_rng(child(np.random.SeedSequence(4), repeat, 0, 1))
             size = np.array([["big", "small"].index(v) for v in table["size"].to_pylist()])
             kind = [["a", "b", "c"].index(v) for v in table["kind"].to_pylist()]
-            matrix = np.column_stack([kind, table["old"].to_pylist(), table["weight"].to_numpy()]).astype(float)
+            matrix = np.column_stack(
+                [kind, table["old"].to_pylist(), table["weight"].to_numpy()]
+            ).astype(float)
             train, test = split(size, 240, 0.2, rng)
             scaler = StandardScaler().fit(matrix[train])
             model = GaussianNB().fit(scaler.transform(matrix[train]), size[train])
@@ -238,8 +296,13 @@ def test_nothing_left_is_not_applicable() -> None:
     assert result.to_dict()["value"] is None
     rng = np.random.default_rng(0)
     numbers = pa.table({"x": rng.normal(size=50), "y": rng.normal(size=50)})
-    assert delta(chaffinch.read(numbers), numbers, **FAST).reason.startswith("no column is categorical or boolean")
-    assert delta(ORIGINAL, GOOD, models=["svr"]).reason == "no model that was named does classification"
+    assert delta(chaffinch.read(numbers), numbers, **FAST).reason.startswith(
+        "no column is categorical or boolean"
+    )
+    assert (
+        delta(ORIGINAL, GOOD, models=["svr"]).reason
+        == "no model that was named does classification"
+    )
 
 
 def test_errors() -> None:

@@ -42,9 +42,16 @@ def adult(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("adult")
     train, test = (pq.read_table(ADULT / f"adult_{half}.parquet") for half in ("train", "test"))
     columns = ["age", "workclass", "education", "hours_per_week", "capital_gain", "sex", "income"]
-    train, test = (table.select([name for name in table.column_names if name in columns]) for table in (train, test))
+    train, test = (
+        table.select([name for name in table.column_names if name in columns])
+        for table in (train, test)
+    )
     drawn = chaffinch.BayesNet(parents=1).fit(train.slice(0, 4000), seed=1).sample(3500, seed=2)
-    tables = {"original": train.slice(0, 4000), "synthetic": drawn.to_arrow(), "holdout": test.slice(0, 2000)}
+    tables = {
+        "original": train.slice(0, 4000),
+        "synthetic": drawn.to_arrow(),
+        "holdout": test.slice(0, 2000),
+    }
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet")
     return {name: folder / f"{name}.parquet" for name in tables}
@@ -53,12 +60,21 @@ def adult(tmp_path_factory) -> dict[str, Path]:
 def test_every_figure_is_that_of_memory_where_the_sample_is_all(adult):
     options = {"label": "income", "models": ["nb"], "repeats": 1, "seed": 3}
     memory = chaffinch.utility(*adult.values(), **options)
-    files = chaffinch.utility(chaffinch.scan(adult["original"]), adult["synthetic"], adult["holdout"], **options, sample_rows=5000)
+    files = chaffinch.utility(
+        chaffinch.scan(adult["original"]),
+        adult["synthetic"],
+        adult["holdout"],
+        **options,
+        sample_rows=5000,
+    )
     assert list(files.results) == list(memory.results)
     assert set(COUNTED) < set(files.results)
     for name, result in memory.results.items():
         assert near(result.to_dict(), files[name].to_dict()), name
-        assert near(list(vars(memory.references[name]).values()), list(vars(files.references[name]).values())), name
+        assert near(
+            list(vars(memory.references[name]).values()),
+            list(vars(files.references[name]).values()),
+        ), name
         assert files[name].settings["records"] == ("all" if name in COUNTED else "sample")
         assert "records" not in result.settings
     assert files.about.sample.whole
@@ -68,11 +84,21 @@ def test_every_figure_is_that_of_memory_where_the_sample_is_all(adult):
 def test_counts_are_of_all_records_and_the_rest_says_of_which_sample(adult):
     memory = chaffinch.utility(*adult.values(), label="income", models=["nb"], repeats=1, seed=3)
     files = chaffinch.utility(
-        chaffinch.scan(adult["original"]), adult["synthetic"], adult["holdout"], label="income", models=["nb"], repeats=1, seed=3, sample_rows=1000
+        chaffinch.scan(adult["original"]),
+        adult["synthetic"],
+        adult["holdout"],
+        label="income",
+        models=["nb"],
+        repeats=1,
+        seed=3,
+        sample_rows=1000,
     )
     for name in COUNTED:
         assert near(memory[name].to_dict(), files[name].to_dict()), name
-        assert near(list(vars(memory.references[name]).values()), list(vars(files.references[name]).values())), name
+        assert near(
+            list(vars(memory.references[name]).values()),
+            list(vars(files.references[name]).values()),
+        ), name
     plain = files.to_dict()
     sample = plain["about"]["sample"]
     # About a quarter of 4,000, 3,500 and 2,000: within six standard deviations, which fails twice in a billion
@@ -84,25 +110,44 @@ def test_counts_are_of_all_records_and_the_rest_says_of_which_sample(adult):
     first, second, third, *_ = files.about.notes
     assert first.startswith("Of all records: Relations of pairs (phi_k),")
     assert second.startswith("Of a sample: ")
-    assert third.startswith(f"The sample has {sample['original']:,} of 4,000 original, {sample['synthetic']} of 3,500 synthetic")
+    assert third.startswith(
+        f"The sample has {sample['original']:,} of 4,000 original, {sample['synthetic']} of 3,500 synthetic"
+    )
     assert sample["sentences"] == [first, second, third]
     assert type(files).from_dict(plain).about.sample == files.about.sample
     again = chaffinch.utility(
-        chaffinch.scan(adult["original"]), adult["synthetic"], adult["holdout"], label="income", models=["nb"], repeats=1, seed=3, sample_rows=1000
+        chaffinch.scan(adult["original"]),
+        adult["synthetic"],
+        adult["holdout"],
+        label="income",
+        models=["nb"],
+        repeats=1,
+        seed=3,
+        sample_rows=1000,
     )
     assert {**again.to_dict(), "run": 0} == {**plain, "run": 0}
 
 
 def test_no_codes_stay_behind_also_where_it_fails(adult, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    chaffinch.utility(chaffinch.scan(adult["original"]), adult["synthetic"], measures=["tvd"], seed=1)
+    chaffinch.utility(
+        chaffinch.scan(adult["original"]), adult["synthetic"], measures=["tvd"], seed=1
+    )
     with pytest.raises(InputError, match="nothing"):
-        chaffinch.utility(chaffinch.scan(adult["original"]), adult["synthetic"], formula="income ~ nothing", measures=["regression"], seed=1)
+        chaffinch.utility(
+            chaffinch.scan(adult["original"]),
+            adult["synthetic"],
+            formula="income ~ nothing",
+            measures=["regression"],
+            seed=1,
+        )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sample_of_few_is_refused():
-    with pytest.raises(InputError, match=r"sample_rows must be a whole number of at least 100\. Got 5"):
+    with pytest.raises(
+        InputError, match=r"sample_rows must be a whole number of at least 100\. Got 5"
+    ):
         chaffinch.utility(pa.table({"a": [1, 2]}), pa.table({"a": [1, 2]}), sample_rows=5)
 
 

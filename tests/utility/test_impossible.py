@@ -42,11 +42,19 @@ def test_by_hand():
     # Pregnant men: 2 of 20 rows; one of them also has a value the original never has, which pairs with both others.
     original = chaffinch.read(
         pa.table(
-            {"sex": ["f", "m"] * 50, "pregnant": ["yes", "no", "no", "no"] * 25, "town": ["a", "a", "b", "b"] * 25}
+            {
+                "sex": ["f", "m"] * 50,
+                "pregnant": ["yes", "no", "no", "no"] * 25,
+                "town": ["a", "a", "b", "b"] * 25,
+            }
         )
     )
     other = pa.table(
-        {"sex": ["m"] * 10 + ["f"] * 10, "pregnant": ["yes"] * 2 + ["no"] * 18, "town": ["new"] + ["b"] * 19}
+        {
+            "sex": ["m"] * 10 + ["f"] * 10,
+            "pregnant": ["yes"] * 2 + ["no"] * 18,
+            "town": ["new"] + ["b"] * 19,
+        }
     )
     result = impossible_pairs(original, other)
     # Row 0: a pregnant man, and a new town with either. Row 1: a pregnant man, and pregnant in b, which no one was.
@@ -58,11 +66,15 @@ def test_by_hand():
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.integers(2, 60), st.booleans())
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_brute_force(coded, seed, n_first, n_second, sparse):
     rng = np.random.default_rng(seed)
     sizes = (4, 3, 6, 2)
-    first, second = (coded([rng.integers(0, s, n) for s in sizes], sizes) for n in (n_first, n_second))
+    first, second = (
+        coded([rng.integers(0, s, n) for s in sizes], sizes) for n in (n_first, n_second)
+    )
     with pytest.MonkeyPatch.context() as patch:
         if sparse:
             from chaffinch.counts.memory import MemoryCounter
@@ -74,7 +86,9 @@ def test_brute_force(coded, seed, n_first, n_second, sparse):
     value, pairs, cells, rows = plain(first, second)
     assert result.value == pytest.approx(value)
     assert (result.pairs, result.cells) == (pairs, shown(cells))
-    assert {one.columns: one.share for one in result.worst} == pytest.approx({k: n / n_second for k, n in rows.items() if n >= 10})
+    assert {one.columns: one.share for one in result.worst} == pytest.approx(
+        {k: n / n_second for k, n in rows.items() if n >= 10}
+    )
     assert result.interval[0] - 1e-12 <= result.value <= result.interval[1] + 1e-12
 
 
@@ -88,7 +102,10 @@ def test_identical_tables_score_0(data):
 def test_some_of_the_original_scores_0(coded):
     rng = np.random.default_rng(1)
     codes = [rng.integers(0, 5, 200) for _ in range(3)]
-    assert impossible_pairs(coded(codes, [5] * 3), coded([c[:30] for c in codes], [5] * 3)).value == 0.0
+    assert (
+        impossible_pairs(coded(codes, [5] * 3), coded([c[:30] for c in codes], [5] * 3)).value
+        == 0.0
+    )
 
 
 def test_independent_columns_score_badly_and_a_holdout_hardly(data):
@@ -131,7 +148,9 @@ def test_two_rows_one_level_and_missing_values(coded):
     assert impossible_pairs(first, second).value == 0.0
     original = chaffinch.read(pa.table({"a": ["x", "y"] * 20, "b": pa.nulls(40, pa.string())}))
     assert impossible_pairs(original, original.data).value == 0.0
-    result = impossible_pairs(original, pa.table({"a": ["x", None] * 20, "b": pa.nulls(40, pa.string())}))
+    result = impossible_pairs(
+        original, pa.table({"a": ["x", None] * 20, "b": pa.nulls(40, pa.string())})
+    )
     assert result.value == 0.5
 
 

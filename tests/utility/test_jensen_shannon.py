@@ -37,18 +37,35 @@ def test_jensen_shannon_is_scipys(tables):
     assert result.value == pytest.approx(np.mean(list(result.per_column.values())))
 
 
-@given(st.lists(st.integers(0, 3), min_size=2, max_size=40), st.lists(st.integers(0, 3), min_size=2, max_size=40))
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.integers(0, 3), min_size=2, max_size=40),
+    st.lists(st.integers(0, 3), min_size=2, max_size=40),
+)
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_distances_of_one_column(coded, ours, theirs):
     first, second = coded([ours], [4]), coded([theirs], [4])
-    p, q = np.bincount(ours, minlength=4) / len(ours), np.bincount(theirs, minlength=4) / len(theirs)
-    assert jensen_shannon(first, second).value == pytest.approx(jensenshannon(p, q, base=2), abs=1e-7)
-    assert marginal_distance(first, second, width=1).value == pytest.approx(np.abs(p - q).sum() / 2, abs=1e-12)
-    assert jensen_shannon(second, first).value == pytest.approx(jensen_shannon(first, second).value, abs=1e-12)
+    p, q = (
+        np.bincount(ours, minlength=4) / len(ours),
+        np.bincount(theirs, minlength=4) / len(theirs),
+    )
+    assert jensen_shannon(first, second).value == pytest.approx(
+        jensenshannon(p, q, base=2), abs=1e-7
+    )
+    assert marginal_distance(first, second, width=1).value == pytest.approx(
+        np.abs(p - q).sum() / 2, abs=1e-12
+    )
+    assert jensen_shannon(second, first).value == pytest.approx(
+        jensen_shannon(first, second).value, abs=1e-12
+    )
 
 
 def test_disjoint_tables_score_1(coded):
-    first, second = coded([[0, 0] * 20, [1, 2] * 20], [2, 4]), coded([[1, 1] * 20, [0, 3] * 20], [2, 4])
+    first, second = (
+        coded([[0, 0] * 20, [1, 2] * 20], [2, 4]),
+        coded([[1, 1] * 20, [0, 3] * 20], [2, 4]),
+    )
     assert jensen_shannon(first, second).value == pytest.approx(1.0)
     for width in (1, 2):
         result = marginal_distance(first, second, width=width)
@@ -61,13 +78,22 @@ def test_the_interval_is_the_jackknife_of_the_definition(tables):
     groups = [np.random.default_rng(0).permutation(np.arange(t.n_rows) % GROUPS) for t in tables]
     without_tv, without_js = [], []
     for g in range(GROUPS):
-        kept = [[t.code(n)[group != g] for n in pair.names] for t, group in zip(tables, groups, strict=True)]
-        shares = [
-            [np.bincount(c, minlength=s) / len(c) for c, s in zip(columns, SIZES, strict=True)] for columns in kept
+        kept = [
+            [t.code(n)[group != g] for n in pair.names]
+            for t, group in zip(tables, groups, strict=True)
         ]
-        without_js.append(np.mean([jensenshannon(p, q, base=2) for p, q in zip(*shares, strict=True)]))
+        shares = [
+            [np.bincount(c, minlength=s) / len(c) for c, s in zip(columns, SIZES, strict=True)]
+            for columns in kept
+        ]
+        without_js.append(
+            np.mean([jensenshannon(p, q, base=2) for p, q in zip(*shares, strict=True)])
+        )
         without_tv.append(np.mean([total_variation(p, q) for p, q in zip(*shares, strict=True)]))
-    for result, without in ((marginal_distance(*tables, width=1), without_tv), (jensen_shannon(*tables), without_js)):
+    for result, without in (
+        (marginal_distance(*tables, width=1), without_tv),
+        (jensen_shannon(*tables), without_js),
+    ):
         error = np.sqrt((GROUPS - 1) / GROUPS * ((without - np.mean(without)) ** 2).sum())
         half = stats.t.ppf(0.975, GROUPS - 1) * error
         assert result.interval == pytest.approx((result.value - half, result.value + half))
@@ -75,7 +101,9 @@ def test_the_interval_is_the_jackknife_of_the_definition(tables):
 
 def test_one_level_all_missing_and_new_values():
     gone = pa.nulls(60, pa.string())
-    original = chaffinch.read(pa.table({"one": ["x"] * 60, "gone": gone, "word": ["a", "b", "c"] * 20}))
+    original = chaffinch.read(
+        pa.table({"one": ["x"] * 60, "gone": gone, "word": ["a", "b", "c"] * 20})
+    )
     assert jensen_shannon(original, original.data).value == 0.0
     assert marginal_distance(original, original.data, width=3).value == 0.0
     other = pa.table({"one": ["x"] * 59 + ["new"], "gone": gone, "word": ["a", "a", None] * 20})

@@ -30,7 +30,11 @@ QUICK = ("nb", "lr")
 def people(n: int, seed: int, *, noise: float = 0.6, share: float = 0.7) -> pa.Table:
     """A label 'ill' (rarer: yes) that depends on two of four columns, and a number 'cost' that depends on them too."""
     rng = np.random.default_rng(seed)
-    age, sex, town = rng.normal(50, 12, n).round(2), rng.choice(["f", "m"], n), rng.choice(["a", "b", "c"], n)
+    age, sex, town = (
+        rng.normal(50, 12, n).round(2),
+        rng.choice(["f", "m"], n),
+        rng.choice(["a", "b", "c"], n),
+    )
     signal = (age - 50) / 12 + (sex == "m") + noise * rng.normal(size=n)
     return pa.table(
         {
@@ -52,7 +56,9 @@ HOLDOUT = people(200, 3)
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Confusion matrices as they are counted, before they are masked."""
-    monkeypatch.setattr(sys.modules["chaffinch.utility.learning"], "masked_count", lambda count, *_, **__: count)
+    monkeypatch.setattr(
+        sys.modules["chaffinch.utility.learning"], "masked_count", lambda count, *_, **__: count
+    )
 
 
 def features(table: pa.Table, label: str) -> np.ndarray:
@@ -61,7 +67,10 @@ def features(table: pa.Table, label: str) -> np.ndarray:
     values = [table[name].to_pylist() for name in columns]
     levels = [sorted(set(GOOD[name].to_pylist())) for name in columns]
     return np.array(
-        [[float(v) if isinstance(v, float) else levels[j].index(v) for v in held] for j, held in enumerate(values)]
+        [
+            [float(v) if isinstance(v, float) else levels[j].index(v) for v in held]
+            for j, held in enumerate(values)
+        ]
     ).T
 
 
@@ -75,16 +84,28 @@ def features(table: pa.Table, label: str) -> np.ndarray:
     ],
 )
 @pytest.mark.usefixtures("exact")
-def test_scores_on_a_holdout_are_those_of_scikit_learn_written_out(name: str, model: object) -> None:
-    result = learning(ORIGINAL, GOOD, HOLDOUT, label="ill", models=[name], repeats=3, seed=1, threshold=1)  # nothing masked
+def test_scores_on_a_holdout_are_those_of_scikit_learn_written_out(
+    name: str, model: object
+) -> None:
+    result = learning(
+        ORIGINAL, GOOD, HOLDOUT, label="ill", models=[name], repeats=3, seed=1, threshold=1
+    )  # nothing masked
     truth = HOLDOUT["ill"].to_numpy(zero_copy_only=False)
     for row, table in zip(result.rows, (ORIGINAL.data, GOOD), strict=False):
         scaler = StandardScaler().fit(features(table, "ill"))
-        model.fit(scaler.transform(features(table, "ill")), table["ill"].to_numpy(zero_copy_only=False))
+        model.fit(
+            scaler.transform(features(table, "ill")), table["ill"].to_numpy(zero_copy_only=False)
+        )
         asked = scaler.transform(features(HOLDOUT, "ill"))
         said = model.predict(asked)
-        precision, recall, f2, _ = precision_recall_fscore_support(truth, said, beta=2, labels=["yes"], average="macro")
-        chance = model.decision_function(asked) if name in ("svc", "lr") else model.predict_proba(asked)[:, 1]
+        precision, recall, f2, _ = precision_recall_fscore_support(
+            truth, said, beta=2, labels=["yes"], average="macro"
+        )
+        chance = (
+            model.decision_function(asked)
+            if name in ("svc", "lr")
+            else model.predict_proba(asked)[:, 1]
+        )
         assert (row.model, row.sd) == (name, None)  # fitted once: nothing in it is random
         assert row.score == (said == truth).mean()
         assert (row.precision, row.recall, row.f2) == pytest.approx((precision, recall, f2))
@@ -123,7 +144,9 @@ def test_repeats_split_the_original_and_give_means_deviations_and_an_interval() 
         assert 0 <= row.sd < 0.2  # accuracies of tests of 60 records
     assert any(row.sd > 0 for row in result.rows)
     scores = {(r.model, r.trained_on): r.score for r in result.rows}
-    assert result.value == pytest.approx(np.mean([scores[m, "original"] - scores[m, "synthetic"] for m in QUICK]))
+    assert result.value == pytest.approx(
+        np.mean([scores[m, "original"] - scores[m, "synthetic"] for m in QUICK])
+    )
     assert result.interval is not None
     low, high = result.interval
     assert low < result.value < high
@@ -142,20 +165,40 @@ def test_good_synthetic_data_lose_little_and_independent_columns_lose_much() -> 
     assert abs(result.value) < 0.06
     assert result.marginals > 0.1
     shuffled = people(300, 2)
-    broken = shuffled.set_column(4, "ill", shuffled["ill"].take(np.random.default_rng(0).permutation(300)))
-    broken = broken.set_column(5, "stage", broken["stage"].take(np.random.default_rng(1).permutation(300)))
-    broken = broken.set_column(3, "cost", broken["cost"].take(np.random.default_rng(2).permutation(300)))
+    broken = shuffled.set_column(
+        4, "ill", shuffled["ill"].take(np.random.default_rng(0).permutation(300))
+    )
+    broken = broken.set_column(
+        5, "stage", broken["stage"].take(np.random.default_rng(1).permutation(300))
+    )
+    broken = broken.set_column(
+        3, "cost", broken["cost"].take(np.random.default_rng(2).permutation(300))
+    )
     assert learning(ORIGINAL, broken, label="ill", models=QUICK, repeats=5, seed=2).value > 0.1
 
 
 def test_identical_tables_lose_exactly_nothing_on_a_holdout() -> None:
-    result = learning(ORIGINAL, ORIGINAL, HOLDOUT, label="ill", models=("svc", "rf"), repeats=2, seed=2, marginals=False)
+    result = learning(
+        ORIGINAL,
+        ORIGINAL,
+        HOLDOUT,
+        label="ill",
+        models=("svc", "rf"),
+        repeats=2,
+        seed=2,
+        marginals=False,
+    )
     assert result.value == 0
     assert result.interval == (0, 0)
 
 
 def test_the_number_of_threads_changes_nothing_and_the_seed_does() -> None:
-    models = {"forest": RandomForestClassifier(7), "svc": SVC(), "knn": KNeighborsClassifier(), "nb": GaussianNB()}
+    models = {
+        "forest": RandomForestClassifier(7),
+        "svc": SVC(),
+        "knn": KNeighborsClassifier(),
+        "nb": GaussianNB(),
+    }
     asked = {"label": "stage", "models": models, "repeats": 2}
     one, two = (learning(ORIGINAL, GOOD, seed=4, threads=n, **asked) for n in (1, 3))
     assert one == two
@@ -166,9 +209,15 @@ def test_the_number_of_threads_changes_nothing_and_the_seed_does() -> None:
 def test_onehot_and_progress() -> None:
     heard: list[float] = []
     result = learning(
-        ORIGINAL, GOOD, label="ill", models=["lr"], repeats=2, encoding="onehot", seed=1,
+        ORIGINAL,
+        GOOD,
+        label="ill",
+        models=["lr"],
+        repeats=2,
+        encoding="onehot",
+        seed=1,
         progress=lambda _, share: heard.append(share),
-    )  # fmt: skip
+    )
     assert heard == sorted(heard)
     assert heard[-1] == 1
     assert result.settings["encoding"] == "onehot"
@@ -184,7 +233,10 @@ def test_records_without_a_label_are_left_out_and_said() -> None:
     assert sum(map(sum, result.confusion[0].counts)) == pytest.approx(40, abs=1)
     few = GOOD.set_column(4, "ill", pa.array([None, None, *GOOD["ill"].to_pylist()[2:]]))
     result = learning(ORIGINAL, few, label="ill", models=["nb"], repeats=1, seed=1)
-    assert "Records of the synthetic table without a label are left out: fewer than 10." in result.notes
+    assert (
+        "Records of the synthetic table without a label are left out: fewer than 10."
+        in result.notes
+    )
 
 
 def test_no_convergence_is_said() -> None:
@@ -204,7 +256,16 @@ def test_html_and_plain_data() -> None:
     result = learning(ORIGINAL, GOOD, label="ill", models=["nb"], repeats=1, seed=1)
     assert "<td>marginals</td>" in result._repr_html_()
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert set(told["rows"][0]) == {"model", "trained_on", "score", "sd", "precision", "recall", "f2", "auc"}
+    assert set(told["rows"][0]) == {
+        "model",
+        "trained_on",
+        "score",
+        "sd",
+        "precision",
+        "recall",
+        "f2",
+        "auc",
+    }
     assert told["references"] == {"marginals": result.marginals, "holdout": None}
     assert told["label"] == "ill"
     assert "Precision, recall, F2 and AUC are of the rarer class, yes." in told["notes"]
@@ -228,8 +289,12 @@ def varied(n: int = 60) -> pa.Table:
         (varied(8), varied(), "the original table has fewer than 10 records with a label 'b'"),
     ],
 )
-def test_what_cannot_be_learnt_is_not_applicable_with_the_reason(original, synthetic, reason: str) -> None:
-    result = learning(chaffinch.read(original, rare="keep"), synthetic, label="b", models=["nb"], repeats=2)
+def test_what_cannot_be_learnt_is_not_applicable_with_the_reason(
+    original, synthetic, reason: str
+) -> None:
+    result = learning(
+        chaffinch.read(original, rare="keep"), synthetic, label="b", models=["nb"], repeats=2
+    )
     assert isinstance(result, Learning)
     assert result.value is None
     assert result.reason == reason
@@ -242,7 +307,10 @@ def test_a_holdout_of_a_few_records_is_not_applicable() -> None:
 
 
 def test_models_that_all_cannot_do_the_task_are_not_applicable() -> None:
-    assert learning(ORIGINAL, GOOD, label="cost", models=["nb"]).reason == "no model that was named does regression"
+    assert (
+        learning(ORIGINAL, GOOD, label="cost", models=["nb"]).reason
+        == "no model that was named does regression"
+    )
 
 
 @pytest.mark.usefixtures("exact")

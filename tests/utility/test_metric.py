@@ -37,7 +37,8 @@ DRAWN = Metric(
     kind=Drawn,
     # Independent columns score 0.9 or more, all else below 0.1: a draw from the metric's own stream.
     measure=lambda run, side: Drawn(
-        value=0.1 * np.random.default_rng(run.seed).random() + 0.9 * (side == "marginals"), rows=run.tables[side].n_rows
+        value=0.1 * np.random.default_rng(run.seed).random() + 0.9 * (side == "marginals"),
+        rows=run.tables[side].n_rows,
     ),
     title="A number drawn",
     question="Is a number drawn?",
@@ -77,7 +78,9 @@ def test_a_toy_metric_is_found_everywhere(drawn, cmc, data, tmp_path):
     one = result["drawn"]
     assert one.rows == 500
     assert result["drawn.twice"].value == 2 * one.value
-    assert result.references["drawn"].marginals == pytest.approx(one.value + 0.9)  # the same stream for every table
+    assert result.references["drawn"].marginals == pytest.approx(
+        one.value + 0.9
+    )  # the same stream for every table
     row = next(row for row in result.verdict if row.id == "drawn")
     assert (row.word, row.kept) == ("close", 1.0)
     assert row.sentence.startswith("Much stays: the number is ")
@@ -88,10 +91,18 @@ def test_a_toy_metric_is_found_everywhere(drawn, cmc, data, tmp_path):
     assert UtilityResult.from_dict(plain)["drawn"] == one
 
     page = render(report_of(plain, title="t"))
-    for words in ("A number drawn", "Twice the number", "Nobody 2020", "Is a number drawn?", "Much stays"):
+    for words in (
+        "A number drawn",
+        "Twice the number",
+        "Nobody 2020",
+        "Is a number drawn?",
+        "Much stays",
+    ):
         assert words in page
     assert "A number drawn" in result.to_html()
-    assert [row.measure for row in compare(plain, plain).measures if row.id.startswith("drawn")] == [
+    assert [
+        row.measure for row in compare(plain, plain).measures if row.id.startswith("drawn")
+    ] == [
         "A number drawn",
         "Twice the number",
     ]
@@ -99,7 +110,15 @@ def test_a_toy_metric_is_found_everywhere(drawn, cmc, data, tmp_path):
     said = CliRunner().invoke(app, ["utility", "--help"], terminal_width=200).output
     assert "delta, drawn, as A,B" in " ".join(said.replace("│", " ").split())
     cmc[1].write(tmp_path / "s.csv")
-    asked = ["utility", str(data / "cmc.csv"), str(tmp_path / "s.csv"), "--measures", "drawn", "--seed", "1"]
+    asked = [
+        "utility",
+        str(data / "cmc.csv"),
+        str(tmp_path / "s.csv"),
+        "--measures",
+        "drawn",
+        "--seed",
+        "1",
+    ]
     done = CliRunner().invoke(app, [*asked, "--json", str(tmp_path / "u.json")])
     assert done.exit_code == 0, done.output
     assert "A number drawn" in done.output

@@ -27,7 +27,9 @@ def test_norms_by_hand(data: Path) -> None:
     upper = apart[np.triu_indices(m, 1)]
     assert result.value == pytest.approx(np.abs(upper).mean())
     assert mu_from(result).value == pytest.approx(np.sqrt((upper**2).sum()) / pairs)
-    assert mu_from(result, norm="frobenius_full").value == pytest.approx(np.linalg.norm(apart) / pairs)
+    assert mu_from(result, norm="frobenius_full").value == pytest.approx(
+        np.linalg.norm(apart) / pairs
+    )
     assert mu_from(result, norm="spectral").value == pytest.approx(np.linalg.norm(apart, 2) / pairs)
     assert mu_from(result, norm="spectral").to_dict()["norm"] == "spectral"
     assert mu_from(result).settings["columns"] == m
@@ -37,7 +39,9 @@ def test_norms_by_hand(data: Path) -> None:
 def test_settings_that_do_not_exist(coded: Coded) -> None:
     table = coded([[0, 1] * 20, [0, 0, 1, 1] * 10], (2, 2))
     for bins in (1, 0, True, 2.5, "many"):
-        with pytest.raises(InputError, match="bins must be a whole number from 2 to 10,000, or 'schema'"):
+        with pytest.raises(
+            InputError, match="bins must be a whole number from 2 to 10,000, or 'schema'"
+        ):
             phi_k(table, table, bins=bins)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="Did you mean 'drop'"):
         phi_k(table, table, missing="drops")  # type: ignore[arg-type]

@@ -41,7 +41,9 @@ def test_pearson_interval_is_the_jackknife_by_brute_force(coded: Coded) -> None:
     group = np.random.default_rng(0).permutation((np.arange(300) % GROUPS).astype(np.uint8))
     # One record of a group stands out in two columns, in the synthetic table two: constant without the group.
     one, other = (np.arange(300) == i for i in np.flatnonzero(group == 5)[:2])
-    real, fake = ([a := rng.integers(0, 4, 300), (a + rng.integers(0, k, 300)) % 5, one * 1] for k in (2, 4))
+    real, fake = (
+        [a := rng.integers(0, 4, 300), (a + rng.integers(0, k, 300)) % 5, one * 1] for k in (2, 4)
+    )
     real.append(one * 1)
     fake.append(other * 1)
     result = pearson(coded(real, (4, 5, 2, 2)), coded(fake, (4, 5, 2, 2)))

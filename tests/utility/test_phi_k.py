@@ -32,7 +32,11 @@ def library(frame: pd.DataFrame, table: Table) -> np.ndarray:
     numeric = [column.name for column in table.schema if column.kind in NUMERIC]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return phik_matrix(frame, interval_cols=numeric, njobs=1).loc[list(frame), list(frame)].to_numpy()
+        return (
+            phik_matrix(frame, interval_cols=numeric, njobs=1)
+            .loc[list(frame), list(frame)]
+            .to_numpy()
+        )
 
 
 def adult(data: Path, rows: int) -> pa.Table:
@@ -65,7 +69,9 @@ def test_missing_values_are_a_level_of_their_own(data: Path) -> None:
     np.testing.assert_allclose(phi_k(table, table).original, library(frame, table), atol=2e-5)
 
 
-def shared_counts(first: pd.Series, second: pd.Series, rows: Sequence[object], columns: Sequence[object]) -> np.ndarray:
+def shared_counts(
+    first: pd.Series, second: pd.Series, rows: Sequence[object], columns: Sequence[object]
+) -> np.ndarray:
     return pd.crosstab(first, second).reindex(index=rows, columns=columns, fill_value=0).to_numpy()
 
 
@@ -131,7 +137,9 @@ def as_table(columns: Sequence[Sequence[int]], sizes: Sequence[int]) -> Table:
         Column(f"c{j}", "categorical", codec=Categories(tuple(f"v{i}" for i in range(size))))
         for j, size in enumerate(sizes)
     )
-    return Table.from_codes(Schema(schema), [np.array(column, dtype=np.uint32) for column in columns], seed=0)
+    return Table.from_codes(
+        Schema(schema), [np.array(column, dtype=np.uint32) for column in columns], seed=0
+    )
 
 
 small = st.integers(2, 4).flatmap(
@@ -145,9 +153,13 @@ small = st.integers(2, 4).flatmap(
 
 @given(small, small, st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=20)
-def test_matrices_are_symmetric_in_range_and_blind_to_order(first: list, second: list, random: object) -> None:
+def test_matrices_are_symmetric_in_range_and_blind_to_order(
+    first: list, second: list, random: object
+) -> None:
     width = min(len(first[0]), len(second[0]))
-    tables = [as_table(list(zip(*rows, strict=True))[:width], [4] * width) for rows in (first, second)]
+    tables = [
+        as_table(list(zip(*rows, strict=True))[:width], [4] * width) for rows in (first, second)
+    ]
     result = phi_k(*tables, interval=False)
     if result.value is None:
         return
@@ -162,7 +174,9 @@ def test_matrices_are_symmetric_in_range_and_blind_to_order(first: list, second:
     names = list(range(4))
     random.shuffle(names)  # type: ignore[attr-defined]
     relabelled = [
-        as_table([[names[v] for v in column] for column in zip(*rows, strict=True)][:width], [4] * width)
+        as_table(
+            [[names[v] for v in column] for column in zip(*rows, strict=True)][:width], [4] * width
+        )
         for rows in shuffled
     ]
     again = phi_k(*relabelled, interval=False)

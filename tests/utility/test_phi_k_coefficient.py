@@ -13,7 +13,11 @@ from scipy.special import ndtr
 
 from chaffinch._base.errors import InputError
 from chaffinch.utility import phi_k_coefficient
-from chaffinch.utility.phi_k_coefficient import chi_square_from_phi_k, phi_k_from_chi_square, phi_k_of_counts
+from chaffinch.utility.phi_k_coefficient import (
+    chi_square_from_phi_k,
+    phi_k_from_chi_square,
+    phi_k_of_counts,
+)
 
 SHARES = [1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.8, 0.95, 0.99, 0.999]
 SHAPES = [(2, 2), (2, 3), (2, 10), (3, 3), (10, 10), (7, 16), (16, 7), (42, 10), (42, 42)]
@@ -23,7 +27,9 @@ SHAPES = [(2, 2), (2, 3), (2, 10), (3, 3), (10, 10), (7, 16), (16, 7), (42, 10),
 @pytest.mark.parametrize("noise", [False, True], ids=["no pedestal", "pedestal"])
 def test_agrees_with_the_phik_library(shape: tuple[int, int], noise: bool) -> None:
     r, c = shape
-    shares = SHARES if r * c < 400 else SHARES[::3]  # the library needs a tenth of a second for each of these
+    shares = (
+        SHARES if r * c < 400 else SHARES[::3]
+    )  # the library needs a tenth of a second for each of these
     for n in (150, 48_842):
         pedestal = float((r - 1) * (c - 1)) if noise else 0.0
         most = n * (min(shape) - 1)
@@ -32,7 +38,9 @@ def test_agrees_with_the_phik_library(shape: tuple[int, int], noise: bool) -> No
             continue
         theirs = [phik_from_chi2(x, n, r, c, pedestal=pedestal) for x in chi]
         # The library stops at 1e-5 and integrates cells to about 1e-8: what is left is its own.
-        np.testing.assert_allclose(phi_k_from_chi_square(chi, n, shape, pedestal=pedestal), theirs, atol=2e-5)
+        np.testing.assert_allclose(
+            phi_k_from_chi_square(chi, n, shape, pedestal=pedestal), theirs, atol=2e-5
+        )
 
 
 def test_known_vector_there_and_back() -> None:
@@ -76,7 +84,9 @@ def test_two_by_two_has_a_closed_form() -> None:
     np.testing.assert_allclose(result, np.sin(np.pi / 2 * np.sqrt(shares)), atol=1e-6)
 
 
-def random_counts(rng: np.random.Generator, shape: tuple[int, int], n: int, tie: float) -> np.ndarray:
+def random_counts(
+    rng: np.random.Generator, shape: tuple[int, int], n: int, tie: float
+) -> np.ndarray:
     """Return counts of n records, a share of which sits on the diagonal, with some levels without any record."""
     a = rng.integers(0, shape[0], n)
     b = np.where(rng.random(n) < tie, a % shape[1], rng.integers(0, shape[1], n))
@@ -94,7 +104,9 @@ def test_tables_agree_with_the_phik_library(shape: tuple[int, int], noise_correc
         if n > 12 and shape[1] > 2:
             counts[:, 1] = 0  # a level that only the other table has
         theirs = phik_from_hist2d(counts, noise_correction=noise_correction)
-        assert phi_k_of_counts(counts, noise_correction=noise_correction) == pytest.approx(theirs, abs=2e-5)
+        assert phi_k_of_counts(counts, noise_correction=noise_correction) == pytest.approx(
+            theirs, abs=2e-5
+        )
 
 
 def test_yates_correction_where_two_by_two_cells_are_left() -> None:
@@ -112,18 +124,25 @@ def test_ends_of_the_scale() -> None:
         assert 0 < result[2] < 0.1
         assert result[[3, 4]].tolist() == [1.0, 1.0]
         assert np.isnan(phi_k_from_chi_square(0.0, 0, (3, 3)))
-        assert phi_k_from_chi_square(40.0, 5, (10, 10), pedestal=81.0) == 0.0  # more noise than room
+        assert (
+            phi_k_from_chi_square(40.0, 5, (10, 10), pedestal=81.0) == 0.0
+        )  # more noise than room
         assert np.isnan(phi_k_of_counts(np.zeros((3, 3))))
 
 
 def test_one_column_decides_the_other() -> None:
     assert phi_k_of_counts(np.diag([5, 70, 31, 4])) == 1.0
     assert phi_k_of_counts([[20, 0, 30, 0], [0, 11, 0, 7], [0, 0, 0, 3]]) < 1.0
-    assert phi_k_of_counts([[20, 0, 30, 0], [0, 11, 0, 7]]) == 1.0  # 2 x 4: the chi-square is the largest there is
+    assert (
+        phi_k_of_counts([[20, 0, 30, 0], [0, 11, 0, 7]]) == 1.0
+    )  # 2 x 4: the chi-square is the largest there is
 
 
 @given(
-    arrays.arrays(np.int64, st.tuples(st.integers(2, 6), st.integers(2, 6)), elements=st.integers(0, 40)), st.randoms()
+    arrays.arrays(
+        np.int64, st.tuples(st.integers(2, 6), st.integers(2, 6)), elements=st.integers(0, 40)
+    ),
+    st.randoms(),
 )
 @settings(deadline=None, max_examples=150)
 def test_in_range_and_blind_to_order_of_levels(counts: np.ndarray, random: object) -> None:
@@ -165,11 +184,15 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_many_levels(levels: int) -> None:
     # With ever finer cells f(rho) tends to the chi-square of the normal density itself, rho^2 / (1 - rho^2): 0.5625 at 0.6.
     # The cut at 5 and the width of the cells take off less than 1 in 1,000.
-    assert phi_k_from_chi_square(0.5625 * 1000, 1000, (levels, levels)) == pytest.approx(0.6, abs=1e-3)
+    assert phi_k_from_chi_square(0.5625 * 1000, 1000, (levels, levels)) == pytest.approx(
+        0.6, abs=1e-3
+    )
     assert phi_k_from_chi_square(1000 * (levels - 1), 1000, (levels, levels)) == 1.0
 
 
-def test_coarser_cells_for_large_shapes_move_phi_k_by_less_than_1e_4(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coarser_cells_for_large_shapes_move_phi_k_by_less_than_1e_4(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shape = (500, 600)
     shares = np.concatenate([np.linspace(0, 1, 101), [1e-4, 1e-3]])
     coarse = phi_k_from_chi_square(shares * 499, 1, shape)

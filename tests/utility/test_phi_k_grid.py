@@ -23,7 +23,9 @@ from chaffinch.utility.phi_k_coefficient import phi_k_of_counts
 Coded = Callable[[Sequence[Sequence[int]], Sequence[int]], Table]
 
 
-def shared_counts(first: pd.Series, second: pd.Series, rows: Sequence[object], columns: Sequence[object]) -> np.ndarray:
+def shared_counts(
+    first: pd.Series, second: pd.Series, rows: Sequence[object], columns: Sequence[object]
+) -> np.ndarray:
     return pd.crosstab(first, second).reindex(index=rows, columns=columns, fill_value=0).to_numpy()
 
 
@@ -31,7 +33,9 @@ def test_numbers_beyond_the_range_fall_in_the_end_bins() -> None:
     rng = np.random.default_rng(3)
     n = 900
     x = rng.normal(50, 10, n).round(2)
-    real = pd.DataFrame({"x": x, "y": (x / 10 + rng.normal(0, 0.5, n)).round(3), "z": rng.choice(list("pqr"), n)})
+    real = pd.DataFrame(
+        {"x": x, "y": (x / 10 + rng.normal(0, 0.5, n)).round(3), "z": rng.choice(list("pqr"), n)}
+    )
     fake = real.assign(x=real["x"] * 1.5, y=real["y"].sample(frac=1, random_state=1).to_numpy())
     fake.loc[:40, "x"] = np.nan
     result = phi_k(chaffinch.read(real), fake)
@@ -39,13 +43,17 @@ def test_numbers_beyond_the_range_fall_in_the_end_bins() -> None:
 
     def binned(name: str) -> pd.Series:
         edges = np.linspace(real[name].min() * (1 - 1e-14), real[name].max(), 11)
-        codes = pd.cut(fake[name].clip(edges[1], edges[-1]), edges, labels=False)  # the first bin holds what is below
+        codes = pd.cut(
+            fake[name].clip(edges[1], edges[-1]), edges, labels=False
+        )  # the first bin holds what is below
         return codes.astype(object).where(fake[name].notna(), "missing")
 
     first, second = binned("x"), binned("y")
     counts = shared_counts(first, second, levels, levels[:10])
     in_use = shared_counts(
-        pd.cut(real["x"], np.linspace(real["x"].min() * (1 - 1e-14), real["x"].max(), 11), labels=False),
+        pd.cut(
+            real["x"], np.linspace(real["x"].min() * (1 - 1e-14), real["x"].max(), 11), labels=False
+        ),
         second,
         levels,
         levels[:10],
@@ -74,7 +82,10 @@ def test_dates_and_missing_codes_of_numbers() -> None:
     values = pa.table({"day": dates, "score": score})
     inferred = chaffinch.read(values).schema
     declared = replace(
-        inferred, columns=tuple(replace(c, codec=None, missing=(-8,) if c.name == "score" else ()) for c in inferred)
+        inferred,
+        columns=tuple(
+            replace(c, codec=None, missing=(-8,) if c.name == "score" else ()) for c in inferred
+        ),
     )
     table = chaffinch.read(values, declared)
     edges = {
@@ -90,18 +101,24 @@ def test_dates_and_missing_codes_of_numbers() -> None:
     assert phi_k(table, table).original[0, 1] == pytest.approx(phik_from_hist2d(whole), abs=2e-5)
     there = second != 99
     part = pd.crosstab(first[there], second[there]).to_numpy()
-    assert phi_k(table, table, missing="drop").original[0, 1] == pytest.approx(phik_from_hist2d(part), abs=2e-5)
+    assert phi_k(table, table, missing="drop").original[0, 1] == pytest.approx(
+        phik_from_hist2d(part), abs=2e-5
+    )
 
 
 def test_pairs_of_many_levels_are_counted_sparsely(coded: Coded) -> None:
     rng = np.random.default_rng(7)
     real = [a := rng.integers(0, 500, 3000), (a // 5 + rng.integers(0, 3, 3000)) % 500, a % 3]
     fake = [rng.permutation(a), real[1], real[2]]
-    result = phi_k(coded(real, (500, 500, 3)), coded(fake, (500, 500, 3)))  # 20 x 500 x 500 is over the limit for dense
+    result = phi_k(
+        coded(real, (500, 500, 3)), coded(fake, (500, 500, 3))
+    )  # 20 x 500 x 500 is over the limit for dense
     used = [np.union1d(real[j], fake[j]) for j in range(3)]
     for codes, matrix in ((real, result.original), (fake, result.synthetic)):
         for i, j in combinations(range(3), 2):
-            counts = shared_counts(pd.Series(codes[i]), pd.Series(codes[j]), list(used[i]), list(used[j]))
+            counts = shared_counts(
+                pd.Series(codes[i]), pd.Series(codes[j]), list(used[i]), list(used[j])
+            )
             assert matrix[i, j] == pytest.approx(phi_k_of_counts(counts), abs=1e-9)
 
 

@@ -37,7 +37,9 @@ def tables(coded):
 
 
 def stacked(first, second) -> tuple[np.ndarray, np.ndarray]:
-    codes = np.concatenate([np.stack([t.code(n) for n in first.schema.names], axis=1) for t in (first, second)])
+    codes = np.concatenate(
+        [np.stack([t.code(n) for n in first.schema.names], axis=1) for t in (first, second)]
+    )
     return codes, np.repeat([0, 1], [first.n_rows, second.n_rows])
 
 
@@ -47,10 +49,15 @@ def stacked(first, second) -> tuple[np.ndarray, np.ndarray]:
 def test_the_tree_by_hand(tables):
     # Leaves of the same tree: c (synthetic share) and each leaf's share of synthetic records.
     codes, labels = stacked(*tables)
-    tree = DecisionTreeClassifier(min_samples_leaf=20, max_depth=6, random_state=0).fit(codes, labels)
+    tree = DecisionTreeClassifier(min_samples_leaf=20, max_depth=6, random_state=0).fit(
+        codes, labels
+    )
     leaves = tree.apply(codes)
     share = labels.mean()
-    by_hand = sum((leaves == leaf).sum() * (labels[leaves == leaf].mean() - share) ** 2 for leaf in np.unique(leaves))
+    by_hand = sum(
+        (leaves == leaf).sum() * (labels[leaves == leaf].mean() - share) ** 2
+        for leaf in np.unique(leaves)
+    )
     result = pmse(*tables, seed=1)
     # Ties between splits are broken at random: the tree may differ a little from ours.
     assert result.pmse == pytest.approx(by_hand / len(labels), rel=0.1)
@@ -78,7 +85,9 @@ def test_columns_that_say_the_same_count_once(coded):
     rng = np.random.default_rng(2)
     one, two = (sample(rng, 500) for _ in "ab")
     plain = pmse(coded(one, SIZES), coded(two, SIZES), model="logistic")
-    doubled = pmse(coded([*one, one[0]], [*SIZES, 5]), coded([*two, two[0]], [*SIZES, 5]), model="logistic")
+    doubled = pmse(
+        coded([*one, one[0]], [*SIZES, 5]), coded([*two, two[0]], [*SIZES, 5]), model="logistic"
+    )
     assert doubled.settings["parameters"] == plain.settings["parameters"] == FREE + 1
     assert doubled.value == pytest.approx(plain.value, rel=1e-4)
 
@@ -90,7 +99,13 @@ def ratios(coded, times, sizes, draw, **options) -> tuple[np.ndarray, np.ndarray
     """Return the ratios, and those with the original held fixed, of many pairs of tables."""
     rng = np.random.default_rng(7)
     result = [
-        pmse(*(coded(codes, SIZES) for codes in draw(rng, *sizes)), seed=i, permutations=6, threads=1, **options)
+        pmse(
+            *(coded(codes, SIZES) for codes in draw(rng, *sizes)),
+            seed=i,
+            permutations=6,
+            threads=1,
+            **options,
+        )
         for i in range(times)
     ]
     return np.array([r.value for r in result]), np.array([r.fixed_ratio for r in result])
@@ -136,7 +151,10 @@ def test_two_samples_of_one_population_score_1_by_tree(coded):
 def test_z_is_calibrated(coded):
     # z by logistic regression of two samples: mean 0, sd 1, each within 4 standard errors of 100 draws.
     rng = np.random.default_rng(8)
-    z = [pmse(*(coded(sample(rng, 500), SIZES) for _ in "ab"), model="logistic").z for _ in range(100)]
+    z = [
+        pmse(*(coded(sample(rng, 500), SIZES) for _ in "ab"), model="logistic").z
+        for _ in range(100)
+    ]
     assert abs(np.mean(z)) < 0.45
     assert 0.65 < np.std(z) < 1.4
 
@@ -159,7 +177,10 @@ def test_a_copy_larger_than_the_cap_scores_0(tables):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_tables_with_nothing_in_common_are_told_apart(coded, model):
-    first, second = coded([[0, 1] * 100, [0, 0] * 100], [4, 2]), coded([[2, 3] * 100, [0, 0] * 100], [4, 2])
+    first, second = (
+        coded([[0, 1] * 100, [0, 0] * 100], [4, 2]),
+        coded([[2, 3] * 100, [0, 0] * 100], [4, 2]),
+    )
     result = pmse(first, second, model=model, seed=1)
     assert result.pmse == pytest.approx(0.25, abs=0.01)  # c (1 - c), the most there is
     assert result.value > 10
@@ -187,14 +208,22 @@ def test_a_holdout_scores_about_1(data):
 
 
 def test_threads_do_not_change_a_result(tables):
-    one, two, other = (pmse(*tables, seed=seed, threads=threads) for seed, threads in ((5, 1), (5, 2), (6, 1)))
+    one, two, other = (
+        pmse(*tables, seed=seed, threads=threads) for seed, threads in ((5, 1), (5, 2), (6, 1))
+    )
     assert one.to_dict() == two.to_dict()
     assert one.null_mean != other.null_mean
 
 
 def test_progress_is_told(tables):
     told: list[float] = []
-    pmse(*tables, seed=1, permutations=3, threads=1, progress=lambda _stage, share: told.append(share))
+    pmse(
+        *tables,
+        seed=1,
+        permutations=3,
+        threads=1,
+        progress=lambda _stage, share: told.append(share),
+    )
     assert told == [0.25, 0.5, 0.75, 1.0]
 
 
@@ -231,7 +260,12 @@ def test_one_column_and_missing_values():
     rng = np.random.default_rng(1)
     words = rng.choice(["a", "b", "c"], 400)
     original = chaffinch.read(pa.table({"w": words, "gone": pa.nulls(400, pa.string())}))
-    other = pa.table({"w": pa.array([None if w == "c" else w for w in words]), "gone": pa.nulls(400, pa.string())})
+    other = pa.table(
+        {
+            "w": pa.array([None if w == "c" else w for w in words]),
+            "gone": pa.nulls(400, pa.string()),
+        }
+    )
     for model in MODELS:
         assert pmse(original, other, model=model, seed=1, permutations=4).value > 5
 

@@ -44,7 +44,9 @@ ENDS = st.tuples(st.floats(-1e3, 1e3), st.floats(0.01, 1e3)).map(lambda t: (t[0]
 
 
 @given(ENDS, ENDS, st.floats(-100, 100), st.floats(0.1, 10))
-def test_overlap_is_at_most_one_and_knows_no_units(first: Any, second: Any, shift: float, scale: float) -> None:
+def test_overlap_is_at_most_one_and_knows_no_units(
+    first: Any, second: Any, shift: float, scale: float
+) -> None:
     overlap = interval_overlap(first, second)
     assert overlap <= 1 + 1e-9
     assert (overlap >= 0) == (first[0] <= second[1] and second[0] <= first[1])
@@ -60,7 +62,9 @@ def framed(table: Table) -> pd.DataFrame:
     frame = table.to_pandas()
     for column in table.schema.modelled:
         if isinstance(column.codec, Categories):
-            names = np.array([*column.codec.names()[: column.codec.n_values], *[None] * 9], dtype=object)
+            names = np.array(
+                [*column.codec.names()[: column.codec.n_values], *[None] * 9], dtype=object
+            )
             frame[column.name] = pd.Categorical(
                 names[table.code(column.name)], categories=names[: column.codec.n_values]
             )
@@ -120,8 +124,13 @@ def test_least_squares_on_adult(adult: tuple[Table, Table], formula: str, level:
 def test_logistic_regression_on_adult(adult: tuple[Table, Table]) -> None:
     formula = "income ~ age + sex + education_num + hours_per_week + relationship"
     result = regression(*adult, formula)
-    frames = [framed(table).assign(yes=lambda f: (f["income"] == ">50K").astype(int)) for table in adult]
-    fits = [smf.logit(formula.replace("income", "yes"), frame).fit(disp=0, tol=1e-12) for frame in frames]
+    frames = [
+        framed(table).assign(yes=lambda f: (f["income"] == ">50K").astype(int)) for table in adult
+    ]
+    fits = [
+        smf.logit(formula.replace("income", "yes"), frame).fit(disp=0, tol=1e-12)
+        for frame in frames
+    ]
     assert_rows(result, fits)
     assert result.family == "logit"
     assert result.settings["modelled_level"] == ">50K"
@@ -138,10 +147,14 @@ def test_incomplete_records_are_left_out_and_told(adult: tuple[Table, Table]) ->
         "original": round(missing[0], -1),
         "synthetic": round(missing[1], -1),
     }
-    assert result.settings["left_out_share"]["original"] == pytest.approx(missing[0] / 4000, abs=2e-3)
+    assert result.settings["left_out_share"]["original"] == pytest.approx(
+        missing[0] / 4000, abs=2e-3
+    )
     assert result.settings["records"]["original"] == pytest.approx(4000 - missing[0], abs=5)
     for frame in frames:
-        frame["occupation"] = frame["occupation"].cat.remove_unused_categories()  # rare ones are hidden here
+        frame["occupation"] = frame[
+            "occupation"
+        ].cat.remove_unused_categories()  # rare ones are hidden here
     assert_rows(result, [smf.ols(formula, frame).fit() for frame in frames])
 
 
@@ -151,8 +164,17 @@ def test_cmc_with_codes_for_levels(data: Path) -> None:
     other = Independent().fit(table).sample(1473, seed=5)
     formula = "media_exposure ~ wife_age + wife_religion + standard_of_living"
     result = regression(table, other, formula)
-    frames = [framed(t).assign(yes=lambda f: (f["media_exposure"] == "1").astype(int)) for t in (table, other)]
-    assert_rows(result, [smf.logit(formula.replace("media_exposure", "yes"), f).fit(disp=0, tol=1e-12) for f in frames])
+    frames = [
+        framed(t).assign(yes=lambda f: (f["media_exposure"] == "1").astype(int))
+        for t in (table, other)
+    ]
+    assert_rows(
+        result,
+        [
+            smf.logit(formula.replace("media_exposure", "yes"), f).fit(disp=0, tol=1e-12)
+            for f in frames
+        ],
+    )
     assert result.family == "logit"
 
 
@@ -160,14 +182,20 @@ def test_numeric_codes_as_levels(data: Path) -> None:
     table = read(data / "diabetes.csv")
     other = Independent().fit(table).sample(900, seed=5)
     result = regression(table, other, "outcome ~ C(pregnancies) + bmi")
-    frames = [framed(t).assign(yes=lambda f: (f["outcome"] == "1").astype(int)) for t in (table, other)]
+    frames = [
+        framed(t).assign(yes=lambda f: (f["outcome"] == "1").astype(int)) for t in (table, other)
+    ]
     codec = table.schema["pregnancies"].codec
     assert codec is not None
     for frame, t in zip(frames, (table, other), strict=True):
-        frame["bin"] = pd.Categorical(np.array(codec.names())[t.code("pregnancies")], categories=codec.names())
+        frame["bin"] = pd.Categorical(
+            np.array(codec.names())[t.code("pregnancies")], categories=codec.names()
+        )
     fits = [smf.logit("yes ~ bin + bmi", f).fit(disp=0, tol=1e-12) for f in frames]
     for fit in fits:
-        fit.model.data.xnames = [name.replace("bin", "C(pregnancies)") for name in fit.model.exog_names]
+        fit.model.data.xnames = [
+            name.replace("bin", "C(pregnancies)") for name in fit.model.exog_names
+        ]
     assert_rows(result, fits)
 
 
@@ -191,7 +219,9 @@ def test_a_table_overlaps_itself_wholly(adult: tuple[Table, Table], formula: str
     assert {row.difference_in_se for row in shown} == {0.0}
 
 
-def test_independent_columns_overlap_badly_and_other_records_well(adult: tuple[Table, Table]) -> None:
+def test_independent_columns_overlap_badly_and_other_records_well(
+    adult: tuple[Table, Table],
+) -> None:
     formula = "income ~ age + sex + education_num + hours_per_week"
     # Intervals of two samples of one population overlap by about 0.7 on average; each slope of the independent
     # table lies ten or more standard errors off.
@@ -236,12 +266,16 @@ def test_a_level_that_the_synthetic_table_lost_is_listed(response: str) -> None:
     assert row.note == "not determined in the synthetic table"
     assert result.settings["not_determined"] == {"original": [], "synthetic": ["a[w]"]}
     assert (result.settings["compared"], result.settings["coefficients"]) == (3, 4)
-    assert result.value == pytest.approx(np.mean([r.overlap for r in result.rows if r.overlap is not None]))
+    assert result.value == pytest.approx(
+        np.mean([r.overlap for r in result.rows if r.overlap is not None])
+    )
 
 
 def test_a_lost_reference_leaves_no_difference_to_compare() -> None:
     result = regression(
-        read(made()), made(seed=1, a=lambda held: np.where(held["a"] == "u", "v", held["a"])), "y ~ a + x"
+        read(made()),
+        made(seed=1, a=lambda held: np.where(held["a"] == "u", "v", held["a"])),
+        "y ~ a + x",
     )
     assert result.settings["not_determined"]["synthetic"] == ["Intercept", "a[v]", "a[w]"]
     assert row_of(result, "x").overlap is not None
@@ -252,7 +286,10 @@ def test_columns_that_repeat_others_are_dropped_from_both_fits() -> None:
     table = read(made(z=lambda held: 2 * held["x"]))
     other = made(seed=1, z=lambda held: held["x"][::-1])
     result = regression(table, other, "y ~ x + z + b")
-    assert row_of(result, "z").note == "not determined in the original table; not determined in the synthetic table"
+    assert (
+        row_of(result, "z").note
+        == "not determined in the original table; not determined in the synthetic table"
+    )
     assert result.settings["not_determined"] == {"original": ["z"], "synthetic": ["z"]}
     without = regression(table, other, "y ~ x + b")
     assert row_of(result, "x").synthetic == pytest.approx(row_of(without, "x").synthetic, rel=1e-9)
@@ -283,7 +320,9 @@ def test_separation_is_stated_and_no_number() -> None:
     for first, second, name in ((table, sure, "synthetic"), (read(sure), made(), "original")):
         result = regression(first, second, "t ~ x + b")
         assert result.value is None
-        assert result.reason.startswith(f"in the {name} table the columns predict the response of every record")
+        assert result.reason.startswith(
+            f"in the {name} table the columns predict the response of every record"
+        )
 
 
 # What may not show.
@@ -310,7 +349,9 @@ def test_small_levels_do_not_show() -> None:
     }
     assert result.settings["hidden"] == 1
     # Hidden coefficients are no part of the mean: they could be found from it.
-    assert result.value == pytest.approx(np.mean([r.overlap for r in result.rows if r.overlap is not None]))
+    assert result.value == pytest.approx(
+        np.mean([r.overlap for r in result.rows if r.overlap is not None])
+    )
     assert len([r for r in result.rows if r.overlap is not None]) == 4
 
 
@@ -327,7 +368,12 @@ def test_a_small_first_level_is_no_reference() -> None:
     result = regression(table, table, "y ~ a")
     assert result.settings["references"] == {"a": "u"}
     assert "aaa" not in json.dumps(result.to_dict())
-    assert [row.term for row in result.rows] == ["Intercept", "(level of fewer than 10 records of a)", "a[v]", "a[w]"]
+    assert [row.term for row in result.rows] == [
+        "Intercept",
+        "(level of fewer than 10 records of a)",
+        "a[v]",
+        "a[w]",
+    ]
     frame = table.to_pandas()
     assert result.rows[0].original == pytest.approx(frame["y"][frame["a"] == "u"].mean())
 
@@ -383,7 +429,10 @@ def test_a_number_that_few_records_have_does_not_show() -> None:
     frame = made().to_pandas()[["y"]].assign(flag=flag)
     table = read(frame, schema=schema)
     result = regression(table, table, "y ~ flag")
-    assert [row.term for row in result.rows] == ["Intercept", "(numbers of fewer than 10 records of flag)"]
+    assert [row.term for row in result.rows] == [
+        "Intercept",
+        "(numbers of fewer than 10 records of flag)",
+    ]
 
 
 def test_small_counts_of_records_left_out_do_not_show() -> None:
@@ -407,10 +456,18 @@ def few_rows(n: int) -> Table:
 
 def test_ten_degrees_of_freedom() -> None:
     assert regression(few_rows(12), few_rows(12), "y ~ x").value == 1.0
-    for first, second, name in ((11, 12, "original"), (12, 11, "synthetic"), (2, 12, "original"), (12, 2, "synthetic")):
+    for first, second, name in (
+        (11, 12, "original"),
+        (12, 11, "synthetic"),
+        (2, 12, "original"),
+        (12, 2, "synthetic"),
+    ):
         result = regression(few_rows(first), few_rows(second), "y ~ x")
         assert result.value is None
-        assert result.reason == f"in the {name} table there are fewer than 10 residual degrees of freedom"
+        assert (
+            result.reason
+            == f"in the {name} table there are fewer than 10 residual degrees of freedom"
+        )
         assert result.to_dict()["not_applicable"] == result.reason
 
 
@@ -422,9 +479,15 @@ def test_responses_that_cannot_be_fitted() -> None:
     one = read(made(t=lambda held: np.full(600, "yes")))
     assert "fewer than two levels" in regression(one, one, "t ~ x").reason
     rare = read(made(t=lambda held: np.where(np.arange(600) < 9, "yes", "no")))
-    assert regression(rare, rare, "t ~ x").reason == "a level of the response has fewer than 10 original records"
+    assert (
+        regression(rare, rare, "t ~ x").reason
+        == "a level of the response has fewer than 10 original records"
+    )
     same = made(t=lambda held: np.full(600, "yes"))
-    assert regression(table, same, "t ~ x").reason == "in the synthetic table all records have the same response"
+    assert (
+        regression(table, same, "t ~ x").reason
+        == "in the synthetic table all records have the same response"
+    )
     exact = read(made(z=lambda held: 3 * held["x"] + 1))
     assert "the fit leaves no error" in regression(exact, exact, "z ~ x").reason
 
@@ -434,7 +497,9 @@ def test_a_response_that_the_original_never_gives_is_left_out() -> None:
     table = read(made())
     result = regression(table, new, "t ~ a + x")
     assert result.settings["left_out"] == {"original": 0, "synthetic": 60}
-    assert result.value == pytest.approx(regression(table, new.slice(60), "t ~ a + x").value, rel=1e-9)
+    assert result.value == pytest.approx(
+        regression(table, new.slice(60), "t ~ a + x").value, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan])
@@ -442,7 +507,9 @@ def test_numbers_of_the_synthetic_table_that_are_none_are_left_out(odd: float) -
     other = made(seed=1, x=lambda held: np.where(np.arange(600) < 30, odd, held["x"]))
     result = regression(read(made()), other, "y ~ x + a")
     assert result.settings["left_out"] == {"original": 0, "synthetic": 30}
-    assert result.value == pytest.approx(regression(read(made()), other.slice(30), "y ~ x + a").value, rel=1e-9)
+    assert result.value == pytest.approx(
+        regression(read(made()), other.slice(30), "y ~ x + a").value, rel=1e-9
+    )
 
 
 def test_a_column_that_is_missing_throughout_in_the_synthetic_table() -> None:
@@ -450,7 +517,10 @@ def test_a_column_that_is_missing_throughout_in_the_synthetic_table() -> None:
     frame["x"] = np.nan
     result = regression(read(made()), pa.Table.from_pandas(frame), "y ~ x")
     assert result.value is None
-    assert result.reason == "in the synthetic table there are fewer than 10 residual degrees of freedom"
+    assert (
+        result.reason
+        == "in the synthetic table there are fewer than 10 residual degrees of freedom"
+    )
 
 
 def test_a_logarithm_that_the_synthetic_table_cannot_take() -> None:
@@ -487,9 +557,16 @@ def test_the_plain_data(adult: tuple[Table, Table]) -> None:
     result = regression(*adult, "income ~ age + sex + workclass + native_country + education*race")
     told = result.to_dict()
     json.dumps(told, allow_nan=False)
-    assert told["formula"] == "income ~ age + sex + workclass + native_country + education + race + education:race"
+    assert (
+        told["formula"]
+        == "income ~ age + sex + workclass + native_country + education + race + education:race"
+    )
     assert told["family"] == "logit"
-    assert (told["direction"], told["identical"], told["interval"]) == ("higher is better", 1.0, None)
+    assert (told["direction"], told["identical"], told["interval"]) == (
+        "higher is better",
+        1.0,
+        None,
+    )
     assert set(told["rows"][0]) == {
         "term",
         "original",
@@ -508,12 +585,23 @@ def test_the_plain_data(adult: tuple[Table, Table]) -> None:
     assert [level for level in small if f"native_country[{level}]" in json.dumps(told)] == []
 
 
-@pytest.mark.parametrize(("formula", "outlier"), [("income ~ age", {"income": 987_654_321}), ("ill ~ wealth", {"wealth": 987_654_321})])
-def test_an_original_that_a_few_records_dominate_shows_no_coefficient(formula: str, outlier: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("formula", "outlier"),
+    [("income ~ age", {"income": 987_654_321}), ("ill ~ wealth", {"wealth": 987_654_321})],
+)
+def test_an_original_that_a_few_records_dominate_shows_no_coefficient(
+    formula: str, outlier: dict[str, int]
+) -> None:
     """The value of one record could be worked out from coefficients and intervals, to within a few per cent."""
     rng = np.random.default_rng(1)
     age = rng.integers(20, 80, 400)
-    people = pd.DataFrame({"age": age, "income": 15_000 + 300 * age + rng.integers(0, 9_000, 400), "wealth": rng.integers(0, 50_000, 400)})
+    people = pd.DataFrame(
+        {
+            "age": age,
+            "income": 15_000 + 300 * age + rng.integers(0, 9_000, 400),
+            "wealth": rng.integers(0, 50_000, 400),
+        }
+    )
     people["ill"] = np.where(rng.random(400) < 0.4, "yes", "no")
     plain = read(people)
     assert regression(plain, plain, formula).value == 1.0

@@ -18,9 +18,16 @@ def result(data):
     table = chaffinch.read(data / "cmc.csv")
     synthetic = chaffinch.BayesNet(parents=1).fit(table, seed=1).sample(700, seed=2)
     return chaffinch.utility(
-        table, synthetic, label="contraceptive_method", formula="num_children ~ wife_age", models=["nb"], repeats=2, svm_rows=150,
-        seed=1, thorough=True,
-    ).named(original="cmc.csv", synthetic="s<b>.csv")  # fmt: skip
+        table,
+        synthetic,
+        label="contraceptive_method",
+        formula="num_children ~ wife_age",
+        models=["nb"],
+        repeats=2,
+        svm_rows=150,
+        seed=1,
+        thorough=True,
+    ).named(original="cmc.csv", synthetic="s<b>.csv")
 
 
 def test_plain_data_come_back_as_the_result_they_were(result):
@@ -33,7 +40,11 @@ def test_plain_data_come_back_as_the_result_they_were(result):
     assert again.verdict == result.verdict
     for name, one in result.results.items():
         assert type(again[name]) is type(one)
-        assert (again[name].value, again[name].interval, again[name].settings) == (one.value, one.interval, plain_of(one.settings))
+        assert (again[name].value, again[name].interval, again[name].settings) == (
+            one.value,
+            one.interval,
+            plain_of(one.settings),
+        )
     np.testing.assert_allclose(again["phi_k"].synthetic, result["phi_k"].synthetic, atol=1e-6)
     assert again["learning"].rows == result["learning"].rows
     assert again["delta"].tstr.value == result["delta.tstr"].value
@@ -50,7 +61,9 @@ def test_what_does_not_apply_comes_back_with_its_reason():
     outcome = chaffinch.utility(chaffinch.read(two, rare="keep"), two, label="a", repeats=1, seed=1)
     again = UtilityResult.from_dict(json.loads(json.dumps(outcome.to_dict())))
     assert again.to_dict() == json.loads(json.dumps(outcome.to_dict()))
-    assert {name: one.reason for name, one in again.results.items()} == {n: r.reason for n, r in outcome.results.items()}
+    assert {name: one.reason for name, one in again.results.items()} == {
+        n: r.reason for n, r in outcome.results.items()
+    }
     assert again["learning"].reason
 
 
@@ -60,8 +73,14 @@ def test_what_does_not_apply_comes_back_with_its_reason():
         ([], "must be of format 'chaffinch-utility'. Got 'list'"),
         ({"format": "chaffinch-risk"}, "Got 'chaffinch-risk'. Give the JSON of chaffinch utility"),
         ({"format": "chaffinch-utility", "version": 2}, "reads version 1"),
-        ({"format": "chaffinch-utility", "version": 1, "mu": {"value": "much"}}, "data of 'mu' are not as they should be at 'value'"),
-        ({"format": "chaffinch-utility", "version": 1, "about": {"columns": 3}}, "data of 'about' are not"),
+        (
+            {"format": "chaffinch-utility", "version": 1, "mu": {"value": "much"}},
+            "data of 'mu' are not as they should be at 'value'",
+        ),
+        (
+            {"format": "chaffinch-utility", "version": 1, "about": {"columns": 3}},
+            "data of 'about' are not",
+        ),
     ],
 )
 def test_something_else_is_refused(data, words):
@@ -80,7 +99,9 @@ def test_it_shows_itself(result, capsys, tmp_path):
     html = result._repr_html_()
     assert html.startswith("<table>")
     svg = ET.fromstring(html[html.index("<svg") :])
-    assert len([e for e in svg.iter() if e.tag.endswith("circle")]) == sum(row.kept is not None for row in result.verdict)
+    assert len([e for e in svg.iter() if e.tag.endswith("circle")]) == sum(
+        row.kept is not None for row in result.verdict
+    )
     page = result.to_html(tmp_path / "u.html")
     assert (tmp_path / "u.html").read_text() == page
     assert "<b>" not in page

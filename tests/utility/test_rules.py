@@ -14,7 +14,14 @@ def people(n: int = 2000) -> pa.Table:
     rng = np.random.default_rng(1)
     start = rng.integers(0, 300, n)
     town = rng.integers(0, 12, n)
-    return pa.table({"start": start, "end": start + rng.geometric(0.1, n) - 1, "town": [f"t{i}" for i in town], "region": [f"r{i % 4}" for i in town]})
+    return pa.table(
+        {
+            "start": start,
+            "end": start + rng.geometric(0.1, n) - 1,
+            "town": [f"t{i}" for i in town],
+            "region": [f"r{i % 4}" for i in town],
+        }
+    )
 
 
 def test_rows_that_break_rules_are_counted():
@@ -27,10 +34,15 @@ def test_rows_that_break_rules_are_counted():
     result = broken_rules(table, frame)
     assert result.value == 154 / 2000
     shares = {rule.rule: (rule.share, rule.original) for rule in result.rules}
-    assert shares == {"start <= end": (100 / 2000, 0.0), "town determines region": (104 / 2000, 0.0)}
+    assert shares == {
+        "start <= end": (100 / 2000, 0.0),
+        "town determines region": (104 / 2000, 0.0),
+    }
     few = people().to_pandas()
     few.loc[:3, "end"] = few.loc[:3, "start"] - 1
-    assert {rule.rule: rule.share for rule in broken_rules(table, few).rules}["start <= end"] is None  # fewer rows than the threshold
+    assert {rule.rule: rule.share for rule in broken_rules(table, few).rules}[
+        "start <= end"
+    ] is None  # fewer rows than the threshold
 
 
 @pytest.mark.parametrize("conditionals", ["tables", "trees"])
@@ -48,6 +60,11 @@ def test_the_metric_stands_between_the_original_and_independent_columns(conditio
 
 def test_without_rules_there_is_nothing_to_say():
     rng = np.random.default_rng(2)
-    table = chaffinch.read(pa.table({"a": rng.choice(["x", "y"], 200), "b": rng.choice(["p", "q"], 200)}))
+    table = chaffinch.read(
+        pa.table({"a": rng.choice(["x", "y"], 200), "b": rng.choice(["p", "q"], 200)})
+    )
     assert broken_rules(table, table) is None
-    assert "rules" not in chaffinch.utility(table, table, seed=1, measures=["rules", "jensen_shannon"]).results
+    assert (
+        "rules"
+        not in chaffinch.utility(table, table, seed=1, measures=["rules", "jensen_shannon"]).results
+    )

@@ -16,7 +16,9 @@ from chaffinch.utility.shapes import nice_edges, shapes_of, worst_pairs
 
 
 def shapes(original: dict, synthetic: dict | None = None, **options):
-    one, other = align(chaffinch.read(pa.table(original)), pa.table(original if synthetic is None else synthetic))
+    one, other = align(
+        chaffinch.read(pa.table(original)), pa.table(original if synthetic is None else synthetic)
+    )
     return shapes_of(one, other, options.pop("results", {}), **options)
 
 
@@ -30,7 +32,10 @@ def test_bars_are_counted_and_rounded():
 def test_levels_that_few_have_are_not_named():
     towns = ["Leeds"] * 60 + ["York"] * 31 + ["Sark"] * 4 + ["Herm"] * 5
     for rare in ("keep", "pool"):
-        table = chaffinch.read(pa.table({"town": towns, "x": ["a"] * 100}), schema={"town": {"kind": "categorical", "rare": rare}})
+        table = chaffinch.read(
+            pa.table({"town": towns, "x": ["a"] * 100}),
+            schema={"town": {"kind": "categorical", "rare": rare}},
+        )
         one, other = align(table, table)
         shape = shapes_of(one, other, {}).columns[0]
         assert not any(name in label for label in shape.labels for name in ("Sark", "Herm"))
@@ -47,7 +52,10 @@ def test_bins_end_at_round_numbers_and_extremes_do_not_show():
     assert shape.original[shape.labels.index("25 to below 30")] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("low", "high", "most"), [(0, 1, 20), (17.3, 72.8, 6), (-5e6, 3e7, 20), (1e-9, 2e-9, 6), (0, 0, 5), (3, 4, 20)])
+@pytest.mark.parametrize(
+    ("low", "high", "most"),
+    [(0, 1, 20), (17.3, 72.8, 6), (-5e6, 3e7, 20), (1e-9, 2e-9, 6), (0, 0, 5), (3, 4, 20)],
+)
 def test_edges_are_round_and_few(low, high, most):
     edges = nice_edges(low, high, most)
     assert len(edges) <= most + 1
@@ -70,10 +78,18 @@ def test_the_worst_pairs_are_drawn():
     result = chaffinch.utility(pa.table(original), pa.table(broken), measures=["tvd"], seed=1)
     first = result.shapes.pairs[0]
     assert first.columns == ("a", "b")
-    counts = {pair: sum((x, y) == pair for x, y in zip(original["a"], original["b"], strict=True)) for pair in product("xy", "xy")}
-    expected = tuple(None if counts[pair] < 10 else round(counts[pair] / 10) * 10 / 400 for pair in product(*first.labels))
+    counts = {
+        pair: sum((x, y) == pair for x, y in zip(original["a"], original["b"], strict=True))
+        for pair in product("xy", "xy")
+    }
+    expected = tuple(
+        None if counts[pair] < 10 else round(counts[pair] / 10) * 10 / 400
+        for pair in product(*first.labels)
+    )
     assert first.original == expected
-    assert [pair.value for pair in result.shapes.pairs] == sorted((pair.value for pair in result.shapes.pairs), reverse=True)
+    assert [pair.value for pair in result.shapes.pairs] == sorted(
+        (pair.value for pair in result.shapes.pairs), reverse=True
+    )
     assert worst_pairs({}) == []
 
 
@@ -86,7 +102,13 @@ def test_plain_data_hold_no_shapes():
 
 
 def test_several_rows_of_a_person_are_one_person():
-    frame = pa.table({"id": [f"p{i % 20}" for i in range(200)], "town": ["Sark" if i % 20 < 4 else "Leeds" for i in range(200)], "x": ["a", "b"] * 100})
+    frame = pa.table(
+        {
+            "id": [f"p{i % 20}" for i in range(200)],
+            "town": ["Sark" if i % 20 < 4 else "Leeds" for i in range(200)],
+            "x": ["a", "b"] * 100,
+        }
+    )
     table = chaffinch.read(frame, person="id")
     one, other = align(table, table)
     shape = next(shape for shape in shapes_of(one, other, {}).columns if shape.name == "town")
@@ -96,7 +118,11 @@ def test_several_rows_of_a_person_are_one_person():
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from("abcdefghijklmn"), st.integers(-50, 50)), min_size=12, max_size=150),
+    st.lists(
+        st.tuples(st.sampled_from("abcdefghijklmn"), st.integers(-50, 50)),
+        min_size=12,
+        max_size=150,
+    ),
     st.sampled_from([3, 10, 25]),
 )
 def test_nothing_small_shows(rows, threshold):

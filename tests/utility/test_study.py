@@ -25,9 +25,14 @@ def cmc(data):
 @pytest.fixture(scope="module")
 def study(cmc):
     return chaffinch.utility(
-        *cmc, label="contraceptive_method", formula="num_children ~ wife_age + wife_education", repeats=2, seed=1,
-        svm_rows=300, thorough=True,
-    )  # fmt: skip
+        *cmc,
+        label="contraceptive_method",
+        formula="num_children ~ wife_age + wife_education",
+        repeats=2,
+        seed=1,
+        svm_rows=300,
+        thorough=True,
+    )
 
 
 def test_it_has_every_measure_with_value_direction_references_and_settings(study):
@@ -51,8 +56,14 @@ def test_it_has_every_measure_with_value_direction_references_and_settings(study
         assert set(entry["references"]) == {field.name for field in fields(References)}
     assert set(told["tvd"]) == {"1", "2", "3", "settings"}
     assert {"mean", "worst"} <= set(told["tvd"]["3"])
-    assert set(told["jensen_shannon"]["per_column"]) == {column.name for column in study.about.columns}
-    assert {row["trained_on"] for row in told["learning"]["rows"]} == {"original", "synthetic", "marginals"}
+    assert set(told["jensen_shannon"]["per_column"]) == {
+        column.name for column in study.about.columns
+    }
+    assert {row["trained_on"] for row in told["learning"]["rows"]} == {
+        "original",
+        "synthetic",
+        "marginals",
+    }
     assert {"model", "trained_on", "score", "sd"} <= set(told["learning"]["rows"][0])
     assert told["delta"]["tstr"]["references"]["marginals"] is not None
     json.dumps(told, allow_nan=False)
@@ -70,7 +81,13 @@ def test_g_is_the_sum_of_mu_and_delta(study):
 
 
 def test_a_quick_study_has_the_figures_of_a_thorough_one_and_names_the_rest(cmc, study):
-    quick = chaffinch.utility(*cmc, label="contraceptive_method", formula="num_children ~ wife_age + wife_education", repeats=2, seed=1)
+    quick = chaffinch.utility(
+        *cmc,
+        label="contraceptive_method",
+        formula="num_children ~ wife_age + wife_education",
+        repeats=2,
+        seed=1,
+    )
     assert set(study.results) - set(quick.results) == {"delta", "delta.tstr", "G"}
     for name in set(quick.results) - {"learning"}:
         assert quick[name].to_dict() == study[name].to_dict(), name
@@ -80,19 +97,33 @@ def test_a_quick_study_has_the_figures_of_a_thorough_one_and_names_the_rest(cmc,
     assert all(row == rows[row.model, row.trained_on] for row in quick["learning"].rows)
     left = {part.what: part.flag for part in quick.about.left_out}
     assert set(left.values()) == {"--thorough"}
-    assert {"Learning any column (delta)", "Learning any column (TSTR)", "Relations and learning together (G)", "learners svc and rf"} == set(left)
+    assert {
+        "Learning any column (delta)",
+        "Learning any column (TSTR)",
+        "Relations and learning together (G)",
+        "learners svc and rf",
+    } == set(left)
     assert study.about.left_out == ()
 
 
 def test_the_first_splits_of_a_thorough_study_are_those_of_a_quick_one(cmc):
     """So means over three splits and over ten are of the same kind, and differ by the splits that are added alone."""
     few, more = (
-        chaffinch.utility(*cmc, label="contraceptive_method", measures=["learning"], models=["lr"], repeats=repeats, seed=1)["learning"]
+        chaffinch.utility(
+            *cmc,
+            label="contraceptive_method",
+            measures=["learning"],
+            models=["lr"],
+            repeats=repeats,
+            seed=1,
+        )["learning"]
         for repeats in (1, 2)
     )
     only_second = [2 * b.score - a.score for a, b in zip(few.rows, more.rows, strict=True)]
     assert all(0.0 < score < 1.0 for score in only_second)
-    assert [row.sd for row in more.rows] == pytest.approx([abs(a.score - s) / 2**0.5 for a, s in zip(few.rows, only_second, strict=True)], abs=1e-9)
+    assert [row.sd for row in more.rows] == pytest.approx(
+        [abs(a.score - s) / 2**0.5 for a, s in zip(few.rows, only_second, strict=True)], abs=1e-9
+    )
 
 
 def test_what_was_named_is_measured_however_quick(cmc):
@@ -100,12 +131,22 @@ def test_what_was_named_is_measured_however_quick(cmc):
     assert set(few.results) == {"delta", "delta.tstr"}
     assert few.about.left_out == ()
     plain = chaffinch.utility(*cmc, measures=["learning", "regression", "tvd"], seed=1)
-    assert {(part.what, part.flag) for part in plain.about.left_out} == {("Learning the label", "--label"), ("A regression's results", "--formula")}
+    assert {(part.what, part.flag) for part in plain.about.left_out} == {
+        ("Learning the label", "--label"),
+        ("A regression's results", "--formula"),
+    }
 
 
 def test_identical_tables_score_perfectly(cmc):
-    outcome = chaffinch.utility(cmc[0], cmc[0], measures=[*QUICK, "delta"], formula="num_children ~ wife_age", repeats=1, seed=1,
-                          svm_rows=200)  # fmt: skip
+    outcome = chaffinch.utility(
+        cmc[0],
+        cmc[0],
+        measures=[*QUICK, "delta"],
+        formula="num_children ~ wife_age",
+        repeats=1,
+        seed=1,
+        svm_rows=200,
+    )
     for name, result in outcome.results.items():
         if name != "learning":
             assert result.value == pytest.approx(result.identical, abs=1e-12), name
@@ -113,7 +154,9 @@ def test_identical_tables_score_perfectly(cmc):
 
 def test_the_same_seed_gives_the_same_study_whatever_the_threads(cmc):
     one, two = (
-        chaffinch.utility(*cmc, label="contraceptive_method", repeats=1, seed=5, svm_rows=200, threads=n).to_dict()
+        chaffinch.utility(
+            *cmc, label="contraceptive_method", repeats=1, seed=5, svm_rows=200, threads=n
+        ).to_dict()
         for n in (1, 2)
     )
     for told in (one, two):
@@ -124,12 +167,19 @@ def test_the_same_seed_gives_the_same_study_whatever_the_threads(cmc):
 def test_a_holdout_stands_beside_each_value(data):
     table, holdout = (chaffinch.read(data / f"adult_{part}.parquet") for part in ("train", "test"))
     synthetic = BayesNet(parents=1).fit(table, seed=1).sample(4000, seed=2)
-    result = chaffinch.utility(table, synthetic, holdout, measures=["phi_k", "tvd", "impossible"], seed=1)
-    assert all(0 < result.references[name].holdout < result[name].value for name in ("mu", "tvd.2", "tvd.3"))
+    result = chaffinch.utility(
+        table, synthetic, holdout, measures=["phi_k", "tvd", "impossible"], seed=1
+    )
+    assert all(
+        0 < result.references[name].holdout < result[name].value
+        for name in ("mu", "tvd.2", "tvd.3")
+    )
 
 
 def test_what_was_not_asked_for_is_absent_and_what_does_not_apply_says_why(cmc):
-    told = chaffinch.utility(*cmc, measures=["jensen_shannon", "learning", "regression"], seed=1).to_dict()
+    told = chaffinch.utility(
+        *cmc, measures=["jensen_shannon", "learning", "regression"], seed=1
+    ).to_dict()
     assert "learning" not in told
     assert "regression" not in told
     assert "jensen_shannon" in told
@@ -182,6 +232,6 @@ def test_tables_may_be_paths_and_frames(data, cmc):
     asked = {"measures": ["jensen_shannon"], "seed": 1}
     table = chaffinch.utility(*cmc, **asked)
     assert chaffinch.utility(data / "cmc.csv", cmc[1].to_pandas(), **asked) == table
-    assert chaffinch.utility(cmc[0].to_pandas(), cmc[1].to_arrow(), **asked)["jensen_shannon"].value == pytest.approx(
-        table["jensen_shannon"].value
-    )
+    assert chaffinch.utility(cmc[0].to_pandas(), cmc[1].to_arrow(), **asked)[
+        "jensen_shannon"
+    ].value == pytest.approx(table["jensen_shannon"].value)

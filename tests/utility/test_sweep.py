@@ -28,7 +28,9 @@ class Part(Result):
 def table(n: int = 200, seed: int = 1) -> chaffinch.Table:
     rng = np.random.default_rng(seed)
     hidden = rng.normal(size=(n, 1)) + 0.4 * rng.normal(size=(n, 3))
-    return chaffinch.read(pa.table({name: np.where(hidden[:, j] > 0, "u", "v") for j, name in enumerate("abc")}))
+    return chaffinch.read(
+        pa.table({name: np.where(hidden[:, j] > 0, "u", "v") for j, name in enumerate("abc")})
+    )
 
 
 def blurred(share: float):
@@ -50,10 +52,17 @@ def blurred(share: float):
 def test_a_sweep_over_worse_and_worse_tables_rises_and_starts_at_zero() -> None:
     original = table()
     result = sweep(
-        original, {0.0: blurred(0), 0.5: blurred(0.5), 1.0: blurred(1)}, setting="blur", copies=2, seed=1,
-        models=["nb"], repeats=2,
-    )  # fmt: skip
-    assert [(row.setting, row.copy) for row in result.rows] == [(s, c) for s in (0.0, 0.5, 1.0) for c in (1, 2)]
+        original,
+        {0.0: blurred(0), 0.5: blurred(0.5), 1.0: blurred(1)},
+        setting="blur",
+        copies=2,
+        seed=1,
+        models=["nb"],
+        repeats=2,
+    )
+    assert [(row.setting, row.copy) for row in result.rows] == [
+        (s, c) for s in (0.0, 0.5, 1.0) for c in (1, 2)
+    ]
     means = result.means()
     assert means[0] == {"setting": 0.0, "mu": 0, "delta": 0, "delta_tstr": 0, "G": 0}
     # Errors move from 0.15 to 0.5 and phi_k from 0.9 to 0.1, half as far at the middle: far beyond the noise of two copies.
@@ -63,7 +72,14 @@ def test_a_sweep_over_worse_and_worse_tables_rises_and_starts_at_zero() -> None:
         assert pytest.approx(row.mu + row.delta) == row.G
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["setting"] == "blur"
-    assert told["rows"][0] == {"setting": 0.0, "copy": 1, "mu": 0, "delta": 0, "delta_tstr": 0, "G": 0}
+    assert told["rows"][0] == {
+        "setting": 0.0,
+        "copy": 1,
+        "mu": 0,
+        "delta": 0,
+        "delta_tstr": 0,
+        "G": 0,
+    }
     assert told["settings"]["delta"]["repeats"] == 2
     assert "<th>blur</th>" in result._repr_html_()
 
@@ -85,7 +101,16 @@ def test_a_sweep_measures_what_the_measures_alone_do() -> None:
 
         seeds: ClassVar[list[int]] = []
 
-    result = sweep(original, {"kept": Kept()}, copies=2, seed=7, alpha=2, models=["nb"], repeats=2, labels=["a"])
+    result = sweep(
+        original,
+        {"kept": Kept()},
+        copies=2,
+        seed=7,
+        alpha=2,
+        models=["nb"],
+        repeats=2,
+        labels=["a"],
+    )
     assert len(set(Kept.seeds)) == 4  # every fit and every sample has its own
     assert all(t.n_rows == original.n_rows for t in made)
     seed = np.random.SeedSequence(7, spawn_key=(0,))
@@ -97,7 +122,12 @@ def test_a_sweep_measures_what_the_measures_alone_do() -> None:
 
 
 def test_a_sweep_repeats_itself_with_its_seed_whatever_the_threads() -> None:
-    asked = {"copies": 2, "models": {"forest": RandomForestClassifier(7)}, "repeats": 1, "labels": ["a"]}
+    asked = {
+        "copies": 2,
+        "models": {"forest": RandomForestClassifier(7)},
+        "repeats": 1,
+        "labels": ["a"],
+    }
     makers = {"network": BayesNet(parents=1), "alone": Independent()}
     one, two = (sweep(table(), makers, seed=3, threads=n, **asked) for n in (1, 2))
     assert one == two
@@ -108,9 +138,15 @@ def test_a_sweep_repeats_itself_with_its_seed_whatever_the_threads() -> None:
 def test_a_sweep_takes_another_measure_for_mu_and_says_none_where_a_part_does_not_apply() -> None:
     heard: list[float] = []
     result = sweep(
-        table(), {"alone": Independent()}, copies=1, seed=1, measure_mu=lambda *_: Part(value=None, reason="none"),
-        models=["nb"], repeats=1, progress=lambda _, share: heard.append(share),
-    )  # fmt: skip
+        table(),
+        {"alone": Independent()},
+        copies=1,
+        seed=1,
+        measure_mu=lambda *_: Part(value=None, reason="none"),
+        models=["nb"],
+        repeats=1,
+        progress=lambda _, share: heard.append(share),
+    )
     (row,) = result.rows
     assert row.mu is None
     assert row.G is None

@@ -26,7 +26,9 @@ SIZES = (3, 4, 2, 5)
 
 def plain_distance(first, second, clique) -> float:
     """Return the total variation distance by going through all records."""
-    ours, theirs = (Counter(zip(*(t.code(c).tolist() for c in clique), strict=True)) for t in (first, second))
+    ours, theirs = (
+        Counter(zip(*(t.code(c).tolist() for c in clique), strict=True)) for t in (first, second)
+    )
     cells = set(ours) | set(theirs)
     return 0.5 * sum(abs(ours[c] / first.n_rows - theirs[c] / second.n_rows) for c in cells)
 
@@ -40,7 +42,10 @@ def test_every_clique_is_brute_force(tables, monkeypatch, width, dense_cells):
         monkeypatch.setattr(module, "DENSE_CELLS", dense_cells)
     monkeypatch.setattr(MemoryCounter.__init__, "__defaults__", (None, dense_cells, None, None))
     result = marginal_distance(*tables, width=width)
-    expected = {clique: plain_distance(*tables, clique) for clique in combinations(tables[0].schema.names, width)}
+    expected = {
+        clique: plain_distance(*tables, clique)
+        for clique in combinations(tables[0].schema.names, width)
+    }
     assert {one.columns: one.value for one in result.largest} == pytest.approx(expected)
     assert result.value == pytest.approx(np.mean(list(expected.values())))
     assert result.worst == pytest.approx(max(expected.values()))
@@ -63,7 +68,8 @@ def test_cells_beyond_64_bits(coded):
 def test_columns_of_5000_levels_in_triples(coded):
     rng = np.random.default_rng(1)
     first, second = (
-        coded([rng.integers(0, 5000, 400) for _ in range(3)] + [[0, 1] * 200], [5000] * 3 + [2]) for _ in "ab"
+        coded([rng.integers(0, 5000, 400) for _ in range(3)] + [[0, 1] * 200], [5000] * 3 + [2])
+        for _ in "ab"
     )
     result = marginal_distance(first, second, width=3)
     assert result.cliques == 4
@@ -75,7 +81,10 @@ def test_columns_of_5000_levels_in_triples(coded):
 def test_identical_tables_score_0_with_nothing_around_it(tables, width):
     result = marginal_distance(tables[0], tables[0], width=width)
     assert (result.value, result.worst, result.interval) == (0.0, 0.0, (0.0, 0.0))
-    assert (jensen_shannon(tables[0], tables[0]).value, jensen_shannon(tables[0], tables[0]).interval) == (0, (0, 0))
+    assert (
+        jensen_shannon(tables[0], tables[0]).value,
+        jensen_shannon(tables[0], tables[0]).interval,
+    ) == (0, (0, 0))
 
 
 def test_rows_in_another_order_score_0(tables, coded):
@@ -95,7 +104,9 @@ def test_independent_columns_lose_pairs_and_keep_columns(data):
 
 
 @given(st.integers(0, 10_000))
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_a_wider_marginal_is_no_nearer(coded, draw, seed):
     first, second = coded(draw(seed, 60), SIZES), coded(draw(seed + 1, 40), SIZES)
     means = [marginal_distance(first, second, width=width).value for width in (1, 2, 3, 4)]
@@ -143,7 +154,10 @@ def test_the_interval_covers_the_distance_of_two_populations(coded):
     p, q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
     hits = 0
     for _ in range(300):
-        first, second = coded([rng.choice(3, 2000, p=p)], [3]), coded([rng.choice(3, 3000, p=q)], [3])
+        first, second = (
+            coded([rng.choice(3, 2000, p=p)], [3]),
+            coded([rng.choice(3, 3000, p=q)], [3]),
+        )
         low, high = marginal_distance(first, second, width=1).interval
         hits += low <= 0.3 <= high
     assert 260 <= hits <= 298
@@ -168,9 +182,13 @@ def test_a_marginal_wider_than_the_table(coded):
     assert marginal_distance(table, table, width=1).value == 0.0
 
 
-@pytest.mark.parametrize(("option", "given"), [("width", 0), ("most", 0), ("width", 1.5), ("most", True)])
+@pytest.mark.parametrize(
+    ("option", "given"), [("width", 0), ("most", 0), ("width", 1.5), ("most", True)]
+)
 def test_options_out_of_range(tables, option, given):
-    with pytest.raises(InputError, match=f"{option} must be a whole number of at least 1. Got {given}"):
+    with pytest.raises(
+        InputError, match=f"{option} must be a whole number of at least 1. Got {given}"
+    ):
         marginal_distance(*tables, **{option: given})
 
 
@@ -191,7 +209,10 @@ def test_results_are_plain_data_without_values(tables):
         "largest",
         "settings",
     }
-    assert (plain["mean"], plain["worst_columns"]) == (plain["value"], plain["largest"][0]["columns"])
+    assert (plain["mean"], plain["worst_columns"]) == (
+        plain["value"],
+        plain["largest"][0]["columns"],
+    )
     assert jensen_shannon(*tables).to_dict()["per_column"].keys() == set(tables[0].schema.names)
 
 

@@ -59,7 +59,14 @@ def rows_of(data):
     ],
 )
 def test_what_is_kept_and_its_word(value, marginals, holdout, identical, direction, kept, word):
-    row = row_of("phi_k", value, marginals=marginals, holdout=holdout, identical=identical, direction=direction)
+    row = row_of(
+        "phi_k",
+        value,
+        marginals=marginals,
+        holdout=holdout,
+        identical=identical,
+        direction=direction,
+    )
     assert row.kept == pytest.approx(kept)
     assert row.word == word
 
@@ -101,7 +108,8 @@ def test_single_columns_are_not_judged_by_independent_columns():
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [(0.5, "close"), (3.0, "close"), (3.1, "fair"), (10.0, "fair"), (11.0, "weak"), (31.0, "lost")]
+    ("value", "word"),
+    [(0.5, "close"), (3.0, "close"), (3.1, "fair"), (10.0, "fair"), (11.0, "weak"), (31.0, "lost")],
 )
 def test_the_pmse_ratio_has_a_scale_of_its_own(value, word):
     row = row_of("pmse_ratio", value, marginals=50.0)
@@ -113,12 +121,23 @@ def test_the_pmse_ratio_has_a_scale_of_its_own(value, word):
 
 @pytest.mark.parametrize(
     ("value", "holdout", "word"),
-    [(0.9, None, "close"), (0.85, None, "fair"), (0.85, 0.84, "close"), (0.3, None, "weak"), (-0.35, 0.8, "lost")],
+    [
+        (0.9, None, "close"),
+        (0.85, None, "fair"),
+        (0.85, 0.84, "close"),
+        (0.3, None, "weak"),
+        (-0.35, 0.8, "lost"),
+    ],
 )
 def test_a_regression_far_off_is_not_close_for_lack_of_a_lower_end(value, holdout, word):
-    row = row_of("regression", value, marginals=-12.0, holdout=holdout, identical=1.0, direction=HIGHER)
+    row = row_of(
+        "regression", value, marginals=-12.0, holdout=holdout, identical=1.0, direction=HIGHER
+    )
     assert (row.word, row.kept) == (word, None)
-    assert "no better than" in row_of("regression", -13.0, marginals=-12.0, identical=1.0, direction=HIGHER).sentence
+    assert (
+        "no better than"
+        in row_of("regression", -13.0, marginals=-12.0, identical=1.0, direction=HIGHER).sentence
+    )
 
 
 def test_a_measure_without_a_value_shows_its_reason():
@@ -167,13 +186,33 @@ def test_gaps_are_told_with_their_side():
 
 def test_one_row_for_each_measure_that_a_study_has(study_of):
     study = study_of(15)
-    assert {row.id for row in rows_of(study)} == {metric.id for metric in METRICS} - {"rules"}  # its schema has none
+    assert {row.id for row in rows_of(study)} == {metric.id for metric in METRICS} - {
+        "rules"
+    }  # its schema has none
     del study["mu"], study["tvd"]["3"], study["delta"]["tstr"]
-    assert {m.id for m in METRICS} - {row.id for row in rows_of(study)} == {"mu", "tvd_3", "tstr", "rules"}
+    assert {m.id for m in METRICS} - {row.id for row in rows_of(study)} == {
+        "mu",
+        "tvd_3",
+        "tstr",
+        "rules",
+    }
     keys = [
-        "section", "id", "measure", "question", "value", "interval", "direction", "identical", "marginals", "resample", "holdout", "best", "kept", "word",
+        "section",
+        "id",
+        "measure",
+        "question",
+        "value",
+        "interval",
+        "direction",
+        "identical",
+        "marginals",
+        "resample",
+        "holdout",
+        "best",
+        "kept",
+        "word",
         "sentence",
-    ]  # fmt: skip
+    ]
     for row in rows_of(study):
         assert list(row.to_dict()) == keys == [field.name for field in fields(row)]
         assert VerdictRow.from_dict(row.to_dict()) == row
@@ -181,9 +220,21 @@ def test_one_row_for_each_measure_that_a_study_has(study_of):
 
 def test_rows_stand_in_the_order_of_a_page(study_of):
     order = [
-        "jensen_shannon", "tvd_1", "phi_k", "mu", "pearson", "tvd_2", "tvd_3", "impossible", "pmse_ratio", "learning", "tstr", "delta",
-        "G", "regression",
-    ]  # fmt: skip
+        "jensen_shannon",
+        "tvd_1",
+        "phi_k",
+        "mu",
+        "pearson",
+        "tvd_2",
+        "tvd_3",
+        "impossible",
+        "pmse_ratio",
+        "learning",
+        "tstr",
+        "delta",
+        "G",
+        "regression",
+    ]
     rows = rows_of(study_of(15))
     assert [row.id for row in rows] == order
     assert len({row.group for row in rows}) == 4
@@ -196,7 +247,9 @@ def test_a_distance_that_does_not_apply_at_all_is_not_lost_from_sight():
 
 @pytest.mark.parametrize("noise", [0.1, 1.0, 5.0, 40.0])
 def test_no_word_of_release(study_of, noise):
-    said = " ".join([*rules(), *(row.sentence for row in rows_of(study_of(15, noise=noise)))]).lower()
+    said = " ".join(
+        [*rules(), *(row.sentence for row in rows_of(study_of(15, noise=noise)))]
+    ).lower()
     assert not re.search(r"\b(safe|release|private|anonym\w*|harmless|approved)\b", said)
     assert all(metric.sentence(place, 0.5) for metric in METRICS for place in range(4))
 
@@ -207,7 +260,11 @@ def test_an_empty_study_has_no_rows():
 
 def test_the_best_is_the_holdout_then_the_original_drawn_again_then_identical_tables():
     sides = {"marginals": 0.9, "resample": 0.4, "holdout": 0.1}
-    for known, kept, best in ((sides, 0.5, 0.1), ({**sides, "holdout": None}, 0.8, 0.4), ({"marginals": 0.9}, 0.444444444444, 0.0)):
+    for known, kept, best in (
+        (sides, 0.5, 0.1),
+        ({**sides, "holdout": None}, 0.8, 0.4),
+        ({"marginals": 0.9}, 0.444444444444, 0.0),
+    ):
         row = row_of("mu", 0.5, **known)
         assert row.kept == pytest.approx(kept)
         assert row.best == best
@@ -215,7 +272,16 @@ def test_the_best_is_the_holdout_then_the_original_drawn_again_then_identical_ta
 
 def test_an_interval_beyond_the_end_of_the_scale_is_no_point():
     """Both ends nearer to the original than a fresh sample is: the share is held to 1, and its interval says that it lies beyond."""
-    row = VerdictRow(id="tvd_2", measure="TVD", value=0.01, interval=(0.005, 0.015), marginals=0.5, best=0.02, kept=1.0, word="close")
+    row = VerdictRow(
+        id="tvd_2",
+        measure="TVD",
+        value=0.01,
+        interval=(0.005, 0.015),
+        marginals=0.5,
+        best=0.02,
+        kept=1.0,
+        word="close",
+    )
     ((_, dot),) = ladder([row])
     assert (dot.value, dot.low) == (1.0, 1.0)
     assert dot.high == pytest.approx((0.5 - 0.005) / 0.48)

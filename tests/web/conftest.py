@@ -38,14 +38,24 @@ class Visitor:
     def host(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    def ask(self, method: str, path: str, body: str = "", **headers: str) -> tuple[int, dict[str, str], str]:
+    def ask(
+        self, method: str, path: str, body: str = "", **headers: str
+    ) -> tuple[int, dict[str, str], str]:
         """Return the status, the headers and the text of one answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            given = {"host": self.host, "cookie": self.cookie, **{name.replace("_", "-"): value for name, value in headers.items()}}
+            given = {
+                "host": self.host,
+                "cookie": self.cookie,
+                **{name.replace("_", "-"): value for name, value in headers.items()},
+            }
             connection.request(method, path, body=body or None, headers=given)
             answer = connection.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode("utf-8")
+            return (
+                answer.status,
+                {name.lower(): value for name, value in answer.getheaders()},
+                answer.read().decode("utf-8"),
+            )
         finally:
             connection.close()
 
@@ -57,7 +67,13 @@ class Visitor:
         """Send a form, follow where it leads, and return the screen."""
         stamps = {"choices": self.project.stamp(), "decisions": self.project.decisions_stamp()}
         body = urlencode({"form_key": self.keys.form, **stamps, **fields})
-        answer = self.ask("POST", where, body, origin=f"http://{self.host}", content_type="application/x-www-form-urlencoded")
+        answer = self.ask(
+            "POST",
+            where,
+            body,
+            origin=f"http://{self.host}",
+            content_type="application/x-www-form-urlencoded",
+        )
         return self._led(*answer)
 
     def _led(self, status: int, headers: dict[str, str], text: str) -> str:
@@ -85,7 +101,10 @@ def _people() -> str:
     sexes = rng.integers(2, size=300)
     areas = sexes + rng.integers(2, size=300)  # men live further on, where more fall ill
     ills = [("no", "yes")[int(rng.random() < 0.1 + 0.4 * area)] for area in areas]
-    rows = [f"{SURNAMES[rng.integers(10)]},{rng.integers(18, 90)},{'fm'[sex]},{ill},{area}" for sex, ill, area in zip(sexes, ills, areas, strict=True)]
+    rows = [
+        f"{SURNAMES[rng.integers(10)]},{rng.integers(18, 90)},{'fm'[sex]},{ill},{area}"
+        for sex, ill, area in zip(sexes, ills, areas, strict=True)
+    ]
     return "\n".join(["surname,age,sex,ill,area", *rows]) + "\n"
 
 
@@ -115,7 +134,10 @@ def visitor(table: Path, tmp_path: Path) -> Iterator[Visitor]:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         answers = threading.Event()
-        server = configured(page_of(project, Places((table.parent,)), keys=keys, hosts=hosts_of("127.0.0.1", port)), answers.set)
+        server = configured(
+            page_of(project, Places((table.parent,)), keys=keys, hosts=hosts_of("127.0.0.1", port)),
+            answers.set,
+        )
         server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -14,11 +14,33 @@ GOOD = (
     '<a href="#top">up</a><br>',
 )
 BAD = (
-    '<script>alert(1)</script>', "<div hx-get=\"/runs\"></div>", '<div data-hx-post="/decide/1" hx-include="[name=form_key]"></div>', '<form action="/runs"></form>',
-    '<meta http-equiv="refresh" content="0;url=http://x.example">', '<a href="http://x.example">x</a>', '<a href="javascript:alert(1)">x</a>', '<p onclick="x()">x</p>',
-    '<p style="position:fixed">x</p>', '<img src="x">', '<iframe></iframe>', "<p class='a'>x</p>", "</div></main><p>x</p>", "<div>", "<b><p></b></p>", "a < b", "a > b",
-    '<p class="a" <b>', "<!-- x -->", "<!doctype html>", '<path fill="url(http://x.example/a)"/>', "<INPUT>", "<button>x</button>", "<textarea>", '<base href="#">', "<svg><style>*{}</style></svg>",
-)  # fmt: skip
+    "<script>alert(1)</script>",
+    '<div hx-get="/runs"></div>',
+    '<div data-hx-post="/decide/1" hx-include="[name=form_key]"></div>',
+    '<form action="/runs"></form>',
+    '<meta http-equiv="refresh" content="0;url=http://x.example">',
+    '<a href="http://x.example">x</a>',
+    '<a href="javascript:alert(1)">x</a>',
+    '<p onclick="x()">x</p>',
+    '<p style="position:fixed">x</p>',
+    '<img src="x">',
+    "<iframe></iframe>",
+    "<p class='a'>x</p>",
+    "</div></main><p>x</p>",
+    "<div>",
+    "<b><p></b></p>",
+    "a < b",
+    "a > b",
+    '<p class="a" <b>',
+    "<!-- x -->",
+    "<!doctype html>",
+    '<path fill="url(http://x.example/a)"/>',
+    "<INPUT>",
+    "<button>x</button>",
+    "<textarea>",
+    '<base href="#">',
+    "<svg><style>*{}</style></svg>",
+)
 
 
 @pytest.mark.parametrize("html", GOOD)

@@ -28,7 +28,13 @@ FORM = {**OWN, "origin": f"http://{HOST}", "content-type": "application/x-www-fo
 
 
 def asked(
-    method: str = "GET", path: str = "/", headers: dict[str, str] | None = None, body: bytes = b"", *, query: str = "", wait: float = 0.0
+    method: str = "GET",
+    path: str = "/",
+    headers: dict[str, str] | None = None,
+    body: bytes = b"",
+    *,
+    query: str = "",
+    wait: float = 0.0,
 ) -> tuple[int, dict[str, str], bytes]:
     """Return the status, the headers and the body that the guard answers with."""
     held: dict[str, Any] = {"body": b""}
@@ -42,14 +48,20 @@ def asked(
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.start":
-            held.update(status=message["status"], headers={name.decode(): value.decode() for name, value in message["headers"]})
+            held.update(
+                status=message["status"],
+                headers={name.decode(): value.decode() for name, value in message["headers"]},
+            )
         else:
             held["body"] += message.get("body", b"")
 
     scope = {
-        "type": "http", "method": method, "path": path, "query_string": query.encode(),
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in heads.items()],
-    }  # fmt: skip
+    }
     asyncio.run(GUARD(scope, receive, send))
     return held["status"], held["headers"], held["body"]
 
@@ -71,7 +83,9 @@ def test_the_printed_address_gives_a_strict_cookie_and_leaves_no_token_in_the_ad
     assert "secret" not in headers["set-cookie"]
 
 
-@pytest.mark.parametrize("query", ["", "token=", "token=wrong", "token=secret&token=secret", "token=secre", "x=secret"])
+@pytest.mark.parametrize(
+    "query", ["", "token=", "token=wrong", "token=secret&token=secret", "token=secre", "x=secret"]
+)
 def test_a_wrong_token_gives_no_cookie(query: str) -> None:
     status, headers, body = asked(path="/enter", headers={"host": HOST}, query=query)
     assert status == 403
@@ -95,7 +109,17 @@ def test_nobody_else_is_let_in(headers: dict[str, str]) -> None:
     assert b"inside" not in body
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8000", "127.0.0.1", "127.0.0.1:9", "127.0.0.1:8000.evil.example", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "127.0.0.1",
+        "127.0.0.1:9",
+        "127.0.0.1:8000.evil.example",
+        "",
+    ],
+)
 def test_another_name_of_the_host_is_refused_even_with_the_cookie(host: str) -> None:
     assert asked(headers={**OWN, "host": host})[0] == 421
     assert asked(path="/enter", headers={"host": host}, query="token=secret")[0] == 421
@@ -117,12 +141,17 @@ def test_a_form_of_the_page_is_taken() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": "https://127.0.0.1:8000"}, {"sec-fetch-site": "cross-site"},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "https://127.0.0.1:8000"},
+        {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     ],
-)  # fmt: skip
+)
 def test_a_form_of_another_site_is_refused(change: dict[str, str]) -> None:
-    assert asked("POST", headers={**FORM, **change}, body=f"form_key={KEYS.form}".encode())[0] == 403
+    assert (
+        asked("POST", headers={**FORM, **change}, body=f"form_key={KEYS.form}".encode())[0] == 403
+    )
 
 
 def test_a_form_without_an_origin_is_refused() -> None:
@@ -130,23 +159,52 @@ def test_a_form_without_an_origin_is_refused() -> None:
     assert asked("POST", headers=headers, body=f"form_key={KEYS.form}".encode())[0] == 403
 
 
-@pytest.mark.parametrize("body", [b"", b"a=1", b"form_key=", b"form_key=0", b"form_key=%ff", f"form_key={KEYS.form}&form_key={KEYS.form}".encode()])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"a=1",
+        b"form_key=",
+        b"form_key=0",
+        b"form_key=%ff",
+        f"form_key={KEYS.form}&form_key={KEYS.form}".encode(),
+    ],
+)
 def test_a_form_without_its_key_is_refused(body: bytes) -> None:
     assert asked("POST", headers=FORM, body=body)[0] in (400, 403)
 
 
 def test_a_form_that_is_too_long_says_so_or_is_cut_off() -> None:
-    assert asked("POST", headers={**FORM, "content-length": str(MOST_BYTES + 1)}, body=b"")[0] == 413
+    assert (
+        asked("POST", headers={**FORM, "content-length": str(MOST_BYTES + 1)}, body=b"")[0] == 413
+    )
     assert asked("POST", headers={**FORM, "content-length": "9" * 5000}, body=b"")[0] == 413
-    assert asked("POST", headers={**FORM, "content-length": "5"}, body=b"a" * (MOST_BYTES + 1))[0] == 413
+    assert (
+        asked("POST", headers={**FORM, "content-length": "5"}, body=b"a" * (MOST_BYTES + 1))[0]
+        == 413
+    )
     assert asked("POST", headers={**FORM, "content-length": "-1"}, body=b"")[0] == 411
     many = b"&".join([f"form_key={KEYS.form}".encode(), *[b"a=1"] * (guard.MOST_FIELDS + 1)])
     assert asked("POST", headers=FORM, body=many)[0] == 400
 
 
 def test_nothing_is_uploaded() -> None:
-    assert asked("POST", headers={**FORM, "content-type": "multipart/form-data; boundary=x"}, body=b"--x--")[0] == 415
-    assert asked("POST", headers={**FORM, "content-type": "text/plain"}, body=f"form_key={KEYS.form}".encode())[0] == 415
+    assert (
+        asked(
+            "POST",
+            headers={**FORM, "content-type": "multipart/form-data; boundary=x"},
+            body=b"--x--",
+        )[0]
+        == 415
+    )
+    assert (
+        asked(
+            "POST",
+            headers={**FORM, "content-type": "text/plain"},
+            body=f"form_key={KEYS.form}".encode(),
+        )[0]
+        == 415
+    )
 
 
 def test_a_slow_form_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +229,10 @@ def test_a_websocket_is_closed() -> None:
 
 @given(st.text(), st.text(), st.text())
 def test_no_words_let_anybody_in_by_chance(token: str, cookie: str, host: str) -> None:
-    plain = {name: value.encode("ascii", "ignore").decode() for name, value in (("cookie", cookie), ("host", host))}
+    plain = {
+        name: value.encode("ascii", "ignore").decode()
+        for name, value in (("cookie", cookie), ("host", host))
+    }
     assert asked(headers={**plain})[0] in (403, 421)
 
 

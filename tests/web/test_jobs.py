@@ -37,7 +37,9 @@ def job(tmp_path: Path, table: Path) -> Job:
 
 def sleeping(name: str) -> subprocess.Popen[bytes]:
     """Start a process of a name that sleeps, in a session of its own."""
-    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", name], start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)", name], start_new_session=True
+    )
 
 
 def test_a_job_runs_by_itself_and_says_how_it_ended(job: Job) -> None:
@@ -49,7 +51,9 @@ def test_a_job_runs_by_itself_and_says_how_it_ended(job: Job) -> None:
 
 
 def test_a_job_that_fails_says_why(job: Job) -> None:
-    write_json(job.folder / "job.json", {"words": ["look", str(job.folder / "none.csv"), str(job.folder)]})
+    write_json(
+        job.folder / "job.json", {"words": ["look", str(job.folder / "none.csv"), str(job.folder)]}
+    )
     job.start()
     assert until(job, "done", "failed") == "failed"
     assert "No such file" in job.said
@@ -75,7 +79,14 @@ def test_states_are_told_from_files(job: Job) -> None:
         worker.wait()
     write_json(job.folder / "started.json", {"pid": 2**22 - 1, **past})
     assert job.state == "lost"
-    for code, state in ((0, "done"), (1, "refused"), (2, "failed"), (3, "failed"), (130, "stopped"), (-9, "failed")):
+    for code, state in (
+        (0, "done"),
+        (1, "refused"),
+        (2, "failed"),
+        (3, "failed"),
+        (130, "stopped"),
+        (-9, "failed"),
+    ):
         write_json(job.folder / "ended.json", {"code": code, "said": "", "time": 1.0})
         assert job.state == state
     (job.folder / "stop").touch()
@@ -87,7 +98,10 @@ def test_a_process_that_is_no_job_is_neither_taken_for_one_nor_stopped(job: Job)
     try:
         for pid in (stranger.pid, os.getpid(), os.getppid(), 1, -1, 0):
             for name in ("begun.json", "started.json"):
-                write_json(job.folder / name, {"pid": pid, "time": time.time() + 1e6 if name == "begun.json" else 1.0})
+                write_json(
+                    job.folder / name,
+                    {"pid": pid, "time": time.time() + 1e6 if name == "begun.json" else 1.0},
+                )
             assert job.state != "running", pid
             job.stop(patience=0.1)
         assert stranger.poll() is None
@@ -135,9 +149,13 @@ def test_the_queue_starts_one_after_the_other(tmp_path: Path, table: Path) -> No
         queue.close()
 
 
-def test_what_waited_when_the_page_ended_is_not_started_by_itself(tmp_path: Path, table: Path) -> None:
+def test_what_waited_when_the_page_ended_is_not_started_by_itself(
+    tmp_path: Path, table: Path
+) -> None:
     (tmp_path / "runs" / "0001").mkdir(parents=True)
-    write_json(tmp_path / "runs" / "0001" / "job.json", {"words": ["look", str(table), str(tmp_path)]})
+    write_json(
+        tmp_path / "runs" / "0001" / "job.json", {"words": ["look", str(table), str(tmp_path)]}
+    )
     queue = Queue(tmp_path / "runs")
     queue.open()
     time.sleep(1.2)

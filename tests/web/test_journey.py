@@ -54,7 +54,9 @@ def tab_to(browser: Browser, selector: str, most: int = 150) -> None:
     """Go from field to field with the tabulator until an element has the focus."""
     for _ in range(most):
         press(browser, "Tab", 9)
-        if browser.ask(f"document.activeElement === document.querySelector({json.dumps(selector)})"):
+        if browser.ask(
+            f"document.activeElement === document.querySelector({json.dumps(selector)})"
+        ):
             return
     raise AssertionError(f"{selector} cannot be reached by keyboard")
 
@@ -62,7 +64,9 @@ def tab_to(browser: Browser, selector: str, most: int = 150) -> None:
 def write(browser: Browser, words: str) -> None:
     """Type words into what has the focus."""
     for letter in words:
-        press(browser, letter, 190 if letter == "." else ord(letter.upper()), letter)  # 46 would be the key that deletes
+        press(
+            browser, letter, 190 if letter == "." else ord(letter.upper()), letter
+        )  # 46 would be the key that deletes
 
 
 def enter(browser: Browser) -> None:
@@ -80,7 +84,10 @@ def path_of(browser: Browser) -> str:
 def barriers(browser: Browser) -> list[str]:
     """Return what a program that looks for barriers finds: rules of WCAG 2.1, levels A and AA."""
     browser.ask(AXE.read_text("utf-8"))
-    found = browser.ask("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(r => r.violations.map(v => v.id + ': ' + v.nodes.length + ' ' + v.nodes[0].html.slice(0, 120)))", wait=True)
+    found = browser.ask(
+        "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(r => r.violations.map(v => v.id + ': ' + v.nodes.length + ' ' + v.nodes[0].html.slice(0, 120)))",
+        wait=True,
+    )
     return [str(one) for one in found]
 
 
@@ -88,11 +95,19 @@ def screens_are_fine(browser: Browser, base: str, paths: list[str]) -> None:
     """Look at screens at two widths, light and dark: no barrier, nothing beyond the edge, nothing from elsewhere, no complaint."""
     for path in paths:
         for width, scheme in ((1280, "light"), (390, "dark")):
-            browser("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            browser(
+                "Emulation.setEmulatedMedia",
+                features=[{"name": "prefers-color-scheme", "value": scheme}],
+            )
             browser.look(f"{base}{path}", width=width, unfold=False)
             assert all(url.startswith(base) for url in browser.requests), browser.requests
             assert browser.complaints == []
-            assert browser.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, (path, width)
+            assert (
+                browser.ask(
+                    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                )
+                <= 0
+            ), (path, width)
             assert barriers(browser) == [], (path, width, scheme)
     browser("Emulation.setEmulatedMedia", features=[])
 
@@ -105,7 +120,9 @@ def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, table: Path) -
     click(browser, ".files button")  # people.csv
     browser.settled()
     end = time.monotonic() + 120
-    while not browser.ask("document.querySelector('table.columns') !== null"):  # the screen loads itself when the look is done
+    while not browser.ask(
+        "document.querySelector('table.columns') !== null"
+    ):  # the screen loads itself when the look is done
         assert time.monotonic() < end
         time.sleep(0.3)
     for i, role in ((1, "key"), (2, "key"), (3, "sensitive")):
@@ -119,9 +136,13 @@ def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, table: Path) -
     click(browser, ".steps button[value=runs]")
     browser.settled()
     assert path_of(browser) == "/promise"
-    assert "Nothing is promised, and epsilon was filled in." in browser.ask("document.body.innerText")
+    assert "Nothing is promised, and epsilon was filled in." in browser.ask(
+        "document.body.innerText"
+    )
     assert browser.ask("document.querySelector('#epsilon').value") == "1"
-    browser.look(browser.ask("document.querySelector('[role=alert] a').href"), unfold=False)  # what is saved
+    browser.look(
+        browser.ask("document.querySelector('[role=alert] a').href"), unfold=False
+    )  # what is saved
     assert browser.ask("document.querySelector('#epsilon').value") == ""
     click(browser, ".steps button[value=columns]")
     browser.settled()
@@ -139,7 +160,9 @@ def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, table: Path) -
     assert "Run 1" in browser.ask("document.body.innerText")
     browser.look(f"{base}/runs", unfold=False)  # a reload in the middle
     end = time.monotonic() + 300
-    while "See the result" not in browser.ask("document.body.innerText"):  # by itself: the list asks for itself again
+    while "See the result" not in browser.ask(
+        "document.body.innerText"
+    ):  # by itself: the list asks for itself again
         assert time.monotonic() < end, browser.ask("document.body.innerText")
         time.sleep(0.5)
     click(browser, "#runs .go")
@@ -148,14 +171,33 @@ def test_the_journey_by_mouse(browser: Browser, visitor: Visitor, table: Path) -
     words = browser.ask("document.body.innerText")
     assert "What does it give away?" in words
     assert "Links of the network" in words
-    screens_are_fine(browser, base, ["/open", "/columns", "/attackers", "/promise", "/runs", "/result/1", "/compare", "/decide"])
+    screens_are_fine(
+        browser,
+        base,
+        [
+            "/open",
+            "/columns",
+            "/attackers",
+            "/promise",
+            "/runs",
+            "/result/1",
+            "/compare",
+            "/decide",
+        ],
+    )
     browser.look(f"{base}/decide", unfold=False)
     click(browser, "#word-approved")
-    browser.ask("document.querySelector('#reason').value = 'no excess'; document.querySelector('#name').value = 'Ann Lee'")
+    browser.ask(
+        "document.querySelector('#reason').value = 'no excess'; document.querySelector('#name').value = 'Ann Lee'"
+    )
     click(browser, "main form button")
     browser.settled()
     assert "run 1 approved" in browser.ask("document.body.innerText")
-    assert sorted(path.name for path in visitor.project.path("decisions", "0001").iterdir()) == ["decision.json", "page.html", "synthetic.csv"]
+    assert sorted(path.name for path in visitor.project.path("decisions", "0001").iterdir()) == [
+        "decision.json",
+        "page.html",
+        "synthetic.csv",
+    ]
 
 
 def until_words(browser: Browser, words: str, seconds: float = 300.0) -> None:
@@ -171,14 +213,22 @@ def type_words(browser: Browser, words: str) -> None:
     browser("Input.insertText", text=words)
 
 
-def test_the_eight_screens_by_keyboard_alone(browser: Browser, visitor: Visitor, table: Path) -> None:
+def test_the_eight_screens_by_keyboard_alone(
+    browser: Browser, visitor: Visitor, table: Path
+) -> None:
     base = f"http://{visitor.host}"
     browser.look(f"{base}/enter?token={visitor.keys.token}", unfold=False)
     assert path_of(browser) == "/open"
     tab_to(browser, ".files button")
     enter(browser)
     until_words(browser, "The same as text")
-    for field, letter in (("output-0", "l"), ("role-1", "k"), ("role-2", "k"), ("role-3", "s"), ("role-4", "l")):
+    for field, letter in (
+        ("output-0", "l"),
+        ("role-1", "k"),
+        ("role-2", "k"),
+        ("role-3", "s"),
+        ("role-4", "l"),
+    ):
         tab_to(browser, f"[name={field}]")
         write(browser, letter)  # leave it out, key, key, sensitive, label
     tab_to(browser, "form.main-form button[name=next]")
@@ -242,7 +292,11 @@ def test_the_eight_screens_by_keyboard_alone(browser: Browser, visitor: Visitor,
     type_words(browser, "Bo Kim")
     enter(browser)
     assert "run 1 approved" in browser.ask("document.body.innerText")
-    assert sorted(path.name for path in visitor.project.path("decisions", "0001").iterdir()) == ["decision.json", "page.html", "synthetic.csv"]
+    assert sorted(path.name for path in visitor.project.path("decisions", "0001").iterdir()) == [
+        "decision.json",
+        "page.html",
+        "synthetic.csv",
+    ]
     assert browser.complaints == []
 
 
@@ -267,9 +321,13 @@ def test_two_tabs_are_in_step(browser: Browser, opened: Visitor) -> None:
     browser.ask("document.querySelector('[name=role-3]').value = 'other'")
     click(browser, "form.main-form p button:not([name])")
     browser.settled()
-    assert "has been changed since this form was loaded" in browser.ask("document.querySelector('[role=alert]').innerText")
+    assert "has been changed since this form was loaded" in browser.ask(
+        "document.querySelector('[role=alert]').innerText"
+    )
     assert roles_of(opened.project.schema_text()).sensitive == ("ill",)
-    assert browser.ask("document.querySelector('[name=role-4]').value") == "label"  # what the other tab chose
+    assert (
+        browser.ask("document.querySelector('[name=role-4]').value") == "label"
+    )  # what the other tab chose
     browser.ask("document.querySelector('[name=role-3]').value = 'other'")
     click(browser, "form.main-form p button:not([name])")
     browser.settled()
@@ -292,8 +350,11 @@ def test_two_tabs_are_in_step(browser: Browser, opened: Visitor) -> None:
 def served(place: Path, *words: str) -> tuple[subprocess.Popen[str], str]:
     """Start the page as a person does, and return its process and address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "chaffinch", "open", str(place), "--no-browser", *words], cwd=place.parent, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
+        [sys.executable, "-m", "chaffinch", "open", str(place), "--no-browser", *words],
+        cwd=place.parent,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stderr is not None
     return process, process.stderr.readline().split()[-1]
 
@@ -306,7 +367,9 @@ def killed(process: subprocess.Popen[str]) -> None:
     process.stderr.close()
 
 
-def test_a_run_outlives_a_kill_of_the_page_with_scripts_off(browser: Browser, opened: Visitor, table: Path, tmp_path: Path) -> None:
+def test_a_run_outlives_a_kill_of_the_page_with_scripts_off(
+    browser: Browser, opened: Visitor, table: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "another"
     shutil.copytree(opened.project.folder, folder)
     run = folder / "runs" / "0001"
@@ -325,7 +388,10 @@ def test_a_run_outlives_a_kill_of_the_page_with_scripts_off(browser: Browser, op
         browser.look(address, unfold=False)
         assert path_of(browser) == "/columns"
         browser.look(address.partition("/enter")[0] + "/runs", unfold=False)
-        assert any(words in browser.ask("document.body.innerText") for words in ("Stop run 1", "See the result"))  # it is found again
+        assert any(
+            words in browser.ask("document.body.innerText")
+            for words in ("Stop run 1", "See the result")
+        )  # it is found again
         until_words(browser, "See the result")
         click(browser, "main form button")
         until_words(browser, "Stop run 2")

@@ -23,13 +23,21 @@ def test_a_look_says_what_was_understood_and_who_somebody_is(table: Path, tmp_pa
     assert seen["rows"] == 300
     assert seen["file"]["delimiter"] == ","
     assert list(seen["personal"]) == ["surname"]
-    assert [column["name"] for column in seen["columns"]] == ["surname", "age", "sex", "ill", "area"]
+    assert [column["name"] for column in seen["columns"]] == [
+        "surname",
+        "age",
+        "sex",
+        "ill",
+        "area",
+    ]
     assert stat.S_IMODE((tmp_path / FOUND).stat().st_mode) == 0o600
 
 
 def test_no_rare_value_and_no_small_count_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("town,age\n" + "Bath,30\n" * 40 + "Rareville,97\n" * 4 + "York,31\n" * 40, encoding="utf-8")
+    path.write_text(
+        "town,age\n" + "Bath,30\n" * 40 + "Rareville,97\n" * 4 + "York,31\n" * 40, encoding="utf-8"
+    )
     assert main([str(path), str(tmp_path)]) == 0
     written = (tmp_path / FOUND).read_text()
     assert "Rareville" not in written
@@ -41,7 +49,9 @@ def test_no_rare_value_and_no_small_count_is_written(tmp_path: Path) -> None:
 def test_the_schema_can_be_used_as_it_is(table: Path, tmp_path: Path) -> None:
     main([str(table), str(tmp_path)])
     text = json.loads((tmp_path / FOUND).read_text())["schema"]
-    assert "levels" not in text.split("format =")[1].replace("# levels", "").replace("listed in levels", "")
+    assert "levels" not in text.split("format =")[1].replace("# levels", "").replace(
+        "listed in levels", ""
+    )
     with pytest.warns(match="who somebody is"):
         as_found = read(table)
     with pytest.warns(match="who somebody is"):
@@ -50,21 +60,32 @@ def test_the_schema_can_be_used_as_it_is(table: Path, tmp_path: Path) -> None:
 
 
 def test_a_sparse_schema_has_no_level_and_no_bound() -> None:
-    schema = Schema((Column("a", "integer", levels=None, bounds=(0.0, 9.0)), Column("b", "categorical", levels=("x",))))
+    schema = Schema(
+        (
+            Column("a", "integer", levels=None, bounds=(0.0, 9.0)),
+            Column("b", "categorical", levels=("x",)),
+        )
+    )
     assert all(column.levels is None and column.bounds is None for column in sparse(schema))
 
 
-def test_a_file_that_cannot_be_read_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_read_is_said_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([str(tmp_path / "none.csv"), str(tmp_path)]) == 2
     assert "No such file" in capsys.readouterr().err
 
 
-def test_first_rows_are_written_before_all_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_rows_are_written_before_all_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written: list[dict[str, Any]] = []
     monkeypatch.setattr(web_look, "write_json", lambda path, data: written.append(data))
     monkeypatch.setattr(web_look, "LARGE", 0)
     path = tmp_path / "a.csv"
-    path.write_text("town,age\n" + "Bath,30\nYork,31\n" * 260 + "Rareville,97\n" * 4, encoding="utf-8")
+    path.write_text(
+        "town,age\n" + "Bath,30\nYork,31\n" * 260 + "Rareville,97\n" * 4, encoding="utf-8"
+    )
     assert main([str(path), str(tmp_path)]) == 0
     assert [(one["part"], one["rows"]) for one in written] == [(True, FIRST_ROWS), (False, 524)]
     assert "Rareville" not in json.dumps(written)
@@ -78,7 +99,9 @@ def test_first_rows_are_written_before_all_are_read(tmp_path: Path, monkeypatch:
     assert not json.loads((tmp_path / FOUND).read_text())["part"]
 
 
-def test_a_fault_in_first_rows_is_left_to_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_in_first_rows_is_left_to_the_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("town,age\n" + "Bath,30\n" * 600 + "Bath,30,1\n", encoding="utf-8")
     assert main([str(path), str(tmp_path)]) == 2

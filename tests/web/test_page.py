@@ -9,7 +9,13 @@ from .conftest import Visitor
 
 def test_a_form_is_read_by_name() -> None:
     form = SentForm((("a", "  x "), ("b", "1\r\n2"), ("a", "y")))
-    assert (form.word("a"), form.word("a", 1), form.word("c"), form.text("b"), form.words("a")) == ("x", "x", "", "1\n2", ("  x ", "y"))
+    assert (form.word("a"), form.word("a", 1), form.word("c"), form.text("b"), form.words("a")) == (
+        "x",
+        "x",
+        "",
+        "1\n2",
+        ("  x ", "y"),
+    )
 
 
 def test_the_frame_names_all_steps_and_marks_one(visitor: Visitor) -> None:

@@ -28,16 +28,41 @@ def places(tmp_path: Path) -> Places:
 
 def test_files_inside_are_found_by_either_path(places: Places) -> None:
     root = places.folders[0]
-    assert places.inside("a.csv") == places.inside(str(root / "a.csv")) == places.inside("deep/../a.csv") == places.inside("in.csv") == root / "a.csv"
+    assert (
+        places.inside("a.csv")
+        == places.inside(str(root / "a.csv"))
+        == places.inside("deep/../a.csv")
+        == places.inside("in.csv")
+        == root / "a.csv"
+    )
 
 
-@pytest.mark.parametrize("text", ["../other/secret.csv", "deep/../../other/secret.csv", "out/secret.csv", "out.csv", "/etc/passwd", "~root", "~nobody-here", "..", "loop", "", "a\0b", "x" * 300, "x" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "../other/secret.csv",
+        "deep/../../other/secret.csv",
+        "out/secret.csv",
+        "out.csv",
+        "/etc/passwd",
+        "~root",
+        "~nobody-here",
+        "..",
+        "loop",
+        "",
+        "a\0b",
+        "x" * 300,
+        "x" * 5000,
+    ],
+)
 def test_what_is_outside_is_refused(places: Places, text: str) -> None:
     with pytest.raises(FileError):
         places.inside(text)
 
 
-def test_the_folder_above_with_the_same_beginning_is_outside(places: Places, tmp_path: Path) -> None:
+def test_the_folder_above_with_the_same_beginning_is_outside(
+    places: Places, tmp_path: Path
+) -> None:
     (tmp_path / "opened2").mkdir()
     (tmp_path / "opened2" / "c.csv").write_text("x")
     with pytest.raises(FileError, match="outside"):

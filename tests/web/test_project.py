@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from chaffinch.errors import FileError, InputError
 from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.web import project
-from chaffinch.web.project import FOUND, ProjectChoices, ProjectFolder, as_toml, default_folder, read_json, write_json
+from chaffinch.web.project import (
+    FOUND,
+    ProjectChoices,
+    ProjectFolder,
+    as_toml,
+    default_folder,
+    read_json,
+    write_json,
+)
 
 words = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
 
@@ -36,10 +44,15 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 @given(
     st.builds(
-        ProjectChoices, source=words, holdout=words, max_excess=st.none() | st.floats(0, 1),
-        epsilon=st.none() | st.floats(0.01, 100), forbid=st.lists(words, max_size=3).map(tuple), seed=st.none() | st.integers(0, 10**9),
+        ProjectChoices,
+        source=words,
+        holdout=words,
+        max_excess=st.none() | st.floats(0, 1),
+        epsilon=st.none() | st.floats(0.01, 100),
+        forbid=st.lists(words, max_size=3).map(tuple),
+        seed=st.none() | st.integers(0, 10**9),
     )
-)  # fmt: skip
+)
 def test_choices_come_back_as_they_were(choices: ProjectChoices) -> None:
     assert project._choices_from(as_toml(choices), "p") == choices
 
@@ -50,9 +63,17 @@ def test_a_project_of_an_earlier_release_opens() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x = 1", 'format = "chaffinch-project"\nversion = 2', "[[", 'format = "chaffinch-project"\nversion = 1\nepsilon = "1"',
-             'format = "chaffinch-project"\nversion = 1\nthorough = 1', 'format = "chaffinch-project"\nversion = 1\nunknown = 1'],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "x = 1",
+        'format = "chaffinch-project"\nversion = 2',
+        "[[",
+        'format = "chaffinch-project"\nversion = 1\nepsilon = "1"',
+        'format = "chaffinch-project"\nversion = 1\nthorough = 1',
+        'format = "chaffinch-project"\nversion = 1\nunknown = 1',
+    ],
+)
 def test_a_file_that_is_no_project_is_said_to_be_none(tmp_path: Path, text: str) -> None:
     made = ProjectFolder.at(tmp_path / "p")
     made.path("project.toml").write_text(text)
@@ -87,18 +108,28 @@ def test_json_that_is_not_whole_is_none(tmp_path: Path) -> None:
 
 def test_a_project_goes_beside_what_was_opened(tmp_path: Path) -> None:
     (tmp_path / "a.csv").touch()
-    assert default_folder(tmp_path / "a.csv") == default_folder(tmp_path) == tmp_path / "chaffinch-project"
+    assert (
+        default_folder(tmp_path / "a.csv")
+        == default_folder(tmp_path)
+        == tmp_path / "chaffinch-project"
+    )
 
 
 def test_two_pages_do_not_hold_one_project(tmp_path: Path) -> None:
     made = ProjectFolder.at(tmp_path / "p")
-    with made.held(), pytest.raises(FileError, match="is open already"), ProjectFolder.at(tmp_path / "p").held():
+    with (
+        made.held(),
+        pytest.raises(FileError, match="is open already"),
+        ProjectFolder.at(tmp_path / "p").held(),
+    ):
         pass
     with made.held():
         pass
 
 
-def test_a_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_user_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ProjectFolder.at(tmp_path / "p")
     own = os.getuid()
     monkeypatch.setattr(project.os, "getuid", lambda: own + 1)
@@ -117,11 +148,28 @@ def test_a_project_whose_folders_lead_elsewhere_is_refused(tmp_path: Path, name:
         ProjectFolder.at(folder)
 
 
-def found(folder: ProjectFolder, *, part: bool, source: str = "a.csv", kind: str = "integer", options: dict[str, str] | None = None) -> None:
+def found(
+    folder: ProjectFolder,
+    *,
+    part: bool,
+    source: str = "a.csv",
+    kind: str = "integer",
+    options: dict[str, str] | None = None,
+) -> None:
     """Write what a look at a file finds."""
     folder.path("look").mkdir(exist_ok=True)
     text = f'format = "chaffinch-schema"\nversion = 1\n[columns.a]\nkind = "{kind}"\nrole = "other"\n[columns.b]\nkind = "integer"\n'
-    write_json(folder.path(FOUND), {"part": part, "source": source, "options": options or {}, "schema": text, "columns": [], "rows": 500})
+    write_json(
+        folder.path(FOUND),
+        {
+            "part": part,
+            "source": source,
+            "options": options or {},
+            "schema": text,
+            "columns": [],
+            "rows": 500,
+        },
+    )
 
 
 def test_roles_that_were_chosen_while_first_rows_were_known_are_kept(tmp_path: Path) -> None:
@@ -145,7 +193,9 @@ def test_roles_that_were_chosen_while_first_rows_were_known_are_kept(tmp_path: P
 
 
 @pytest.mark.parametrize("other", [{"source": "b.csv"}, {"options": {"encoding": "latin-1"}}])
-def test_what_was_found_of_another_file_or_in_another_way_is_not_taken_over(tmp_path: Path, other: dict[str, Any]) -> None:
+def test_what_was_found_of_another_file_or_in_another_way_is_not_taken_over(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
     made = ProjectFolder.at(tmp_path / "p")
     made.change(source="a.csv")
     found(made, part=False, **other)

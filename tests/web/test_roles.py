@@ -15,7 +15,15 @@ from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.web.commands import Roles
 from chaffinch.web.roles import CHOSEN, roles_of, with_choices, with_entry, with_rules_in_step
 
-TEXT = schema_text(Schema((Column("age", "integer"), Column('a "b".c', "categorical", type="string"), Column("id", "identifier", "identifier"))))
+TEXT = schema_text(
+    Schema(
+        (
+            Column("age", "integer"),
+            Column('a "b".c', "categorical", type="string"),
+            Column("id", "identifier", "identifier"),
+        )
+    )
+)
 
 
 def test_roles_are_read_from_a_schema() -> None:
@@ -28,22 +36,32 @@ def test_roles_are_read_from_a_schema() -> None:
 
 def test_one_line_changes_and_comments_stay() -> None:
     text = '[columns.age]\nkind = "integer"  # mine\nrole = "other"  # perhaps "key"\n\n[columns.sex]\nrole = "other"\n'
-    assert with_entry(text, "age", "role", "key") == text.replace('role = "other"  #', 'role = "key"  #')
+    assert with_entry(text, "age", "role", "key") == text.replace(
+        'role = "other"  #', 'role = "key"  #'
+    )
     assert with_entry(text, "sex", "output", "drop") == text.rstrip("\n") + '\noutput = "drop"\n'
     assert with_entry(with_entry(text, "age", "output", "drop"), "age", "output", "") == text
     with pytest.raises(InputError, match="no entry"):
         with_entry(text, "other", "role", "key")
 
 
-@given(st.sampled_from(["age", 'a "b".c']), st.sampled_from([role for role in ROLES if role not in ("person", "identifier")]))
+@given(
+    st.sampled_from(["age", 'a "b".c']),
+    st.sampled_from([role for role in ROLES if role not in ("person", "identifier")]),
+)
 def test_a_role_that_is_written_is_read(name: str, role: str) -> None:
     assert schema_from_toml(with_entry(TEXT, name, "role", role))[name].role == role
 
 
 RULED = replace(
-    Schema(tuple(Column(name, "integer", type="int64") for name in ("id", "before", "change", "after"))), searched=True,
-    rules=("after = before + change", "before < 300 implies after < 400"), found=("after = before + change",), suggested=(("change < after", "by chance"),),
-)  # fmt: skip
+    Schema(
+        tuple(Column(name, "integer", type="int64") for name in ("id", "before", "change", "after"))
+    ),
+    searched=True,
+    rules=("after = before + change", "before < 300 implies after < 400"),
+    found=("after = before + change",),
+    suggested=(("change < after", "by chance"),),
+)
 
 
 def test_rules_about_a_column_that_is_left_out_are_comments_until_it_is_back() -> None:
@@ -52,17 +70,27 @@ def test_rules_about_a_column_that_is_left_out_are_comments_until_it_is_back() -
     for key, value in (("output", "drop"), ("output", "fake"), ("role", "identifier")):
         out = with_rules_in_step(with_entry(text, "change", key, value))
         assert schema_from_toml(out).rules == RULED.rules[1:]
-        assert "    # \"after = before + change\",  # found: holds in all records; not kept: column 'change' is left out\n" in out
+        assert (
+            "    # \"after = before + change\",  # found: holds in all records; not kept: column 'change' is left out\n"
+            in out
+        )
         assert with_rules_in_step(out) == out
-        assert with_rules_in_step(with_entry(out, "change", key, "other" if key == "role" else "")) == text
+        assert (
+            with_rules_in_step(with_entry(out, "change", key, "other" if key == "role" else ""))
+            == text
+        )
     none = with_rules_in_step(with_entry(text, "after", "output", "drop"))
     assert schema_from_toml(none).rules == ()
     assert schema_from_toml(none).rules_stated
-    assert '    # "change < after",  # by chance' in none  # a suggestion stays one, whatever becomes of its columns
+    assert (
+        '    # "change < after",  # by chance' in none
+    )  # a suggestion stays one, whatever becomes of its columns
 
 
 def test_a_panel_keeps_no_rules_and_the_text_says_so() -> None:
-    text = with_entry(with_entry(schema_text(RULED), "id", "kind", "identifier"), "id", "role", "person")
+    text = with_entry(
+        with_entry(schema_text(RULED), "id", "kind", "identifier"), "id", "role", "person"
+    )
     assert schema_from_toml(with_rules_in_step(text)).rules == ()
     own = text.replace("rules = [", 'rules = [\n    "id determines before",', 1)
     assert schema_from_toml(with_rules_in_step(own)).rules == ("id determines before",)

@@ -21,7 +21,9 @@ def test_an_answer_names_no_software(visitor: Visitor) -> None:
 
 def test_fifty_tabs_are_answered(visitor: Visitor) -> None:
     with ThreadPoolExecutor(50) as tabs:
-        assert all("Open a table" in text for text in tabs.map(lambda _: visitor.get("/open"), range(50)))
+        assert all(
+            "Open a table" in text for text in tabs.map(lambda _: visitor.get("/open"), range(50))
+        )
 
 
 def test_slow_clients_hold_nobody_up(visitor: Visitor) -> None:
@@ -56,13 +58,18 @@ def closed(one: socket.socket, seconds: float = 20.0) -> bool:
     return True
 
 
-def test_a_client_that_keeps_the_page_waiting_is_let_go(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_keeps_the_page_waiting_is_let_go(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server, "TURN", 0.4)
     head = f"Host: {visitor.host}\r\n"
     half = (
-        "", "GET / HT", f"GET / HTTP/1.1\r\n{head}X: ", f"GET /open HTTP/1.1\r\n{head}\r\nGET /op",
+        "",
+        "GET / HT",
+        f"GET / HTTP/1.1\r\n{head}X: ",
+        f"GET /open HTTP/1.1\r\n{head}\r\nGET /op",
         f"POST /open HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\nab",
-    )  # fmt: skip
+    )
     slow = [socket.create_connection(("127.0.0.1", visitor.port)) for _ in half]
     try:
         for one, words in zip(slow, half, strict=True):
@@ -73,9 +80,13 @@ def test_a_client_that_keeps_the_page_waiting_is_let_go(visitor: Visitor, monkey
             one.close()
 
 
-def test_many_slow_clients_do_not_take_the_page_from_its_owner_for_good(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_slow_clients_do_not_take_the_page_from_its_owner_for_good(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server, "TURN", 1.0)
-    slow = [socket.create_connection(("127.0.0.1", visitor.port)) for _ in range(420)]  # more than are answered at once
+    slow = [
+        socket.create_connection(("127.0.0.1", visitor.port)) for _ in range(420)
+    ]  # more than are answered at once
     try:
         for one in slow:
             one.sendall(b"GET / HTTP/1.1\r\nHost: ")
@@ -87,7 +98,9 @@ def test_many_slow_clients_do_not_take_the_page_from_its_owner_for_good(visitor:
             one.close()
 
 
-def test_a_client_that_does_not_take_its_answer_is_let_go(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_take_its_answer_is_let_go(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server, "TURN", 0.4)
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)

@@ -11,7 +11,15 @@ from chaffinch.errors import InputError
 from chaffinch.web.serving import address_of, entry_file, hosts_of
 
 
-@pytest.mark.parametrize(("host", "address"), [("127.0.0.1", "127.0.0.1"), ("localhost", "127.0.0.1"), ("::1", "::1"), ("127.0.0.2", "127.0.0.2")])
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("localhost", "127.0.0.1"),
+        ("::1", "::1"),
+        ("127.0.0.2", "127.0.0.2"),
+    ],
+)
 def test_this_computer_is_listened_at(host: str, address: str) -> None:
     assert address_of(host, others=False) == address
 

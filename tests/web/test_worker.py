@@ -15,7 +15,10 @@ from chaffinch.web.worker import COMMANDS, main
 
 
 def test_a_worker_writes_how_its_command_ended(tmp_path: Path) -> None:
-    write_json(tmp_path / "job.json", {"words": ["release", str(tmp_path / "none.csv"), "-o", str(tmp_path / "out")]})
+    write_json(
+        tmp_path / "job.json",
+        {"words": ["release", str(tmp_path / "none.csv"), "-o", str(tmp_path / "out")]},
+    )
     assert main(tmp_path) == 2
     ended = json.loads((tmp_path / "ended.json").read_text())
     assert ended["code"] == 2
@@ -32,7 +35,9 @@ def test_only_what_the_page_starts_is_run(tmp_path: Path) -> None:
     assert frozenset(("release", "check", "look")) == COMMANDS
 
 
-def test_a_link_that_was_put_in_the_place_of_the_file_is_not_followed(tmp_path: Path, table: Path) -> None:
+def test_a_link_that_was_put_in_the_place_of_the_file_is_not_followed(
+    tmp_path: Path, table: Path
+) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text(table.read_text())
     write_json(tmp_path / "job.json", {"words": ["look", str(table), str(tmp_path)]})
@@ -43,7 +48,9 @@ def test_a_link_that_was_put_in_the_place_of_the_file_is_not_followed(tmp_path: 
     assert not (tmp_path / "started.json").exists()
 
 
-def test_nothing_is_kept_where_a_link_came_while_it_was_read(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_kept_where_a_link_came_while_it_was_read(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Swapping(subprocess.Popen[bytes]):
         def wait(self, timeout: float | None = None) -> int:
             code = super().wait(timeout)

@@ -12,11 +12,14 @@ from chaffinch.workflows.assume import MOST_LEVELS, assumed_schema, with_what_is
 
 SCHEMA = Schema(
     (
-        Column("job", "categorical", discover=True), Column("age", "integer", discover=True, bins=7), Column("day", "date", discover=True, bins=5),
-        Column("what", "unknown", discover=True), Column("sex", "categorical", levels=("f", "m")),
+        Column("job", "categorical", discover=True),
+        Column("age", "integer", discover=True, bins=7),
+        Column("day", "date", discover=True, bins=5),
+        Column("what", "unknown", discover=True),
+        Column("sex", "categorical", levels=("f", "m")),
     ),
     public=True,
-)  # fmt: skip
+)
 SETTINGS = chaffinch.BayesNet(epsilon=1.0, delta=1e-6)
 
 
@@ -28,7 +31,9 @@ def test_sizes_are_those_that_discovery_may_find():
     assert assumed_schema(SCHEMA, price, 0).sizes == (2, 7, 5, 2, 2)
 
 
-@pytest.mark.parametrize("settings", [SETTINGS, chaffinch.PrivBayes(epsilon=1.0, delta=1e-6, neighbours="add-remove")])
+@pytest.mark.parametrize(
+    "settings", [SETTINGS, chaffinch.PrivBayes(epsilon=1.0, delta=1e-6, neighbours="add-remove")]
+)
 def test_the_budget_is_what_discovery_leaves(settings):
     opening = opening_of(SCHEMA, settings.budget, settings.unit)
     less = with_what_is_left(settings, opening)

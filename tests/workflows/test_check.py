@@ -36,7 +36,9 @@ ASK = {
 @pytest.fixture(scope="module")
 def people():
     rng = np.random.default_rng(1)
-    return pd.DataFrame({"area": rng.choice(["north", "south"], 200), "ill": rng.choice(["no", "yes"], 200)})
+    return pd.DataFrame(
+        {"area": rng.choice(["north", "south"], 200), "ill": rng.choice(["no", "yes"], 200)}
+    )
 
 
 def told(result):
@@ -67,9 +69,15 @@ def test_outputs_are_recorded_and_count_the_next_time(people, tmp_path):
     assert one.about.recorded == one.passed == known.exists()
     assert one.passed
     again = chaffinch.check(
-        {**DOCUMENT, "outputs": [{**TABLE, "name": "u", "by": ["area", "ill"]}]}, people, released=known, **ASK
+        {**DOCUMENT, "outputs": [{**TABLE, "name": "u", "by": ["area", "ill"]}]},
+        people,
+        released=known,
+        **ASK,
     )
-    assert [(output.name, output.released) for output in again.outputs] == [("t", True), ("u", False)]
+    assert [(output.name, output.released) for output in again.outputs] == [
+        ("t", True),
+        ("u", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,11 +141,15 @@ def test_the_records_are_read_and_coded_once(people, tmp_path, monkeypatch):
     assert result.records == 200
 
 
-@pytest.mark.parametrize(("threshold", "by_policy"), [(7, True), (7, False), (25, True), (25, False)])
+@pytest.mark.parametrize(
+    ("threshold", "by_policy"), [(7, True), (7, False), (25, True), (25, False)]
+)
 def test_one_threshold_reaches_whatever_leaves(people, threshold, by_policy):
     """15 people live in the east: from a threshold of 15 down they may be told of, and above it they may not. Nothing says ten."""
     rng = np.random.default_rng(3)
-    people = people.assign(area=np.r_[np.full(15, "east"), np.full(185, "north")], ill=rng.permutation(people["ill"]))
+    people = people.assign(
+        area=np.r_[np.full(15, "east"), np.full(185, "north")], ill=rng.permutation(people["ill"])
+    )
     options = {"policy": Policy(threshold=threshold)} if by_policy else {"threshold": threshold}
     asked = {**ASK, "leave_one_out": "never", **options}
 
@@ -145,13 +157,21 @@ def test_one_threshold_reaches_whatever_leaves(people, threshold, by_policy):
         entry = {"name": "t", "kind": "table", "by": ["ill"], **changes}
         entry = {key: value for key, value in entry.items() if value is not None}
         with pytest.raises(InputError) as caught:
-            chaffinch.check({**DOCUMENT, "outputs": [{**TABLE, "name": "s"}, entry]}, people, **asked)
+            chaffinch.check(
+                {**DOCUMENT, "outputs": [{**TABLE, "name": "s"}, entry]}, people, **asked
+            )
         return str(caught.value)
 
     result = chaffinch.check(DOCUMENT, people, **asked)
     assert result.records == round(200 / threshold) * threshold
     exposed = len(result.exposed)
-    assert result.exposed_classes == (0 if not exposed else f"<{threshold}" if exposed < threshold else exposed // threshold * threshold)
+    assert result.exposed_classes == (
+        0
+        if not exposed
+        else f"<{threshold}"
+        if exposed < threshold
+        else exposed // threshold * threshold
+    )
     assert "<10" not in json.dumps(result.to_dict())
     # A level in a filter that does not exist: those that enough people have are listed.
     words = refusal(where="area == 'eest'")
@@ -160,22 +180,39 @@ def test_one_threshold_reaches_whatever_leaves(people, threshold, by_policy):
     words = refusal(by=["area"], cells={"north": 185, "est": 15})
     assert f"Cells whose levels {threshold} or more records have" in words
     assert ("east" in words) == (threshold == 7)
-    words = refusal(kind="logit", by=None, formula="ill ~ area", coefficients={"Intercept": 0.1, "area[T.nrth]": 0.1})
+    words = refusal(
+        kind="logit",
+        by=None,
+        formula="ill ~ area",
+        coefficients={"Intercept": 0.1, "area[T.nrth]": 0.1},
+    )
     assert f"Coefficients whose levels {threshold} or more records have" in words
 
 
 @pytest.mark.parametrize("threshold", [7, 25])
 def test_values_that_are_no_level_are_counted_by_the_threshold(people, threshold):
     people = people.assign(area=["east"] * 15 + ["north"] * 185)
-    columns = [{"name": "area", "levels": ["north", "south"]}, {"name": "ill", "levels": ["no", "yes"]}]
+    columns = [
+        {"name": "area", "levels": ["north", "south"]},
+        {"name": "ill", "levels": ["no", "yes"]},
+    ]
     with pytest.raises(InputError) as caught:
         chaffinch.check({**DOCUMENT, "columns": columns}, people, threshold=threshold, **ASK)
-    assert f"in {14 if threshold == 7 else '<25'} of {203 if threshold == 7 else 200} records" in str(caught.value)
+    assert (
+        f"in {14 if threshold == 7 else '<25'} of {203 if threshold == 7 else 200} records"
+        in str(caught.value)
+    )
     with pytest.raises(InputError) as caught:
         chaffinch.check(
-            {**DOCUMENT, "columns": columns, "outputs": [{**TABLE, "where": "area == 'nrth'"}]}, people, threshold=threshold, **ASK
-        )  # fmt: skip
-    assert f"Levels are listed only where {threshold} or more records are known to have them" in str(caught.value)
+            {**DOCUMENT, "columns": columns, "outputs": [{**TABLE, "where": "area == 'nrth'"}]},
+            people,
+            threshold=threshold,
+            **ASK,
+        )
+    assert (
+        f"Levels are listed only where {threshold} or more records are known to have them"
+        in str(caught.value)
+    )
 
 
 def test_a_threshold_of_none_is_refused():
@@ -189,11 +226,16 @@ def test_the_rules_alone_and_some_outputs(people):
     whole = chaffinch.check(document, people, **ASK)
     quick = chaffinch.check(document, people, rules_only=True)
     assert quick.rules == whole.rules
-    assert {row.output: row.rules for row in quick.summary} == {row.output: row.rules for row in whole.summary}
+    assert {row.output: row.rules for row in quick.summary} == {
+        row.output: row.rules for row in whole.summary
+    }
     one = chaffinch.check(document, people, rules_only=True, only=["u"])
     assert [row.output for row in one.summary] == ["u"]
     assert one.about.not_asked == ("t",)
-    assert [row.output for row in chaffinch.check(document, people, rules_only=True, exclude=["u"]).summary] == ["t"]
+    assert [
+        row.output
+        for row in chaffinch.check(document, people, rules_only=True, exclude=["u"]).summary
+    ] == ["t"]
 
 
 @pytest.fixture(scope="module")
@@ -201,13 +243,21 @@ def survival():
     """Patients of whom one lacks a score, three lack another, and 63 a weight; all that a label depends on is there."""
     rng = np.random.default_rng(3)
     n = 228
-    data = pd.DataFrame({
-        "sex": rng.choice(["f", "m"], n), "status": rng.choice(["alive", "dead"], n, p=[0.4, 0.6]), "ecog": rng.choice([0.0, 1.0, 2.0], n),
-        "karno": rng.choice([70.0, 80.0, 90.0], n), "age": rng.integers(45, 55, n), "weight": rng.integers(5, 15, n).astype(float),
-    })  # fmt: skip
+    data = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "status": rng.choice(["alive", "dead"], n, p=[0.4, 0.6]),
+            "ecog": rng.choice([0.0, 1.0, 2.0], n),
+            "karno": rng.choice([70.0, 80.0, 90.0], n),
+            "age": rng.integers(45, 55, n),
+            "weight": rng.integers(5, 15, n).astype(float),
+        }
+    )
     data.loc[13, "ecog"], data.loc[[5, 90, 100], "karno"] = np.nan, np.nan
     # In those with a weight, only women died: among them status follows from sex.
-    data.loc[((data.sex == "m") & (data.status == "dead")) | (rng.random(n) < 0.1), "weight"] = np.nan
+    data.loc[((data.sex == "m") & (data.status == "dead")) | (rng.random(n) < 0.1), "weight"] = (
+        np.nan
+    )
     return data
 
 
@@ -220,17 +270,29 @@ def test_tables_of_which_one_leaves_out_a_few_people_fail_together(survival):
     tables = []
     for name in ("sex", "ecog", "karno"):
         counts = pd.crosstab(survival[name], survival.status)
-        tables.append({"name": name, "kind": "table", "by": [name, "status"], "counts": counts.values.tolist()})
+        tables.append(
+            {
+                "name": name,
+                "kind": "table",
+                "by": [name, "status"],
+                "counts": counts.values.tolist(),
+            }
+        )
     assert [int(np.sum(one["counts"])) for one in tables] == [228, 227, 225]
     result = chaffinch.check(_document(*tables), survival, rules_only=True)
     assert all(one.consistent for one in result.outputs)
-    assert {row.output: row.verdict for row in result.summary} == dict.fromkeys(("sex", "ecog", "karno"), "fail")
+    assert {row.output: row.verdict for row in result.summary} == dict.fromkeys(
+        ("sex", "ecog", "karno"), "fail"
+    )
     assert {frozenset(one.names) for one in result.rules if one.status == "fail"} == {
         frozenset({"sex", "ecog"}),
         frozenset({"sex", "karno"}),
     }
     assert [one.left_out for one in result.outputs] == [0, "<10", "<10"]
-    assert any("fewer than 10 in 'ecog', fewer than 10 in 'karno'" in sentence for sentence in result.verdict.sentences)
+    assert any(
+        "fewer than 10 in 'ecog', fewer than 10 in 'karno'" in sentence
+        for sentence in result.verdict.sentences
+    )
     assert not result.passed
 
 
@@ -238,7 +300,10 @@ def test_an_output_with_many_missing_values_takes_no_records_from_the_others(sur
     """Each output has the records that the program which made it had, so a right logit is not one of perfect prediction, either."""
     smf = pytest.importorskip("statsmodels.formula.api")
     dead = survival.assign(dead=(survival.status == "dead") * 1)
-    fits = {"weight": smf.ols("weight ~ age", survival).fit(), "death": smf.logit("dead ~ C(sex)", dead).fit(disp=0)}
+    fits = {
+        "weight": smf.ols("weight ~ age", survival).fit(),
+        "death": smf.logit("dead ~ C(sex)", dead).fit(disp=0),
+    }
     assert fits["weight"].nobs < 170
     assert fits["death"].nobs == 228
     models = [
@@ -249,7 +314,10 @@ def test_an_output_with_many_missing_values_takes_no_records_from_the_others(sur
             "n": int(fits[name].nobs),
             "coefficients": {k: f"{v:.4f}" for k, v in fits[name].params.items()},
         }
-        for name, kind, formula in (("weight", "ols", "weight ~ age"), ("death", "logit", "dead ~ C(sex)"))
+        for name, kind, formula in (
+            ("weight", "ols", "weight ~ age"),
+            ("death", "logit", "dead ~ C(sex)"),
+        )
     ]
     tables = [
         {
@@ -261,7 +329,9 @@ def test_an_output_with_many_missing_values_takes_no_records_from_the_others(sur
         for k, name in enumerate(["sex", "ecog", "karno"] * 4)
     ]
     result = chaffinch.check(_document(*models, *tables), dead, rules_only=True)
-    assert {one.name: one.consistent for one in result.outputs} == {one["name"]: True for one in (*models, *tables)}
+    assert {one.name: one.consistent for one in result.outputs} == {
+        one["name"]: True for one in (*models, *tables)
+    }
     assert not [one for one in result.rules if "predict" in one.words and one.status != "pass"]
     assert result.verdict.word == "rules only"
     assert (
@@ -286,19 +356,28 @@ def test_an_attack_is_on_people_with_all_values_and_says_so(survival):
 
 
 def test_what_is_recorded_and_written_has_the_records_of_each_output(survival, tmp_path):
-    entries = [{"name": "s", "kind": "table", "by": ["sex"]}, {"name": "w", "kind": "mean", "of": "weight", "n": True}]
+    entries = [
+        {"name": "s", "kind": "table", "by": ["sex"]},
+        {"name": "w", "kind": "mean", "of": "weight", "n": True},
+    ]
     result = chaffinch.check(
         _document(*entries), survival, rules_only=True, released=tmp_path / "out.json", record=True
     )
     assert result.passed
-    first, second = (one["output"] for one in json.loads((tmp_path / "out.json").read_text())["outputs"])
+    first, second = (
+        one["output"] for one in json.loads((tmp_path / "out.json").read_text())["outputs"]
+    )
     assert first["counts"] == survival.sex.value_counts().sort_index().tolist()
     assert second["n"] == survival.weight.notna().sum()
 
 
 def test_a_key_that_is_in_no_output_does_not_stop_the_check(people):
     """Keys of a project are those of its data; a date of birth has more values than any grid of levels, and is in no output."""
-    data = people.assign(date_of_birth=[f"19{k % 90 + 10}-{k % 12 + 1:02d}-{k % 28 + 1:02d} {k}" for k in range(len(people))])
+    data = people.assign(
+        date_of_birth=[
+            f"19{k % 90 + 10}-{k % 12 + 1:02d}-{k % 28 + 1:02d} {k}" for k in range(len(people))
+        ]
+    )
     with_dob = chaffinch.check(DOCUMENT, data, **{**ASK, "keys": ["area", "date_of_birth"]})
     said = "The key 'date_of_birth' is in no output, so no output can tell anything with it: it was left out of the attack."
     assert said in with_dob.verdict.sentences
@@ -314,9 +393,17 @@ def test_a_key_that_is_in_no_output_does_not_stop_the_check(people):
 @pytest.mark.parametrize("columns", [[], [{"name": "sex", "levels": ["f", "m"]}]])
 def test_a_filter_on_a_column_that_no_other_output_uses_is_the_data_s(survival, tmp_path, columns):
     some = survival[survival.age >= 50].sex.value_counts().sort_index()
-    entry = {"name": "t", "kind": "table", "by": ["sex"], "where": "age >= 50", "counts": some.tolist()}
+    entry = {
+        "name": "t",
+        "kind": "table",
+        "by": ["sex"],
+        "where": "age >= 50",
+        "counts": some.tolist(),
+    }
     document = {**_document(entry), **({"columns": columns} if columns else {})}
-    (tmp_path / "t.csv").write_text("sex,n\n" + "".join(f"{sex},{count}\n" for sex, count in some.items()))
+    (tmp_path / "t.csv").write_text(
+        "sex,n\n" + "".join(f"{sex},{count}\n" for sex, count in some.items())
+    )
     (tmp_path / "outputs.toml").write_text('"t.csv" = { where = "age >= 50" }\n')
     for outputs in (document, tmp_path):
         result = chaffinch.check(outputs, survival, rules_only=True)

@@ -26,7 +26,9 @@ DOCUMENT = {"format": "chaffinch-outputs", "version": 1, "outputs": [TABLE]}
 
 @pytest.fixture
 def coder():
-    people = pd.DataFrame({"area": ["north", "south"] * 15, "ill": ["no", "no", "yes"] * 10, "age": range(30)})
+    people = pd.DataFrame(
+        {"area": ["north", "south"] * 15, "ill": ["no", "no", "yes"] * 10, "age": range(30)}
+    )
     return TableCoder(chaffinch.read(people))
 
 
@@ -51,7 +53,11 @@ def test_columns_that_no_file_describes_have_the_levels_that_occur(coder, tmp_pa
         assert request.recipes is None
         complete = request.of_data(coder, ("age",), threshold=5)
         fields = complete.ready.fields
-        assert [(field.name, field.levels[:2]) for field in fields] == [("area", ("north", "south")), ("ill", ("no", "yes")), ("age", (0, 1))]
+        assert [(field.name, field.levels[:2]) for field in fields] == [
+            ("area", ("north", "south")),
+            ("ill", ("no", "yes")),
+            ("age", (0, 1)),
+        ]
         assert fields["area"].common == {"north", "south"}
         assert fields["age"].common == frozenset()
         assert fields.threshold == 5
@@ -61,7 +67,9 @@ def test_columns_that_no_file_describes_have_the_levels_that_occur(coder, tmp_pa
 
 
 def test_outputs_as_such_are_ready_at_once(coder):
-    recipes = recipes_of([TABLE], Fields((Field("area", ("north", "south")), Field("ill", ("no", "yes")))))
+    recipes = recipes_of(
+        [TABLE], Fields((Field("area", ("north", "south")), Field("ill", ("no", "yes"))))
+    )
     request = CheckRequest.read(recipes, released=recipes)
     assert request.ready is recipes
     assert request.released_recipes is recipes
@@ -70,7 +78,10 @@ def test_outputs_as_such_are_ready_at_once(coder):
 
 
 def test_a_file_of_released_outputs_may_be_new(tmp_path):
-    assert CheckRequest.read(DOCUMENT, released=tmp_path / "none.json", new=True).released.outputs == ()
+    assert (
+        CheckRequest.read(DOCUMENT, released=tmp_path / "none.json", new=True).released.outputs
+        == ()
+    )
     with pytest.raises(chaffinch.errors.ChaffinchError, match="No such file"):
         CheckRequest.read(DOCUMENT, released=tmp_path / "none.json")
 
@@ -79,7 +90,11 @@ def test_a_file_of_released_outputs_may_be_new(tmp_path):
     ("outputs", "options", "words"),
     [
         (3, {}, "The outputs must be a file of outputs.*Got int"),
-        (DOCUMENT, {"recipes": "recipes.toml"}, "--recipes is for an ACRO folder, and the outputs are none"),
+        (
+            DOCUMENT,
+            {"recipes": "recipes.toml"},
+            "--recipes is for an ACRO folder, and the outputs are none",
+        ),
         (DOCUMENT, {"replace_readable": True}, "--replace-readable needs --recipes"),
     ],
 )
@@ -96,8 +111,14 @@ def test_recipes_for_results_have_names(tmp_path):
 
 
 def test_some_outputs_are_chosen_by_name():
-    entries = [{"name": name, "kind": "table", "by": ["a"]} for name in ("one", "two, by sex", "three")]
-    document = {"format": "chaffinch-outputs", "version": 1, "outputs": [*entries, {"name": "broken", "kind": "nothing"}]}
+    entries = [
+        {"name": name, "kind": "table", "by": ["a"]} for name in ("one", "two, by sex", "three")
+    ]
+    document = {
+        "format": "chaffinch-outputs",
+        "version": 1,
+        "outputs": [*entries, {"name": "broken", "kind": "nothing"}],
+    }
 
     def chosen(**options):
         request = CheckRequest.read(document, **options)

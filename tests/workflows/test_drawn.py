@@ -20,7 +20,14 @@ from chaffinch.workflows import drawn
 from chaffinch.workflows.drawn import ROWS_APART
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
-WHAT = {"label": LABEL, "sensitive": ["wife_age"], "keys": KEYS, "measures": ["tvd", "jensen_shannon"], "attackers": ["gcap"], "seed": 3}
+WHAT = {
+    "label": LABEL,
+    "sensitive": ["wife_age"],
+    "keys": KEYS,
+    "measures": ["tvd", "jensen_shannon"],
+    "attackers": ["gcap"],
+    "seed": 3,
+}
 FILES = ("confidential/model.chaffinch", "to-release/synthetic.csv")
 
 
@@ -47,7 +54,10 @@ def releases(people, tmp_path_factory):
     """A release without a holdout by each engine, and where each was saved."""
     out = {}
     for name in ("memory", "stream"):
-        out[name] = (cf.release(people / "in.csv", engine=name, **WHAT), tmp_path_factory.mktemp(name) / "folder")
+        out[name] = (
+            cf.release(people / "in.csv", engine=name, **WHAT),
+            tmp_path_factory.mktemp(name) / "folder",
+        )
         out[name][0].save(out[name][1])
     return out
 
@@ -61,10 +71,14 @@ def test_files_are_released_as_tables_are(releases):
         assert other.utility.results[name].value == pytest.approx(result.value, rel=1e-12)
     for mine, theirs in zip(one.risk.attacks, other.risk.attacks, strict=True):
         assert theirs.value == pytest.approx(mine.value, rel=1e-12)
-    assert other.risk.cross_fit.attacks == one.risk.cross_fit.attacks  # all 700 records are in the sample
+    assert (
+        other.risk.cross_fit.attacks == one.risk.cross_fit.attacks
+    )  # all 700 records are in the sample
     assert other.risk.cross_fit.family == one.risk.cross_fit.family
     assert other.risk.memorisation.rows_equal == pytest.approx(one.risk.memorisation.rows_equal)
-    assert [str(part.word) for part in other.decision.answers] == [str(part.word) for part in one.decision.answers]
+    assert [str(part.word) for part in other.decision.answers] == [
+        str(part.word) for part in one.decision.answers
+    ]
 
 
 def test_the_synthetic_table_of_files_is_not_in_memory(releases):
@@ -73,11 +87,31 @@ def test_the_synthetic_table_of_files_is_not_in_memory(releases):
     assert releases["memory"][0].synthetic.n_rows == 700
 
 
-def test_what_is_of_a_sample_is_said_in_the_result_and_on_the_page(people, temporary, tmp_path, run_here):
+def test_what_is_of_a_sample_is_said_in_the_result_and_on_the_page(
+    people, temporary, tmp_path, run_here
+):
     done = run_here(
-        "release", people / "in.csv", "-o", tmp_path / "out", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS), "--measures", "tvd",
-        "--attackers", "gcap", "--seed", 3, "--engine", "stream", "--sample-rows", 300,
-    )  # fmt: skip
+        "release",
+        people / "in.csv",
+        "-o",
+        tmp_path / "out",
+        "--label",
+        LABEL,
+        "--sensitive",
+        "wife_age",
+        "--keys",
+        ",".join(KEYS),
+        "--measures",
+        "tvd",
+        "--attackers",
+        "gcap",
+        "--seed",
+        3,
+        "--engine",
+        "stream",
+        "--sample-rows",
+        300,
+    )
     assert done.code == 0, done.err
     plain = json.loads((tmp_path / "out" / "confidential" / "report.json").read_text())
     crossed = plain["risk"]["cross_fit"]["about"]
@@ -96,7 +130,9 @@ def test_a_holdout_is_read_batch_by_batch_too(people, temporary):
     found = cf.release(people / "in.csv", holdout=people / "out.csv", engine="stream", **WHAT)
     held = cf.release(people / "in.csv", holdout=people / "out.csv", engine="memory", **WHAT)
     assert found.risk.cross_fit is None
-    assert [a.holdout for a in found.risk.attacks] == pytest.approx([a.holdout for a in held.risk.attacks])
+    assert [a.holdout for a in found.risk.attacks] == pytest.approx(
+        [a.holdout for a in held.risk.attacks]
+    )
     assert found.lower_bound == pytest.approx(held.lower_bound, abs=1e-9)
     (file,) = found.files
     assert Path(file).read_text().count("\n") == 701
@@ -108,9 +144,13 @@ def test_a_holdout_is_read_batch_by_batch_too(people, temporary):
 def test_several_syntheses_are_attacked_together_as_in_memory(people, temporary):
     """Without a holdout: each by itself, together, and by models of half the people of which as many tables are drawn."""
     what = {**WHAT, "copies": 2, "measures": ["tvd"]}
-    one, other = (cf.release(people / "in.csv", engine=name, **what) for name in ("memory", "stream"))
+    one, other = (
+        cf.release(people / "in.csv", engine=name, **what) for name in ("memory", "stream")
+    )
     assert len(other.files) == 2
-    assert [table.to_pandas().to_csv(index=False) for table in one.tables] == [pd.read_csv(file).to_csv(index=False) for file in other.files]
+    assert [table.to_pandas().to_csv(index=False) for table in one.tables] == [
+        pd.read_csv(file).to_csv(index=False) for file in other.files
+    ]
     for mine, theirs in zip(one.risk.attacks, other.risk.attacks, strict=True):
         assert (theirs.value is None) == (mine.value is None)  # few people behind a share hide it
         assert mine.value is None or theirs.value == pytest.approx(mine.value, rel=1e-12)
@@ -118,8 +158,12 @@ def test_several_syntheses_are_attacked_together_as_in_memory(people, temporary)
     pairs = list(zip(one.risk.together.findings, other.risk.together.findings, strict=True))
     assert sum(mine.value is not None for mine, _ in pairs) > 5
     for mine, theirs in pairs:
-        assert theirs.value == (None if mine.value is None else pytest.approx(mine.value, rel=1e-12))
-    assert other.risk.cross_fit.together == one.risk.cross_fit.together  # all 700 records are in the sample
+        assert theirs.value == (
+            None if mine.value is None else pytest.approx(mine.value, rel=1e-12)
+        )
+    assert (
+        other.risk.cross_fit.together == one.risk.cross_fit.together
+    )  # all 700 records are in the sample
     del other
     gc.collect()
     assert list(temporary.iterdir()) == []
@@ -127,10 +171,24 @@ def test_several_syntheses_are_attacked_together_as_in_memory(people, temporary)
 
 def test_auto_takes_files_batch_by_batch_and_says_so(people, run_here, tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 10)
-    done = run_here("release", people / "in.csv", "-o", tmp_path / "out", "--copies", 2, "--measures", "tvd", "--seed", 1)
+    done = run_here(
+        "release",
+        people / "in.csv",
+        "-o",
+        tmp_path / "out",
+        "--copies",
+        2,
+        "--measures",
+        "tvd",
+        "--seed",
+        1,
+    )
     assert done.code == 0, done.err
     assert "Rows are read batch by batch (--engine stream)" in done.err
-    assert sorted(path.name for path in (tmp_path / "out" / "to-release").iterdir()) == ["synthetic-1.csv", "synthetic-2.csv"]
+    assert sorted(path.name for path in (tmp_path / "out" / "to-release").iterdir()) == [
+        "synthetic-1.csv",
+        "synthetic-2.csv",
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +202,9 @@ def visits(tmp_path_factory):
     age = np.where(rng.random(n) < 0.03, -8, rng.integers(0, 120, n)).astype(object)
     age[rng.random(n) < 0.02] = "n/a"
     ill = np.where(rng.random(n) < 0.2, "yes", "no")
-    pd.DataFrame({"who": who, "sex": sex, "age": age, "ill": ill}).to_csv(folder / "visits.csv", index=False)
+    pd.DataFrame({"who": who, "sex": sex, "age": age, "ill": ill}).to_csv(
+        folder / "visits.csv", index=False
+    )
     (folder / "visits.toml").write_text(
         'format = "chaffinch-schema"\nversion = 1\npublic = true\n[columns.who]\nkind = "identifier"\n[columns.sex]\nkind = "categorical"\n'
         'levels = ["f", "m"]\nother = true\n[columns.age]\nkind = "integer"\nbounds = [0, 99]\nmissing = [-8]\nnullable = true\n'
@@ -167,33 +227,67 @@ def values_of(plain, path=()):
     if not isinstance(plain, dict):
         return {}
     own = {(*path, "value"): plain["value"]} if isinstance(plain.get("value"), float) else {}
-    return own | {place: value for name, part in plain.items() for place, value in values_of(part, (*path, name)).items()}
+    return own | {
+        place: value
+        for name, part in plain.items()
+        for place, value in values_of(part, (*path, name)).items()
+    }
 
 
 @pytest.mark.parametrize("what", PROMISED)
-def test_what_has_a_promise_is_released_and_measured_as_tables_are(visits, temporary, tmp_path, run_here, monkeypatch, what):
+def test_what_has_a_promise_is_released_and_measured_as_tables_are(
+    visits, temporary, tmp_path, run_here, monkeypatch, what
+):
     """The same bytes, and, of all records, the same figures: the original is read under its declared domain, whatever stands in it."""
     monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 3_000)
     found = {}
-    options = [str(visits / word) if str(word).endswith(".toml") else word for word in PROMISED[what]]
+    options = [
+        str(visits / word) if str(word).endswith(".toml") else word for word in PROMISED[what]
+    ]
     for name in ("memory", "stream"):
         out = tmp_path / name
         done = run_here(
-            "release", visits / "visits.csv", "-o", out, "--engine", name, "--epsilon", 4, "--seed", 4, "--measures", "tvd,jensen_shannon,rules", "--keys", "sex,age",
-            "--sensitive", "ill", "--attackers", "gcap", *options,
-        )  # fmt: skip
+            "release",
+            visits / "visits.csv",
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--epsilon",
+            4,
+            "--seed",
+            4,
+            "--measures",
+            "tvd,jensen_shannon,rules",
+            "--keys",
+            "sex,age",
+            "--sensitive",
+            "ill",
+            "--attackers",
+            "gcap",
+            *options,
+        )
         assert done.code == 0, done.err
         assert "no promise covers them" in done.err
-        found[name] = ({file: (out / file).read_bytes() for file in FILES}, json.loads((out / "confidential" / "report.json").read_text()))
+        found[name] = (
+            {file: (out / file).read_bytes() for file in FILES},
+            json.loads((out / "confidential" / "report.json").read_text()),
+        )
     (files, one), (streamed_files, other) = found["memory"], found["stream"]
     assert files == streamed_files
-    assert other["synthesis"] == one["synthesis"]  # also without a word of the engine: it may be chosen by the size of the data
+    assert (
+        other["synthesis"] == one["synthesis"]
+    )  # also without a word of the engine: it may be chosen by the size of the data
     worth = values_of(one["utility"])
     assert len(worth) > 4
     assert values_of(other["utility"]) == pytest.approx(worth, rel=1e-12)
-    assert other["risk"]["cross_fit"]["attacks"] == one["risk"]["cross_fit"]["attacks"]  # all records are in the sample
+    assert (
+        other["risk"]["cross_fit"]["attacks"] == one["risk"]["cross_fit"]["attacks"]
+    )  # all records are in the sample
     if what != "persons":
-        assert [attack["value"] for attack in other["risk"]["attacks"]] == pytest.approx([attack["value"] for attack in one["risk"]["attacks"]], rel=1e-12)
+        assert [attack["value"] for attack in other["risk"]["attacks"]] == pytest.approx(
+            [attack["value"] for attack in one["risk"]["attacks"]], rel=1e-12
+        )
     else:  # of each person one row, drawn at random: the same persons, and other rows
         n_persons = pd.read_csv(visits / "visits.csv")["who"].nunique()
         for risk in (one["risk"], other["risk"]):
@@ -204,7 +298,9 @@ def test_what_has_a_promise_is_released_and_measured_as_tables_are(visits, tempo
     assert list(temporary.iterdir()) == []
 
 
-def test_a_file_that_is_rewritten_before_it_is_measured_is_refused(visits, temporary, tmp_path, run_here, monkeypatch):
+def test_a_file_that_is_rewritten_before_it_is_measured_is_refused(
+    visits, temporary, tmp_path, run_here, monkeypatch
+):
     file = tmp_path / "visits.csv"
     file.write_bytes((visits / "visits.csv").read_bytes())
     measure = drawn.measure_utility
@@ -216,19 +312,47 @@ def test_a_file_that_is_rewritten_before_it_is_measured_is_refused(visits, tempo
         return measure(*words, **options)
 
     monkeypatch.setattr(drawn, "measure_utility", rewritten)
-    done = run_here("release", file, "-o", tmp_path / "out", "--engine", "stream", "--epsilon", 4, "--seed", 4, "--measures", "tvd", "--schema", visits / "visits.toml")
+    done = run_here(
+        "release",
+        file,
+        "-o",
+        tmp_path / "out",
+        "--engine",
+        "stream",
+        "--epsilon",
+        4,
+        "--seed",
+        4,
+        "--measures",
+        "tvd",
+        "--schema",
+        visits / "visits.toml",
+    )
     assert done.code == 2
     assert "visits.csv' was changed or replaced while it was read" in done.err
     assert not (tmp_path / "out").exists()
     assert list(temporary.iterdir()) == []
 
 
-def test_an_error_while_measuring_leaves_nothing(people, temporary, tmp_path, run_here, monkeypatch):
+def test_an_error_while_measuring_leaves_nothing(
+    people, temporary, tmp_path, run_here, monkeypatch
+):
     def fails(*_args, **_options):
         raise InputError("no")
 
     monkeypatch.setattr("chaffinch.workflows.drawn.measure_risk", fails)
-    done = run_here("release", people / "in.csv", "-o", tmp_path / "out", "--measures", "tvd", "--seed", 1, "--engine", "stream")
+    done = run_here(
+        "release",
+        people / "in.csv",
+        "-o",
+        tmp_path / "out",
+        "--measures",
+        "tvd",
+        "--seed",
+        1,
+        "--engine",
+        "stream",
+    )
     assert done.code == 2
     assert not (tmp_path / "out").exists()
     assert list(temporary.iterdir()) == []

@@ -22,7 +22,10 @@ PUBLISHED = {
 def test_files_mappings_and_specifications_give_the_same_datasets(tmp_path):
     path = tmp_path / "published.json"
     path.write_text(json.dumps(PUBLISHED))
-    results = [chaffinch.evolve(spec, seed=1, workers=1) for spec in (path, PUBLISHED, Outputs.from_dict(PUBLISHED))]
+    results = [
+        chaffinch.evolve(spec, seed=1, workers=1)
+        for spec in (path, PUBLISHED, Outputs.from_dict(PUBLISHED))
+    ]
     assert [result.about.spec for result in results] == ["published.json", None, None]
     for result in results:
         assert result.reached
@@ -31,12 +34,18 @@ def test_files_mappings_and_specifications_give_the_same_datasets(tmp_path):
     write_copies(results[0], [out])
     note = json.loads(pq.read_schema(out).metadata[b"chaffinch"])
     assert note["format"] == "chaffinch-evolved"
-    assert (note["copy"], note["engine"], note["reached"], note["missed"]) == (1, "incremental", True, [])
+    assert (note["copy"], note["engine"], note["reached"], note["missed"]) == (
+        1,
+        "incremental",
+        True,
+        [],
+    )
     assert sorted(pq.read_table(out).column("sex").to_pylist()) == ["f"] * 10 + ["m"] * 20
 
 
 def test_anything_else_is_refused():
     with pytest.raises(
-        InputError, match=r"must be a file of outputs, a mapping with the same keys or Outputs. Got list"
+        InputError,
+        match=r"must be a file of outputs, a mapping with the same keys or Outputs. Got list",
     ):
         chaffinch.evolve([PUBLISHED])

@@ -12,7 +12,9 @@ from chaffinch.errors import InputError
 
 def test_it_is_what_the_command_writes(data, tmp_path, run_here):
     schema = data / "cmc_declared.toml"
-    done = run_here("plan", "--schema", schema, "--epsilon", 1, "--delta", "1e-6", "--json", tmp_path / "p.json")
+    done = run_here(
+        "plan", "--schema", schema, "--epsilon", 1, "--delta", "1e-6", "--json", tmp_path / "p.json"
+    )
     assert done.code == 0, done.err
     result = cf.plan(schema, cf.BayesNet(epsilon=1.0, delta=1e-6))
     assert json.loads((tmp_path / "p.json").read_text()) == json.loads(json.dumps(result.to_dict()))

@@ -22,7 +22,10 @@ def test_a_file_says_what_is_allowed_and_a_number_overrides_it(tmp_path):
     path.write_text("max_excess = 0.02\n")
     policy = RiskPolicy.read(path, None, holdout=True)
     assert policy.max_excess == 0.02
-    assert policy.source == {"file": "policy.toml", "sha256": hashlib.sha256(b"max_excess = 0.02\n").hexdigest()}
+    assert policy.source == {
+        "file": "policy.toml",
+        "sha256": hashlib.sha256(b"max_excess = 0.02\n").hexdigest(),
+    }
     assert RiskPolicy.read(path, 0.1, holdout=True).max_excess == 0.1
     assert RiskPolicy.read(None, None, holdout=False) == RiskPolicy()
 
@@ -53,11 +56,25 @@ def test_what_cannot_be_judged_or_read_is_refused(tmp_path):
 def known(*bounds: tuple[float | None, float | None], **about) -> RiskResult:
     """Return a result whose findings have these simultaneous bounds."""
     lower, upper = zip(*bounds, strict=True)
-    attacks = tuple(Attack(measure="dcap", sensitive="ill", value=0.6, excess=0.0, p_family=0.5, detectable=0.03 + 0.01 * j) for j in range(len(bounds) - 1))
-    tests = (MemorisationFinding(test="exact_row", value=0.1, excess=0.0, p_family=0.5, detectable=0.12),)
+    attacks = tuple(
+        Attack(
+            measure="dcap",
+            sensitive="ill",
+            value=0.6,
+            excess=0.0,
+            p_family=0.5,
+            detectable=0.03 + 0.01 * j,
+        )
+        for j in range(len(bounds) - 1)
+    )
+    tests = (
+        MemorisationFinding(test="exact_row", value=0.1, excess=0.0, p_family=0.5, detectable=0.12),
+    )
     family = Family(p_value=0.5, adjusted=(0.5,) * len(bounds), lower=lower, upper=upper)
     one = {"holdout": AttackedTable(100), "synthetic": (AttackedTable(100),), **about}
-    return RiskResult(about=RiskAbout(**one), attacks=attacks, family=family, memorisation_tests=tests)
+    return RiskResult(
+        about=RiskAbout(**one), attacks=attacks, family=family, memorisation_tests=tests
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +102,10 @@ def test_three_states_over_all_findings_together(bounds, state, passed):
 def test_what_is_undecided_has_both_bounds_and_the_detectable_excess():
     sentence = RiskPolicy(0.05).judged(known((-0.1, 0.02), (-0.2, 0.3)), {}).limit.sentence
     assert "lies between −0.1 and 0.3 (simultaneous 95 % bounds)" in sentence
-    assert "An excess of 0.03 (the most precise) to 0.12 (the least precise) is detected with 80 % power." in sentence
+    assert (
+        "An excess of 0.03 (the most precise) to 0.12 (the least precise) is detected with 80 % power."
+        in sentence
+    )
     for word in ("keeps", "ready", "passed"):
         assert word not in sentence
 
@@ -101,22 +121,46 @@ def test_what_was_not_looked_at_is_not_shown(more, reason):
     verdict = RiskPolicy(0.5).judged(known((-0.1, 0.02), (-0.2, 0.03), **more), {}).limit
     assert verdict.state == "undecided"
     assert reason in verdict.sentence
-    assert RiskPolicy(0.5).judged(known((-0.1, 0.02), (0.6, 0.7), **more), {}).limit.state == "exceeds"
+    assert (
+        RiskPolicy(0.5).judged(known((-0.1, 0.02), (0.6, 0.7), **more), {}).limit.state == "exceeds"
+    )
 
 
 def test_models_of_half_the_people_refuse_a_table_and_never_show_it():
     halves = known((-0.1, 0.02), (-0.2, 0.03))
-    crossed = CrossFit(attacks=halves.attacks, family=halves.family, memorisation_tests=halves.memorisation_tests)
-    alone = replace(halves, about=replace(halves.about, holdout=None), family=Family(reason="no holdout"), cross_fit=crossed)
+    crossed = CrossFit(
+        attacks=halves.attacks, family=halves.family, memorisation_tests=halves.memorisation_tests
+    )
+    alone = replace(
+        halves,
+        about=replace(halves.about, holdout=None),
+        family=Family(reason="no holdout"),
+        cross_fit=crossed,
+    )
     verdict = RiskPolicy(0.5).judged(alone, {}).limit
-    assert (verdict.state, "models of half of the people" in verdict.sentence) == ("undecided", True)
-    over = replace(alone, cross_fit=replace(crossed, family=replace(halves.family, lower=(0.6, -0.2))))
+    assert (verdict.state, "models of half of the people" in verdict.sentence) == (
+        "undecided",
+        True,
+    )
+    over = replace(
+        alone, cross_fit=replace(crossed, family=replace(halves.family, lower=(0.6, -0.2)))
+    )
     assert RiskPolicy(0.5).judged(over, {}).limit.state == "exceeds"
 
 
 def test_a_finding_without_a_bound_is_named_with_its_reason():
     result = known((-0.1, 0.02), (None, None))
-    untried = replace(result, memorisation_tests=(replace(result.memorisation_tests[0], value=None, excess=None, reason="There are too few rows."),))
+    untried = replace(
+        result,
+        memorisation_tests=(
+            replace(
+                result.memorisation_tests[0],
+                value=None,
+                excess=None,
+                reason="There are too few rows.",
+            ),
+        ),
+    )
     sentence = RiskPolicy(0.05).judged(untried, {}).limit.sentence
     assert "Without an upper bound: Exact row (There are too few rows)." in sentence
 
@@ -129,8 +173,14 @@ def test_without_a_limit_there_is_no_policy():
     empty = RiskResult.from_dict({"format": "chaffinch-risk", "version": 1})
     assert RiskPolicy(0.1).judged(empty, {}).limit.state == "undecided"
     # what an earlier version wrote names no state: that a lower bound was within the limit decides nothing
-    assert LimitVerdict.from_policy({"max_excess": 0.1, "lower_bound": 0.05, "passed": True}).state == "undecided"
-    assert LimitVerdict.from_policy({"max_excess": 0.1, "lower_bound": 0.2, "passed": False}).state == "exceeds"
+    assert (
+        LimitVerdict.from_policy({"max_excess": 0.1, "lower_bound": 0.05, "passed": True}).state
+        == "undecided"
+    )
+    assert (
+        LimitVerdict.from_policy({"max_excess": 0.1, "lower_bound": 0.2, "passed": False}).state
+        == "exceeds"
+    )
 
 
 def test_what_has_to_be_shown_needs_a_limit_and_a_holdout(tmp_path):

@@ -39,7 +39,14 @@ def halves(data, tmp_path_factory):
 @pytest.fixture(scope="module")
 def result(halves):
     return cf.release(
-        halves[0], label=LABEL, sensitive=["wife_age"], keys=KEYS, holdout=halves[1], max_excess=0.9, seed=3, **CHEAP
+        halves[0],
+        label=LABEL,
+        sensitive=["wife_age"],
+        keys=KEYS,
+        holdout=halves[1],
+        max_excess=0.9,
+        seed=3,
+        **CHEAP,
     )
 
 
@@ -51,19 +58,47 @@ def without_run(plain):
 
 def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tmp_path):
     done = run_here(
-        "release", halves[0], "-o", tmp_path / "command", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS),
-        "--holdout", halves[1], "--max-excess", 0.9, "--measures", "tvd", "--attackers", "gcap", "--seed", 3, "--quiet",
-    )  # fmt: skip
+        "release",
+        halves[0],
+        "-o",
+        tmp_path / "command",
+        "--label",
+        LABEL,
+        "--sensitive",
+        "wife_age",
+        "--keys",
+        ",".join(KEYS),
+        "--holdout",
+        halves[1],
+        "--max-excess",
+        0.9,
+        "--measures",
+        "tvd",
+        "--attackers",
+        "gcap",
+        "--seed",
+        3,
+        "--quiet",
+    )
     assert done.code == 0, done.err
     paths = result.save(tmp_path / "library")
     assert [path.relative_to(tmp_path / "library").as_posix() for path in paths] == [
-        "confidential/model.chaffinch", "confidential/report.html", "confidential/report.json", "to-release/synthetic.csv",
-    ]  # fmt: skip
+        "confidential/model.chaffinch",
+        "confidential/report.html",
+        "confidential/report.json",
+        "to-release/synthetic.csv",
+    ]
     one, other = tmp_path / "command", tmp_path / "library"
     for name in ("confidential/model.chaffinch", "to-release/synthetic.csv"):
         assert (one / name).read_bytes() == (other / name).read_bytes()
-    reports = [json.loads((folder / "confidential" / "report.json").read_text()) for folder in (one, other)]
-    assert without_run(reports[0]) == without_run(reports[1]) == without_run(json.loads(json.dumps(result.to_dict())))
+    reports = [
+        json.loads((folder / "confidential" / "report.json").read_text()) for folder in (one, other)
+    ]
+    assert (
+        without_run(reports[0])
+        == without_run(reports[1])
+        == without_run(json.loads(json.dumps(result.to_dict())))
+    )
     if os.name == "posix":
         for name in ("report.html", "report.json", "model.chaffinch"):
             assert stat.S_IMODE((other / "confidential" / name).stat().st_mode) == 0o600
@@ -75,32 +110,72 @@ MASKED = re.compile(r"<(\d+)|fewer than (\d+) (?:records|people)|multiples of (\
 @pytest.mark.parametrize("door", ["python", "command"])
 def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path, door):
     """Of 25: words and roundings are of 25, and nothing is of ten."""
-    options = {"measures": ["tvd", "learning", "impossible"], "attackers": ["gcap"], "models": ["nb"], "repeats": 1}
+    options = {
+        "measures": ["tvd", "learning", "impossible"],
+        "attackers": ["gcap"],
+        "models": ["nb"],
+        "repeats": 1,
+    }
     if door == "python":
         release = cf.release(
-            halves[0], label=LABEL, sensitive=["wife_age"], keys=KEYS, holdout=halves[1], threshold=25, seed=3, **options
-        )  # fmt: skip
+            halves[0],
+            label=LABEL,
+            sensitive=["wife_age"],
+            keys=KEYS,
+            holdout=halves[1],
+            threshold=25,
+            seed=3,
+            **options,
+        )
         release.save(tmp_path / "out")
         assert release.report.threshold == 25
     else:
-        words = (part for name, value in options.items() for part in (f"--{name}", value if name == "repeats" else ",".join(value)))
+        words = (
+            part
+            for name, value in options.items()
+            for part in (f"--{name}", value if name == "repeats" else ",".join(value))
+        )
         done = run_here(
-            "release", halves[0], "-o", tmp_path / "out", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS),
-            "--holdout", halves[1], "--threshold", 25, "--seed", 3, *words,
-        )  # fmt: skip
+            "release",
+            halves[0],
+            "-o",
+            tmp_path / "out",
+            "--label",
+            LABEL,
+            "--sensitive",
+            "wife_age",
+            "--keys",
+            ",".join(KEYS),
+            "--holdout",
+            halves[1],
+            "--threshold",
+            25,
+            "--seed",
+            3,
+            *words,
+        )
         assert done.code == 0, done.err
         assert not [m for m in MASKED.findall(done.out) if set(m) - {"", "25", "50"}]
     plain = json.loads((tmp_path / "out" / "confidential" / "report.json").read_text())
     counts = [plain["about"][side]["rows"] for side in ("original", "synthetic", "holdout")]
-    counts += [count for matrix in plain["utility"]["learning"]["confusion"] for row in matrix["counts"] for count in row]
+    counts += [
+        count
+        for matrix in plain["utility"]["learning"]["confusion"]
+        for row in matrix["counts"]
+        for count in row
+    ]
     counts += [plain["utility"]["impossible"]["cells"]]
-    counts += [attack[name] for attack in plain["risk"]["attacks"] for name in ("n_records", "n_matched")]
+    counts += [
+        attack[name] for attack in plain["risk"]["attacks"] for name in ("n_records", "n_matched")
+    ]
     counts += [one["people"] for one in plain["risk"]["classes"]]
     assert "<25" in counts
     assert all(count == "<25" or count is None or count % 25 == 0 for count in counts)
     page = html.unescape((tmp_path / "out" / "confidential" / "report.html").read_text())
     said = [number for match in MASKED.findall(page) for number in match if number]
-    assert set(said) - {"3"} == {"25"}  # levels of fewer than three records are pooled, whatever the threshold
+    assert set(said) - {"3"} == {
+        "25"
+    }  # levels of fewer than three records are pooled, whatever the threshold
     assert "rounded to multiples of 25" in page
     assert workflow.ReleaseResult.from_dict(plain).to_dict() == plain
 
@@ -109,7 +184,9 @@ def test_a_release_has_one_threshold():
     synthesis = workflow.SynthesisSettings(synthesiser=cf.Independent())
     attack = RiskSettings(keys=("a",), sensitive=("b",))
     with pytest.raises(InputError, match="one threshold"):
-        workflow.ReleaseSettings(synthesis=synthesis, utility=UtilitySettings(threshold=20), attack=attack)
+        workflow.ReleaseSettings(
+            synthesis=synthesis, utility=UtilitySettings(threshold=20), attack=attack
+        )
 
 
 @pytest.fixture
@@ -126,7 +203,10 @@ def counted(monkeypatch):
         return encode_column(column, *values)
 
     for name in [name for name in sys.modules if name.startswith("chaffinch.")]:
-        for word, real, other in (("open_source", open_source, opening), ("encode_column", encode_column, encoding)):
+        for word, real, other in (
+            ("open_source", open_source, opening),
+            ("encode_column", encode_column, encoding),
+        ):
             if getattr(sys.modules[name], word, None) is real:
                 monkeypatch.setattr(sys.modules[name], word, other)
     assert sys.modules["chaffinch.table.align"].encode_column is encoding
@@ -138,19 +218,50 @@ def test_each_table_is_read_and_encoded_once(halves, counted, run_here, tmp_path
     opened, encoded = counted
     if door == "python":
         cf.release(
-            halves[0], label=LABEL, sensitive=["wife_age"], keys=KEYS, holdout=halves[1], seed=3, copies=2, **CHEAP
+            halves[0],
+            label=LABEL,
+            sensitive=["wife_age"],
+            keys=KEYS,
+            holdout=halves[1],
+            seed=3,
+            copies=2,
+            **CHEAP,
         )
     else:
         done = run_here(
-            "release", halves[0], "-o", tmp_path / "out", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS),
-            "--holdout", halves[1], "--measures", "tvd", "--attackers", "gcap", "--copies", 2, "--seed", 3, "--quiet",
-        )  # fmt: skip
+            "release",
+            halves[0],
+            "-o",
+            tmp_path / "out",
+            "--label",
+            LABEL,
+            "--sensitive",
+            "wife_age",
+            "--keys",
+            ",".join(KEYS),
+            "--holdout",
+            halves[1],
+            "--measures",
+            "tvd",
+            "--attackers",
+            "gcap",
+            "--copies",
+            2,
+            "--seed",
+            3,
+            "--quiet",
+        )
         assert done.code == 0, done.err
     assert sorted(opened) == ["in.csv", "out.csv"]
     columns = list(pd.read_csv(halves[0], nrows=1).columns)
     times = {name: encoded.count(name) for name in columns}
-    numbers = {"wife_age", "num_children"}  # cut finer once, where trees are learnt; what is drawn has those finer codes, and is put on the original's; the holdout's once more, from the grid on which it was compared with the input
-    assert {name: times[name] for name in columns if name not in numbers} == {name: 2 for name in columns if name not in numbers}, "the original and the holdout"
+    numbers = {
+        "wife_age",
+        "num_children",
+    }  # cut finer once, where trees are learnt; what is drawn has those finer codes, and is put on the original's; the holdout's once more, from the grid on which it was compared with the input
+    assert {name: times[name] for name in columns if name not in numbers} == {
+        name: 2 for name in columns if name not in numbers
+    }, "the original and the holdout"
     assert all(times[name] <= 2 + 1 + 2 * 2 + 1 for name in numbers), times
 
 
@@ -158,19 +269,34 @@ def test_each_table_is_read_and_encoded_once(halves, counted, run_here, tmp_path
 def test_people_who_are_set_aside_are_the_holdout(data, tmp_path, engine):
     """Nothing of them is learnt: a level that they alone have is in no schema; and `risk` sets the same people aside."""
     frame = pd.read_csv(data / "cmc.csv")
-    places = set_aside(open_source(pd.DataFrame({"place": range(len(frame))})), 0.25, seed=3)[1].table()["place"].to_pylist()
+    places = (
+        set_aside(open_source(pd.DataFrame({"place": range(len(frame))})), 0.25, seed=3)[1]
+        .table()["place"]
+        .to_pylist()
+    )
     frame["town"] = "u"
     frame.loc[frame.index % 3 == 0, "town"] = "v"
     frame.loc[places[::2], "town"] = "w"
     frame.to_csv(tmp_path / "in.csv", index=False)
-    result = cf.release(tmp_path / "in.csv", holdout_share=0.25, engine=engine, measures=["tvd"], seed=3)
+    result = cf.release(
+        tmp_path / "in.csv", holdout_share=0.25, engine=engine, measures=["tvd"], seed=3
+    )
     assert result.risk.cross_fit is None
     assert result.risk.about.holdout.rows == pytest.approx(len(places), abs=10)  # as masked
     assert result.model.n_rows == len(frame) - len(places)
     assert "w" not in result.model.schema["town"].codec.levels
-    assert result.risk.about.notes[0] == result.utility.about.notes[0] == "Holdout: 25% of the people of the input, set aside by the seed."
+    assert (
+        result.risk.about.notes[0]
+        == result.utility.about.notes[0]
+        == "Holdout: 25% of the people of the input, set aside by the seed."
+    )
     paths = result.save(tmp_path / "out")
-    again = cf.risk(tmp_path / "in.csv", next(path for path in paths if path.suffix == ".csv"), holdout_share=0.25, seed=3)
+    again = cf.risk(
+        tmp_path / "in.csv",
+        next(path for path in paths if path.suffix == ".csv"),
+        holdout_share=0.25,
+        seed=3,
+    )
     assert again.about.holdout == result.risk.about.holdout
     with pytest.raises(InputError, match="not both"):
         cf.release(tmp_path / "in.csv", holdout=tmp_path / "in.csv", holdout_share=0.25)
@@ -184,7 +310,9 @@ def test_a_holdout_with_rows_of_the_data_is_refused_before_anything_is_learnt(ha
         with pytest.raises(InputError, match=r"--holdout-share 0\.25"):
             cf.release(halves[0], holdout=holdout, **CHEAP)
     with pytest.raises(InputError, match=r"--holdout-share 0\.25"):
-        cf.frontier(halves[0], holdout=leaking, keys=KEYS, sensitive=["wife_age"], label=LABEL, budget=1)
+        cf.frontier(
+            halves[0], holdout=leaking, keys=KEYS, sensitive=["wife_age"], label=LABEL, budget=1
+        )
 
 
 def test_the_attack_sees_the_values_that_the_synthesiser_pooled(halves):
@@ -197,24 +325,39 @@ def test_the_attack_sees_the_values_that_the_synthesiser_pooled(halves):
     unique = (frame.groupby(keys)[keys[0]].transform("size") == 1).mean()
     assert result.risk.funnel[0].UiO == pytest.approx(unique)
     for about in (result.risk.about, result.risk.cross_fit.about):
-        assert (about.settings["numeric"], about.settings["rare"], about.comparison) == ("values", "keep", ())
+        assert (about.settings["numeric"], about.settings["rare"], about.comparison) == (
+            "values",
+            "keep",
+            (),
+        )
 
 
 def test_the_drawn_table_has_the_figures_of_its_file(result, halves, tmp_path):
     result.save(tmp_path)
-    again = cf.utility(halves[0], tmp_path / "to-release" / "synthetic.csv", halves[1], label=LABEL, measures=["tvd"], seed=3)
+    again = cf.utility(
+        halves[0],
+        tmp_path / "to-release" / "synthetic.csv",
+        halves[1],
+        label=LABEL,
+        measures=["tvd"],
+        seed=3,
+    )
     assert again["tvd.2"].value == result.utility["tvd.2"].value
     assert again["tvd.3"].interval == result.utility["tvd.3"].interval
 
 
 def test_pooled_numbers_count_as_their_file_says(tmp_path):
     """A pooled level of a column of numbers is written as missing; so it is measured, also where the table was never read."""
-    table = pd.DataFrame({"a": pd.array([1, 2, None] * 60 + [7, 8], dtype="Int64"), "b": ["x", "y"] * 91})
+    table = pd.DataFrame(
+        {"a": pd.array([1, 2, None] * 60 + [7, 8], dtype="Int64"), "b": ["x", "y"] * 91}
+    )
     columns = (cf.Column("a", "categorical", nullable=True), cf.Column("b", "categorical"))
     options = {"measures": ["jensen_shannon", "tvd"], "seed": 1}
     result = cf.release(table, schema=cf.Schema(columns), rows=4000, **options)
     result.save(tmp_path)
-    again = cf.utility(cf.read(table, cf.Schema(columns)), tmp_path / "to-release" / "synthetic.csv", **options)
+    again = cf.utility(
+        cf.read(table, cf.Schema(columns)), tmp_path / "to-release" / "synthetic.csv", **options
+    )
     assert again["jensen_shannon"].value == result.utility["jensen_shannon"].value
 
 
@@ -282,7 +425,12 @@ SMALL = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
         (SMALL, {"rows": -1}, InputError, "rows must be at least 0"),
         (SMALL, {"copies": 0}, InputError, "copies must be at least 1"),
         (SMALL, {"max_excess": 0.1}, InputError, "max_excess needs an attack"),
-        (SMALL, {"max_excess": 5.0, "keys": ["a"], "sensitive": ["b"]}, InputError, "max_excess must lie between 0 and 1"),
+        (
+            SMALL,
+            {"max_excess": 5.0, "keys": ["a"], "sensitive": ["b"]},
+            InputError,
+            "max_excess must lie between 0 and 1",
+        ),
         (SMALL, {"measures": ["mean"]}, UnknownNameError, "'mean'"),
         (SMALL, {"ledger": "l.json"}, InputError, "give the method an epsilon"),
         (SMALL, {"method": cf.BayesNet(epsilon=1.0)}, cf.errors.PrivacyError, "schema"),
@@ -317,18 +465,45 @@ def test_a_ledger_that_says_no(data, tmp_path, run_here):
     assert run_here("ledger", ledger, "--new", "--epsilon", 1, "--delta", "1e-5").code == 0
     method = cf.BayesNet(epsilon=2.0, delta=1e-6)
     with pytest.raises(cf.errors.LedgerError):
-        cf.release(data / "cmc.csv", schema=data / "cmc_declared.toml", method=method, ledger=ledger, measures=["tvd"])
+        cf.release(
+            data / "cmc.csv",
+            schema=data / "cmc_declared.toml",
+            method=method,
+            ledger=ledger,
+            measures=["tvd"],
+        )
 
 
 def test_copies_are_attacked_together():
     rng = np.random.default_rng(1)
-    table = pd.DataFrame({"age": rng.integers(0, 40, 300), "sex": rng.choice(["f", "m"], 300), "ill": rng.choice(["no", "yes"], 300)})
-    options = {"keys": ["age", "sex"], "sensitive": ["ill"], "measures": ["tvd"], "attackers": ["gcap"], "method": cf.Independent(), "seed": 1}
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(0, 40, 300),
+            "sex": rng.choice(["f", "m"], 300),
+            "ill": rng.choice(["no", "yes"], 300),
+        }
+    )
+    options = {
+        "keys": ["age", "sex"],
+        "sensitive": ["ill"],
+        "measures": ["tvd"],
+        "attackers": ["gcap"],
+        "method": cf.Independent(),
+        "seed": 1,
+    }
     crossed = cf.release(table, copies=2, **options)
     assert crossed.risk is not None
     assert crossed.risk.cross_fit.together.tables == 2
-    assert "was not seen to find more" in crossed.risk.cross_fit.together.sentence  # once in twenty it would; seeded
-    fresh = pd.DataFrame({"age": rng.integers(0, 40, 300), "sex": rng.choice(["f", "m"], 300), "ill": rng.choice(["no", "yes"], 300)})
+    assert (
+        "was not seen to find more" in crossed.risk.cross_fit.together.sentence
+    )  # once in twenty it would; seeded
+    fresh = pd.DataFrame(
+        {
+            "age": rng.integers(0, 40, 300),
+            "sex": rng.choice(["f", "m"], 300),
+            "ill": rng.choice(["no", "yes"], 300),
+        }
+    )
     held = cf.release(table, copies=2, holdout=fresh, **options)
     assert held.risk.together.names == ("synthetic-1.csv", "synthetic-2.csv")
     assert held.risk.together.sentence in html.unescape(held.to_html())
@@ -339,13 +514,26 @@ def test_a_weighted_release_is_weighted_throughout():
     """Shares of the people, not of the records: 6,000 records, so a share is off by 0.04 at most (five standard errors, twice)."""
     rng = np.random.default_rng(3)
     sex = np.array(["f", "m"])[np.arange(6000) % 2]
-    frame = pd.DataFrame({"sex": sex, "ill": np.where(rng.random(6000) < np.where(sex == "f", 0.6, 0.2), "yes", "no"), "w": np.where(sex == "f", 30.0, 10.0)})
+    frame = pd.DataFrame(
+        {
+            "sex": sex,
+            "ill": np.where(rng.random(6000) < np.where(sex == "f", 0.6, 0.2), "yes", "no"),
+            "w": np.where(sex == "f", 30.0, 10.0),
+        }
+    )
     result = cf.release(frame, weight="w", measures=["tvd", "jensen_shannon"], seed=1)
     utility = result.report.utility
     assert utility["tvd.1"].value < 0.04
     assert utility["tvd.2"].value < 0.05
-    unweighted = cf.utility(frame.drop(columns="w"), result.synthetic.to_pandas().drop(columns="w"), measures=["tvd"], seed=1)
+    unweighted = cf.utility(
+        frame.drop(columns="w"),
+        result.synthetic.to_pandas().drop(columns="w"),
+        measures=["tvd"],
+        seed=1,
+    )
     assert unweighted["tvd.1"].value > 0.1, "which the test would see"
     assert any("counted by it" in str(note) for note in result.report.synthesis.notes)
     exact = next(test for test in result.report.risk.memorisation_tests if test.test == "exact_row")
-    assert exact.value is not None, "the weight, which is the same in all synthetic rows, hides no copy"
+    assert exact.value is not None, (
+        "the weight, which is the same in all synthetic rows, hides no copy"
+    )

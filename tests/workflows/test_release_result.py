@@ -17,16 +17,27 @@ from chaffinch.workflows.release_result import ReleaseResult
 def result(data):
     table = cf.read(data / "cmc.csv")
     return cf.release(
-        table[:700], label="contraceptive_method", sensitive=["wife_age"], keys=["wife_religion", "wife_education"], holdout=table[700:],
-        max_excess=0.9, seed=3, measures=["tvd"], attackers=["gcap"],
-    )  # fmt: skip
+        table[:700],
+        label="contraceptive_method",
+        sensitive=["wife_age"],
+        keys=["wife_religion", "wife_education"],
+        holdout=table[700:],
+        max_excess=0.9,
+        seed=3,
+        measures=["tvd"],
+        attackers=["gcap"],
+    )
 
 
 def test_the_json_of_a_release_is_read_back_into_results(result, tmp_path):
     plain = json.loads(json.dumps(result.to_dict()))
     again = ReleaseResult.from_dict(plain)
     assert again.to_dict() == plain
-    assert (again.utility, again.risk, again.lower_bound) == (result.utility, result.risk, result.lower_bound)
+    assert (again.utility, again.risk, again.lower_bound) == (
+        result.utility,
+        result.risk,
+        result.lower_bound,
+    )
     assert str(again.decision) == str(result.decision)
     assert repr(again) == repr(result)
     with pytest.raises(InputError, match="no model to write"):
@@ -49,9 +60,13 @@ def test_a_result_that_exceeds_its_limit_is_saved_among_what_was_refused(result,
     assert (result.refused, result.limit.state) == (False, "undecided")
     result.save(tmp_path / "folder")
     over = replace(result.limit, state=LimitState.EXCEEDS)
-    refused = replace(result, report=replace(result.report, risk=replace(result.risk, policy=over.to_dict())))
+    refused = replace(
+        result, report=replace(result.report, risk=replace(result.risk, policy=over.to_dict()))
+    )
     assert refused.refused
-    paths = refused.save(tmp_path / "folder", overwrite=True)  # over an earlier release of the same name
+    paths = refused.save(
+        tmp_path / "folder", overwrite=True
+    )  # over an earlier release of the same name
     assert tmp_path / "folder" / "confidential" / "refused" / "synthetic.csv" in paths
     assert not (tmp_path / "folder" / "to-release").exists()
     assert (tmp_path / "folder" / "confidential" / "refused").stat().st_mode & 0o077 == 0

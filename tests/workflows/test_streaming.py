@@ -29,10 +29,20 @@ def people(tmp_path, data, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "tmp").mkdir()
     rng = np.random.default_rng(3)
-    adult = pq.read_table(data / "adult_train.parquet", columns=["age", "workclass", "education", "education_num", "sex", "income"]).slice(0, 4_000)
-    seen = pa.array(rng.integers(18_000, 19_000, 4_000).astype(np.int32), mask=rng.random(4_000) < 0.1).cast(pa.date32())
+    adult = pq.read_table(
+        data / "adult_train.parquet",
+        columns=["age", "workclass", "education", "education_num", "sex", "income"],
+    ).slice(0, 4_000)
+    seen = pa.array(
+        rng.integers(18_000, 19_000, 4_000).astype(np.int32), mask=rng.random(4_000) < 0.1
+    ).cast(pa.date32())
     path = tmp_path / "people.parquet"
-    pq.write_table(adult.append_column("seen", seen).append_column("cost", pa.array(rng.lognormal(size=4_000).round(2))), path)
+    pq.write_table(
+        adult.append_column("seen", seen).append_column(
+            "cost", pa.array(rng.lognormal(size=4_000).round(2))
+        ),
+        path,
+    )
     return path
 
 
@@ -42,7 +52,23 @@ def test_engines_write_the_same_bytes(run_here, people, tmp_path, method, ending
     written = {}
     for name in ("memory", "stream"):
         out, model, account = (tmp_path / f"{name}.{end}" for end in (ending, "model", "json"))
-        done = run_here("synth", people, "-o", out, "--engine", name, "--method", method, "--seed", 4, "--model", model, "--json", account, "--quiet")
+        done = run_here(
+            "synth",
+            people,
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--method",
+            method,
+            "--seed",
+            4,
+            "--model",
+            model,
+            "--json",
+            account,
+            "--quiet",
+        )
         assert done.code == 0, done.err
         told = json.loads(account.read_text())
         assert told.pop("run")["engine"] == name
@@ -58,28 +84,60 @@ def test_engines_write_the_same_bytes_of_a_wide_table(run_here, tmp_path, monkey
     columns = {}
     for j in range(150):
         value = hidden[j % 8] + 0.7 * rng.normal(size=400)
-        columns[f"c{j}"] = value.round(1) if j % 3 == 0 else np.clip(value * 2, -4, 4).astype(int).astype(str) if j % 3 == 1 else value > 0.5
+        columns[f"c{j}"] = (
+            value.round(1)
+            if j % 3 == 0
+            else np.clip(value * 2, -4, 4).astype(int).astype(str)
+            if j % 3 == 1
+            else value > 0.5
+        )
     path = tmp_path / "wide.parquet"
     pq.write_table(pa.table(columns), path)
     for place, value in {
-        "table.code_cache.BLOCK_BYTES": 20_000, "table.code_cache.FEWEST_ROWS": 16, "table.code_cache.FILE_BYTES": 50_000, "counts.pair_entropies.BUDGET": 20_000,
-        "counts.pair_entropies.TILE_LEVELS": 100, "counts.row_entropies.HELD_BYTES": 30_000, "synth.bayesnet.trees.learning.MOST_CELLS": 5_000,
-        "synth.model.BATCH_CELLS": 64 * 150, "synth.model.LEAST_ROWS": 16,
-    }.items():  # fmt: skip
+        "table.code_cache.BLOCK_BYTES": 20_000,
+        "table.code_cache.FEWEST_ROWS": 16,
+        "table.code_cache.FILE_BYTES": 50_000,
+        "counts.pair_entropies.BUDGET": 20_000,
+        "counts.pair_entropies.TILE_LEVELS": 100,
+        "counts.row_entropies.HELD_BYTES": 30_000,
+        "synth.bayesnet.trees.learning.MOST_CELLS": 5_000,
+        "synth.model.BATCH_CELLS": 64 * 150,
+        "synth.model.LEAST_ROWS": 16,
+    }.items():
         monkeypatch.setattr(f"chaffinch.{place}", value)
     written = {}
     for name in ("memory", "stream"):
         out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
-        done = run_here("synth", path, "-o", out, "--engine", name, "--seed", 4, "--model", model, "--json", account, "--quiet")
+        done = run_here(
+            "synth",
+            path,
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--seed",
+            4,
+            "--model",
+            model,
+            "--json",
+            account,
+            "--quiet",
+        )
         assert done.code == 0, done.err
-        written[name] = (out.read_bytes(), model.read_bytes(), json.loads(account.read_text())["network"])
+        written[name] = (
+            out.read_bytes(),
+            model.read_bytes(),
+            json.loads(account.read_text())["network"],
+        )
     assert written["memory"] == written["stream"]
     assert len(written["memory"][2]["edges"]) > 100
 
 
 @pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=tables", "independent"])
 @pytest.mark.parametrize("how", ["option", "role", "keep"])
-def test_records_with_weights_are_counted_batch_by_batch(run_here, people, tmp_path, monkeypatch, method, how):
+def test_records_with_weights_are_counted_batch_by_batch(
+    run_here, people, tmp_path, monkeypatch, method, how
+):
     """The same bytes: sums of weights are made row by row, whatever the batches and blocks, also of weights that no two are equal of."""
     if how == "keep" and method != "bayesnet":
         pytest.skip("keep completes rows by a network")
@@ -87,11 +145,31 @@ def test_records_with_weights_are_counted_batch_by_batch(run_here, people, tmp_p
     monkeypatch.setattr(code_cache, "FEWEST_ROWS", 1_000)
     schema = tmp_path / "weights.toml"
     schema.write_text('format = "chaffinch-schema"\nversion = 1\n[columns.cost]\nrole = "weight"\n')
-    options = {"option": ["--weight", "cost"], "role": ["--schema", schema], "keep": ["--weight", "cost", "--keep", "sex,age"]}[how]
+    options = {
+        "option": ["--weight", "cost"],
+        "role": ["--schema", schema],
+        "keep": ["--weight", "cost", "--keep", "sex,age"],
+    }[how]
     written = {}
     for name in ("memory", "stream"):
         out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
-        done = run_here("synth", people, "-o", out, "--engine", name, "--method", method, "--seed", 4, "--model", model, "--json", account, *options)
+        done = run_here(
+            "synth",
+            people,
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--method",
+            method,
+            "--seed",
+            4,
+            "--model",
+            model,
+            "--json",
+            account,
+            *options,
+        )
         assert done.code == 0, done.err
         told = json.loads(account.read_text())
         assert told.pop("run")["engine"] == name
@@ -108,11 +186,30 @@ def test_what_is_no_weight_is_refused_as_in_memory(run_here, tmp_path, monkeypat
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     rng = np.random.default_rng(1)
     for name, weights in {"negative": rng.normal(size=500), "nothing": np.zeros(500)}.items():
-        pq.write_table(pa.table({"sex": ["f", "m"] * 250, "x": rng.integers(0, 9, 500), "w": weights}), tmp_path / f"{name}.parquet")
-    for source, column in (("negative", "w"), ("nothing", "w"), ("nothing", "sex"), ("nothing", "nobody")):
+        pq.write_table(
+            pa.table({"sex": ["f", "m"] * 250, "x": rng.integers(0, 9, 500), "w": weights}),
+            tmp_path / f"{name}.parquet",
+        )
+    for source, column in (
+        ("negative", "w"),
+        ("nothing", "w"),
+        ("nothing", "sex"),
+        ("nothing", "nobody"),
+    ):
         said = []
         for name in ("memory", "stream"):
-            done = run_here("synth", tmp_path / f"{source}.parquet", "-o", tmp_path / "o.csv", "--engine", name, "--weight", column, "--seed", 1)
+            done = run_here(
+                "synth",
+                tmp_path / f"{source}.parquet",
+                "-o",
+                tmp_path / "o.csv",
+                "--engine",
+                name,
+                "--weight",
+                column,
+                "--seed",
+                1,
+            )
             assert done.code == 2
             said.append(done.err.splitlines()[-1])  # memory has said what it read by then
         assert said[0] == said[1]
@@ -120,21 +217,62 @@ def test_what_is_no_weight_is_refused_as_in_memory(run_here, tmp_path, monkeypat
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(run_here, people, tmp_path, monkeypatch):
-    done = run_here("release", people, "-o", tmp_path / "out", "--engine", "stream", "--weight", "cost", "--measures", "tvd")
+def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
+    run_here, people, tmp_path, monkeypatch
+):
+    done = run_here(
+        "release",
+        people,
+        "-o",
+        tmp_path / "out",
+        "--engine",
+        "stream",
+        "--weight",
+        "cost",
+        "--measures",
+        "tvd",
+    )
     assert done.code == 2
-    assert "Measuring records by their weights needs all rows in memory: use --engine memory." in done.err
+    assert (
+        "Measuring records by their weights needs all rows in memory: use --engine memory."
+        in done.err
+    )
     schema = tmp_path / "weights.toml"
     schema.write_text('format = "chaffinch-schema"\nversion = 1\n[columns.cost]\nrole = "weight"\n')
-    done = run_here("release", people, "-o", tmp_path / "out", "--engine", "stream", "--schema", schema, "--measures", "tvd")
+    done = run_here(
+        "release",
+        people,
+        "-o",
+        tmp_path / "out",
+        "--engine",
+        "stream",
+        "--schema",
+        schema,
+        "--measures",
+        "tvd",
+    )
     assert done.code == 2
     assert "Measuring records by their weights needs all rows in memory" in done.err
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr(engine, "free_bytes", lambda: 1)
     for options in (["--weight", "cost"], ["--schema", schema]):
-        done = run_here("release", people, "-o", tmp_path / "out", "--measures", "tvd", "--seed", 1, "--overwrite", *options)
+        done = run_here(
+            "release",
+            people,
+            "-o",
+            tmp_path / "out",
+            "--measures",
+            "tvd",
+            "--seed",
+            1,
+            "--overwrite",
+            *options,
+        )
         assert done.code == 0, done.err
-        assert "Measuring records by their weights needs all rows in memory: they are read." in done.err
+        assert (
+            "Measuring records by their weights needs all rows in memory: they are read."
+            in done.err
+        )
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -146,7 +284,21 @@ def test_kept_columns_are_completed_batch_by_batch(run_here, people, tmp_path, m
     written = {}
     for name in ("memory", "stream"):
         out, account = tmp_path / f"{name}.{ending}", tmp_path / f"{name}.json"
-        done = run_here("synth", people, "-o", out, "--engine", name, "--keep", "age,education,seen", "--seed", 4, "--json", account, "--quiet")
+        done = run_here(
+            "synth",
+            people,
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--keep",
+            "age,education,seen",
+            "--seed",
+            4,
+            "--json",
+            account,
+            "--quiet",
+        )
         assert done.code == 0, done.err
         told = json.loads(account.read_text())
         assert told.pop("run")["engine"] == name
@@ -161,7 +313,9 @@ def test_kept_columns_are_completed_batch_by_batch(run_here, people, tmp_path, m
 
 
 @pytest.mark.parametrize("method", ["bayesnet", "privbayes", "fieldgroups"])
-def test_private_fits_of_both_engines_write_the_same_bytes(run_here, data, tmp_path, monkeypatch, method):
+def test_private_fits_of_both_engines_write_the_same_bytes(
+    run_here, data, tmp_path, monkeypatch, method
+):
     """With noise from a seed, which voids the promise and is for such tests alone."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 1_111)
     (tmp_path / "tmp").mkdir()
@@ -172,10 +326,32 @@ def test_private_fits_of_both_engines_write_the_same_bytes(run_here, data, tmp_p
     for name in ("memory", "stream"):
         out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
         done = run_here(
-            "synth", file, "-o", out, "--engine", name, "--method", method, "--epsilon", 1, "--schema", schema, "--seed", 4, "--model", model, "--json", account,
-        )  # fmt: skip
+            "synth",
+            file,
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--method",
+            method,
+            "--epsilon",
+            1,
+            "--schema",
+            schema,
+            "--seed",
+            4,
+            "--model",
+            model,
+            "--json",
+            account,
+        )
         assert done.code == 0, done.err
-        written[name] = (out.read_bytes(), model.read_bytes(), json.loads(account.read_text()), done.err.replace(name, ""))
+        written[name] = (
+            out.read_bytes(),
+            model.read_bytes(),
+            json.loads(account.read_text()),
+            done.err.replace(name, ""),
+        )
     assert written["memory"] == written["stream"]  # also what is said: no record may decide that
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -186,16 +362,43 @@ def test_rows_of_persons_are_kept_as_in_memory(run_here, tmp_path, monkeypatch, 
     rng = np.random.default_rng(2)
     who = pa.array([f"p{i}" if i else None for i in rng.integers(0, 400, 2_000)])
     file, schema = tmp_path / "visits.parquet", tmp_path / "visits.toml"
-    pq.write_table(pa.table({"who": who, "sex": pa.array(["f", "m"]).take(pa.array(rng.integers(0, 2, 2_000))), "age": rng.integers(0, 100, 2_000)}), file)
+    pq.write_table(
+        pa.table(
+            {
+                "who": who,
+                "sex": pa.array(["f", "m"]).take(pa.array(rng.integers(0, 2, 2_000))),
+                "age": rng.integers(0, 100, 2_000),
+            }
+        ),
+        file,
+    )
     columns = 'kind = "identifier"\n[columns.sex]\nkind = "categorical"\nlevels = ["f", "m"]\n[columns.age]\nkind = "integer"\nbounds = [0, 99]\n'
-    schema.write_text(f'format = "chaffinch-schema"\nversion = 1\npublic = true\n[columns.who]\n{columns}')
+    schema.write_text(
+        f'format = "chaffinch-schema"\nversion = 1\npublic = true\n[columns.who]\n{columns}'
+    )
     written = {}
     for name in ("memory", "stream"):
         out, model = tmp_path / f"{name}.csv", tmp_path / f"{name}.model"
         done = run_here(
-            "synth", file, "-o", out, "--engine", name, "--epsilon", 5, "--schema", schema, "--seed", 4, "--model", model, "--person-id", "who",
-            "--rows-per-person", rows,
-        )  # fmt: skip
+            "synth",
+            file,
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--epsilon",
+            5,
+            "--schema",
+            schema,
+            "--seed",
+            4,
+            "--model",
+            model,
+            "--person-id",
+            "who",
+            "--rows-per-person",
+            rows,
+        )
         assert done.code == 0, done.err
         written[name] = (out.read_bytes(), model.read_bytes())
     assert written["memory"] == written["stream"]
@@ -220,23 +423,67 @@ def test_what_is_discovered_is_that_of_memory(run_here, data, tmp_path, monkeypa
         file.write_bytes((data / "cmc.csv").read_bytes())
     else:
         pq.write_table(pv.read_csv(data / "cmc.csv"), file)
-    (tmp_path / "open.toml").write_text((data / "cmc_declared.toml").read_text().replace("bounds = [15, 49]\nbins = 7", "discover = true"))
-    options = [str(tmp_path / word) if word.endswith(".toml") else word for word in DISCOVERED[what]]
+    (tmp_path / "open.toml").write_text(
+        (data / "cmc_declared.toml")
+        .read_text()
+        .replace("bounds = [15, 49]\nbins = 7", "discover = true")
+    )
+    options = [
+        str(tmp_path / word) if word.endswith(".toml") else word for word in DISCOVERED[what]
+    ]
     written = {}
     for name in ("memory", "stream"):
         out, model, account = (tmp_path / f"{name}.{end}" for end in ("csv", "model", "json"))
-        done = run_here("synth", file, "-o", out, "--engine", name, "--epsilon", 3, "--seed", 4, "--model", model, "--json", account, *options)
+        done = run_here(
+            "synth",
+            file,
+            "-o",
+            out,
+            "--engine",
+            name,
+            "--epsilon",
+            3,
+            "--seed",
+            4,
+            "--model",
+            model,
+            "--json",
+            account,
+            *options,
+        )
         assert done.code == 0, done.err
-        written[name] = (out.read_bytes(), model.read_bytes(), json.loads(account.read_text()), done.err.replace(name, ""))
+        written[name] = (
+            out.read_bytes(),
+            model.read_bytes(),
+            json.loads(account.read_text()),
+            done.err.replace(name, ""),
+        )
     assert written["memory"] == written["stream"]
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_the_ledger_is_charged_once_for_what_is_discovered_batch_by_batch(run_here, data, tmp_path):
     schema, ledger = tmp_path / "open.toml", tmp_path / "ledger.json"
-    schema.write_text((data / "cmc_declared.toml").read_text().replace("bounds = [15, 49]\nbins = 7", "discover = true"))
+    schema.write_text(
+        (data / "cmc_declared.toml")
+        .read_text()
+        .replace("bounds = [15, 49]\nbins = 7", "discover = true")
+    )
     assert run_here("ledger", ledger, "--new", "--epsilon", 10, "--delta", "1e-5").code == 0
-    done = run_here("synth", data / "cmc.csv", "-o", tmp_path / "o.csv", "--engine", "stream", "--epsilon", 1, "--schema", schema, "--ledger", ledger)
+    done = run_here(
+        "synth",
+        data / "cmc.csv",
+        "-o",
+        tmp_path / "o.csv",
+        "--engine",
+        "stream",
+        "--epsilon",
+        1,
+        "--schema",
+        schema,
+        "--ledger",
+        ledger,
+    )
     assert done.code == 0, done.err
     (entry,) = json.loads(ledger.read_text())["releases"]
     assert entry["epsilon"] == 1.0
@@ -246,7 +493,10 @@ def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypat
     monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 20)
     done = run_here("fit", people, "-o", tmp_path / "m", "--seed", 1)
     assert done.code == 0
-    assert "Rows are read batch by batch (--engine stream): in memory they would take about 1 MiB, and 1 MiB are free." in done.err
+    assert (
+        "Rows are read batch by batch (--engine stream): in memory they would take about 1 MiB, and 1 MiB are free."
+        in done.err
+    )
     monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 40)
     done = run_here("fit", people, "-o", tmp_path / "n", "--seed", 1)
     assert "batch by batch" not in done.err
@@ -259,7 +509,9 @@ def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypat
         (["--person-id", "age"], "A column that says whose row it is needs all rows in memory"),
     ],
 )
-def test_what_needs_all_rows_is_said_before_a_row_is_read(run_here, people, tmp_path, options, words):
+def test_what_needs_all_rows_is_said_before_a_row_is_read(
+    run_here, people, tmp_path, options, words
+):
     done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", *options)
     assert done.code == 2
     assert words in done.err
@@ -270,11 +522,23 @@ def test_identifiers_with_several_rows_are_read_into_memory(run_here, tmp_path, 
     rng = np.random.default_rng(1)
     path = tmp_path / "visits.parquet"
     ids = np.sort(rng.integers(0, 200, 1_000))
-    pq.write_table(pa.table({"patient_id": pa.array([f"Q{i:06d}" for i in ids]), "sex": pa.array(["f", "m"]).take(pa.array(ids % 2)), "x": rng.integers(0, 9, 1_000)}), path)
+    pq.write_table(
+        pa.table(
+            {
+                "patient_id": pa.array([f"Q{i:06d}" for i in ids]),
+                "sex": pa.array(["f", "m"]).take(pa.array(ids % 2)),
+                "x": rng.integers(0, 9, 1_000),
+            }
+        ),
+        path,
+    )
     arguments = ("fit", path, "-o", tmp_path / "m", "--seed", 1, "--personal", "patient_id=drop")
     done = run_here(*arguments, "--engine", "stream")
     assert done.code == 2
-    assert "Column 'patient_id', whose identifiers have several rows each, needs all rows in memory: use --engine memory." in done.err
+    assert (
+        "Column 'patient_id', whose identifiers have several rows each, needs all rows in memory: use --engine memory."
+        in done.err
+    )
     monkeypatch.setattr(engine, "free_bytes", lambda: 1)
     done = run_here(*arguments)
     assert done.code == 0
@@ -283,14 +547,24 @@ def test_identifiers_with_several_rows_are_read_into_memory(run_here, tmp_path, 
 
 def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch):
     (tmp_path / "mixed").mkdir()
-    for name, table in {"a": pa.table({"a": [1, 2], "b": ["x", "y"]}), "b": pa.table({"a": [1, 2], "c": ["x", "y"]})}.items():
+    for name, table in {
+        "a": pa.table({"a": [1, 2], "b": ["x", "y"]}),
+        "b": pa.table({"a": [1, 2], "c": ["x", "y"]}),
+    }.items():
         pq.write_table(table, tmp_path / "mixed" / f"{name}.parquet")
     (tmp_path / "no.parquet").write_bytes(b"no table")
-    for source, words in (("mixed", "are not of one table"), ("no.parquet", "does not start as such a file does"), ("nowhere.parquet", "No such file")):
+    for source, words in (
+        ("mixed", "are not of one table"),
+        ("no.parquet", "does not start as such a file does"),
+        ("nowhere.parquet", "No such file"),
+    ):
         done = run_here("synth", tmp_path / source, "-o", tmp_path / "o.csv", "--engine", "stream")
         assert done.code == 2
         assert words in done.err
-    monkeypatch.setattr("chaffinch.table.code_cache.shutil.disk_usage", lambda place: type("Usage", (), {"free": 100}))
+    monkeypatch.setattr(
+        "chaffinch.table.code_cache.shutil.disk_usage",
+        lambda place: type("Usage", (), {"free": 100}),
+    )
     done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
     assert done.code == 2
     assert "KiB left. Set TMPDIR to a folder with more room" in done.err
@@ -302,7 +576,9 @@ def test_bad_input_leaves_nothing_behind(run_here, people, tmp_path, monkeypatch
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_file_that_is_rewritten_between_the_passes_is_refused(run_here, people, tmp_path, monkeypatch):
+def test_a_file_that_is_rewritten_between_the_passes_is_refused(
+    run_here, people, tmp_path, monkeypatch
+):
     """With as many rows and the time of writing set back: nothing is written, and the cache goes."""
     finer = coded.finer_columns
 
@@ -323,8 +599,14 @@ def test_a_file_that_is_rewritten_between_the_passes_is_refused(run_here, people
 
 
 PRIVATE = {
-    "no person column": (["--schema", "cmc_declared.toml", "--person-id", "nobody"], "Unknown column 'nobody'"),
-    "no room": (["--discover", "all", "--delta", "1e-6"], "there is no room left. Set TMPDIR to a folder with more room"),
+    "no person column": (
+        ["--schema", "cmc_declared.toml", "--person-id", "nobody"],
+        "Unknown column 'nobody'",
+    ),
+    "no room": (
+        ["--discover", "all", "--delta", "1e-6"],
+        "there is no room left. Set TMPDIR to a folder with more room",
+    ),
     "no table": (["--discover", "all", "--delta", "1e-6"], "does not start as such a file does"),
     "mixed": (["--discover", "all", "--delta", "1e-6"], "A private fit does not read"),
 }
@@ -332,14 +614,21 @@ PRIVATE = {
 
 @pytest.mark.parametrize("what", PRIVATE)
 @pytest.mark.parametrize("command", ["synth", "release"])
-def test_bad_input_of_a_private_fit_leaves_nothing_behind(run_here, data, tmp_path, monkeypatch, command, what):
+def test_bad_input_of_a_private_fit_leaves_nothing_behind(
+    run_here, data, tmp_path, monkeypatch, command, what
+):
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "mixed").mkdir()
     (tmp_path / "no.parquet").write_bytes(b"no table")
-    for name, table in {"a": pa.table({"a": [1, 2], "b": ["x", "y"]}), "b": pa.table({"a": [1, 2], "c": ["x", "y"]})}.items():
+    for name, table in {
+        "a": pa.table({"a": [1, 2], "b": ["x", "y"]}),
+        "b": pa.table({"a": [1, 2], "c": ["x", "y"]}),
+    }.items():
         pq.write_table(table, tmp_path / "mixed" / f"{name}.parquet")
-    source = {"no table": tmp_path / "no.parquet", "mixed": tmp_path / "mixed"}.get(what, data / "cmc.csv")
+    source = {"no table": tmp_path / "no.parquet", "mixed": tmp_path / "mixed"}.get(
+        what, data / "cmc.csv"
+    )
     if what == "no room":
 
         def full(*_words):
@@ -348,7 +637,9 @@ def test_bad_input_of_a_private_fit_leaves_nothing_behind(run_here, data, tmp_pa
         monkeypatch.setattr("chaffinch.table.code_cache.block_of", full)
     options, words = PRIVATE[what]
     options = [str(data / word) if word.endswith(".toml") else word for word in options]
-    done = run_here(command, source, "-o", tmp_path / "out.csv", "--engine", "stream", "--epsilon", 1, *options)
+    done = run_here(
+        command, source, "-o", tmp_path / "out.csv", "--engine", "stream", "--epsilon", 1, *options
+    )
     assert done.code == 2
     assert words in done.err
     assert not (tmp_path / "out.csv").exists()
@@ -376,8 +667,27 @@ def test_a_run_that_is_ended_leaves_nothing_that_stays(data, tmp_path, way):
     )
     place = tmp_path / "tmp"
     place.mkdir()
-    command = [sys.executable, "-c", script, "synth", str(data / "cmc.csv"), "-o", str(tmp_path / "o.csv"), "--engine", "stream", "--seed", "1", "--quiet"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(place)})
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        "synth",
+        str(data / "cmc.csv"),
+        "-o",
+        str(tmp_path / "o.csv"),
+        "--engine",
+        "stream",
+        "--seed",
+        "1",
+        "--quiet",
+    ]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(place)},
+    )
     try:
         assert process.stdout.readline() == "counting\n"
         assert len(list(place.iterdir())) == 1

@@ -26,7 +26,9 @@ class Heard(Observer):
 
 def test_options_are_checked_before_what_was_read_is_told():
     heard = Heard()
-    synthesis = Synthesis(SynthesisSettings(synthesiser=cf.Independent()), RunOptions(seed=1, observer=heard))
+    synthesis = Synthesis(
+        SynthesisSettings(synthesiser=cf.Independent()), RunOptions(seed=1, observer=heard)
+    )
     synthesis.read(TABLE, lambda schema: heard.said.append(f"check {', '.join(schema.names)}"))
     assert heard.said == ["before reading", "check a, b", "after reading"]
 

@@ -21,29 +21,56 @@ def write(name: str, text: str) -> None:
 
 
 # pandas, as it is.
-pd.crosstab(cmc.wife_education, cmc.media_exposure, margins=True).to_csv(PLACE / "pandas_crosstab.csv")
+pd.crosstab(cmc.wife_education, cmc.media_exposure, margins=True).to_csv(
+    PLACE / "pandas_crosstab.csv"
+)
 pd.crosstab(cmc.wife_education, cmc.wife_religion).to_csv(PLACE / "pandas_plain.csv")
 cmc[["wife_age", "num_children"]].describe().to_csv(PLACE / "pandas_describe.csv")
-cmc.groupby("wife_education").num_children.agg(["mean", "std", "count"]).to_csv(PLACE / "pandas_means.csv")
+cmc.groupby("wife_education").num_children.agg(["mean", "std", "count"]).to_csv(
+    PLACE / "pandas_means.csv"
+)
 cmc.groupby(["wife_religion", "media_exposure"]).size().rename("n").reset_index().to_csv(
     PLACE / "pandas_long.csv", index=False
 )
 cmc.groupby("standard_of_living").num_children.mean().round(2).to_csv(PLACE / "pandas_one_mean.csv")
 with pd.ExcelWriter(PLACE / "pandas_workbook.xlsx") as book:
-    pd.crosstab(cmc.wife_religion, cmc.wife_now_working, margins=True).to_excel(book, sheet_name="work")
-    pd.crosstab(cmc.husband_occupation, cmc.media_exposure, margins=True).to_excel(book, sheet_name="media")
+    pd.crosstab(cmc.wife_religion, cmc.wife_now_working, margins=True).to_excel(
+        book, sheet_name="work"
+    )
+    pd.crosstab(cmc.husband_occupation, cmc.media_exposure, margins=True).to_excel(
+        book, sheet_name="media"
+    )
+
 
 # statsmodels, as it prints; dates and times are those of any day.
 def printed(fit) -> str:
     lines = str(fit.summary()).splitlines()
-    return "\n".join(re.sub(r"^(Date|Time):( +)\S.*?(   .*)?$", lambda m: f"{m[1]}:{' ' * 29}   {(m[3] or '').strip()}", line).rstrip() for line in lines) + "\n"
+    return (
+        "\n".join(
+            re.sub(
+                r"^(Date|Time):( +)\S.*?(   .*)?$",
+                lambda m: f"{m[1]}:{' ' * 29}   {(m[3] or '').strip()}",
+                line,
+            ).rstrip()
+            for line in lines
+        )
+        + "\n"
+    )
 
 
-write("statsmodels_ols.txt", printed(smf.ols("num_children ~ wife_age + C(wife_education)", cmc).fit()))
-write("statsmodels_logit.txt", printed(smf.logit("wife_now_working ~ wife_age + media_exposure", cmc).fit(disp=0)))
+write(
+    "statsmodels_ols.txt",
+    printed(smf.ols("num_children ~ wife_age + C(wife_education)", cmc).fit()),
+)
+write(
+    "statsmodels_logit.txt",
+    printed(smf.logit("wife_now_working ~ wife_age + media_exposure", cmc).fit(disp=0)),
+)
 
 # A table with a withheld cell that its totals give away, and one with two.
-table = pd.crosstab(cmc.wife_education, cmc.contraceptive_method, margins=True, margins_name="Total").astype(object)
+table = pd.crosstab(
+    cmc.wife_education, cmc.contraceptive_method, margins=True, margins_name="Total"
+).astype(object)
 table.loc[1, 2] = "<10"
 table.to_csv(PLACE / "withheld_one.csv")
 table = pd.crosstab(cmc.husband_education, cmc.media_exposure).astype(object)
@@ -72,7 +99,9 @@ for level, count in cmc.standard_of_living.value_counts().sort_index().items():
 book.save(PLACE / "calc_two_tables.xlsx")
 
 # Decimal commas.
-means = cmc.groupby("wife_religion").wife_age.agg(["mean", "std", "count"]).round({"mean": 2, "std": 3})
+means = (
+    cmc.groupby("wife_religion").wife_age.agg(["mean", "std", "count"]).round({"mean": 2, "std": 3})
+)
 write("comma_means.csv", means.to_csv(sep=";", decimal=","))
 
 
@@ -81,12 +110,20 @@ def stata(value: float, width: int = 10) -> str:
     """A number as Stata prints it: at most seven digits, no zero before the point."""
     digits = 7 - max(int(np.floor(np.log10(abs(value)))) + 1, 0) if value else 0
     text = f"{value:.{min(digits, 7)}f}".rstrip("0").rstrip(".")
-    return text.replace("0.", ".", 1).rjust(width) if text.lstrip("-").startswith("0.") else text.rjust(width)
+    return (
+        text.replace("0.", ".", 1).rjust(width)
+        if text.lstrip("-").startswith("0.")
+        else text.rjust(width)
+    )
 
 
 def coefficients(fit, label: str, names: list[tuple[str, str]], sign: str) -> str:
     bar = "-" * 15 + "+" + "-" * 64
-    lines = ["-" * 80, f"{label:>14} | Coefficient  Std. err.      {sign}    P>|{sign}|     [95% conf. interval]", bar]
+    lines = [
+        "-" * 80,
+        f"{label:>14} | Coefficient  Std. err.      {sign}    P>|{sign}|     [95% conf. interval]",
+        bar,
+    ]
     low, high = fit.conf_int()[0], fit.conf_int()[1]
     for shown, name in names:
         if not name:
@@ -139,27 +176,47 @@ Log likelihood = {logit.llf:.5f}                             Pseudo R2     = {lo
 """,
 )
 two = pd.crosstab(cmc.wife_education, cmc.media_exposure)
-rows = [f"{level:>10} | {row[0]:9,} {row[1]:10,} | {row.sum():9,} " for level, row in two.iterrows()]
+rows = [
+    f"{level:>10} | {row[0]:9,} {row[1]:10,} | {row.sum():9,} " for level, row in two.iterrows()
+]
 write(
     "stata_tabulate.log",
-    "\n".join([
-        ". tabulate wife_education media_exposure", "", "wife_educa |    media_exposure", "      tion |         0          1 |     Total",
-        "-----------+----------------------+----------", *rows, "-----------+----------------------+----------",
-        f"     Total | {two[0].sum():9,} {two[1].sum():10,} | {N:9,} ", "",
-    ]),
-)  # fmt: skip
+    "\n".join(
+        [
+            ". tabulate wife_education media_exposure",
+            "",
+            "wife_educa |    media_exposure",
+            "      tion |         0          1 |     Total",
+            "-----------+----------------------+----------",
+            *rows,
+            "-----------+----------------------+----------",
+            f"     Total | {two[0].sum():9,} {two[1].sum():10,} | {N:9,} ",
+            "",
+        ]
+    ),
+)
 one = cmc.num_children.value_counts().sort_index()
 share = 100 * one / N
 rows = [
-    f"{level:>11} | {count:10,} {share[level]:11.2f} {share.loc[:level].sum():11.2f}" for level, count in one.items()
+    f"{level:>11} | {count:10,} {share[level]:11.2f} {share.loc[:level].sum():11.2f}"
+    for level, count in one.items()
 ]
 write(
     "stata_oneway.log",
-    "\n".join([
-        ". tab num_children", "", "num_childre |", "          n |      Freq.     Percent        Cum.", "------------+-----------------------------------", *rows,
-        "------------+-----------------------------------", f"      Total | {N:10,}      100.00", "",
-    ]),
-)  # fmt: skip
+    "\n".join(
+        [
+            ". tab num_children",
+            "",
+            "num_childre |",
+            "          n |      Freq.     Percent        Cum.",
+            "------------+-----------------------------------",
+            *rows,
+            "------------+-----------------------------------",
+            f"      Total | {N:10,}      100.00",
+            "",
+        ]
+    ),
+)
 age = cmc.wife_age
 write(
     "stata_summarize.log",
@@ -215,7 +272,9 @@ book = openpyxl.Workbook()
 sheet = book.active
 sheet["A1"] = "wife_education by wife_now_working"
 for k, (level, counts) in enumerate(
-    pd.crosstab(cmc.wife_education, cmc.wife_now_working, margins=True, margins_name="Total").iterrows()
+    pd.crosstab(
+        cmc.wife_education, cmc.wife_now_working, margins=True, margins_name="Total"
+    ).iterrows()
 ):
     if k == 0:
         for column, word in enumerate(["", *counts.index]):
@@ -226,14 +285,22 @@ book.save(PLACE / "stata_putexcel.xlsx")
 
 # SPSS's forms.
 counts = cmc.wife_education.value_counts().sort_index()
-share, rows = 100 * counts / N, ["wife_education", ",,Frequency,Percent,Valid Percent,Cumulative Percent"]
+share, rows = (
+    100 * counts / N,
+    ["wife_education", ",,Frequency,Percent,Valid Percent,Cumulative Percent"],
+)
 for k, (level, count) in enumerate(counts.items()):
     rows.append(
         f"{'Valid' if k == 0 else ''},{level},{count},{share[level]:.1f},{share[level]:.1f},{share.loc[:level].sum():.1f}"
     )
 write("spss_frequencies.csv", "\n".join([*rows, f",Total,{N},100.0,100.0,", ""]))
 cross = pd.crosstab(cmc.wife_education, cmc.wife_religion)
-rows = ["wife_education * wife_religion Crosstabulation", "Count", ",,wife_religion,,Total", ",,0,1,"]
+rows = [
+    "wife_education * wife_religion Crosstabulation",
+    "Count",
+    ",,wife_religion,,Total",
+    ",,0,1,",
+]
 rows += [
     f"{'wife_education' if k == 0 else ''},{level},{row[0]},{row[1]},{row.sum()}"
     for k, (level, row) in enumerate(cross.iterrows())
@@ -243,7 +310,9 @@ linear = smf.ols("num_children ~ wife_age + media_exposure", cmc).fit()
 book = openpyxl.Workbook()
 sheet = book.active
 sheet.append(["Coefficients"])
-sheet.append(["Model", "", "Unstandardized Coefficients", "", "Standardized Coefficients", "t", "Sig."])
+sheet.append(
+    ["Model", "", "Unstandardized Coefficients", "", "Standardized Coefficients", "t", "Sig."]
+)
 sheet.append(["", "", "B", "Std. Error", "Beta", "", ""])
 spread = cmc.num_children.std()
 for k, (shown, name) in enumerate(
@@ -265,13 +334,19 @@ sheet.append(["a. Dependent Variable: num_children"])
 book.save(PLACE / "spss_regression.xlsx")
 
 # texreg's and modelsummary's forms.
-R = (("wife_age", "wife_age"), ("wife_now_working", "wife_now_working"), ("(Intercept)", "Intercept"))
+R = (
+    ("wife_age", "wife_age"),
+    ("wife_now_working", "wife_now_working"),
+    ("(Intercept)", "Intercept"),
+)
 lines = ["", "=" * 43, f"{'':<18}{'Model 1':>11}{'Model 2':>14}", "-" * 43]
 for shown, name in (R[2], R[0], R[1]):
     lines.append(
         f"{shown:<18}{cell(first, name, digits=2, space=' '):>13}{cell(second, name, digits=2, space=' '):>14}".rstrip()
     )
-    lines.append(f"{'':<18}{error(first, name, digits=2):>10}{error(second, name, digits=2):>14}".rstrip())
+    lines.append(
+        f"{'':<18}{error(first, name, digits=2):>10}{error(second, name, digits=2):>14}".rstrip()
+    )
 lines += [
     "-" * 43,
     f"{'R^2':<18}{first.rsquared:>9.2f}{second.rsquared:>14.2f}",
@@ -282,7 +357,9 @@ write("texreg_screen.txt", "\n".join(lines))
 html = ["<table><tr><th> </th><th>Model 1</th><th>Model 2</th></tr>"]
 for shown, name in (R[2], R[0], R[1]):
     for part, head in ((cell, shown), (error, " ")):
-        html.append(f"<tr><td>{head}</td><td>{part(first, name)}</td><td>{part(second, name)}</td></tr>")
+        html.append(
+            f"<tr><td>{head}</td><td>{part(first, name)}</td><td>{part(second, name)}</td></tr>"
+        )
 html += [
     f"<tr><td>{head}</td><td>{one}</td><td>{two}</td></tr>"
     for head, one, two in (

@@ -19,7 +19,11 @@ def main() -> None:
     np.random.seed(1)
     train = pd.read_csv(source).dropna(axis=1)  # it has no missing values
     for name in train:
-        if train[name].dtype == bool or not pd.api.types.is_numeric_dtype(train[name]) or train[name].nunique() <= 10:
+        if (
+            train[name].dtype == bool
+            or not pd.api.types.is_numeric_dtype(train[name])
+            or train[name].nunique() <= 10
+        ):
             train[name] = train[name].astype(str).astype("category")
     began = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):

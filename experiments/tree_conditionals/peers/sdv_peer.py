@@ -23,10 +23,22 @@ def main() -> None:
     torch.manual_seed(1)
     train = pd.read_csv(source)
     columns = {}
-    for name in train:  # what gradient boosting and our own reading take for numbers are numbers here too
-        number = pd.api.types.is_numeric_dtype(train[name]) and train[name].dtype != bool and train[name].nunique() > 10
+    for (
+        name
+    ) in train:  # what gradient boosting and our own reading take for numbers are numbers here too
+        number = (
+            pd.api.types.is_numeric_dtype(train[name])
+            and train[name].dtype != bool
+            and train[name].nunique() > 10
+        )
         columns[name] = {"sdtype": "numerical" if number else "categorical"}
-    metadata = Metadata.load_from_dict({"METADATA_SPEC_VERSION": "V1", "tables": {"train": {"columns": columns}}, "relationships": []})
+    metadata = Metadata.load_from_dict(
+        {
+            "METADATA_SPEC_VERSION": "V1",
+            "tables": {"train": {"columns": columns}},
+            "relationships": [],
+        }
+    )
     began = time.process_time()
     settings = {} if method == "copula" else {"epochs": EPOCHS}
     model = METHODS[method](metadata, **settings)

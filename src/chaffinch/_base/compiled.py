@@ -70,7 +70,11 @@ class CompiledFunction:
 
 def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Return a function as a `CompiledFunction`: compiled at its first call, cached, without the GIL."""
-    return functools.partial(compiled, **options) if function is None else CompiledFunction(function, options)
+    return (
+        functools.partial(compiled, **options)
+        if function is None
+        else CompiledFunction(function, options)
+    )
 
 
 @functools.cache
@@ -86,7 +90,12 @@ def _compiler() -> Callable[[Callable[..., Any], dict[str, Any]], Any]:
     def type_of_kernel(value: CompiledFunction, _context: Any) -> Any:
         return numba.types.Dispatcher(value.dispatcher)
 
-    inside = ((environment, "_rebuild_env"), (environment, "lookup_environment"), (environment.Environment, "_memo"), (FunctionCache, "_load_overload"))
+    inside = (
+        (environment, "_rebuild_env"),
+        (environment, "lookup_environment"),
+        (environment.Environment, "_memo"),
+        (FunctionCache, "_load_overload"),
+    )
     inside_is_known = all(hasattr(owner, name) for owner, name in inside)
     rebuild = getattr(environment, "_rebuild_env", None)
 
@@ -97,7 +106,9 @@ def _compiler() -> Callable[[Callable[..., Any], dict[str, Any]], Any]:
         known = environment.lookup_environment(name)
         if known is not None:
             return known
-        light = environment.Environment({"__name__": module})  # its globals serve code that Python interprets, and ours is all compiled
+        light = environment.Environment(
+            {"__name__": module}
+        )  # its globals serve code that Python interprets, and ours is all compiled
         light.consts[:] = constants
         light.env_name = name
         environment.Environment._memo[name] = light
@@ -123,7 +134,9 @@ def _compiler() -> Callable[[Callable[..., Any], dict[str, Any]], Any]:
         if options.get("inline") == "always":  # becomes part of its callers
             return numba.njit(**options)(function)
         dispatcher = numba.njit(nogil=True, cache=True, **options)(function)
-        if inside_is_known and type(getattr(dispatcher, "_cache", None)) is FunctionCache:  # not where numba was told to interpret, or to cache nothing
+        if (
+            inside_is_known and type(getattr(dispatcher, "_cache", None)) is FunctionCache
+        ):  # not where numba was told to interpret, or to cache nothing
             dispatcher._cache.__class__ = QuickCache
         return dispatcher
 

@@ -48,7 +48,7 @@ __all__ = [
     "read_condition",
     "read_rule",
     "scaled",
-]  # fmt: skip
+]
 
 SIGNS = ("==", "!=", "<=", ">=", "<", ">")
 TURNED = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
@@ -226,13 +226,17 @@ class _Grammar:
             signs.append("==" if sign == "=" else sign)
             operands.append(self.operand())
         if not signs:
-            raise InputError(f"{reader.what} has no comparison before {reader.next.safe_text}. It is {HELP}")
+            raise InputError(
+                f"{reader.what} has no comparison before {reader.next.safe_text}. It is {HELP}"
+            )
         return Comparisons(tuple(operands), tuple(signs))
 
     def listed(self) -> tuple[Operand, ...]:
         opened = self.reader.accept("[", "(")
         if not opened:
-            raise InputError(f"{self.reader.what} must have a list in brackets after 'in'. It is {HELP}")
+            raise InputError(
+                f"{self.reader.what} must have a list in brackets after 'in'. It is {HELP}"
+            )
         values = [self.operand()]
         while self.reader.accept(","):
             values.append(self.operand())
@@ -270,7 +274,9 @@ class _RuleGrammar(_Grammar):
             if self.reader.accept("determines"):
                 right = self.reader.take()
                 if start or right.kind != "name" or self.reader.next.kind != "end":
-                    raise InputError(f"{self.reader.what} is a line of its own where it says 'determines': one column, the word, one column.")
+                    raise InputError(
+                        f"{self.reader.what} is a line of its own where it says 'determines': one column, the word, one column."
+                    )
                 self.determines = Determines(left.value, right.value)
                 return All(())
             self.reader.place = start
@@ -280,7 +286,10 @@ class _RuleGrammar(_Grammar):
         if self.reader.next.kind == "word":
             return super().operand()
         total = self.sum()
-        if not all(math.isfinite(number) for number in (total.constant, *(part.factor for part in total.parts))):
+        if not all(
+            math.isfinite(number)
+            for number in (total.constant, *(part.factor for part in total.parts))
+        ):
             raise InputError(f"{self.reader.what} has a number that is too large.")
         if not total.parts:
             constant = total.constant
@@ -301,12 +310,20 @@ class _RuleGrammar(_Grammar):
             other = self.part()
             if sign == "/":
                 if other.parts or not other.constant:
-                    raise InputError(f"{self.reader.what} may divide by a number that is not 0, and by nothing else.")
+                    raise InputError(
+                        f"{self.reader.what} may divide by a number that is not 0, and by nothing else."
+                    )
                 out = scaled(out, 1 / other.constant)
             elif out.parts and other.parts:
-                raise InputError(f"{self.reader.what} may multiply a column with a number, not two columns with each other.")
+                raise InputError(
+                    f"{self.reader.what} may multiply a column with a number, not two columns with each other."
+                )
             else:
-                out = scaled(out, other.constant) if out.parts or not other.parts else scaled(other, out.constant)
+                out = (
+                    scaled(out, other.constant)
+                    if out.parts or not other.parts
+                    else scaled(other, out.constant)
+                )
         return out
 
     def part(self) -> Sum:
@@ -322,19 +339,28 @@ class _RuleGrammar(_Grammar):
             if reader.accept("("):
                 column = super().operand()
                 if not isinstance(column, Name):
-                    raise InputError(f"{reader.what} must have one column between the brackets of {function}.")
+                    raise InputError(
+                        f"{reader.what} must have one column between the brackets of {function}."
+                    )
                 reader.expect(")")
                 return Sum((Addend(column.name, function=function),))
             reader.place = place
         operand = super().operand()
         if isinstance(operand, str):
-            raise InputError(f"{reader.what} has a word in quotes in a sum, where a column or a number belongs. It is {HELP}")
-        return Sum((Addend(operand.name),)) if isinstance(operand, Name) else Sum((), float(operand))  # type: ignore[arg-type]
+            raise InputError(
+                f"{reader.what} has a word in quotes in a sum, where a column or a number belongs. It is {HELP}"
+            )
+        return (
+            Sum((Addend(operand.name),)) if isinstance(operand, Name) else Sum((), float(operand))  # type: ignore[arg-type]
+        )
 
 
 def scaled(total: Sum, factor: float) -> Sum:
     """Return a sum times a number."""
-    return Sum(tuple(Addend(p.column, p.factor * factor, p.function) for p in total.parts), total.constant * factor)
+    return Sum(
+        tuple(Addend(p.column, p.factor * factor, p.function) for p in total.parts),
+        total.constant * factor,
+    )
 
 
 def added(*terms: Sum) -> Sum:
@@ -343,7 +369,9 @@ def added(*terms: Sum) -> Sum:
     for part in (part for term in terms for part in term.parts):
         key = (part.column, part.function)
         factors[key] = factors.get(key, 0.0) + part.factor
-    parts = tuple(Addend(column, factor, function) for (column, function), factor in factors.items() if factor)
+    parts = tuple(
+        Addend(column, factor, function) for (column, function), factor in factors.items() if factor
+    )
     return Sum(parts, sum(term.constant for term in terms))
 
 

@@ -39,11 +39,19 @@ class Part(Generic[F]):
 
     def coefficients(self) -> Iterator[tuple[tuple[F, int | None], ...]]:
         """Give for each column its factors with their levels, None for numbers; the first factor runs fastest."""
-        choices: list[Sequence[int | None]] = [(None,) if levels is None else levels for levels in self.levels]
-        return (tuple(zip(self.factors, chosen[::-1], strict=True)) for chosen in product(*reversed(choices)))
+        choices: list[Sequence[int | None]] = [
+            (None,) if levels is None else levels for levels in self.levels
+        ]
+        return (
+            tuple(zip(self.factors, chosen[::-1], strict=True))
+            for chosen in product(*reversed(choices))
+        )
 
     def entries(
-        self, n_rows: int, codes: Callable[[F], NDArray[Any]], numbers: Callable[[F], NDArray[np.float64]]
+        self,
+        n_rows: int,
+        codes: Callable[[F], NDArray[Any]],
+        numbers: Callable[[F], NDArray[np.float64]],
     ) -> tuple[NDArray[np.bool_], NDArray[np.intp], NDArray[np.float64]]:
         """Return for each record whether it has an entry, in which column (one at most), and its value.
 
@@ -96,7 +104,9 @@ def parts_of(
         for margin in _joined(new):
             whole = dict(margin)
             factors = tuple(factor for factor in term if coded[factor] is None or factor in whole)
-            levels = tuple(_with_column(coded[factor], whole.get(factor, False)) for factor in factors)
+            levels = tuple(
+                _with_column(coded[factor], whole.get(factor, False)) for factor in factors
+            )
             yield Part(factors, levels, tuple(whole.get(factor, False) for factor in factors))
 
 
@@ -111,7 +121,14 @@ def _joined(margins: list[frozenset[tuple[F, bool]]]) -> list[frozenset[tuple[F,
     """Return margins with pairs m and m:a- joined to m:a, greedily from the left, until no pair is left."""
     while True:
         pairs = combinations(range(len(margins)), 2)
-        pair = next(((i, j) for i, j in pairs if margins[i] < margins[j] and len(margins[j] - margins[i]) == 1), None)
+        pair = next(
+            (
+                (i, j)
+                for i, j in pairs
+                if margins[i] < margins[j] and len(margins[j] - margins[i]) == 1
+            ),
+            None,
+        )
         if pair is None:
             return margins
         i, j = pair

@@ -42,19 +42,33 @@ class Drawing:
         return f"Drawing({self.svg.partition('<title>')[2].partition('</title>')[0]})"
 
 
-def canvas(width: float, height: float, body: Iterable[str], *, title: str, desc: str = "", defs: str = "") -> str:
+def canvas(
+    width: float, height: float, body: Iterable[str], *, title: str, desc: str = "", defs: str = ""
+) -> str:
     """Return a whole picture on a white ground, with a title and a description for those who do not see it."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" font-family="system-ui, sans-serif" font-size="13">'
         f"<title>{escape(title)}</title><desc>{escape(desc)}</desc>"
-        '<rect width="100%" height="100%" fill="#fff"/>' + (f"<defs>{defs}</defs>" if defs else "") + "".join(body)
+        '<rect width="100%" height="100%" fill="#fff"/>'
+        + (f"<defs>{defs}</defs>" if defs else "")
+        + "".join(body)
         + "</svg>\n"
-    )  # fmt: skip
+    )
 
 
-def rectangle(x: float, y: float, width: float, height: float, *, fill: str, radius: float = 0, stroke: str = "#333",
-              stroke_width: float = 1.0, dashes: str = "") -> str:  # fmt: skip
+def rectangle(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    *,
+    fill: str,
+    radius: float = 0,
+    stroke: str = "#333",
+    stroke_width: float = 1.0,
+    dashes: str = "",
+) -> str:
     """Return a box with a border; `dashes` as SVG writes them."""
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return (

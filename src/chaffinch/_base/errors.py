@@ -27,10 +27,26 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "BudgetError", "ChaffinchError", "ClosedError", "ClusterError", "FileError", "InputError", "LedgerError", "MissingExtraError",
-    "ParsedDataWarning", "PersonalDataError", "PersonalDataWarning", "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError", "listed", "plural",
-    "suggestion", "unknown_name",
-]  # fmt: skip
+    "BudgetError",
+    "ChaffinchError",
+    "ClosedError",
+    "ClusterError",
+    "FileError",
+    "InputError",
+    "LedgerError",
+    "MissingExtraError",
+    "ParsedDataWarning",
+    "PersonalDataError",
+    "PersonalDataWarning",
+    "PrivacyError",
+    "SchemaError",
+    "TooLargeError",
+    "UnknownNameError",
+    "listed",
+    "plural",
+    "suggestion",
+    "unknown_name",
+]
 
 
 class ChaffinchError(Exception):
@@ -158,6 +174,16 @@ def plural(thing: str) -> str:
     >>> plural("way with numbers"), plural("kind of feature")
     ('ways with numbers', 'kinds of feature')
     """
-    head, link, rest = next((parts for word in LINKS if (parts := thing.partition(word))[1]), (thing, "", ""))
+    head, link, rest = next(
+        (parts for word in LINKS if (parts := thing.partition(word))[1]), (thing, "", "")
+    )
     consonant_y = head.endswith("y") and head[-2:-1] not in "aeiou"
-    return (head[:-1] + "ies" if consonant_y else head + ("es" if head.endswith(("ch", "ss")) else "s")) + link + rest
+    return (
+        (
+            head[:-1] + "ies"
+            if consonant_y
+            else head + ("es" if head.endswith(("ch", "ss")) else "s")
+        )
+        + link
+        + rest
+    )

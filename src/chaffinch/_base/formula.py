@@ -104,7 +104,11 @@ class Grammar(Generic[F]):
         sign = self.reader.accept("+", "-")
         left = self.item()
         if sign == "-":
-            left = Expression([], left.number == "0", left.number == "1") if left.number else self.negative(left)
+            left = (
+                Expression([], left.number == "0", left.number == "1")
+                if left.number
+                else self.negative(left)
+            )
         while sign := self.reader.accept("+", "-"):
             right = self.item()
             if sign == "+":

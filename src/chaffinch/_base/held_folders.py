@@ -38,12 +38,16 @@ _mine: set[tuple[int, Path]] = set()
 def held(folder: Path) -> Iterator[None]:
     """Hold a folder until the block ends: nobody removes it meanwhile as left behind."""
     handle = -1
-    with contextlib.suppress(ImportError, OSError):  # without a lock it is never taken for left behind
+    with contextlib.suppress(
+        ImportError, OSError
+    ):  # without a lock it is never taken for left behind
         import fcntl
 
         handle = os.open(folder / f"{LOCK}.new", os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.rename(folder / f"{LOCK}.new", folder / LOCK)  # only now, so that nobody sees the file without its lock
+        os.rename(
+            folder / f"{LOCK}.new", folder / LOCK
+        )  # only now, so that nobody sees the file without its lock
     try:
         yield
     finally:
@@ -56,7 +60,11 @@ def remove_left_behind(place: Path, prefix: str, suffix: str = "") -> None:
     try:
         import fcntl
 
-        folders = [path for path in place.iterdir() if path.name.startswith(prefix) and path.name.endswith(suffix)]
+        folders = [
+            path
+            for path in place.iterdir()
+            if path.name.startswith(prefix) and path.name.endswith(suffix)
+        ]
     except (ImportError, OSError):
         return
     for folder in folders:
@@ -67,7 +75,9 @@ def remove_left_behind(place: Path, prefix: str, suffix: str = "") -> None:
             handle = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(handle), os.lstat(folder / LOCK)):  # else its holder took the file away before it let go
+                if os.path.samestat(
+                    os.fstat(handle), os.lstat(folder / LOCK)
+                ):  # else its holder took the file away before it let go
                     shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(handle)
@@ -103,7 +113,11 @@ def remove_files_left_behind(place: Path, name: re.Pattern[str]) -> None:
     for path in files:
         with contextlib.suppress(OSError):  # held, gone, not ours to open: left alone
             info = path.lstat()
-            if info.st_uid != os.getuid() or not stat.S_ISREG(info.st_mode) or time.time() - info.st_mtime < MOMENT:
+            if (
+                info.st_uid != os.getuid()
+                or not stat.S_ISREG(info.st_mode)
+                or time.time() - info.st_mtime < MOMENT
+            ):
                 continue
             handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
             try:
@@ -147,14 +161,18 @@ def _locked(lock: Path, folder: Path) -> int:
         try:
             handle = os.open(lock, os.O_CREAT | os.O_RDONLY | os.O_NOFOLLOW, 0o644)
         except OSError as error:
-            raise FileError(f"Cannot write into '{folder}': {error.strerror or 'the system refused'} (its lock, '{lock}').") from None
+            raise FileError(
+                f"Cannot write into '{folder}': {error.strerror or 'the system refused'} (its lock, '{lock}')."
+            ) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(handle), os.stat(lock)):
                 return handle
         except BlockingIOError:
             os.close(handle)
-            raise FileError(f"Another run writes into '{folder}' now. Wait until it has ended, or name another folder.") from None
+            raise FileError(
+                f"Another run writes into '{folder}' now. Wait until it has ended, or name another folder."
+            ) from None
         except FileNotFoundError:  # whoever held it removed it in between
             pass
         except OSError:  # a file system without locks

@@ -45,7 +45,9 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], *, caption
     """
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     top = "".join(f"<th>{escape(str(cell))}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
     return f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -64,6 +66,8 @@ def html_page(title: str, body: str) -> str:
     )
 
 
-def write_page(path: str | os.PathLike[str], html: str, *, public: bool = False, overwrite: bool = False) -> None:
+def write_page(
+    path: str | os.PathLike[str], html: str, *, public: bool = False, overwrite: bool = False
+) -> None:
     """Write a page to a file, wholly or not at all, over one that is there only if it may be overwritten: readable by its owner alone, unless it is `public`, made to leave."""
     write_text(path, html, mode=0o644 if public else 0o600, overwrite=overwrite)

@@ -30,5 +30,7 @@ def not_measured(parts: Iterable[LeftOut]) -> str:
     by_flag: dict[str, list[str]] = {}
     for part in parts:
         by_flag.setdefault(part.flag, []).append(part.what)
-    words = "; ".join(f"{', '.join(dict.fromkeys(what))} ({flag})" for flag, what in by_flag.items())
+    words = "; ".join(
+        f"{', '.join(dict.fromkeys(what))} ({flag})" for flag, what in by_flag.items()
+    )
     return f"Not measured: {words}." if words else ""

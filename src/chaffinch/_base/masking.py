@@ -7,7 +7,15 @@ from collections.abc import Collection, Iterable
 
 from .errors import UnknownNameError, listed, plural, suggestion
 
-__all__ = ["HIDDEN", "THRESHOLD", "is_small", "masked_count", "masked_share", "unknown_level", "without_levels"]
+__all__ = [
+    "HIDDEN",
+    "THRESHOLD",
+    "is_small",
+    "masked_count",
+    "masked_share",
+    "unknown_level",
+    "without_levels",
+]
 
 THRESHOLD = 10
 """Records that must share a value or a cell before it may show, unless a setting says otherwise."""
@@ -16,7 +24,9 @@ HIDDEN = "…"
 """What stands in a message for a value that fewer than `THRESHOLD` records share, or that is not known to be shared by so many."""
 
 
-def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int = 1, total: int | None = None) -> int | str:
+def masked_count(
+    count: int | float, threshold: int = THRESHOLD, *, times: int = 1, total: int | None = None
+) -> int | str:
     """Return a count for showing: 0 as it is, small ones as the word "<10", others rounded to multiples of the threshold.
 
     Rounding keeps a hidden count from being found by subtracting the shown ones from their total. Where one record may be

@@ -11,7 +11,15 @@ from typing import Annotated, Any, TypeVar, cast
 from .errors import InputError
 from .words import shown
 
-__all__ = ["Number", "check_format", "finite", "from_plain", "shown_parts", "to_plain", "without_none"]
+__all__ = [
+    "Number",
+    "check_format",
+    "finite",
+    "from_plain",
+    "shown_parts",
+    "to_plain",
+    "without_none",
+]
 
 T = TypeVar("T")
 
@@ -23,7 +31,9 @@ class _NanForNone:
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         from pydantic_core import core_schema
 
-        return core_schema.no_info_before_validator_function(lambda v: nan if v is None else v, handler(source))
+        return core_schema.no_info_before_validator_function(
+            lambda v: nan if v is None else v, handler(source)
+        )
 
 
 Number = Annotated[float, _NanForNone]
@@ -114,7 +124,9 @@ def from_plain(kind: type[T], data: Any, *, what: str) -> T:
         fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part) for part in fault["loc"]) or "the top"
         words = fault["msg"].rstrip(".").lower()
-        raise InputError(f"The data of {what} are not as they should be at '{place}': {words}.") from None
+        raise InputError(
+            f"The data of {what} are not as they should be at '{place}': {words}."
+        ) from None
 
 
 def without_none(data: Any) -> dict[str, Any]:
@@ -125,7 +137,11 @@ def without_none(data: Any) -> dict[str, Any]:
     >>> without_none({"a": 1, "b": None}), without_none(None)
     ({'a': 1}, {})
     """
-    return {key: value for key, value in data.items() if value is not None} if isinstance(data, Mapping) else {}
+    return (
+        {key: value for key, value in data.items() if value is not None}
+        if isinstance(data, Mapping)
+        else {}
+    )
 
 
 def check_format(data: Any, wanted: str, version: int, next_step: str) -> None:

@@ -16,7 +16,18 @@ from .compiled import told_of_compiling
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["WRITTEN_TO", "Progress", "Stages", "in_notebook", "plain_lines", "progress_bar", "progress_file", "seconds_left", "silent", "watched"]
+__all__ = [
+    "WRITTEN_TO",
+    "Progress",
+    "Stages",
+    "in_notebook",
+    "plain_lines",
+    "progress_bar",
+    "progress_file",
+    "seconds_left",
+    "silent",
+    "watched",
+]
 
 SAID_FROM = 10.0
 """Seconds from which on a run says its stages where no terminal watches: shorter ones are silent."""
@@ -70,7 +81,9 @@ def seconds_left(share: float, seconds: float) -> float | None:
 
 
 @contextlib.contextmanager
-def plain_lines(write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
+def plain_lines(
+    write: Callable[[str], object], clock: Callable[[], float] = time.monotonic
+) -> Iterator[Progress]:
     """Give a `Progress` that writes a line for each new thing that is done, from ten seconds on, with the time so far."""
     start, said = clock(), [""]
 
@@ -85,7 +98,9 @@ def plain_lines(write: Callable[[str], object], clock: Callable[[], float] = tim
 
 
 @contextlib.contextmanager
-def progress_file(path: str | os.PathLike[str], clock: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
+def progress_file(
+    path: str | os.PathLike[str], clock: Callable[[], float] = time.monotonic
+) -> Iterator[Progress]:
     """Give a `Progress` that keeps a small JSON file up to date: what is being done, the share done, seconds so far, seconds left.
 
     A reader finds a whole file at any time. What cannot be written is left out: progress stops no run.
@@ -102,7 +117,12 @@ def progress_file(path: str | os.PathLike[str], clock: Callable[[], float] = tim
         if stage != said:
             said, since = stage, now
         last = now
-        words = {"doing": stage, "share": round(share, 4), "seconds": round(now - start, 1), "left": seconds_left(share, now - since)}
+        words = {
+            "doing": stage,
+            "share": round(share, 4),
+            "seconds": round(now - start, 1),
+            "left": seconds_left(share, now - since),
+        }
         with contextlib.suppress(OSError):
             part.write_text(json.dumps(words), encoding="utf-8")
             os.replace(part, target)
@@ -129,7 +149,9 @@ def watched(progress: Progress | None) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
-def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: bool = False) -> Iterator[Progress]:
+def progress_bar(
+    *, quiet: bool = False, console: Console | None = None, plain: bool = False
+) -> Iterator[Progress]:
     """Give a `Progress` that draws a bar on standard error when a terminal watches; otherwise `plain` lines of a long run, or nothing.
 
     The bar is of what is being done, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
@@ -137,10 +159,15 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: 
     the bar. Where a program that started this one named a file for it (`WRITTEN_TO`), that is kept up to date instead.
     """
     if written := os.environ.get(WRITTEN_TO):
-        with progress_file(written) as show_file, told_of_compiling(lambda sentence: show_file(sentence.rstrip("."), -1)):
+        with (
+            progress_file(written) as show_file,
+            told_of_compiling(lambda sentence: show_file(sentence.rstrip("."), -1)),
+        ):
             yield show_file
         return
-    if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal or console.is_jupyter):
+    if quiet or not (
+        sys.stderr.isatty() if console is None else console.is_terminal or console.is_jupyter
+    ):
         if quiet or not plain:
             yield silent
             return
@@ -164,7 +191,9 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: 
         """The time that what is being done still takes, where the part that is done tells it."""
 
         def render(self, task: Task) -> Text:
-            left = seconds_left(task.completed if task.total else -1.0, (task.elapsed or 0.0) - task.fields["since"])
+            left = seconds_left(
+                task.completed if task.total else -1.0, (task.elapsed or 0.0) - task.fields["since"]
+            )
             return Text("" if left is None else f"{timedelta(seconds=round(left))} left")
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), Clock(), Left())
@@ -175,7 +204,9 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: 
         def show(stage: str, share: float) -> None:
             if stage != task.description:
                 task.fields["since"] = task.elapsed or 0.0
-            task.total = 1.0 if share >= 0 else None  # set here: to `update`, a total of None is the total as it was
+            task.total = (
+                1.0 if share >= 0 else None
+            )  # set here: to `update`, a total of None is the total as it was
             bar.update(task.id, description=stage, completed=max(share, 0.0))
 
         with told_of_compiling(bar.console.print):

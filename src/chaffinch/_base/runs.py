@@ -20,6 +20,10 @@ class RunFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that are known as plain data, seconds to the millisecond; a private result has none of these."""
-        known = {name: value for name in ("versions", "date", "command") if (value := getattr(self, name))}
+        known = {
+            name: value
+            for name in ("versions", "date", "command")
+            if (value := getattr(self, name))
+        }
         seconds = {step: round(seconds, 3) for step, seconds in self.seconds.items()}
         return {**({"seconds": seconds} if seconds else {}), **known}

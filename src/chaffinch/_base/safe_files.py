@@ -17,11 +17,29 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from .errors import FileError
-from .held_folders import LOCK, held, held_file, holding, remove_files_left_behind, remove_left_behind
+from .held_folders import (
+    LOCK,
+    held,
+    held_file,
+    holding,
+    remove_files_left_behind,
+    remove_left_behind,
+)
 
 __all__ = [
-    "check_folder", "check_free", "check_outputs", "check_writable", "files_in", "filling", "kept_files", "may_overwrite", "overwriting", "read_small", "replacing", "write_text",
-]  # fmt: skip
+    "check_folder",
+    "check_free",
+    "check_outputs",
+    "check_writable",
+    "files_in",
+    "filling",
+    "kept_files",
+    "may_overwrite",
+    "overwriting",
+    "read_small",
+    "replacing",
+    "write_text",
+]
 
 
 _written: list[Path] = []
@@ -51,15 +69,23 @@ def may_overwrite() -> bool:
     return _overwrite.get()
 
 
-def check_free(path: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False) -> None:
+def check_free(
+    path: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False
+) -> None:
     """Raise if something is at `path` that may not be replaced; `paid` where what is to be written costs a privacy budget."""
     if not os.path.lexists(path):
         return
     if paid or is_paid_for(Path(path)):
-        what = "with --epsilon (epsilon= in Python) nothing is overwritten, since a privacy budget is spent once" if paid else "a privacy budget was spent on it"
+        what = (
+            "with --epsilon (epsilon= in Python) nothing is overwritten, since a privacy budget is spent once"
+            if paid
+            else "a privacy budget was spent on it"
+        )
         raise FileError(f"Cannot write '{path}': it exists, and {what}. Name another.")
     if not (overwrite or _overwrite.get()):
-        raise FileError(f"Cannot write '{path}': it exists. Name another, or replace it with --overwrite (overwrite=True in Python).")
+        raise FileError(
+            f"Cannot write '{path}': it exists. Name another, or replace it with --overwrite (overwrite=True in Python)."
+        )
 
 
 def is_paid_for(path: Path) -> bool:
@@ -87,16 +113,23 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
         raise FileError(f"Cannot write '{target}': it is a folder. Name a file in it.")
     folder = target.parent
     if not folder.is_dir():
-        raise FileError(f"Cannot write '{target}': there is no folder '{folder}'. Make it first, or name another.")
+        raise FileError(
+            f"Cannot write '{target}': there is no folder '{folder}'. Make it first, or name another."
+        )
     if not os.access(folder, os.W_OK):
-        raise FileError(f"Cannot write '{target}': the folder '{folder}' is not writable. Name another.")
+        raise FileError(
+            f"Cannot write '{target}': the folder '{folder}' is not writable. Name another."
+        )
     return target
 
 
 def check_outputs(
-    source: Path | None, *outputs: Path | None, inputs: Sequence[Path | None] = (), updated: Sequence[Path | None] = (),
+    source: Path | None,
+    *outputs: Path | None,
+    inputs: Sequence[Path | None] = (),
+    updated: Sequence[Path | None] = (),
     paid: Collection[Path | None] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Raise unless every output can be written, is free or may be overwritten, is not the input, and is not another output.
 
     `inputs`: other files that are read. `updated`: files that are read and written anew, as a ledger is. `paid`: those of the outputs that cost a privacy budget.
@@ -115,7 +148,9 @@ def check_outputs(
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], *, mode: int = 0o644, overwrite: bool = False, paid: bool = False) -> Iterator[Path]:
+def replacing(
+    path: str | os.PathLike[str], *, mode: int = 0o644, overwrite: bool = False, paid: bool = False
+) -> Iterator[Path]:
     """Give a new file beside `path` to write to, and rename it into place when the block ends well.
 
     A reader, or a kill at any moment, finds the old file or the whole new one. If the block raises, the
@@ -124,7 +159,9 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644, overwrite: boo
     """
     target = check_writable(path)
     check_free(target, overwrite=overwrite, paid=paid)
-    remove_files_left_behind(target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part"))
+    remove_files_left_behind(
+        target.parent, re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part")
+    )
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         try:
@@ -141,7 +178,9 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644, overwrite: boo
         except FileError:
             raise
         except OSError as error:
-            raise FileError(f"Cannot write '{target}': {error.strerror or 'the system refused'}.") from error
+            raise FileError(
+                f"Cannot write '{target}': {error.strerror or 'the system refused'}."
+            ) from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
@@ -154,11 +193,15 @@ def _put(part: Path, target: Path) -> None:
             os.link(part, target)
         except FileExistsError:
             raise
-        except OSError:  # a file system without hard links: an empty file keeps the name until it is replaced
+        except (
+            OSError
+        ):  # a file system without hard links: an empty file keeps the name until it is replaced
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             os.replace(part, target)
     except FileExistsError:
-        raise FileError(f"Cannot write '{target}': somebody else has written it meanwhile. Name another.") from None
+        raise FileError(
+            f"Cannot write '{target}': somebody else has written it meanwhile. Name another."
+        ) from None
 
 
 def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step: str) -> str:
@@ -172,7 +215,9 @@ def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step:
     except FileNotFoundError:
         raise FileError(f"No such file: '{file}'. {next_step}") from None
     except OSError as error:
-        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
+        raise FileError(
+            f"Cannot read '{file}': {error.strerror or 'the system refused'}."
+        ) from None
     if raw is None:
         raise FileError(f"'{file}' is over {most >> 20} MiB: no {what} is that large.")
     try:
@@ -181,14 +226,21 @@ def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step:
         raise FileError(f"'{file}' is not UTF-8, which a {what} is.") from None
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o644, overwrite: bool = False) -> None:
+def write_text(
+    path: str | os.PathLike[str], text: str, *, mode: int = 0o644, overwrite: bool = False
+) -> None:
     """Write text to a file, wholly or not at all; over one that is there only if it may be overwritten."""
     with replacing(path, mode=mode, overwrite=overwrite) as part:
         part.write_text(text, encoding="utf-8")
 
 
 def check_folder(
-    folder: str | os.PathLike[str], *, names: Sequence[str] = (), mark: str = "", overwrite: bool = False, paid: bool = False
+    folder: str | os.PathLike[str],
+    *,
+    names: Sequence[str] = (),
+    mark: str = "",
+    overwrite: bool = False,
+    paid: bool = False,
 ) -> Path:
     """Return a folder that results may be written into: one that holds none of their `names`, or an earlier result that may be overwritten.
 
@@ -199,22 +251,42 @@ def check_folder(
     if target.exists() and not target.is_dir():
         raise FileError(f"Cannot write into '{target}': it is a file. Name a folder.")
     check_writable(target / "file" if target.is_dir() else target)
-    taken = [one.name for one in sorted(target.iterdir()) if (one.name in names if names else not one.name.startswith("."))] if target.is_dir() else []
+    taken = (
+        [
+            one.name
+            for one in sorted(target.iterdir())
+            if (one.name in names if names else not one.name.startswith("."))
+        ]
+        if target.is_dir()
+        else []
+    )
     if taken:
         check_free(target, overwrite=overwrite, paid=paid)
         if mark and not (target / mark).is_file():
-            raise FileError(f"Cannot overwrite '{target}': '{taken[0]}' in it is of no earlier result, which has '{mark}'. Name another folder.")
+            raise FileError(
+                f"Cannot overwrite '{target}': '{taken[0]}' in it is of no earlier result, which has '{mark}'. Name another folder."
+            )
     return target
 
 
 def files_in(folder: Path) -> list[str]:
     """Return the files in a folder and in those below it by their names within it, sorted, but for the lock of whoever writes them."""
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path != folder / LOCK)
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and path != folder / LOCK
+    )
 
 
 @contextlib.contextmanager
 def filling(
-    folder: str | os.PathLike[str], *, names: Sequence[str] = (), mark: str = "", overwrite: bool = False, paid: bool = False, resume: bool = False,
+    folder: str | os.PathLike[str],
+    *,
+    names: Sequence[str] = (),
+    mark: str = "",
+    overwrite: bool = False,
+    paid: bool = False,
+    resume: bool = False,
     renewed: Sequence[str] = (),
 ) -> Iterator[Path]:
     """Give a new folder to write files to, and move them into `folder` when the block ends well; make it if need be.
@@ -241,9 +313,13 @@ def filling(
             part.mkdir(mode=0o700)
             with held(part):
                 yield part
-                (part / LOCK).unlink(missing_ok=True)  # while it is held: nobody finds it free and removes what is moved next
+                (part / LOCK).unlink(
+                    missing_ok=True
+                )  # while it is held: nobody finds it free and removes what is moved next
             if not resume:
-                check_folder(target, names=names, mark=mark, overwrite=overwrite, paid=paid)  # as it is by now
+                check_folder(
+                    target, names=names, mark=mark, overwrite=overwrite, paid=paid
+                )  # as it is by now
             target.mkdir(exist_ok=True)
             files = files_in(part)
             if resume:
@@ -254,7 +330,9 @@ def filling(
         except FileError:
             raise
         except OSError as error:
-            raise FileError(f"Cannot write into '{target}': {error.strerror or 'the system refused'}.") from error
+            raise FileError(
+                f"Cannot write into '{target}': {error.strerror or 'the system refused'}."
+            ) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -271,11 +349,16 @@ def _remove_parts(target: Path) -> None:
 def _remove_parts_beside(target: Path) -> None:
     """Remove what runs into other folders beside this one left behind that were killed, and their locks."""
     parent = Path(os.path.realpath(target)).parent
-    before = [place for place in parent.iterdir() if re.fullmatch(r"\..+\.[0-9a-f]{8}\.part", place.name)]
+    before = [
+        place for place in parent.iterdir() if re.fullmatch(r"\..+\.[0-9a-f]{8}\.part", place.name)
+    ]
     remove_left_behind(parent, ".", ".part")
     for place in before:
         if not place.exists():
-            with contextlib.suppress(FileError), holding(parent / place.name[1 : -len(".01234567.part")]):
+            with (
+                contextlib.suppress(FileError),
+                holding(parent / place.name[1 : -len(".01234567.part")]),
+            ):
                 pass  # whoever held it last takes its file away
 
 
@@ -308,7 +391,9 @@ def _exchange(part: Path, target: Path, names: Sequence[str] = ()) -> None:
             os.rename(place, before)
             done.append((before, place))
         for name in names:
-            if not any(then == part / name for _, then in done) and os.path.lexists(before := target / name):
+            if not any(then == part / name for _, then in done) and os.path.lexists(
+                before := target / name
+            ):
                 os.rename(before, old / name)
                 done.append((old / name, before))
     except BaseException:

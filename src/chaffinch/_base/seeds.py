@@ -24,7 +24,9 @@ def generator(seed: Seed = None) -> np.random.Generator:
     if seed is None or isinstance(seed, np.random.SeedSequence):
         return np.random.default_rng(seed)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number of at least 0, a SeedSequence or a Generator. Got {seed!r}.")
+        raise InputError(
+            f"seed must be a whole number of at least 0, a SeedSequence or a Generator. Got {seed!r}."
+        )
     return np.random.default_rng(int(seed))
 
 

@@ -15,9 +15,14 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 @contextmanager
-def raising_on_sigterm(error: Callable[[], BaseException] = lambda: SystemExit(TERMINATED)) -> Iterator[None]:
+def raising_on_sigterm(
+    error: Callable[[], BaseException] = lambda: SystemExit(TERMINATED),
+) -> Iterator[None]:
     """Have SIGTERM raise an exception in the main thread while the block runs; unless somebody listens to it already."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
         yield
         return
 

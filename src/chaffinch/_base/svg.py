@@ -11,21 +11,44 @@ from markupsafe import Markup
 
 from .words import fixed, number, shown, width_of
 
-__all__ = ["GREY", "INK", "SERIES", "Axis", "Colour", "Dot", "PointLabels", "bars", "blend", "contrast", "cut", "dots", "ink_on", "mark", "picture", "text"]
+__all__ = [
+    "GREY",
+    "INK",
+    "SERIES",
+    "Axis",
+    "Colour",
+    "Dot",
+    "PointLabels",
+    "bars",
+    "blend",
+    "contrast",
+    "cut",
+    "dots",
+    "ink_on",
+    "mark",
+    "picture",
+    "text",
+]
 
 INK, GREY, RULE = "#1b1b1b", "#595959", "#d5d5d5"
 SIZE = 12.0
 
 SERIES = (
-    ("#0072B2", "circle"), ("#D55E00", "square"), ("#6f6f6f", "diamond"), ("#009E73", "triangle"), ("#9B4580", "cross"),
+    ("#0072B2", "circle"),
+    ("#D55E00", "square"),
+    ("#6f6f6f", "diamond"),
+    ("#009E73", "triangle"),
+    ("#9B4580", "cross"),
     ("#1b1b1b", "bar"),
-)  # fmt: skip
+)
 """Okabe and Ito's colours (the purple darkened), told apart by all; each has a shape of its own too."""
 
 Colour = tuple[int, int, int]
 
 
-def picture(key: str, width: float, height: float, *, title: str, desc: str, body: Sequence[str]) -> Markup:
+def picture(
+    key: str, width: float, height: float, *, title: str, desc: str, body: Sequence[str]
+) -> Markup:
     """Return an SVG of a size in pixels; title and description are what a screen reader says of it."""
     return Markup(  # noqa: S704  all text in the parts went through escape
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{key}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
@@ -36,8 +59,16 @@ def picture(key: str, width: float, height: float, *, title: str, desc: str, bod
 
 
 def text(
-    x: float, y: float, words: str, *, anchor: str = "start", size: float = SIZE, fill: str = INK, turn: float = 0, bold: bool = False
-) -> str:  # fmt: skip
+    x: float,
+    y: float,
+    words: str,
+    *,
+    anchor: str = "start",
+    size: float = SIZE,
+    fill: str = INK,
+    turn: float = 0,
+    bold: bool = False,
+) -> str:
     """Return a line of text, its baseline at a point, turned about it by some degrees."""
     extra = f' text-anchor="{anchor}"' if anchor != "start" else ""
     extra += f' font-size="{size:g}"' if size != SIZE else ""
@@ -66,7 +97,9 @@ def blend(colours: Sequence[Colour], place: float) -> Colour:
     """Return the colour at a place from 0 to 1 along a row of colours."""
     at = min(max(place, 0.0), 1.0) * (len(colours) - 1)
     i = min(int(at), len(colours) - 2)
-    red, green, blue = (round(a + (b - a) * (at - i)) for a, b in zip(colours[i], colours[i + 1], strict=True))
+    red, green, blue = (
+        round(a + (b - a) * (at - i)) for a, b in zip(colours[i], colours[i + 1], strict=True)
+    )
     return red, green, blue
 
 
@@ -103,7 +136,9 @@ class Axis:
     ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5], 180.0)
     """
 
-    def __init__(self, low: float, high: float, start: float, end: float, *, log: bool = False) -> None:
+    def __init__(
+        self, low: float, high: float, start: float, end: float, *, log: bool = False
+    ) -> None:
         self.log, self.start, self.end = log, start, end
         if log:
             self.low, self.high = math.log10(low), math.log10(high)
@@ -116,8 +151,13 @@ class Axis:
             low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
         step = 10 ** math.floor(math.log10((high - low) / 4))
         step *= next(m for m in (1, 2, 2.5, 5, 10) if (high - low) / (step * m) <= 5)
-        self.low, self.high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
-        self.ticks = [round(self.low + i * step, 12) for i in range(round((self.high - self.low) / step) + 1)]
+        self.low, self.high = (
+            math.floor(low / step + 1e-9) * step,
+            math.ceil(high / step - 1e-9) * step,
+        )
+        self.ticks = [
+            round(self.low + i * step, 12) for i in range(round((self.high - self.low) / step) + 1)
+        ]
 
     def __call__(self, value: float) -> float:
         """Return where a number stands, in pixels; never beyond the ends."""
@@ -161,8 +201,14 @@ class Dot:
 
 
 def bars(
-    key: str, title: str, desc: str, values: Mapping[str, float | None], *, top: float | None = None, hidden: str = "hidden"
-) -> Markup:  # fmt: skip
+    key: str,
+    title: str,
+    desc: str,
+    values: Mapping[str, float | None],
+    *,
+    top: float | None = None,
+    hidden: str = "hidden",
+) -> Markup:
     """Return horizontal bars from zero, one for each name, in the order given; each says its number, or that it is hidden."""
     pitch, head = 22.0, 12.0
     labels = [cut(name, LABELS - 10) for name in values]
@@ -176,23 +222,37 @@ def bars(
         parts.append(text(left - 6, y + 15, label, anchor="end"))
         if value is None:
             words = width_of(hidden, 11) + 6
-            parts.append(f'<rect x="{left + 2:.1f}" y="{y + 3:.1f}" width="{words:.1f}" height="{pitch - 7:.1f}" fill="#fff"/>')
+            parts.append(
+                f'<rect x="{left + 2:.1f}" y="{y + 3:.1f}" width="{words:.1f}" height="{pitch - 7:.1f}" fill="#fff"/>'
+            )
             parts.append(text(left + 6, y + 15, hidden, size=11, fill=GREY))
             continue
         parts.append(
             f'<rect x="{left:.1f}" y="{y + 3:.1f}" width="{max(end - left, 1):.1f}" height="{pitch - 7:.1f}" fill="{SERIES[0][0]}">'
             f"<title>{escape(shown(name))}: {fixed(value)}</title></rect>"
         )
-        parts.append(f'<rect x="{end + 3:.1f}" y="{y + 3:.1f}" width="42" height="{pitch - 7:.1f}" fill="#fff"/>')
+        parts.append(
+            f'<rect x="{end + 3:.1f}" y="{y + 3:.1f}" width="42" height="{pitch - 7:.1f}" fill="#fff"/>'
+        )
         parts.append(text(end + 6, y + 15, fixed(value), size=11))
     return picture(key, WIDTH, bottom + 26, title=title, desc=desc, body=parts)
 
 
 def dots(
-    key: str, title: str, desc: str, rows: Sequence[tuple[str, Sequence[Dot]]], series: Sequence[str], *,
-    label: str, low: float | None = None, high: float | None = None, line: float | None = None, ends: tuple[str, str] | None = None,
-    lanes: Sequence[int] | None = None, marks: Sequence[int] | None = None,
-) -> Markup:  # fmt: skip
+    key: str,
+    title: str,
+    desc: str,
+    rows: Sequence[tuple[str, Sequence[Dot]]],
+    series: Sequence[str],
+    *,
+    label: str,
+    low: float | None = None,
+    high: float | None = None,
+    line: float | None = None,
+    ends: tuple[str, str] | None = None,
+    lanes: Sequence[int] | None = None,
+    marks: Sequence[int] | None = None,
+) -> Markup:
     """Return rows of dots on one axis: each series has a colour and a shape, a bar shows an interval.
 
     `line` is where an upright line stands, as zero; `ends` are words below the two ends of the axis. `lanes` are the lines within a
@@ -215,7 +275,9 @@ def dots(
     )
     parts = axis.across(head - 4, bottom)
     if line is not None:
-        parts.append(f'<path d="M{axis(line):.1f} {head - 4:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1.5"/>')
+        parts.append(
+            f'<path d="M{axis(line):.1f} {head - 4:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1.5"/>'
+        )
     for i, ((name, row), words) in enumerate(zip(rows, labels, strict=True)):
         y = head + i * pitch
         if i:
@@ -228,7 +290,14 @@ def dots(
     for words, x, anchor in zip(ends or (), (left, WIDTH - 24), ("start", "end"), strict=False):
         parts.append(text(x, bottom + 34, words, size=11, fill=GREY, anchor=anchor))
     parts.append(
-        text((left + WIDTH - 24) / 2, bottom + (50 if ends else 34), label, anchor="middle", size=11, fill=GREY)
+        text(
+            (left + WIDTH - 24) / 2,
+            bottom + (50 if ends else 34),
+            label,
+            anchor="middle",
+            size=11,
+            fill=GREY,
+        )
     )
     return picture(key, WIDTH, bottom + (58 if ends else 42), title=title, desc=desc, body=parts)
 
@@ -258,7 +327,9 @@ def mark(x: float, y: float, colour: str, shape: str) -> str:
     return f'<path d="{path}" {paint}/>'
 
 
-def _legend(series: Sequence[str], looks: Sequence[tuple[str, str]], left: float) -> tuple[list[str], float]:
+def _legend(
+    series: Sequence[str], looks: Sequence[tuple[str, str]], left: float
+) -> tuple[list[str], float]:
     """Return what each series looks like, on as many lines as that takes, and where the plot starts below it."""
     room = sum(40 + width_of(name, 12) for name in series) - 20
     left = min(left, max(0.0, WIDTH - room))
@@ -288,7 +359,13 @@ class PointLabels:
         wide = width_of(words, SIZE)
         start = x - wide if anchor == "end" else x - wide / 2 if anchor == "middle" else x
         y = max(y, self.top)
-        while any(abs(y - other) < self.step and start < end and begin < start + wide for begin, end, other in self.taken) and y < self.bottom:
+        while (
+            any(
+                abs(y - other) < self.step and start < end and begin < start + wide
+                for begin, end, other in self.taken
+            )
+            and y < self.bottom
+        ):
             y += self.step
         self.taken.append((start, start + wide, y))
         return text(x, y, words, fill=fill, anchor=anchor)

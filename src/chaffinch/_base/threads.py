@@ -52,13 +52,19 @@ def thread_count(threads: int | None = None) -> int:
     if threads is None and _ALONE.get():
         return 1
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     if threads < 1:
         raise InputError(f"threads must be at least 1. Got {threads}.")
     return threads
 
 
-def thread_map(function: Callable[[T], R], items: Sequence[T], *, threads: int | None = None) -> list[R]:
+def thread_map(
+    function: Callable[[T], R], items: Sequence[T], *, threads: int | None = None
+) -> list[R]:
     """Return `[function(item) for item in items]`, in order, worked by threads.
 
     Use it for work that releases the GIL (compiled kernels, Arrow). One thread or one item runs in place, and so does a map

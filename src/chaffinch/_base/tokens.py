@@ -88,11 +88,15 @@ class Reader:
 
     def too_long(self, text: str) -> InputError:
         """Return the error for a text that is too long."""
-        return InputError(f"{self.what} must have at most {self.longest} characters. Got {len(text)}.")
+        return InputError(
+            f"{self.what} must have at most {self.longest} characters. Got {len(text)}."
+        )
 
     def unknown_sign(self, token: Token) -> InputError:
         """Return the error for a sign that the language does not have."""
-        return InputError(f"{self.what} has a sign at position {token.position} that it may not have: {token.text!r}.")
+        return InputError(
+            f"{self.what} has a sign at position {token.position} that it may not have: {token.text!r}."
+        )
 
     def too_deep(self) -> InputError:
         """Return the error for too many open brackets."""
@@ -115,7 +119,11 @@ class Reader:
 
     def ahead(self, *values: str) -> bool:
         """Whether the next token is one of these signs or names, not in quotes."""
-        return self.next.kind in ("sign", "name") and self.next.value in values and not self.next.quoted
+        return (
+            self.next.kind in ("sign", "name")
+            and self.next.value in values
+            and not self.next.quoted
+        )
 
     def accept(self, *values: str) -> str:
         """Return the next token and go on if it is one of these signs or names; nothing otherwise."""

@@ -6,7 +6,20 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["NONE", "between", "count_noun", "detectable_words", "fixed", "is_number", "number", "percent", "shown", "signed", "size_words", "width_of"]
+__all__ = [
+    "NONE",
+    "between",
+    "count_noun",
+    "detectable_words",
+    "fixed",
+    "is_number",
+    "number",
+    "percent",
+    "shown",
+    "signed",
+    "size_words",
+    "width_of",
+]
 
 NONE = "–"
 MOST = 60
@@ -22,7 +35,9 @@ def is_number(value: Any) -> bool:
     >>> is_number(1), is_number(None), is_number(True), is_number(float("nan"))
     (True, False, False, False)
     """
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+    )
 
 
 def number(value: Any) -> str:
@@ -99,7 +114,11 @@ def between(interval: Any) -> str:
     >>> between([0.01, 0.02]), between(None)
     ('0.01 to 0.02', '–')
     """
-    if not isinstance(interval, list | tuple) or len(interval) != 2 or not all(map(is_number, interval)):
+    if (
+        not isinstance(interval, list | tuple)
+        or len(interval) != 2
+        or not all(map(is_number, interval))
+    ):
         return NONE
     return f"{number(interval[0])} to {number(interval[1])}"
 
@@ -149,7 +168,9 @@ def _shown(text: str, most: int) -> str:
     if len(text) > most:
         tail = (most - 1) // 3
         text = text[: most - 1 - tail] + "…" + text[len(text) - tail :]
-    text = "".join("�" if unicodedata.category(c) in HIDDEN and c not in JOINERS else c for c in text)
+    text = "".join(
+        "�" if unicodedata.category(c) in HIDDEN and c not in JOINERS else c for c in text
+    )
     if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in text):
         return f"\u2068{text}\u2069"
     return text
@@ -165,7 +186,15 @@ def width_of(text: str, size: float) -> float:
             continue
         wide = unicodedata.east_asian_width(c) in ("W", "F")
         total += (
-            1.05 if wide else 0.39 if c in narrow else 0.98 if c in "mwMW@%<>=+~#&" else 0.74 if c.isupper() else 0.63
+            1.05
+            if wide
+            else 0.39
+            if c in narrow
+            else 0.98
+            if c in "mwMW@%<>=+~#&"
+            else 0.74
+            if c.isupper()
+            else 0.63
         )
     return total * size
 
@@ -180,4 +209,6 @@ def size_words(n_bytes: int) -> str:
     """
     if n_bytes >= 1 << 30:
         return f"{n_bytes / (1 << 30):.1f} GiB"
-    return f"{n_bytes / (1 << 20):.0f} MiB" if n_bytes >= 1 << 20 else f"{n_bytes / (1 << 10):.0f} KiB"
+    return (
+        f"{n_bytes / (1 << 20):.0f} MiB" if n_bytes >= 1 << 20 else f"{n_bytes / (1 << 10):.0f} KiB"
+    )

@@ -66,7 +66,9 @@ for command in (
     evolve,
     check,
 ):
-    app.command(cls=RegistryCommand)(overwritable(configurable(command) if command in LONG else command))
+    app.command(cls=RegistryCommand)(
+        overwritable(configurable(command) if command in LONG else command)
+    )
 app.command("open", cls=RegistryCommand)(open_page)
 app.add_typer(tree)
 app.add_typer(attack)
@@ -107,7 +109,9 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError:
-        typer.echo("Error: not enough memory. Use a machine with more, or fewer columns or bins.", err=True)
+        typer.echo(
+            "Error: not enough memory. Use a machine with more, or fewer columns or bins.", err=True
+        )
         sys.exit(2)
     except Exception as error:
         _fault(error)

@@ -23,14 +23,22 @@ def start_arrow(threads: int | None) -> None:
 
     from .._base.threads import thread_count
 
-    if "pandas" not in sys.modules and not any(isinstance(finder, _PandasFinder) for finder in sys.meta_path):
+    if "pandas" not in sys.modules and not any(
+        isinstance(finder, _PandasFinder) for finder in sys.meta_path
+    ):
         finder = _PandasFinder()
         sys.meta_path.insert(0, finder)
         pa.array([0])
         finder.hides = False
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+        held = (
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            if hasattr(signal, "pthread_sigmask")
+            else None
+        )
         try:
-            pa.array([0])  # an old Arrow (17) looks again at every array: let it find pandas now, while Ctrl-C waits
+            pa.array(
+                [0]
+            )  # an old Arrow (17) looks again at every array: let it find pandas now, while Ctrl-C waits
         finally:
             if held is not None:
                 signal.pthread_sigmask(signal.SIG_SETMASK, held)
@@ -43,7 +51,9 @@ class _PandasFinder(MetaPathFinder):
 
     hides = True
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if fullname != "pandas":
             return None
         if self.hides:

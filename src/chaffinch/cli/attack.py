@@ -34,7 +34,7 @@ from .options import (
     show_table,
     write_confidential,
     write_json,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..risk.membership import MembershipResult
@@ -55,11 +55,14 @@ attack = typer.Typer(
 )
 
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="The table whose people are attacked.", show_default=False)
+    Path,
+    typer.Argument(metavar="DATA", help="The table whose people are attacked.", show_default=False),
 ]
 Population = Annotated[
     Path | None,
-    typer.Option(help="More people of the same kind, known to the attacker. Without: DATA itself is the population."),
+    typer.Option(
+        help="More people of the same kind, known to the attacker. Without: DATA itself is the population."
+    ),
 ]
 Targets = Annotated[int, typer.Option(help="People to attack: the most vulnerable records.")]
 Rows = Annotated[
@@ -72,39 +75,72 @@ ShadowsIn = Annotated[int, typer.Option(help="Pairs of shadows to learn each tar
 Tests = Annotated[int, typer.Option(help="Pairs of shadows to test on.")]
 Tables = Annotated[int, typer.Option(help="Synthetic tables drawn from each shadow to learn from.")]
 Design = Annotated[
-    str, typer.Option(help="shared (all targets learn from the same shadows) or neighbours (pairs apart in one record).")
-]  # fmt: skip
+    str,
+    typer.Option(
+        help="shared (all targets learn from the same shadows) or neighbours (pairs apart in one record)."
+    ),
+]
 Share = Annotated[
-    str, typer.Option(help="With shared: a target is in half of the shadows, or in its natural share of them.")
+    str,
+    typer.Option(
+        help="With shared: a target is in half of the shadows, or in its natural share of them."
+    ),
 ]
 Box = Annotated[
-    str, typer.Option("--features", help="blackbox (from synthetic tables) or whitebox (from the fitted model).")
+    str,
+    typer.Option(
+        "--features", help="blackbox (from synthetic tables) or whitebox (from the fitted model)."
+    ),
 ]
-Look = Annotated[str, typer.Option(help="What is seen of a table: queries, naive, histogram or closest.")]
+Look = Annotated[
+    str, typer.Option(help="What is seen of a table: queries, naive, histogram or closest.")
+]
 Learner = Annotated[str, typer.Option(help="Who learns: {learners}.")]
 Ranking = Annotated[
-    str, typer.Option(help="How vulnerable records are found: hamming, cosine, extremes, rarity, or the union of these.")
+    str,
+    typer.Option(
+        help="How vulnerable records are found: hamming, cosine, extremes, rarity, or the union of these."
+    ),
 ]
 Grid = Annotated[
-    str, typer.Option(help="release (shadows are read as a release is; values are seen) or population (its levels and bins).")
+    str,
+    typer.Option(
+        help="release (shadows are read as a release is; values are seen) or population (its levels and bins)."
+    ),
 ]
-Duplicates = Annotated[str, typer.Option(help="Records with equal values: drop all but one, or keep those of others.")]
+Duplicates = Annotated[
+    str, typer.Option(help="Records with equal values: drop all but one, or keep those of others.")
+]
 Keep = Annotated[
     Path | None,
-    typer.Option(help="Folder for finished shadows: a run that was stopped goes on from there. It is confidential."),
+    typer.Option(
+        help="Folder for finished shadows: a run that was stopped goes on from there. It is confidential."
+    ),
 ]
 Confidential = Annotated[
     Path | None,
-    typer.Option(help="Write the targets' records and how each fared here: confidential, readable by you alone."),
+    typer.Option(
+        help="Write the targets' records and how each fared here: confidential, readable by you alone."
+    ),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", help="The same seed gives the same result, on any number of cores.")
+    int | None,
+    typer.Option("--seed", help="The same seed gives the same result, on any number of cores."),
 ]
 
-WAYS = {"--ranking": ("union", "hamming", "cosine", "extremes", "rarity"), "--duplicates": ("drop", "keep")}
+WAYS = {
+    "--ranking": ("union", "hamming", "cosine", "extremes", "rarity"),
+    "--duplicates": ("drop", "keep"),
+}
 PLANNED = {
-    "--features": "box", "--look": "features", "--design": "design", "--share": "share", "--grid": "grid", "--learner": "learner", "--combine": "combine",
-}  # fmt: skip
+    "--features": "box",
+    "--look": "features",
+    "--design": "design",
+    "--share": "share",
+    "--grid": "grid",
+    "--learner": "learner",
+    "--combine": "combine",
+}
 """Options, and the settings of the attack that they are."""
 
 
@@ -137,13 +173,24 @@ class AttackRequest:
                 table = read_for(self.settings, self.data, self.reading, **options)
                 others = None
                 if self.population is not None:
-                    others = read_for(self.settings, self.population, self.reading, like=table, **options)
-                return study(table, self.settings, others, settings=plan, progress=progress, **self.options, **more)
+                    others = read_for(
+                        self.settings, self.population, self.reading, like=table, **options
+                    )
+                return study(
+                    table,
+                    self.settings,
+                    others,
+                    settings=plan,
+                    progress=progress,
+                    **self.options,
+                    **more,
+                )
         except KeyboardInterrupt:
             if self.keep is None:
                 raise
             typer.echo(
-                f"Stopped. Finished shadows are kept in '{self.keep}': the same command goes on from there.", err=True
+                f"Stopped. Finished shadows are kept in '{self.keep}': the same command goes on from there.",
+                err=True,
             )
             raise typer.Exit(130) from None
 
@@ -205,9 +252,15 @@ def asked(
 
     reading = reading_of(schema=schema, rare=rare, personal=personal, **file)
     words = {
-        "--design": design, "--share": share, "--features": features, "--look": look, "--learner": learner,
-        "--ranking": ranking, "--grid": grid, "--duplicates": duplicates,
-    }  # fmt: skip
+        "--design": design,
+        "--share": share,
+        "--features": features,
+        "--look": look,
+        "--learner": learner,
+        "--ranking": ranking,
+        "--grid": grid,
+        "--duplicates": duplicates,
+    }
     for option, word in words.items():
         check_word(option, word)
     settings = synthesiser_of(synth)
@@ -218,12 +271,25 @@ def asked(
         population=population,
         settings=settings,
         plan={
-            "shadows": shadows, "tests": tests, "tables": tables, "design": design, "share": share, "box": features, "grid": grid, "features": look,
+            "shadows": shadows,
+            "tests": tests,
+            "tables": tables,
+            "design": design,
+            "share": share,
+            "box": features,
+            "grid": grid,
+            "features": look,
             "learner": learner,
         },
         options={
-            "targets": targets, "rows": rows, "duplicates": duplicates, "ranking": ranking, "seed": seed, "workers": threads,
-            "keep": keep, "time_limit": time_limit,
+            "targets": targets,
+            "rows": rows,
+            "duplicates": duplicates,
+            "ranking": ranking,
+            "seed": seed,
+            "workers": threads,
+            "keep": keep,
+            "time_limit": time_limit,
         },
         reading=reading,
         json=json,
@@ -231,7 +297,7 @@ def asked(
         confidential=confidential,
         keep=keep,
         quiet=quiet,
-    )  # fmt: skip
+    )
 
 
 def check_word(option: str, word: str) -> None:
@@ -253,10 +319,13 @@ def membership(
     *,
     secret: Annotated[
         str | None,
-        typer.Option(help="A column with two values: toss it for each target in each subset, and attack the coin, not membership."),
+        typer.Option(
+            help="A column with two values: toss it for each target in each subset, and attack the coin, not membership."
+        ),
     ] = None,
     max_auc: Annotated[
-        float | None, typer.Option(help="End with 1 if the lower end of the AUC's interval is above this.")
+        float | None,
+        typer.Option(help="End with 1 if the lower end of the AUC's interval is above this."),
     ] = None,
     require_shown: RequireShown = False,
 ) -> None:
@@ -286,13 +355,17 @@ def singling_out(
     *,
     releases: Annotated[int, typer.Option(help="Fresh releases to attack.")] = 1000,
     combine: Annotated[
-        str, typer.Option(help="Which target is named: argmax (the surest), weighted by skill, or the surest of strong ones.")
+        str,
+        typer.Option(
+            help="Which target is named: argmax (the surest), weighted by skill, or the surest of strong ones."
+        ),
     ] = "argmax",
     max_success: Annotated[
-        float | None, typer.Option(help="End with 1 if the lower end of the interval of success is above this.")
+        float | None,
+        typer.Option(help="End with 1 if the lower end of the interval of success is above this."),
     ] = None,
     require_shown: RequireShown = False,
-) -> None:  # fmt: skip
+) -> None:
     """Say how often somebody who is in the data is singled out from a release, beside what guessing gives.
 
     For each release the attacker names one target. That is right if the target is in the data, and nobody else has the same values.
@@ -305,7 +378,12 @@ def singling_out(
     result: SinglingOutResult = wanted.run(attack_singling_out, combine=combine, releases=releases)
     result = wanted.finished(result, _policy("max_success", max_success, result.interval))
     wanted.write(result, lambda: singling_out_page(result))
-    state = _show_limit("share of releases with somebody singled out", result.interval, max_success, quiet=wanted.quiet)
+    state = _show_limit(
+        "share of releases with somebody singled out",
+        result.interval,
+        max_success,
+        quiet=wanted.quiet,
+    )
     if not wanted.quiet:
         _print(*result.table(), result)
     _end(state, require_shown=require_shown)
@@ -326,16 +404,31 @@ def _policy(name: str, limit: float | None, interval: Sequence[float]) -> dict[s
 
     state = limit_state(interval[0], interval[1], limit)
     passed = {LimitState.SHOWN: True, LimitState.EXCEEDS: False}.get(state)
-    return {name: limit, "state": str(state), "lower_bound": interval[0], "upper_bound": interval[1], "passed": passed}
+    return {
+        name: limit,
+        "state": str(state),
+        "lower_bound": interval[0],
+        "upper_bound": interval[1],
+        "passed": passed,
+    }
 
 
 def _beside(end: float, limit: float) -> str:
     """Return an end of an interval with three digits, or as many as leave it on its side of a limit."""
     texts = [f"{end:.{digits}g}" for digits in range(3, 18)]
-    return next((text for text in texts if (float(text) > limit, float(text) < limit) == (end > limit, end < limit)), texts[-1])
+    return next(
+        (
+            text
+            for text in texts
+            if (float(text) > limit, float(text) < limit) == (end > limit, end < limit)
+        ),
+        texts[-1],
+    )
 
 
-def _show_limit(what: str, interval: Sequence[float], limit: float | None, *, quiet: bool) -> LimitState | None:
+def _show_limit(
+    what: str, interval: Sequence[float], limit: float | None, *, quiet: bool
+) -> LimitState | None:
     """Print what the interval says of the limit, as the first line, and return that; with --quiet on the error stream, unless it is shown to be kept."""
     if limit is None:
         return None
@@ -361,12 +454,20 @@ def _end(state: LimitState | None, *, require_shown: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print(head: Sequence[str], rows: Sequence[Sequence[str]], result: MembershipResult | SinglingOutResult) -> None:
+def _print(
+    head: Sequence[str], rows: Sequence[Sequence[str]], result: MembershipResult | SinglingOutResult
+) -> None:
     screen = show_table(head, rows)
-    population = f"{result.population:,}" if isinstance(result.population, int) else result.population
+    population = (
+        f"{result.population:,}" if isinstance(result.population, int) else result.population
+    )
     screen.print(
         f"{count_noun(result.targets, 'target')}; subsets of {result.rows:,} out of {count_noun(population, 'record')}"
-        + (f"; {result.duplicates} left out, as others have the same values." if result.duplicates else "."),
+        + (
+            f"; {result.duplicates} left out, as others have the same values."
+            if result.duplicates
+            else "."
+        ),
         markup=False,
     )
     screen.print(result.sentence, markup=False)

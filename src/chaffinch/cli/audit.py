@@ -27,7 +27,7 @@ from .options import (
     run_facts,
     show_table,
     write_json,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..risk.auditing import AuditResult
@@ -40,38 +40,57 @@ __all__ = ["audit"]
 def audit(
     *,
     synth: Synth,
-    epsilon: Annotated[float | None, typer.Option(help="The claimed epsilon; that of SPEC unless given.")] = None,
-    delta: Annotated[float | None, typer.Option(help="The claimed delta; that of SPEC unless given.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="The claimed epsilon; that of SPEC unless given.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The claimed delta; that of SPEC unless given.")
+    ] = None,
     neighbours: Annotated[
-        str | None, typer.Option(help="add-remove or replace-one: what the claim is for; that of SPEC unless given.")
+        str | None,
+        typer.Option(
+            help="add-remove or replace-one: what the claim is for; that of SPEC unless given."
+        ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="A table of your own, for the pair 'average'. Needs --schema if SPEC is private.")
+        Path | None,
+        typer.Option(
+            help="A table of your own, for the pair 'average'. Needs --schema if SPEC is private."
+        ),
     ] = None,
     schema: SchemaIn = None,
-    runs: Annotated[int, typer.Option(help="Runs for each pair of tables: more show a larger epsilon.")] = 2000,
+    runs: Annotated[
+        int, typer.Option(help="Runs for each pair of tables: more show a larger epsilon.")
+    ] = 2000,
     pairs: Annotated[
         str | None,
         typer.Option(help="Some of {pairs}, as A,B; all unless given."),
     ] = None,
     box: Annotated[
         str,
-        typer.Option(help="mechanism looks at the noisy answers of a fit, white into the model, black at the released table; all unless given."),
+        typer.Option(
+            help="mechanism looks at the noisy answers of a fit, white into the model, black at the released table; all unless given."
+        ),
     ] = "mechanism,white,black",
-    rows: Annotated[int | None, typer.Option(help="Rows drawn of each model; 500 or more unless given.")] = None,
-    average_rows: Annotated[int, typer.Option(help="The most records of DATA in the pair 'average'.")] = 1000,
+    rows: Annotated[
+        int | None, typer.Option(help="Rows drawn of each model; 500 or more unless given.")
+    ] = None,
+    average_rows: Annotated[
+        int, typer.Option(help="The most records of DATA in the pair 'average'.")
+    ] = 1000,
     level: Annotated[float, typer.Option(help="Confidence of all bounds together.")] = 0.999,
     time_limit: TimeLimit = None,
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="The same seed gives the same result, on any number of cores.")
+        int | None,
+        typer.Option("--seed", help="The same seed gives the same result, on any number of cores."),
     ] = None,
     file: FileOptions,
     personal: Personal = None,
     quiet: Quiet = False,
     threads: Threads = None,
-) -> None:  # fmt: skip
+) -> None:
     """Audit a promise of privacy: attack runs on tables that differ in one record, and say which epsilon that proves.
 
     Exit code 1 if that is more than is claimed. `not refuted` is no proof that the claim holds.
@@ -92,16 +111,29 @@ def audit(
     from ..risk.auditing import AuditSettings, measure_audit
 
     tried = AuditSettings(
-        epsilon=epsilon, delta=delta, neighbours=neighbours, pairs=names_of(pairs) or None, runs=runs, box=names_of(box), rows=rows,  # type: ignore[arg-type]
-        average_rows=average_rows, level=level,
-    )  # fmt: skip
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,  # type: ignore[arg-type]
+        pairs=names_of(pairs) or None,
+        runs=runs,
+        box=names_of(box),
+        rows=rows,
+        average_rows=average_rows,
+        level=level,
+    )
     with progress_bar(quiet=quiet) as progress:
         table = None
         if data is not None:
             reading = reading_of(schema=schema, personal=personal, **file)
             table = read_for(settings, data, reading, quiet=quiet, progress=progress)
         result = measure_audit(
-            settings, table, tried, seed=seed, threads=threads, time_limit=time_limit, progress=progress
+            settings,
+            table,
+            tried,
+            seed=seed,
+            threads=threads,
+            time_limit=time_limit,
+            progress=progress,
         )
     about = {"synth": synth, "data": None if data is None else data.name, "seed": seed}
     result = replace(result, about=about, run=run_facts())
@@ -120,7 +152,15 @@ def audit(
 def _show(result: AuditResult) -> None:
     head = ("pair", "box", "runs", "at least", "claimed", "80 % power at", "verdict")
     rows = [
-        (one.pair, one.box, f"{one.runs:,}", f"{one.measure} {one.bound:.3g}", f"{one.claim:.3g}", one.power, str(one.verdict))
+        (
+            one.pair,
+            one.box,
+            f"{one.runs:,}",
+            f"{one.measure} {one.bound:.3g}",
+            f"{one.claim:.3g}",
+            one.power,
+            str(one.verdict),
+        )
         for one in result.findings
     ]
     screen = show_table(head, rows)

@@ -41,93 +41,180 @@ def check(
         ),
     ],
     data: Annotated[
-        Path | None, typer.Option(help="The records behind the outputs: {formats}. Of output files the rules can be asked without.")
+        Path | None,
+        typer.Option(
+            help="The records behind the outputs: {formats}. Of output files the rules can be asked without."
+        ),
     ] = None,
     keys: Annotated[
-        str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; not needed with --rules-only.")
+        str | None,
+        typer.Option(
+            help="Columns that an outsider knows of a person, as A,B; not needed with --rules-only."
+        ),
     ] = None,
     sensitive: Annotated[
-        str | None, typer.Option(help="Columns that are not to be found out, as A,B; not needed with --rules-only.")
+        str | None,
+        typer.Option(
+            help="Columns that are not to be found out, as A,B; not needed with --rules-only."
+        ),
     ] = None,
     rules_only: Annotated[
-        bool, typer.Option("--rules-only", help="Ask the rules alone, which takes a second or two: measure nothing.")
+        bool,
+        typer.Option(
+            "--rules-only",
+            help="Ask the rules alone, which takes a second or two: measure nothing.",
+        ),
     ] = False,
     only: Annotated[
-        list[str] | None, typer.Option(help="Check this output alone (a result, in an ACRO folder); may be given several times, or as A,B.")
+        list[str] | None,
+        typer.Option(
+            help="Check this output alone (a result, in an ACRO folder); may be given several times, or as A,B."
+        ),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option("--except", help="Check all outputs but this one; may be given several times, or as A,B.")
+        list[str] | None,
+        typer.Option(
+            "--except",
+            help="Check all outputs but this one; may be given several times, or as A,B.",
+        ),
     ] = None,
     accept_ignored: Annotated[
-        bool, typer.Option("--accept-ignored", help="Let outputs that outputs.toml ignores leave without an assessment.")
+        bool,
+        typer.Option(
+            "--accept-ignored",
+            help="Let outputs that outputs.toml ignores leave without an assessment.",
+        ),
     ] = False,
     schema: SchemaIn = None,
     key_sizes: Annotated[
-        str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; 3 to all unless given.")
+        str | None,
+        typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; 3 to all unless given."),
     ] = None,
-    released: Annotated[Path | None, typer.Option(help="File of outputs that this project has released already.")] = None,
+    released: Annotated[
+        Path | None, typer.Option(help="File of outputs that this project has released already.")
+    ] = None,
     record: Annotated[
-        bool, typer.Option("--record", help="Add the outputs to the file of --released, if they pass; it is made if need be.")
+        bool,
+        typer.Option(
+            "--record",
+            help="Add the outputs to the file of --released, if they pass; it is made if need be.",
+        ),
     ] = False,
     policy: Annotated[
-        Path | None, typer.Option(help="Rules to check by (TOML); those of the ACRO folder, or the usual ones, unless given.")
+        Path | None,
+        typer.Option(
+            help="Rules to check by (TOML); those of the ACRO folder, or the usual ones, unless given."
+        ),
     ] = None,
     threshold: Annotated[
-        int | None, typer.Option(help="Counts below it are not shown, anywhere; the threshold of the rules unless given.")
+        int | None,
+        typer.Option(
+            help="Counts below it are not shown, anywhere; the threshold of the rules unless given."
+        ),
     ] = None,
     recipes: Annotated[
-        Path | None, typer.Option(help="With an ACRO folder: a file of outputs, named as the results that cannot be read are.")
+        Path | None,
+        typer.Option(
+            help="With an ACRO folder: a file of outputs, named as the results that cannot be read are."
+        ),
     ] = None,
     replace_readable: Annotated[
-        bool, typer.Option("--replace-readable", help="Judge recipes also in the place of results that can be read, which then are not judged.")
+        bool,
+        typer.Option(
+            "--replace-readable",
+            help="Judge recipes also in the place of results that can be read, which then are not judged.",
+        ),
     ] = False,
     syntheses: Annotated[int, typer.Option(help="Datasets to evolve for each fold.")] = 50,
-    holdout_share: Annotated[float, typer.Option(help="Share of people who are held out of a fold, up to 0.5.")] = 0.5,
-    repeat_splits: Annotated[int, typer.Option(help="Random splits into folds; more take longer and give tighter figures.")] = 1,
-    engine: Annotated[str, typer.Option(help="As in evolve: incremental, maxent or ea.")] = "incremental",
+    holdout_share: Annotated[
+        float, typer.Option(help="Share of people who are held out of a fold, up to 0.5.")
+    ] = 0.5,
+    repeat_splits: Annotated[
+        int,
+        typer.Option(help="Random splits into folds; more take longer and give tighter figures."),
+    ] = 1,
+    engine: Annotated[
+        str, typer.Option(help="As in evolve: incremental, maxent or ea.")
+    ] = "incremental",
     start: Annotated[
         str,
-        typer.Option(help="What an attacker knows beside the outputs: the univariate margins of all columns (of each fold: fold), published ones alone, or nothing (uniform)."),
+        typer.Option(
+            help="What an attacker knows beside the outputs: the univariate margins of all columns (of each fold: fold), published ones alone, or nothing (uniform)."
+        ),
     ] = "margins",
     seconds: Annotated[
         float | None,
-        typer.Option(help="About when to give up, for each dataset: stands for a number of proposals, whatever the machine does; 20 unless given."),
+        typer.Option(
+            help="About when to give up, for each dataset: stands for a number of proposals, whatever the machine does; 20 unless given."
+        ),
     ] = None,
     proposals: Annotated[
-        int | None, typer.Option(help="When to give up, in proposals: instead of --seconds. The same on every machine.")
+        int | None,
+        typer.Option(
+            help="When to give up, in proposals: instead of --seconds. The same on every machine."
+        ),
     ] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option(help="How close numbers without a printed precision must come, in standard errors; 0.001 unless given."),
+        typer.Option(
+            help="How close numbers without a printed precision must come, in standard errors; 0.001 unless given."
+        ),
     ] = None,
     tau: Annotated[
-        float, typer.Option(help="Share of a key's rows that must have one value before the attacker takes it.")
+        float,
+        typer.Option(
+            help="Share of a key's rows that must have one value before the attacker takes it."
+        ),
     ] = 1.0,
     leave_one_out: Annotated[
-        str, typer.Option(help="Assess the outputs without each of them: if there is an excess, always or never.")
+        str,
+        typer.Option(
+            help="Assess the outputs without each of them: if there is an excess, always or never."
+        ),
     ] = "excess",
     no_cumulative: Annotated[
-        bool, typer.Option("--no-cumulative", help="Assess all outputs at once, and not one after the other as well.")
+        bool,
+        typer.Option(
+            "--no-cumulative",
+            help="Assess all outputs at once, and not one after the other as well.",
+        ),
     ] = False,
-    whole_runs: Annotated[int, typer.Option(help="Datasets from outputs of all the data; 0 for none.")] = 10,
+    whole_runs: Annotated[
+        int, typer.Option(help="Datasets from outputs of all the data; 0 for none.")
+    ] = 10,
     fold_of_fold: Annotated[
-        bool, typer.Option("--fold-of-fold", help="Assess folds of folds as well, and extrapolate to all the data.")
+        bool,
+        typer.Option(
+            "--fold-of-fold", help="Assess folds of folds as well, and extrapolate to all the data."
+        ),
     ] = False,
     error_line: Annotated[
         bool, typer.Option("--error-line", help="Relate attribution to the error of the outputs.")
     ] = False,
     confidential: Annotated[
         Path | None,
-        typer.Option(help="Write the exposed classes and the cells behind each rule here: confidential, readable by you alone."),
+        typer.Option(
+            help="Write the exposed classes and the cells behind each rule here: confidential, readable by you alone."
+        ),
     ] = None,
     acro_write_back: Annotated[
-        Path | None, typer.Option(help="Copy the ACRO folder here, with the result as one more output and comments.")
+        Path | None,
+        typer.Option(
+            help="Copy the ACRO folder here, with the result as one more output and comments."
+        ),
     ] = None,
     mitigate: Annotated[
-        bool, typer.Option("--mitigate", help="Look for the least change after which outputs that do not pass do, and check them anew.")
+        bool,
+        typer.Option(
+            "--mitigate",
+            help="Look for the least change after which outputs that do not pass do, and check them anew.",
+        ),
     ] = False,
     write: Annotated[
-        Path | None, typer.Option(help="With --mitigate: a new folder for the mitigated outputs, if they pass, as a document and CSV tables.")
+        Path | None,
+        typer.Option(
+            help="With --mitigate: a new folder for the mitigated outputs, if they pass, as a document and CSV tables."
+        ),
     ] = None,
     file: FileOptions,
     json: JsonOut = None,
@@ -137,7 +224,7 @@ def check(
     ] = None,
     quiet: Quiet = False,
     threads: Threads = None,
-) -> None:  # fmt: skip
+) -> None:
     """Check outputs before they leave: do datasets evolved from them tell more about people in the data than about others?
 
     Every output gets a verdict of its own, and none stops another. Exit code 1 if one fails or is not assessed: an excess, a rule that fails
@@ -152,29 +239,69 @@ def check(
     from .options import key_sizes_of, names_of, run_facts, without_warnings
 
     settings = CheckSettings(
-        keys=names_of(keys), sensitive=names_of(sensitive), rules_only=rules_only, key_sizes=key_sizes_of(key_sizes), syntheses=syntheses, holdout_share=holdout_share,
-        repeat_splits=repeat_splits, engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau,  # type: ignore[arg-type]
-        cumulative=not no_cumulative, leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,  # type: ignore[arg-type]
-    )  # fmt: skip
+        keys=names_of(keys),
+        sensitive=names_of(sensitive),
+        rules_only=rules_only,
+        key_sizes=key_sizes_of(key_sizes),
+        syntheses=syntheses,
+        holdout_share=holdout_share,
+        repeat_splits=repeat_splits,
+        engine=engine,  # type: ignore[arg-type]
+        start=start,  # type: ignore[arg-type]
+        seconds=seconds,
+        proposals=proposals,
+        tolerance=tolerance,
+        tau=tau,
+        cumulative=not no_cumulative,
+        leave_one_out=leave_one_out,  # type: ignore[arg-type]
+        whole_runs=whole_runs,
+        fold_of_fold=fold_of_fold,
+        error_line=error_line,
+        threshold=threshold,
+    )
     delivery = CheckDelivery(
-        json=json, html=html, confidential=confidential, record=record, acro_write_back=acro_write_back, mitigate=mitigate, write=write
+        json=json,
+        html=html,
+        confidential=confidential,
+        record=record,
+        acro_write_back=acro_write_back,
+        mitigate=mitigate,
+        write=write,
     )
     for one in spec:
         delivery.check(one, released, data, policy, recipes)
     start_arrow(threads)
     with progress_bar(quiet=quiet, plain=True) as progress, without_warnings():
         request = CheckRequest.read(
-            spec, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only or (), exclude=exclude or (),
-            accept_ignored=accept_ignored, new=record,
-        )  # fmt: skip
+            spec,
+            released=released,
+            policy=policy,
+            recipes=recipes,
+            replace_readable=replace_readable,
+            only=only or (),
+            exclude=exclude or (),
+            accept_ignored=accept_ignored,
+            new=record,
+        )
         source = DataSource(data, schema, file)
         result, lines = check_request(
-            request, source, settings, delivery=delivery, run=RunFacts(**run_facts()), seed=seed, workers=threads, progress=progress
-        )  # fmt: skip
+            request,
+            source,
+            settings,
+            delivery=delivery,
+            run=RunFacts(**run_facts()),
+            seed=seed,
+            workers=threads,
+            progress=progress,
+        )
     if not quiet:
         _show(result)
         most = result.settings.proposals
-        searches = [f"Each search had up to {most:,} proposals. --proposals {most} repeats this."] if most else []
+        searches = (
+            [f"Each search had up to {most:,} proposals. --proposals {most} repeats this."]
+            if most
+            else []
+        )
         for line in (*lines, *searches):
             typer.echo(line, err=True)
     if not result.passed:
@@ -185,12 +312,27 @@ def _show(result: CheckResult) -> None:
     from ..outputs.check.summary import counted_words
     from ..report.check import hold_back_sentence, ignored_sentence, rules_sentence
 
-    for line in (result.verdict.text, counted_words(result.summary, ignored=len(result.about.ignored)), *summary_lines(result.summary)):
+    for line in (
+        result.verdict.text,
+        counted_words(result.summary, ignored=len(result.about.ignored)),
+        *summary_lines(result.summary),
+    ):
         typer.echo(line)
-    head = ("sensitive", "convention", "original", "holdout", "prior", "marginal risk", "interval", "detectable")
+    head = (
+        "sensitive",
+        "convention",
+        "original",
+        "holdout",
+        "prior",
+        "marginal risk",
+        "interval",
+        "detectable",
+    )
     rows = []
     for one in () if result.all is None else result.all.measures:
-        sides = [_fixed(side.value) for side in (one.original, one.holdout, one.prior, one.marginal)]
+        sides = [
+            _fixed(side.value) for side in (one.original, one.holdout, one.prior, one.marginal)
+        ]
         low, high = _fixed(one.marginal.low), _fixed(one.marginal.high)
         between = f"{low} to {high}" if low and high else ""
         rows.append((one.sensitive, one.convention, *sides, between, _fixed(one.detectable)))
@@ -208,7 +350,9 @@ def _show(result: CheckResult) -> None:
         typer.echo(f"- Not assessed: '{skipped.name}': {skipped.reason}")
     for replaced in result.about.by_recipe:
         though = ", though it can be read" if replaced.readable else ""
-        typer.echo(f"- Not checked itself{though}: {replaced.name}: a recipe was judged in its place.")
+        typer.echo(
+            f"- Not checked itself{though}: {replaced.name}: a recipe was judged in its place."
+        )
     if sentence := ignored_sentence(result):
         typer.echo(f"- {sentence}")
     if result.about.not_asked:
@@ -229,9 +373,15 @@ def mitigation_lines(plan: MitigationPlan) -> list[str]:
     lines = ["", f"Mitigation: {plan.sentence}"]
     for step in plan.steps:
         now = "not published" if step.dropped else f"rules {step.before}, then {step.after}"
-        lines.append(f"- '{step.output}': {', then '.join(step.words)} ({now}; lost: {percent(step.loss.share)}, {step.loss.words})")
+        lines.append(
+            f"- '{step.output}': {', then '.join(step.words)} ({now}; lost: {percent(step.loss.share)}, {step.loss.words})"
+        )
     for one in plan.assessed:
-        interval = f"{_fixed(one.low)} to {_fixed(one.high)}" if isfinite(one.low) and isfinite(one.high) else "no interval"
+        interval = (
+            f"{_fixed(one.low)} to {_fixed(one.high)}"
+            if isfinite(one.low) and isfinite(one.high)
+            else "no interval"
+        )
         risk = f"{signed(one.risk)} ({interval})" if isfinite(one.risk) else "not measured"
         lines.append(f"- Marginal risk {risk}, {one.verdict}: {one.words}.")
     others = [one for one in plan.options if not one.taken]
@@ -239,9 +389,14 @@ def mitigation_lines(plan: MitigationPlan) -> list[str]:
         lines.append("What else was tried and breaks no rule, least loss first:")
         for name in dict.fromkeys(one.output for one in others):
             mine = [one for one in others if one.output == name]
-            lines += [f"- '{name}': {one.words} (rules {one.status}; lost: {percent(one.loss.share)}, {one.loss.words})" for one in mine[:MOST_OPTIONS]]
+            lines += [
+                f"- '{name}': {one.words} (rules {one.status}; lost: {percent(one.loss.share)}, {one.loss.words})"
+                for one in mine[:MOST_OPTIONS]
+            ]
             if len(mine) > MOST_OPTIONS:
-                lines.append(f"- '{name}': {len(mine) - MOST_OPTIONS} more, on the page (--html) and in the JSON.")
+                lines.append(
+                    f"- '{name}': {len(mine) - MOST_OPTIONS} more, on the page (--html) and in the JSON."
+                )
     lines += [f"- Not mended: '{name}': {why}." for name, why in plan.not_mended.items()]
     return lines
 
@@ -257,11 +412,18 @@ def summary_lines(rows: Sequence[OutputSummary]) -> list[str]:
     by sex  table  fail   -              fail
     """
     head = ("output", "kind", "rules", "marginal risk", "verdict")
-    cells = [head] + [(row.output, row.kind, row.rules or "-", _risk(row), row.verdict) for row in rows]
+    cells = [head] + [
+        (row.output, row.kind, row.rules or "-", _risk(row), row.verdict) for row in rows
+    ]
     widest = [max(len(row[k]) for row in cells) for k in range(len(head))]
     widest[1] = min(widest[1], MOST_KIND)
     widest[0] = min(widest[0], WIDTH - sum(widest[1:]) - 2 * (len(head) - 1))
-    return ["  ".join(_cut(word, width).ljust(width) for word, width in zip(row, widest, strict=True)).rstrip() for row in cells]
+    return [
+        "  ".join(
+            _cut(word, width).ljust(width) for word, width in zip(row, widest, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
 
 
 def _risk(row: OutputSummary) -> str:
@@ -280,7 +442,9 @@ def _bad(findings: Iterable[Finding]) -> list[str]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for one in findings:
         apart = one.others  # several outputs together are one finding, not pairs
-        beside = alike.setdefault((one.status, one.rule, one.output, one.words, *apart), list(apart))
+        beside = alike.setdefault(
+            (one.status, one.rule, one.output, one.words, *apart), list(apart)
+        )
         beside += [one.other] if one.other else []
     return [
         f"- {status}: {rule}, {output!r}{' and ' + listed(map(repr, others)) if others else ''}: {words}"

@@ -13,9 +13,16 @@ __all__ = ["compare"]
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="JSON of utility, or report.json of release.", show_default=False)],
-    second: Annotated[Path, typer.Argument(help="Another one, of tables with the same columns.", show_default=False)],
-    more: Annotated[list[Path] | None, typer.Argument(help="Further ones.", show_default=False)] = None,
+    first: Annotated[
+        Path, typer.Argument(help="JSON of utility, or report.json of release.", show_default=False)
+    ],
+    second: Annotated[
+        Path,
+        typer.Argument(help="Another one, of tables with the same columns.", show_default=False),
+    ],
+    more: Annotated[
+        list[Path] | None, typer.Argument(help="Further ones.", show_default=False)
+    ] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
     quiet: Quiet = False,
@@ -46,9 +53,15 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         data = plain.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+        raise FileError(
+            f"Cannot read '{path}': {error.strerror or 'the system refused'}."
+        ) from None
     except (ValueError, RecursionError):
-        raise InputError(f"'{path}' is not JSON. Give the --json file of utility, or report.json of release.") from None
+        raise InputError(
+            f"'{path}' is not JSON. Give the --json file of utility, or report.json of release."
+        ) from None
     if not isinstance(data, dict):
-        raise InputError(f"'{path}' is no report. Give the --json file of utility, or report.json of release.")
+        raise InputError(
+            f"'{path}' is no report. Give the --json file of utility, or report.json of release."
+        )
     return data

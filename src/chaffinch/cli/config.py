@@ -26,13 +26,25 @@ from .._base.errors import InputError, unknown_name
 __all__ = ["ConfigIn", "ConfigOut", "configurable", "overwritable", "save_config", "with_config"]
 
 ConfigIn = Annotated[
-    Path | None, typer.Option("--config", help="Options from a TOML file, by their names; what the command line says wins.")
+    Path | None,
+    typer.Option(
+        "--config",
+        help="Options from a TOML file, by their names; what the command line says wins.",
+    ),
 ]
 ConfigOut = Annotated[
-    Path | None, typer.Option("--save-config", help="Write the options of this run to a TOML file for --config, when it is done.")
+    Path | None,
+    typer.Option(
+        "--save-config",
+        help="Write the options of this run to a TOML file for --config, when it is done.",
+    ),
 ]
 OverwriteIn = Annotated[
-    bool, typer.Option("--overwrite", help="Replace output files that exist. Never what a privacy budget was spent on.")
+    bool,
+    typer.Option(
+        "--overwrite",
+        help="Replace output files that exist. Never what a privacy budget was spent on.",
+    ),
 ]
 MOST = 1 << 20
 """Bytes that a file of options may have."""
@@ -54,9 +66,13 @@ def _with_options(command: Callable[..., Any], **options: tuple[Any, Any]) -> Ca
     """The command with more options, each an annotation and a default, of which it hears nothing."""
     own = inspect.signature(command, eval_str=True)
     extra = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind) for name, (kind, default) in options.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in options.items()
     ]
-    merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()] + extra
+    merged = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own.parameters.values()
+    ] + extra
 
     @functools.wraps(command)
     def with_more(**given: Any) -> Any:
@@ -79,13 +95,21 @@ def with_config(parameters: Sequence[Any], words: Sequence[str]) -> list[str]:
     path = _path_in(words)
     if path is None:
         return list(words)
-    options = {_name(one): one for one in parameters if one.param_type_name == "option" and one.name not in OWN}
+    options = {
+        _name(one): one
+        for one in parameters
+        if one.param_type_name == "option" and one.name not in OWN
+    }
     added: list[str] = []
     for key, value in _read(path).items():
         name = key.replace("_", "-")
         if name not in options:
             raise unknown_name(f"option in '{path}'", key, options)
-        if not any(_spelled(option, word) for option in (*options[name].opts, *options[name].secondary_opts) for word in words):
+        if not any(
+            _spelled(option, word)
+            for option in (*options[name].opts, *options[name].secondary_opts)
+            for word in words
+        ):
             added += _words(options[name], name, value, path)
     return [*added, *words]
 
@@ -97,7 +121,12 @@ def save_config(path: Path, parameters: Sequence[Any], values: dict[str, Any]) -
     lines = ["# Options of chaffinch, for --config. What the command line says wins."]
     for one in parameters:
         value = values.get(one.name)
-        if one.param_type_name != "option" or one.name in OWN or value in (None, [], ()) or value == one.default:
+        if (
+            one.param_type_name != "option"
+            or one.name in OWN
+            or value in (None, [], ())
+            or value == one.default
+        ):
             continue
         lines.append(f"{_name(one)} = {_toml(value)}")
     write_text(path, "\n".join(lines) + "\n", mode=0o600)
@@ -108,7 +137,9 @@ def _path_in(words: Sequence[str]) -> Path | None:
         if word == "--":
             return None
         if word == "--config":
-            return Path(words[number + 1]) if number + 1 < len(words) else None  # the parser says what is wrong
+            return (
+                Path(words[number + 1]) if number + 1 < len(words) else None
+            )  # the parser says what is wrong
         if word.startswith("--config="):
             return Path(word.partition("=")[2])
     return None
@@ -117,11 +148,15 @@ def _path_in(words: Sequence[str]) -> Path | None:
 def _read(path: Path) -> dict[str, Any]:
     from .._base.safe_files import read_small
 
-    text = read_small(path, what="file of options", most=MOST, next_step="Write one with --save-config FILE.")
+    text = read_small(
+        path, what="file of options", most=MOST, next_step="Write one with --save-config FILE."
+    )
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"'{path}' is not TOML: {error}. A line is as: label = \"income\".") from None
+        raise InputError(
+            f"'{path}' is not TOML: {error}. A line is as: label = \"income\"."
+        ) from None
 
 
 def _name(option: Any) -> str:
@@ -131,7 +166,11 @@ def _name(option: Any) -> str:
 
 def _spelled(option: str, word: str) -> bool:
     """Whether a word of the command line gives an option, with its value or not."""
-    return word == option or word.startswith(f"{option}=") or (not option.startswith("--") and word.startswith(option) and not word.startswith("--"))
+    return (
+        word == option
+        or word.startswith(f"{option}=")
+        or (not option.startswith("--") and word.startswith(option) and not word.startswith("--"))
+    )
 
 
 def _words(option: Any, name: str, value: Any, path: Path) -> list[str]:
@@ -139,11 +178,15 @@ def _words(option: Any, name: str, value: Any, path: Path) -> list[str]:
     spelling = f"--{name}"
     if option.is_flag:
         if not isinstance(value, bool):
-            raise InputError(f"Option '{name}' in '{path}' must be true or false. Got {_kind(value)}.")
+            raise InputError(
+                f"Option '{name}' in '{path}' must be true or false. Got {_kind(value)}."
+            )
         return [spelling] if value else []
     values = value if isinstance(value, list) else [value]
     if any(isinstance(one, bool | dict | list) for one in values):
-        raise InputError(f"Option '{name}' in '{path}' must be a text, a number, or a list of them. Got {_kind(value)}.")
+        raise InputError(
+            f"Option '{name}' in '{path}' must be a text, a number, or a list of them. Got {_kind(value)}."
+        )
     texts = [str(one) for one in values]
     if getattr(option, "multiple", False):
         return [f"{spelling}={text}" for text in texts]
@@ -159,4 +202,8 @@ def _toml(value: Any) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value) if isinstance(value, int | float) else json.dumps(str(value), ensure_ascii=False)
+    return (
+        repr(value)
+        if isinstance(value, int | float)
+        else json.dumps(str(value), ensure_ascii=False)
+    )

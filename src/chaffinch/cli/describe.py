@@ -70,14 +70,20 @@ def describe(
         with progress_bar(quiet=quiet) as progress:
             scanned = scan_input(source, reading, progress)
             counter = StreamCounter(scanned, threads=threads, progress=progress)
-            description = describe_counter(counter, notes=tuple(str(note) for note in scanned.notes))
+            description = describe_counter(
+                counter, notes=tuple(str(note) for note in scanned.notes)
+            )
     if json is not None:
         write_json(json, description.to_dict())
     if html is not None:
         write_page(html, html_page(f"{source.name}", description._repr_html_()))
-    typer.echo(f"{count_noun(description.n_rows, 'row')} x {count_noun(len(description.columns), 'column')}")
+    typer.echo(
+        f"{count_noun(description.n_rows, 'row')} x {count_noun(len(description.columns), 'column')}"
+    )
     screen = show_table(description.HEAD, description.rows())
     personal = [note for note in scanned.notes if note.what == PERSONAL]
     show_notes(personal)
-    for line in () if quiet else note_lines(note for note in scanned.notes if note.what != PERSONAL):
+    for line in (
+        () if quiet else note_lines(note for note in scanned.notes if note.what != PERSONAL)
+    ):
         screen.print(f"Note: {line}", markup=False)

@@ -43,9 +43,20 @@ def edited_schema(schema: Schema, ask: Callable[[str], str | None] = typed_answe
     typer.echo(f"For each column a role or a decision: {WAYS}.", err=True)
     for number, column in enumerate(schema.columns, start=1):
         suggestion = suggested_role(column)
-        perhaps = f" Perhaps {suggestion.role}: {suggestion.reason}." if suggestion is not None and column.role == "other" else ""
-        open_question = " It stops synth, fit and release until you say drop, fake or keep." if undecided([column]) else ""
-        typer.echo(f"{number}/{len(schema.columns)} {column.name}: {column.kind}, {column.reason}.{perhaps}{open_question}", err=True)
+        perhaps = (
+            f" Perhaps {suggestion.role}: {suggestion.reason}."
+            if suggestion is not None and column.role == "other"
+            else ""
+        )
+        open_question = (
+            " It stops synth, fit and release until you say drop, fake or keep."
+            if undecided([column])
+            else ""
+        )
+        typer.echo(
+            f"{number}/{len(schema.columns)} {column.name}: {column.kind}, {column.reason}.{perhaps}{open_question}",
+            err=True,
+        )
         while True:
             answer = ask(f"  [{column.role}] ")
             if answer is None or answer == STOP:
@@ -67,7 +78,13 @@ def _answered(schema: Schema, name: str, answer: str) -> Schema:
     if not answer:
         return schema
     matches = [word for word in (*ROLES, *DECISIONS) if word.startswith(answer.lower())]
-    word = answer.lower() if answer.lower() in (*ROLES, *DECISIONS) else matches[0] if len(matches) == 1 else ""
+    word = (
+        answer.lower()
+        if answer.lower() in (*ROLES, *DECISIONS)
+        else matches[0]
+        if len(matches) == 1
+        else ""
+    )
     if not word:
         raise SchemaError(f"'{answer}' is none of them: {WAYS}.")
     if word in DECISIONS or word == "identifier":
@@ -75,5 +92,10 @@ def _answered(schema: Schema, name: str, answer: str) -> Schema:
         assert decided is not None
         return decided
     if word in ("person", "order"):
-        return schema_with_persons(schema, name if word == "person" else None, name if word == "order" else None)
-    return replace(schema, columns=tuple(replace(c, role=word) if c.name == name else c for c in schema.columns))  # type: ignore[arg-type]
+        return schema_with_persons(
+            schema, name if word == "person" else None, name if word == "order" else None
+        )
+    return replace(
+        schema,
+        columns=tuple(replace(c, role=word) if c.name == name else c for c in schema.columns),  # type: ignore[arg-type]
+    )

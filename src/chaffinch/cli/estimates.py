@@ -26,7 +26,16 @@ from .options import show_notes
 if TYPE_CHECKING:
     from ..utility import UtilitySettings
 
-__all__ = ["START", "DrawingSpeaker", "Speaker", "Work", "drawing_seconds", "say_drawing", "say_measuring", "say_work"]
+__all__ = [
+    "START",
+    "DrawingSpeaker",
+    "Speaker",
+    "Work",
+    "drawing_seconds",
+    "say_drawing",
+    "say_measuring",
+    "say_work",
+]
 
 SAID_FROM = 5.0
 """Seconds from which on something is said."""
@@ -82,7 +91,8 @@ class Work:
         cells = n_rows * n_columns
         drawn = (n_rows if self.rows is None else self.rows) * n_columns
         out = {
-            "reading": cells * (READ_TEXT if _is_text(self.source) else READ_OTHER) + n_columns * PER_COLUMN,
+            "reading": cells * (READ_TEXT if _is_text(self.source) else READ_OTHER)
+            + n_columns * PER_COLUMN,
             "learning": self.settings.counted_sets(n_columns) * (n_rows * VISIT + PER_SET),
         }
         if self.outputs:
@@ -91,16 +101,27 @@ class Work:
         return out
 
 
-def say_work(work: Work, n_rows: int, n_columns: int, *, stream: bool = False, **known: float) -> None:
+def say_work(
+    work: Work, n_rows: int, n_columns: int, *, stream: bool = False, **known: float
+) -> None:
     """Say how long a command will take in all, and each of its steps; `known` has what steps that are done did take."""
     steps = {**work.seconds(n_rows, n_columns), **known}
     total = START + sum(steps.values())
     if total <= SAID_FROM:
         return
-    parts = ", ".join(f"{name} {_time(seconds)}" for name, seconds in steps.items() if seconds >= 1.0)
-    memory = "bounded memory" if stream else f"{0.3 + n_rows * n_columns * HELD / 2**30:.1f} GiB of memory"
+    parts = ", ".join(
+        f"{name} {_time(seconds)}" for name, seconds in steps.items() if seconds >= 1.0
+    )
+    memory = (
+        "bounded memory"
+        if stream
+        else f"{0.3 + n_rows * n_columns * HELD / 2**30:.1f} GiB of memory"
+    )
     what = "The synthesis" if work.outputs else "Learning the model"
-    typer.echo(f"{what} will take about {_time(total)}{f' ({parts})' if parts else ''} and {memory}.", err=True)
+    typer.echo(
+        f"{what} will take about {_time(total)}{f' ({parts})' if parts else ''} and {memory}.",
+        err=True,
+    )
 
 
 def drawing_seconds(cells: int, outputs: Sequence[Path]) -> dict[str, float]:
@@ -114,7 +135,10 @@ def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
     seconds = START + sum(drawing_seconds(n_rows * len(schema.names), outputs).values())
     if seconds > SAID_FROM:
         rows = n_rows * len(outputs)
-        typer.echo(f"Drawing and writing {count_noun(rows, 'row')} will take about {_time(seconds)}, in bounded memory.", err=True)
+        typer.echo(
+            f"Drawing and writing {count_noun(rows, 'row')} will take about {_time(seconds)}, in bounded memory.",
+            err=True,
+        )
 
 
 def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> None:
@@ -170,7 +194,11 @@ class Speaker(Observer):
         self.stream = choice.stream
         if choice.sentence:
             typer.echo(f"Note: {choice.sentence}", err=True)
-        self.shape = expected_shape(Path(source), **self.reading.file) if isinstance(source, str | os.PathLike) else None
+        self.shape = (
+            expected_shape(Path(source), **self.reading.file)
+            if isinstance(source, str | os.PathLike)
+            else None
+        )
         if self.shape is not None:
             say_work(self.work, *self.shape, stream=self.stream)
 
@@ -187,7 +215,13 @@ class Speaker(Observer):
     def after_reading(self, table: Table | CodedScan, seconds: float) -> None:
         """Say how long the rest will take, where the file did not tell, and what reading found."""
         if self.shape is None and not self.quiet:
-            say_work(self.work, table.n_rows, len(table.schema.names), stream=self.stream, reading=seconds)
+            say_work(
+                self.work,
+                table.n_rows,
+                len(table.schema.names),
+                stream=self.stream,
+                reading=seconds,
+            )
         show_notes(table.notes, quiet=self.quiet)
 
     def before_drawing(self, rows: int, schema: Schema) -> None:

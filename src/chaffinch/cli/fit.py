@@ -24,7 +24,7 @@ from .options import (
     reading_of,
     show_promise,
     write_json,
-)  # fmt: skip
+)
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ def fit(
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of searches that draw. With --epsilon: for tests only, no privacy.")
+        int | None,
+        typer.Option(
+            help="Seed of searches that draw. With --epsilon: for tests only, no privacy."
+        ),
     ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
@@ -77,7 +80,11 @@ def fit(
     speaker = Speaker(quiet, reading, Work(choice.settings, source))
     start_arrow(threads)
     run = RunOptions(seed=seed, threads=threads, observer=speaker)
-    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows(), Synthesis(settings, replace(run, progress=progress)) as synthesis:
+    with (
+        progress_bar(quiet=quiet, plain=not choice.private) as progress,
+        ledger_allows(),
+        Synthesis(settings, replace(run, progress=progress)) as synthesis,
+    ):
         model, _ = synthesis.fit(synthesis.read(source))
     model.save(output)
     if json is not None:

@@ -32,7 +32,7 @@ from .options import (
     show_lines,
     show_promise,
     write_json,
-)  # fmt: skip
+)
 from .settings import OrderBy, PersonId, WeightIn
 
 if TYPE_CHECKING:
@@ -43,36 +43,97 @@ if TYPE_CHECKING:
 
 __all__ = ["frontier", "frontier_settings"]
 
-UNCOVERED = (
-    "The frontier's figures are taken from the original, and no promise of privacy covers them, the page or the exit code: keep them inside."
-)
+UNCOVERED = "The frontier's figures are taken from the original, and no promise of privacy covers them, the page or the exit code: keep them inside."
 
 
 @expanded(reading=reading_of)
 def frontier(
     *,
     input: Input,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; made if it is not there. A search that was stopped goes on in its folder.")],
-    keys: Annotated[str, typer.Option(help="Columns that an outsider may know of a person, as A,B.", show_default=False)],
-    sensitive: Annotated[str, typer.Option(help="Columns that an outsider wants, as A,B: those that may be protected.", show_default=False)],
-    label: Annotated[str | None, typer.Option(help="Purpose: the column that learners are to predict.")] = None,
-    formula: Formula = None,
-    tables: Annotated[str | None, typer.Option(help="Purpose: tables that are wanted, as A,B;C,D,E.")] = None,
-    worth: Annotated[str | None, typer.Option(help="The purpose to choose by, of several: accuracy, regression, tables, or tvd_2, phi_k, tvd_3, pmse.")] = None,
-    max_excess: Annotated[float | None, typer.Option(help="The excess over other people that an attack may have: the most useful settings below are chosen.")] = None,
-    max_auc: Annotated[float | None, typer.Option(help="The AUC that a membership attack may have; it takes many fits.")] = None,
-    require_shown: RequireShown = False,
-    epsilons: Annotated[str, typer.Option(help="Budgets of promises to try, as none,10,3,1; none is no promise. They need a schema that declares the domain.")] = "none",
-    choose: Annotated[
-        str | None, typer.Option(help="With --epsilons: public (largest epsilon, defaults; no figure is looked at), private (charged), or none (release nothing).")
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder to write to; made if it is not there. A search that was stopped goes on in its folder.",
+        ),
+    ],
+    keys: Annotated[
+        str,
+        typer.Option(
+            help="Columns that an outsider may know of a person, as A,B.", show_default=False
+        ),
+    ],
+    sensitive: Annotated[
+        str,
+        typer.Option(
+            help="Columns that an outsider wants, as A,B: those that may be protected.",
+            show_default=False,
+        ),
+    ],
+    label: Annotated[
+        str | None, typer.Option(help="Purpose: the column that learners are to predict.")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="How long to search, as 10min, 90s or 1h.")] = None,
-    evaluations: Annotated[int | None, typer.Option(help="How many settings to try: the same number and seed give the same files. 24 without a budget.", show_default=False)] = None,
-    vary: Annotated[str | None, typer.Option(help="Settings to draw a curve of, one at a time: some of parents, leaf, smoothing, rare, bins, epsilon, as A,B.")] = None,
+    formula: Formula = None,
+    tables: Annotated[
+        str | None, typer.Option(help="Purpose: tables that are wanted, as A,B;C,D,E.")
+    ] = None,
+    worth: Annotated[
+        str | None,
+        typer.Option(
+            help="The purpose to choose by, of several: accuracy, regression, tables, or tvd_2, phi_k, tvd_3, pmse."
+        ),
+    ] = None,
+    max_excess: Annotated[
+        float | None,
+        typer.Option(
+            help="The excess over other people that an attack may have: the most useful settings below are chosen."
+        ),
+    ] = None,
+    max_auc: Annotated[
+        float | None,
+        typer.Option(help="The AUC that a membership attack may have; it takes many fits."),
+    ] = None,
+    require_shown: RequireShown = False,
+    epsilons: Annotated[
+        str,
+        typer.Option(
+            help="Budgets of promises to try, as none,10,3,1; none is no promise. They need a schema that declares the domain."
+        ),
+    ] = "none",
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            help="With --epsilons: public (largest epsilon, defaults; no figure is looked at), private (charged), or none (release nothing)."
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="How long to search, as 10min, 90s or 1h.")
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(
+            help="How many settings to try: the same number and seed give the same files. 24 without a budget.",
+            show_default=False,
+        ),
+    ] = None,
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings to draw a curve of, one at a time: some of parents, leaf, smoothing, rare, bins, epsilon, as A,B."
+        ),
+    ] = None,
     holdout: Holdout = None,
     attackers: Attackers = None,
-    tests: Annotated[str | None, typer.Option(help="Memorisation tests: some of {tests}, as A,B, or none; all unless given.")] = None,
-    share: Annotated[float, typer.Option(help="Share of people who are set aside to confirm the choice.")] = 0.5,
+    tests: Annotated[
+        str | None,
+        typer.Option(
+            help="Memorisation tests: some of {tests}, as A,B, or none; all unless given."
+        ),
+    ] = None,
+    share: Annotated[
+        float, typer.Option(help="Share of people who are set aside to confirm the choice.")
+    ] = 0.5,
     weight: WeightIn = None,
     person_id: PersonId = None,
     order_by: OrderBy = None,
@@ -80,7 +141,12 @@ def frontier(
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
     ledger: LedgerIn = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the search; drawn, and kept, unless given. With --epsilons: for tests only, no privacy.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Seed of the search; drawn, and kept, unless given. With --epsilons: for tests only, no privacy."
+        ),
+    ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
     threads: Threads = None,
@@ -105,29 +171,64 @@ def frontier(
     from .reading import open_beside
 
     check_holdout_file(input, holdout)
-    check_outputs(input, json if json is None or json.resolve().parent != output.resolve() else None, updated=[ledger])
-    for path in (input, holdout, reading.schema if isinstance(reading.schema, Path) else None, ledger):
+    check_outputs(
+        input,
+        json if json is None or json.resolve().parent != output.resolve() else None,
+        updated=[ledger],
+    )
+    for path in (
+        input,
+        holdout,
+        reading.schema if isinstance(reading.schema, Path) else None,
+        ledger,
+    ):
         if path is not None and (output / TO_RELEASE).resolve() in path.resolve().parents:
-            raise InputError(f"The input '{path}' lies where the release is written. Name another folder.")
+            raise InputError(
+                f"The input '{path}' lies where the release is written. Name another folder."
+            )
     settings = frontier_settings(
-        keys=keys, sensitive=sensitive, label=label, formula=formula, tables=tables, worth=worth, max_excess=max_excess, max_auc=max_auc, epsilons=epsilons,
-        choose=choose, budget=budget, evaluations=evaluations, vary=vary, attackers=attackers, tests=tests, share=share, threshold=threshold,
-    )  # fmt: skip
+        keys=keys,
+        sensitive=sensitive,
+        label=label,
+        formula=formula,
+        tables=tables,
+        worth=worth,
+        max_excess=max_excess,
+        max_auc=max_auc,
+        epsilons=epsilons,
+        choose=choose,
+        budget=budget,
+        evaluations=evaluations,
+        vary=vary,
+        attackers=attackers,
+        tests=tests,
+        share=share,
+        threshold=threshold,
+    )
     if ledger is not None and not settings.private:
         raise InputError("--ledger adds up privacy budgets: give --epsilons and --choose too.")
     if require_shown and not settings.limits:
         raise InputError("--require-shown needs a limit: name --max-excess or --max-auc.")
-    RiskPolicy(max_excess, require_shown=require_shown and max_excess is not None).check(holdout=holdout is not None)
+    RiskPolicy(max_excess, require_shown=require_shown and max_excess is not None).check(
+        holdout=holdout is not None
+    )
     check_search_folder(output, paid=settings.private)
     start_arrow(threads)
     with holding(output), progress_bar(quiet=quiet, plain=True) as progress, ledger_allows():
         run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
         source = FrontierData(
-            data=input, holdout=None if holdout is None else open_beside(holdout, reading), reading=reading, person=person_id, order=order_by, weight=weight
+            data=input,
+            holdout=None if holdout is None else open_beside(holdout, reading),
+            reading=reading,
+            person=person_id,
+            order=order_by,
+            weight=weight,
         )
         found = run_frontier(source, settings, run=run, folder=output)
         found = replace(found, result=found.result.named(input.name))
-        done = deliver(found, source, output, ending=ending_like(input), title=title, run=run, ledger=ledger)
+        done = deliver(
+            found, source, output, ending=ending_like(input), title=title, run=run, ledger=ledger
+        )
     result = done.result
     if json is not None:
         write_json(json, result.to_dict())
@@ -144,20 +245,48 @@ def frontier(
 
 
 def frontier_settings(
-    *, keys: str, sensitive: str, label: str | None, formula: str | None, tables: str | None, worth: str | None, max_excess: float | None, max_auc: float | None,
-    epsilons: str, choose: str | None, budget: str | None, evaluations: int | None, vary: str | None, attackers: str | None, tests: str | None, share: float, threshold: int,
-) -> FrontierSettings:  # fmt: skip
+    *,
+    keys: str,
+    sensitive: str,
+    label: str | None,
+    formula: str | None,
+    tables: str | None,
+    worth: str | None,
+    max_excess: float | None,
+    max_auc: float | None,
+    epsilons: str,
+    choose: str | None,
+    budget: str | None,
+    evaluations: int | None,
+    vary: str | None,
+    attackers: str | None,
+    tests: str | None,
+    share: float,
+    threshold: int,
+) -> FrontierSettings:
     """Return the settings that the options amount to."""
     from ..report.frontier_rules import Limits
     from ..workflows.frontier.settings import FrontierSettings, minutes
     from .risk import tests_of
 
     return FrontierSettings(
-        keys=names_of(keys), sensitive=names_of(sensitive), label=label, formula=formula,
-        tables=tuple(names_of(part) for part in (tables or "").split(";") if part.strip()), worth=worth, limits=Limits(max_excess, max_auc),
-        epsilons=_budgets(epsilons), choose=choose, seconds=None if budget is None else minutes(budget), evaluations=evaluations,  # type: ignore[arg-type]
-        vary=names_of(vary), attackers=names_of(attackers) or None, tests=tests_of(tests), share=share, threshold=threshold,
-    )  # fmt: skip
+        keys=names_of(keys),
+        sensitive=names_of(sensitive),
+        label=label,
+        formula=formula,
+        tables=tuple(names_of(part) for part in (tables or "").split(";") if part.strip()),
+        worth=worth,
+        limits=Limits(max_excess, max_auc),
+        epsilons=_budgets(epsilons),
+        choose=choose,  # type: ignore[arg-type]
+        seconds=None if budget is None else minutes(budget),
+        evaluations=evaluations,
+        vary=names_of(vary),
+        attackers=names_of(attackers) or None,
+        tests=tests_of(tests),
+        share=share,
+        threshold=threshold,
+    )
 
 
 def _budgets(words: str) -> tuple[float | None, ...]:
@@ -166,7 +295,9 @@ def _budgets(words: str) -> tuple[float | None, ...]:
         try:
             out.append(None if word == "none" else float(word))
         except ValueError:
-            raise InputError(f"An epsilon must be a number above 0, or none. Got '{word}'. Write --epsilons none,10,3,1.") from None
+            raise InputError(
+                f"An epsilon must be a number above 0, or none. Got '{word}'. Write --epsilons none,10,3,1."
+            ) from None
     return tuple(dict.fromkeys(out))
 
 
@@ -177,12 +308,23 @@ def _show(done: Delivery, output: Path, resumed: int) -> None:
     if resumed:
         typer.echo(f"Went on from {count_noun(resumed, 'setting')} that '{output}' held.", err=True)
     leaving = [name for name in done.names if name.startswith(f"{TO_RELEASE}/")]
-    wrote = f"Wrote {output}: {', '.join(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/." if leaving else f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
-    asked = "" if result.choice is not None or result.about.stopped.startswith("Stopped") else "Nothing was chosen: name --max-excess to have the most useful settings below it chosen and released."
+    wrote = (
+        f"Wrote {output}: {', '.join(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
+        if leaving
+        else f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
+    )
+    asked = (
+        ""
+        if result.choice is not None or result.about.stopped.startswith("Stopped")
+        else "Nothing was chosen: name --max-excess to have the most useful settings below it chosen and released."
+    )
     show_lines(
-        f"{count_noun(len(result.evaluations), 'setting')} tried, {len(result.front())} on the front. {result.about.stopped}", *([result.choice.sentence] if result.choice else []),
-        *([asked] if asked else []), wrote, f"The page to decide by: {output / CONFIDENTIAL / 'frontier.html'}",
-    )  # fmt: skip
+        f"{count_noun(len(result.evaluations), 'setting')} tried, {len(result.front())} on the front. {result.about.stopped}",
+        *([result.choice.sentence] if result.choice else []),
+        *([asked] if asked else []),
+        wrote,
+        f"The page to decide by: {output / CONFIDENTIAL / 'frontier.html'}",
+    )
     if done.release is not None:
         show_promise(done.release.model)
 
@@ -193,5 +335,7 @@ def _end(result: FrontierResult, *, stopped: bool, require_shown: bool = False) 
 
     if stopped:
         raise typer.Exit(130)
-    if result.choice is not None and (not result.choice.allowed or (require_shown and result.choice.state is not LimitState.SHOWN)):
+    if result.choice is not None and (
+        not result.choice.allowed or (require_shown and result.choice.state is not LimitState.SHOWN)
+    ):
         raise typer.Exit(1)

@@ -38,7 +38,9 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "private_methods": _from("..synth", lambda of: of.method_words(private=True)),
     "formats": _from("..table", lambda of: (form.title for form in of.FORMATS if form.title)),
     "tests": _from("..risk.memorisation", lambda of: of.MEMORISATION_TESTS.names),
-    "tree_formats": _from("..trees", lambda of: (form.title for form in of.TREE_FORMATS if form.title)),
+    "tree_formats": _from(
+        "..trees", lambda of: (form.title for form in of.TREE_FORMATS if form.title)
+    ),
 }
 """What each placeholder lists."""
 
@@ -51,13 +53,21 @@ def filled(text: str) -> str:
     >>> filled("Some of {models}, as {A,B}.")
     'Some of nb, svc, knn, rf, lr, as {A,B}.'
     """
-    return re.sub(r"\{(\w+)\}", lambda word: ", ".join(NAMES[word[1]]()) if word[1] in NAMES else word[0], text)
+    return re.sub(
+        r"\{(\w+)\}",
+        lambda word: ", ".join(NAMES[word[1]]()) if word[1] in NAMES else word[0],
+        text,
+    )
 
 
 def stopped() -> str:
     """Return what is kept of a run that Ctrl-C ended, and how to go on."""
     kept = kept_files()
-    what = f"Kept, and whole: {', '.join(map(str, kept))}. Nothing else was written" if kept else "Nothing was written"
+    what = (
+        f"Kept, and whole: {', '.join(map(str, kept))}. Nothing else was written"
+        if kept
+        else "Nothing was written"
+    )
     return f"Stopped. {what}. The same command starts over."
 
 
@@ -74,7 +84,9 @@ class RegistryCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line, those of its file of options before them."""
-        return super().parse_args(ctx, with_config(self.params, args) if self._configurable else args)
+        return super().parse_args(
+            ctx, with_config(self.params, args) if self._configurable else args
+        )
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and write its options to a file where that is asked for and it came to an end."""

@@ -17,7 +17,10 @@ def inspect(
     model: ModelIn,
     svg: Annotated[Path | None, typer.Option(help="Draw the network into this SVG file.")] = None,
     error_bars: Annotated[
-        str | None, typer.Option(help="Of a private model: what noise may have done to the counts of these columns, as A,B.")
+        str | None,
+        typer.Option(
+            help="Of a private model: what noise may have done to the counts of these columns, as A,B."
+        ),
     ] = None,
     json: JsonOut = None,
 ) -> None:
@@ -29,17 +32,24 @@ def inspect(
     loaded = load_model(model)
     bars = None if error_bars is None else loaded.error_bars(names_of(error_bars))
     if json is not None:
-        write_json(json, {**loaded.to_dict(), **({} if bars is None else {"error_bars": bars.to_dict()})})
+        write_json(
+            json, {**loaded.to_dict(), **({} if bars is None else {"error_bars": bars.to_dict()})}
+        )
     if svg is not None:
         if (drawing := loaded.plot()) is None:
-            raise InputError(f"A model of method '{loaded.method}' has nothing to draw: leave out --svg.")
+            raise InputError(
+                f"A model of method '{loaded.method}' has nothing to draw: leave out --svg."
+            )
         drawing.save(svg)
     description = loaded.describe()
     screen = console()
     screen.print(description.summary, markup=False)
     if description.promise is not None:
         screen.print(f"Promise: {description.promise}", markup=False)
-    show_table(("column", "role", description.heading), [(c.name, c.role, c.detail) for c in description.columns])
+    show_table(
+        ("column", "role", description.heading),
+        [(c.name, c.role, c.detail) for c in description.columns],
+    )
     for sentence in description.notes:
         screen.print(sentence, markup=False)
     if bars is not None:

@@ -21,19 +21,28 @@ NO_PROMISE = "This model carries no promise: it was fitted without epsilon."
 
 
 def ledger(
-    path: Annotated[Path, typer.Argument(help="A model file, or a project ledger.", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(help="A model file, or a project ledger.", show_default=False)
+    ],
     new: Annotated[bool, typer.Option("--new", help="Make a project ledger at PATH.")] = False,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="With --new: the most epsilon that all releases may add up to; no limit unless given."),
+        typer.Option(
+            help="With --new: the most epsilon that all releases may add up to; no limit unless given."
+        ),
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="With --new: the delta of the limit; none unless given.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="With --new: the delta of the limit; none unless given.")
+    ] = None,
     data: Annotated[
-        str | None, typer.Option(help="With --new: the name of the data; that of the file unless given.")
+        str | None,
+        typer.Option(help="With --new: the name of the data; that of the file unless given."),
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(help="With --new: which sum is held to the limit: gaussian (unless given), zcdp or basic."),
+        typer.Option(
+            help="With --new: which sum is held to the limit: gaussian (unless given), zcdp or basic."
+        ),
     ] = None,
     json: JsonOut = None,
 ) -> None:
@@ -50,7 +59,9 @@ def ledger(
         )
     if new or is_project(path):
         project = (
-            create_project(path, epsilon=epsilon, delta=delta, data=data or path.stem, rule=checked_rule(rule))
+            create_project(
+                path, epsilon=epsilon, delta=delta, data=data or path.stem, rule=checked_rule(rule)
+            )
             if new
             else open_project(path)
         )
@@ -85,7 +96,9 @@ def show_account(screen: Console, account: Account) -> None:
         markup=False,
     )
     screen.print(account.conversion, markup=False)
-    screen.print(f"Noise: {account.noise_source}. Number of rows: {account.rows_how}.", markup=False)
+    screen.print(
+        f"Noise: {account.noise_source}. Number of rows: {account.rows_how}.", markup=False
+    )
 
 
 def _show_project(screen: Console, project: Project) -> None:
@@ -94,7 +107,10 @@ def _show_project(screen: Console, project: Project) -> None:
         limit = "no limit"
     else:
         limit = f"limit epsilon {project.epsilon:.6g}, delta {0.0 if project.delta is None else project.delta:.6g}"
-    screen.print(f"Project ledger of '{project.data}': {limit}; releases: {len(project.releases)}.", markup=False)
+    screen.print(
+        f"Project ledger of '{project.data}': {limit}; releases: {len(project.releases)}.",
+        markup=False,
+    )
     rows: list[tuple[str, ...]] = [
         (
             release.label + (" (TEST ONLY)" if release.test_only else ""),
@@ -111,4 +127,7 @@ def _show_project(screen: Console, project: Project) -> None:
     totals = project.totals
     screen.print(totals.sentence, markup=False)
     if project.epsilon is not None:
-        screen.print(f"Left of the limit: epsilon {max(0.0, project.epsilon - totals.epsilon):.6g}.", markup=False)
+        screen.print(
+            f"Left of the limit: epsilon {max(0.0, project.epsilon - totals.epsilon):.6g}.",
+            markup=False,
+        )

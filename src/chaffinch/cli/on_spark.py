@@ -19,19 +19,37 @@ if TYPE_CHECKING:
     from ..utility import UtilityResult, UtilitySettings
     from ..workflows.synthesise import ReadSettings, SynthesisSettings
 
-__all__ = ["check_here", "fit_on_spark", "risk_on_spark", "sample_on_spark", "schema_on_spark", "synth_on_spark", "utility_on_spark"]
+__all__ = [
+    "check_here",
+    "fit_on_spark",
+    "risk_on_spark",
+    "sample_on_spark",
+    "schema_on_spark",
+    "synth_on_spark",
+    "utility_on_spark",
+]
 
 
 def check_here(engine: str, cache: str | None = None) -> None:
     """Raise unless an engine works on this machine, and no option of Spark was given."""
     if cache is not None:
-        raise InputError("--cache is where Spark holds codes: give --engine spark too, or leave it out.")
+        raise InputError(
+            "--cache is where Spark holds codes: give --engine spark too, or leave it out."
+        )
     if engine not in ("auto", "memory", "stream"):
         raise unknown_name("engine", engine, ("auto", "memory", "stream", "spark"))
 
 
 def synth_on_spark(
-    settings: SynthesisSettings, source: str, output: str, *, model: Path | None, cache: str | None, seed: int | None, json: Path | None, quiet: bool
+    settings: SynthesisSettings,
+    source: str,
+    output: str,
+    *,
+    model: Path | None,
+    cache: str | None,
+    seed: int | None,
+    json: Path | None,
+    quiet: bool,
 ) -> None:
     """Synthesise on Spark, and say where the rows are."""
     from .._base.safe_files import check_outputs
@@ -40,7 +58,9 @@ def synth_on_spark(
 
     check_outputs(None, model, json, paid=[model] if settings.private else [])
     with ledger_allows():
-        result = synthesise_on_spark(source, output, settings, RunOptions(seed=seed), model=model, cache=cache)
+        result = synthesise_on_spark(
+            source, output, settings, RunOptions(seed=seed), model=model, cache=cache
+        )
     if json is not None:
         write_json(json, result.account.to_dict())
     if not quiet:
@@ -49,12 +69,25 @@ def synth_on_spark(
         for place in result.places:
             typer.echo(f"Wrote {place}: {count_noun(result.rows, 'row')}.", err=True)
         if model is not None:
-            contents = "it holds released tables" if settings.private else "it holds counts of records, confidential"
+            contents = (
+                "it holds released tables"
+                if settings.private
+                else "it holds counts of records, confidential"
+            )
             typer.echo(f"Wrote {model}: {contents}.", err=True)
         show_promise(result.model)
 
 
-def fit_on_spark(settings: SynthesisSettings, source: str, output: Path, *, cache: str | None, seed: int | None, json: Path | None, quiet: bool) -> None:
+def fit_on_spark(
+    settings: SynthesisSettings,
+    source: str,
+    output: Path,
+    *,
+    cache: str | None,
+    seed: int | None,
+    json: Path | None,
+    quiet: bool,
+) -> None:
     """Learn a model on Spark, and save it."""
     from .._base.safe_files import check_outputs
     from ..workflows import on_spark as workflow
@@ -71,7 +104,16 @@ def fit_on_spark(settings: SynthesisSettings, source: str, output: Path, *, cach
         say_model(output, result.model)
 
 
-def sample_on_spark(model: Path, output: str, *, rows: int | None, given: Mapping[str, Any], seed: int | None, json: Path | None, quiet: bool) -> None:
+def sample_on_spark(
+    model: Path,
+    output: str,
+    *,
+    rows: int | None,
+    given: Mapping[str, Any],
+    seed: int | None,
+    json: Path | None,
+    quiet: bool,
+) -> None:
     """Draw rows of a model on Spark."""
     from .._base.safe_files import check_outputs
     from ..workflows import on_spark as workflow
@@ -92,25 +134,53 @@ Places = tuple[str, str, str | None]
 
 
 def utility_on_spark(
-    places: Places, settings: UtilitySettings, reading: ReadSettings, *, cache: str | None, seed: int | None, threads: int | None, quiet: bool, progress: Progress
+    places: Places,
+    settings: UtilitySettings,
+    reading: ReadSettings,
+    *,
+    cache: str | None,
+    seed: int | None,
+    threads: int | None,
+    quiet: bool,
+    progress: Progress,
 ) -> UtilityResult:
     """Measure what a synthetic table on Spark is worth, and say what its original's columns are like."""
     from ..workflows import measure_on_spark as workflow
     from ..workflows.running import RunOptions
 
-    result, notes = workflow.utility_on_spark(*places, settings, reading, RunOptions(seed=seed, threads=threads, progress=progress), cache=cache)
+    result, notes = workflow.utility_on_spark(
+        *places,
+        settings,
+        reading,
+        RunOptions(seed=seed, threads=threads, progress=progress),
+        cache=cache,
+    )
     show_notes(notes, quiet=quiet)
     return result
 
 
 def risk_on_spark(
-    places: Places, settings: RiskSettings, reading: ReadSettings, *, cache: str | None, seed: int | None, threads: int | None, quiet: bool, progress: Progress
+    places: Places,
+    settings: RiskSettings,
+    reading: ReadSettings,
+    *,
+    cache: str | None,
+    seed: int | None,
+    threads: int | None,
+    quiet: bool,
+    progress: Progress,
 ) -> RiskResult:
     """Attack a synthetic table on Spark, and say what its original's columns are like."""
     from ..workflows import measure_on_spark as workflow
     from ..workflows.running import RunOptions
 
-    result, notes = workflow.risk_on_spark(*places, settings, reading, RunOptions(seed=seed, threads=threads, progress=progress), cache=cache)
+    result, notes = workflow.risk_on_spark(
+        *places,
+        settings,
+        reading,
+        RunOptions(seed=seed, threads=threads, progress=progress),
+        cache=cache,
+    )
     show_notes(notes, quiet=quiet)
     return result
 

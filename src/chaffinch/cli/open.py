@@ -13,18 +13,36 @@ __all__ = ["open_page"]
 
 def open_page(
     place: Annotated[
-        Path | None, typer.Argument(metavar="[FILE|FOLDER]", help="A table, a folder to look in, or the folder of a project.", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="[FILE|FOLDER]",
+            help="A table, a folder to look in, or the folder of a project.",
+            show_default=False,
+        ),
     ] = None,
     project: Annotated[
-        Path | None, typer.Option(help="Folder of the project, made if it is not there; chaffinch-project beside the file unless given.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Folder of the project, made if it is not there; chaffinch-project beside the file unless given.",
+            show_default=False,
+        ),
     ] = None,
-    port: Annotated[int, typer.Option(help="Port to listen at; 0 takes a free one.", min=0, max=65535)] = 0,
-    host: Annotated[str, typer.Option(help="Address to listen at. Others than this computer's own need a flag.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port to listen at; 0 takes a free one.", min=0, max=65535)
+    ] = 0,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at. Others than this computer's own need a flag.")
+    ] = "127.0.0.1",
     let_other_computers_connect: Annotated[
         bool,
-        typer.Option("--let-other-computers-connect", help="Allow a --host that other computers reach. Nothing that travels is encrypted."),
+        typer.Option(
+            "--let-other-computers-connect",
+            help="Allow a --host that other computers reach. Nothing that travels is encrypted.",
+        ),
     ] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
 ) -> None:
     """Open a page on this computer: choose a table, say what columns are for, make and attack a synthesis, compare, decide.
 
@@ -45,18 +63,37 @@ def open_page(
     # A project may come from somebody else: that it names a file far off opens no folder there.
     source, around = held.choices().source, held.folder.parent
     away = bool(is_project and source) and around not in Path(source).parents
-    folders = (Path(source).parent if is_project and source and not away else given.resolve() if given.is_dir() else given.resolve().parent,)
+    folders = (
+        Path(source).parent
+        if is_project and source and not away
+        else given.resolve()
+        if given.is_dir()
+        else given.resolve().parent,
+    )
 
     def started(address: str) -> None:
-        typer.echo(f"The page is at {address}\nIts project is in {held.folder}. Stop it with Ctrl-C.", err=True)
+        typer.echo(
+            f"The page is at {address}\nIts project is in {held.folder}. Stop it with Ctrl-C.",
+            err=True,
+        )
         if away:
-            typer.echo(f"Its table lies elsewhere, and is not read from here. To go on with it: chaffinch open {shlex.quote(source)} --project {shlex.quote(str(held.folder))}", err=True)
+            typer.echo(
+                f"Its table lies elsewhere, and is not read from here. To go on with it: chaffinch open {shlex.quote(source)} --project {shlex.quote(str(held.folder))}",
+                err=True,
+            )
         if browser:
             import webbrowser
 
             webbrowser.open(entry_file(held.path(ENTRY_FILE), address).as_uri())
 
     try:
-        serve(held, Places(folders), address=address, port=port, started=started, first=given.resolve() if given.is_file() else None)
+        serve(
+            held,
+            Places(folders),
+            address=address,
+            port=port,
+            started=started,
+            first=given.resolve() if given.is_file() else None,
+        )
     finally:
         held.path(ENTRY_FILE).unlink(missing_ok=True)

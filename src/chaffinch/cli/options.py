@@ -26,29 +26,105 @@ if TYPE_CHECKING:
     from ..workflows.synthesise import ReadSettings
 
 __all__ = [
-    "Attackers", "Cache", "ClusterEngine", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
-    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Place", "PublicOut", "Quiet", "Rare", "Repeats", "RequireShown", "RowCount", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
-    "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "chosen_engine", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
-    "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "row_count", "run_facts", "show_lines", "show_notes", "show_promise",
-    "show_table", "without_warnings", "write_confidential", "write_json",
-]  # fmt: skip
+    "Attackers",
+    "Cache",
+    "ClusterEngine",
+    "Comment",
+    "Decimal",
+    "Delimiter",
+    "DryRun",
+    "Encoding",
+    "Formula",
+    "Header",
+    "Holdout",
+    "HtmlOut",
+    "Input",
+    "JsonOut",
+    "KeySizes",
+    "LedgerIn",
+    "MaxExcess",
+    "Measures",
+    "Models",
+    "Personal",
+    "Place",
+    "PublicOut",
+    "Quiet",
+    "Rare",
+    "Repeats",
+    "RequireShown",
+    "RowCount",
+    "SampleRows",
+    "SchemaIn",
+    "SvmRows",
+    "Synth",
+    "TableName",
+    "TcapConvention",
+    "Thorough",
+    "Threads",
+    "Threshold",
+    "TimeLimit",
+    "Tolerance",
+    "Verbose",
+    "check_outputs",
+    "chosen_engine",
+    "columns_that_fit",
+    "command_line",
+    "console",
+    "decisions_of",
+    "expanded",
+    "file_options",
+    "key_sizes_of",
+    "ledger_allows",
+    "names_of",
+    "number",
+    "plain_delimiter",
+    "reading_of",
+    "row_count",
+    "run_facts",
+    "show_lines",
+    "show_notes",
+    "show_promise",
+    "show_table",
+    "without_warnings",
+    "write_confidential",
+    "write_json",
+]
 
 Input = Annotated[
     Path,
     typer.Argument(help="A table: {formats}.", show_default=False),
 ]
-SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or a codebook in JSON).")]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of text files; found where their bytes leave no doubt (a private fit takes utf-8).", show_default=False)
+SchemaIn = Annotated[
+    Path | None, typer.Option("--schema", help="Schema file (TOML, or a codebook in JSON).")
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Delimiter of text files; found from the first lines unless given.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoding of text files; found where their bytes leave no doubt (a private fit takes utf-8).",
+        show_default=False,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="Delimiter of text files; found from the first lines unless given."),
+]
 Header = Annotated[
     str | None,
-    typer.Option(help="Names of columns in the first line: yes, no, units (a line of units follows), or the line they stand in; found unless given (a private fit takes yes)."),
+    typer.Option(
+        help="Names of columns in the first line: yes, no, units (a line of units follows), or the line they stand in; found unless given (a private fit takes yes)."
+    ),
 ]
-Comment = Annotated[str | None, typer.Option(help="Sign of lines that are no records; lines with # above the names are found.")]
+Comment = Annotated[
+    str | None,
+    typer.Option(help="Sign of lines that are no records; lines with # above the names are found."),
+]
 TableName = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="Sheet, table of a database or file in a zip; FILE::NAME says the same.")
+    str | None,
+    typer.Option(
+        "--table",
+        metavar="NAME",
+        help="Sheet, table of a database or file in a zip; FILE::NAME says the same.",
+    ),
 ]
 Decimal = Annotated[
     str | None,
@@ -67,65 +143,123 @@ Personal = Annotated[
 JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON.")]
 HtmlOut = Annotated[
     Path | None,
-    typer.Option("--html", help="Write the result as a page to keep inside: readable by you alone."),
+    typer.Option(
+        "--html", help="Write the result as a page to keep inside: readable by you alone."
+    ),
 ]
-PublicOut = Annotated[Path | None, typer.Option("--public", help="Write the page's variant that may leave.")]
+PublicOut = Annotated[
+    Path | None, typer.Option("--public", help="Write the page's variant that may leave.")
+]
 LedgerIn = Annotated[
     Path | None,
-    typer.Option("--ledger", help="Project ledger that adds up releases of this data, and may refuse this one."),
+    typer.Option(
+        "--ledger",
+        help="Project ledger that adds up releases of this data, and may refuse this one.",
+    ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show how the budget would be split, and stop: nothing is read.")
+    bool,
+    typer.Option(
+        "--dry-run", help="Show how the budget would be split, and stop: nothing is read."
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no notes and nothing printed of the result.")]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", help="No progress bar, no notes and nothing printed of the result."),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print the long tables too.")]
 ClusterEngine = Annotated[
     str,
-    typer.Option(help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not. Or spark: where a Spark cluster has the table, by an address such as hdfs:///people. auto never takes spark."),
+    typer.Option(
+        help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not. Or spark: where a Spark cluster has the table, by an address such as hdfs:///people. auto never takes spark."
+    ),
 ]
 Cache = Annotated[
     str | None,
-    typer.Option(help="With --engine spark: where codes are held meanwhile, a folder that all workers see, or an address; they are removed at the end."),
+    typer.Option(
+        help="With --engine spark: where codes are held meanwhile, a folder that all workers see, or an address; they are removed at the end."
+    ),
 ]
 Place = Annotated[
     str,
-    typer.Argument(parser=str, metavar="INPUT", help="A table: {formats}; with --engine spark also an address, as hdfs:///people.", show_default=False),
+    typer.Argument(
+        parser=str,
+        metavar="INPUT",
+        help="A table: {formats}; with --engine spark also an address, as hdfs:///people.",
+        show_default=False,
+    ),
 ]
 SampleRows = Annotated[
     int,
-    typer.Option(help="Where rows are read batch by batch: about how many records of the largest table go to measures that learn or compare rows; others count all."),
+    typer.Option(
+        help="Where rows are read batch by batch: about how many records of the largest table go to measures that learn or compare rows; others count all."
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
 
 Holdout = Annotated[
-    Path | None, typer.Option(help="People of the same population who are not in the original: a fresh sample.")
+    Path | None,
+    typer.Option(help="People of the same population who are not in the original: a fresh sample."),
 ]
 HoldoutPlace = Annotated[
     str | None,
-    typer.Option(parser=str, metavar="PATH", help="People of the same population who are not in the original: a fresh sample.", show_default=False),
+    typer.Option(
+        parser=str,
+        metavar="PATH",
+        help="People of the same population who are not in the original: a fresh sample.",
+        show_default=False,
+    ),
 ]
 HoldoutShare = Annotated[
     float | None,
-    typer.Option(help="Share of the people to set aside as a holdout, up to 0.5, by --seed. Default: none.", show_default=False),
+    typer.Option(
+        help="Share of the people to set aside as a holdout, up to 0.5, by --seed. Default: none.",
+        show_default=False,
+    ),
 ]
-Formula = Annotated[str | None, typer.Option(help="Regression to fit on both tables, as 'income ~ age + sex'.")]
+Formula = Annotated[
+    str | None, typer.Option(help="Regression to fit on both tables, as 'income ~ age + sex'.")
+]
 Repeats = Annotated[
-    int | None, typer.Option(help="Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough.", show_default=False)
+    int | None,
+    typer.Option(
+        help="Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough.",
+        show_default=False,
+    ),
 ]
 Thorough = Annotated[
     bool,
-    typer.Option("--thorough", help="Measure everything, in minutes: delta, support vector machines and forests, ten splits, all attackers."),
+    typer.Option(
+        "--thorough",
+        help="Measure everything, in minutes: delta, support vector machines and forests, ten splits, all attackers.",
+    ),
 ]
 Measures = Annotated[
     str | None,
-    typer.Option(help="Some of {metrics}, as A,B; or those of the run but some, as -A,-B. Unless given all; delta with --thorough."),
+    typer.Option(
+        help="Some of {metrics}, as A,B; or those of the run but some, as -A,-B. Unless given all; delta with --thorough."
+    ),
 ]
-Models = Annotated[str | None, typer.Option(help="Learners of the learning table: some of {models}, as A,B. Default: nb, knn, lr; all with --thorough.", show_default=False)]
-SvmRows = Annotated[int, typer.Option(help="The most records a support vector machine learns from; 0 for all.")]
-KeySizes = Annotated[str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; all keys unless given.")]
+Models = Annotated[
+    str | None,
+    typer.Option(
+        help="Learners of the learning table: some of {models}, as A,B. Default: nb, knn, lr; all with --thorough.",
+        show_default=False,
+    ),
+]
+SvmRows = Annotated[
+    int, typer.Option(help="The most records a support vector machine learns from; 0 for all.")
+]
+KeySizes = Annotated[
+    str | None,
+    typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; all keys unless given."),
+]
 Attackers = Annotated[
     str | None,
-    typer.Option(help="Some of {attackers}, as A,B. Default: gcap, nb, knn; all but gaussian_nb with --thorough; gcap alone with more than three key sets.", show_default=False),
+    typer.Option(
+        help="Some of {attackers}, as A,B. Default: gcap, nb, knn; all but gaussian_nb with --thorough; gcap alone with more than three key sets.",
+        show_default=False,
+    ),
 ]
 Tolerance = Annotated[
     list[str] | None,
@@ -133,24 +267,39 @@ Tolerance = Annotated[
         help="COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."
     ),
 ]
-TcapConvention = Annotated[str, typer.Option(help="How TCAP counts: {conventions}; printed with the result.")]
+TcapConvention = Annotated[
+    str, typer.Option(help="How TCAP counts: {conventions}; printed with the result.")
+]
 MaxExcess = Annotated[
     float | None,
-    typer.Option(help="The limit on the excess: end with 1 if its simultaneous lower bound is above this."),
+    typer.Option(
+        help="The limit on the excess: end with 1 if its simultaneous lower bound is above this."
+    ),
 ]
 RequireShown = Annotated[
-    bool, typer.Option("--require-shown", help="End with 1 also where the limit is not shown to be kept.")
+    bool,
+    typer.Option(
+        "--require-shown", help="End with 1 also where the limit is not shown to be kept."
+    ),
 ]
 Synth = Annotated[
     str,
     typer.Option(
-        "--synth", metavar="SPEC", help="What makes synthetic tables, as bayesnet:parents=2,epsilon=1.", show_default=False
+        "--synth",
+        metavar="SPEC",
+        help="What makes synthetic tables, as bayesnet:parents=2,epsilon=1.",
+        show_default=False,
     ),
-]  # fmt: skip
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds that one fit may take; no limit unless given.")]
+]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Seconds that one fit may take; no limit unless given.")
+]
 Threshold = Annotated[
-    int, typer.Option(help="Records that must share a value or a cell before it shows in what may leave.")
-]  # fmt: skip
+    int,
+    typer.Option(
+        help="Records that must share a value or a cell before it shows in what may leave."
+    ),
+]
 
 
 def row_count(words: Any) -> int:
@@ -168,12 +317,20 @@ def row_count(words: Any) -> int:
     except InvalidOperation:
         n_rows = Decimal("NaN")
     if not n_rows.is_finite() or n_rows != n_rows.to_integral_value() or abs(n_rows) > 10**15:
-        raise typer.BadParameter(f"'{words}' is no whole number: write digits, or a power of ten as 1e9.")
+        raise typer.BadParameter(
+            f"'{words}' is no whole number: write digits, or a power of ten as 1e9."
+        )
     return int(n_rows)
 
 
 RowCount = Annotated[
-    int | None, typer.Option(parser=row_count, metavar="INTEGER", help="Rows to draw, as 50000 or 1e9; as many as the input has unless given.", show_default=False)
+    int | None,
+    typer.Option(
+        parser=row_count,
+        metavar="INTEGER",
+        help="Rows to draw, as 50000 or 1e9; as many as the input has unless given.",
+        show_default=False,
+    ),
 ]
 
 # Options that go together.
@@ -193,12 +350,15 @@ def expanded(**groups: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
         @functools.wraps(command)
         def with_options(**given: Any) -> Any:
             built = {
-                name: build(**{key: given.pop(key) for key in options[name] if key in given}) for name, build in groups.items()
+                name: build(**{key: given.pop(key) for key in options[name] if key in given})
+                for name, build in groups.items()
             }
             return command(**built, **given)
 
         with_options.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
-        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+        with_options.__annotations__ = {
+            parameter.name: parameter.annotation for parameter in merged
+        }
         del with_options.__wrapped__
         return with_options
 
@@ -207,22 +367,41 @@ def expanded(**groups: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
 
 def _signature(function: Callable[..., Any], *unread: str) -> inspect.Signature:
     """The signature with the types themselves, but for annotations that say what no option is."""
-    return inspect.signature(function, eval_str=True, locals={function.__annotations__[name]: Any for name in unread if name in function.__annotations__})
+    return inspect.signature(
+        function,
+        eval_str=True,
+        locals={
+            function.__annotations__[name]: Any
+            for name in unread
+            if name in function.__annotations__
+        },
+    )
 
 
 def file_options(
-    encoding: Encoding = None, delimiter: Delimiter = None, decimal: Decimal = None, header: Header = None, comment: Comment = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    comment: Comment = None,
     table: TableName = None,
-) -> FileOptions:  # fmt: skip
+) -> FileOptions:
     """Return what is said of the input file."""
     given: FileOptions = {
-        "encoding": encoding, "delimiter": plain_delimiter(delimiter), "decimal": decimal, "header": header, "comment": comment, "table": table
-    }  # fmt: skip
+        "encoding": encoding,
+        "delimiter": plain_delimiter(delimiter),
+        "decimal": decimal,
+        "header": header,
+        "comment": comment,
+        "table": table,
+    }
     return {name: word for name, word in given.items() if word is not None}  # type: ignore[return-value]
 
 
 @expanded(file=file_options)
-def reading_of(*, schema: SchemaIn = None, file: FileOptions, rare: Rare = "pool", personal: Personal = None) -> ReadSettings:
+def reading_of(
+    *, schema: SchemaIn = None, file: FileOptions, rare: Rare = "pool", personal: Personal = None
+) -> ReadSettings:
     """Return how the input is read."""
     from ..workflows.synthesise import ReadSettings
 
@@ -283,7 +462,9 @@ def key_sizes_of(words: str | None) -> tuple[int, int] | None:
     try:
         return int(low), int(high or low)
     except ValueError:
-        raise InputError(f"--key-sizes takes a size or a range, as 4 or 3-6. Got '{words}'.") from None
+        raise InputError(
+            f"--key-sizes takes a size or a range, as 4 or 3-6. Got '{words}'."
+        ) from None
 
 
 def command_line() -> str:
@@ -313,7 +494,9 @@ def run_facts() -> dict[str, Any]:
 # Files.
 
 
-def chosen_engine(engine: str, paths: Sequence[Path], reading: ReadSettings, *, quiet: bool) -> EngineChoice:
+def chosen_engine(
+    engine: str, paths: Sequence[Path], reading: ReadSettings, *, quiet: bool
+) -> EngineChoice:
     """Return the engine for files, and say on standard error, unless quiet, where it was chosen because they are large."""
     from ..table.engine import choose_engine
 

@@ -24,21 +24,31 @@ __all__ = ["plan", "show_plan"]
 def plan(
     *,
     input: Annotated[
-        Path | None, typer.Argument(help="The data, if you like: not opened, and may be left out.", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="The data, if you like: not opened, and may be left out.", show_default=False
+        ),
     ] = None,
     schema: SchemaIn = None,
     epsilon: Annotated[float, typer.Option(help="The budget to weigh.", show_default=False)],
-    delta: Annotated[float | None, typer.Option(help="The chance that the promise may fail with.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The chance that the promise may fail with.")
+    ] = None,
     method: Annotated[str, typer.Option(help="{private_methods}.")] = "bayesnet",
     groups: Annotated[
-        str | None, typer.Option(help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt unless given.")
+        str | None,
+        typer.Option(
+            help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt unless given."
+        ),
     ] = None,
     neighbours: Annotated[
         str | None, typer.Option(help="add-remove or replace-one. Each method has its own default.")
     ] = None,
     person_id: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
     rows_per_person: Annotated[int, typer.Option(help="The most rows kept of one person.")] = 1,
-    rows: Annotated[int | None, typer.Option(help="The number of rows; that of the schema unless given.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="The number of rows; that of the schema unless given.")
+    ] = None,
     discover: DiscoverIn = None,
     json: JsonOut = None,
 ) -> None:
@@ -53,11 +63,22 @@ def plan(
 
     if json is not None:
         check_outputs(input or Path("."), json)
-    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person, "neighbours": neighbours}
+    promise: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rows_per_person": rows_per_person,
+        "neighbours": neighbours,
+    }
     choice = choose(method=method, person_id=person_id, groups=groups, discover=discover, **promise)
     if discover is not None and schema is None and input is None:
-        raise InputError("--discover all without a schema takes the names of columns from the data: name the input.")
-    given = schema if discover is None else choice.promised(ReadSettings(schema=schema)).promised_schema(input)
+        raise InputError(
+            "--discover all without a schema takes the names of columns from the data: name the input."
+        )
+    given = (
+        schema
+        if discover is None
+        else choice.promised(ReadSettings(schema=schema)).promised_schema(input)
+    )
     result = plan_budget(given, choice.settings, rows=rows, person=person_id, neighbours=neighbours)
     if json is not None:
         write_json(json, result.to_dict())
@@ -86,7 +107,8 @@ def _show(screen: Console, result: PlanResult) -> None:
     budget = split.budget
     delta = "" if budget.delta is None else f", delta {budget.delta:g}"
     screen.print(
-        f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.words}:", markup=False
+        f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.words}:",
+        markup=False,
     )
     show_table(SPLIT, split.rows_table())
 
@@ -106,7 +128,9 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
     given = choice.promised(reading).promised_schema(input)
     if given is None:
         raise undeclared()
-    schema = promised_schema(given, person=choice.person, rows_per_person=settings.unit.rows_per_person)
+    schema = promised_schema(
+        given, person=choice.person, rows_per_person=settings.unit.rows_per_person
+    )
     plan = settings.plan(schema)
     price = discovery_price(opening_of(schema, settings.budget, settings.unit))
     screen = console()

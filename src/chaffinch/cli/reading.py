@@ -25,7 +25,9 @@ def scan_input(path: Path | Source, reading: ReadSettings, progress: Progress) -
         return scan(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
 
 
-def read_input(path: Path | Source, reading: ReadSettings, *, quiet: bool, progress: Progress) -> Table:
+def read_input(
+    path: Path | Source, reading: ReadSettings, *, quiet: bool, progress: Progress
+) -> Table:
     """Return the table of a file, and say, unless quiet, what was dropped, pooled or pointed out."""
     with without_warnings():
         table = read(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
@@ -34,7 +36,14 @@ def read_input(path: Path | Source, reading: ReadSettings, *, quiet: bool, progr
     return table
 
 
-def open_input(path: Path | Source, reading: ReadSettings, choice: EngineChoice, *, quiet: bool, progress: Progress) -> Table | Scan:
+def open_input(
+    path: Path | Source,
+    reading: ReadSettings,
+    choice: EngineChoice,
+    *,
+    quiet: bool,
+    progress: Progress,
+) -> Table | Scan:
     """Return the table of a file, or a scan of it for the engine that reads batch by batch, and say what `read_input` says."""
     if not choice.stream:
         return read_input(path, reading, quiet=quiet, progress=progress)
@@ -49,7 +58,13 @@ def open_beside(path: Path, reading: ReadSettings) -> Source:
 
 
 def read_for(
-    settings: Settings, path: Path, reading: ReadSettings, *, quiet: bool, progress: Progress, like: Table | None = None
+    settings: Settings,
+    path: Path,
+    reading: ReadSettings,
+    *,
+    quiet: bool,
+    progress: Progress,
+    like: Table | None = None,
 ) -> Table:
     """Return a table for a synthesiser: in silence and under a declared schema where it promises privacy, else as ever.
 
@@ -57,7 +72,9 @@ def read_for(
     """
     if not settings.private and like is None:
         with without_warnings():
-            table = read(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
+            table = read(
+                path, reading.declared, **reading.file, rare=reading.rare, progress=progress
+            )
         check_decided(table.schema)
         show_notes(table.notes, quiet=quiet)
         return table
@@ -69,7 +86,13 @@ def read_for(
                 f"The population '{path.name}' does not fit the schema of the data. {error} A file that says what may occur in both can be "
                 "given with --schema."
             ) from None
-    unread = open_unread(path, reading.declared, **reading.file, person=None, rows_per_person=settings.unit.rows_per_person)
+    unread = open_unread(
+        path,
+        reading.declared,
+        **reading.file,
+        person=None,
+        rows_per_person=settings.unit.rows_per_person,
+    )
     check_declared_decided(unread.schema)
     with without_warnings():
         data: Any = unread.read()

@@ -47,7 +47,7 @@ from .options import (
     show_lines,
     show_promise,
     write_json,
-)  # fmt: skip
+)
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
@@ -66,11 +66,22 @@ UNCOVERED = (
 def release(
     *,
     input: Place,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; made if it is not there. With --engine spark: one that all workers see.")],
-    rows: Annotated[int | None, typer.Option(help="Rows to draw; as many as the input has unless given.")] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder to write to; made if it is not there. With --engine spark: one that all workers see.",
+        ),
+    ],
+    rows: Annotated[
+        int | None, typer.Option(help="Rows to draw; as many as the input has unless given.")
+    ] = None,
     copies: Annotated[int, typer.Option(help="Syntheses to write; the first one is measured.")] = 1,
     choice: Choice,
-    keys: Annotated[str | None, typer.Option(help="Columns that an outsider may know of a person, as A,B.")] = None,
+    keys: Annotated[
+        str | None, typer.Option(help="Columns that an outsider may know of a person, as A,B.")
+    ] = None,
     key_sizes: KeySizes = None,
     attackers: Attackers = None,
     tcap_convention: TcapConvention = "matched_rows",
@@ -94,7 +105,9 @@ def release(
     dry_run: DryRun = False,
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed: the same seed gives the same files. With --epsilon: for tests only, no privacy."),
+        typer.Option(
+            help="Seed: the same seed gives the same files. With --epsilon: for tests only, no privacy."
+        ),
     ] = None,
     json: JsonOut = None,
     public: PublicOut = None,
@@ -143,36 +156,81 @@ def release(
     attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
     if known and wanted:
         attack = risk_settings(
-            keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
-            convention=tcap_convention, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
+            keys=keys or "",
+            sensitive=",".join(wanted),
+            key_sizes=key_sizes,
+            label=choice.label,
+            attackers=attackers,
+            convention=tcap_convention,
+            svm_rows=svm_rows,
+            threshold=threshold,
+            thorough=thorough,
             sample_rows=sample_rows,
-        )  # fmt: skip
+        )
     measuring = utility_settings(
-        label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold,
-        thorough=thorough, sample_rows=sample_rows,
-    )  # fmt: skip
-    for path in (source, fresh, reading.schema if isinstance(reading.schema, Path) else None, ledger):
-        if path is not None and {(output / name).resolve() for name in PARTS} & set(path.resolve().parents):
-            raise InputError(f"The input '{path}' lies in '{output}' where the release is written, and would be overwritten. Name another folder.")
+        label=choice.label,
+        formula=formula,
+        repeats=repeats,
+        measures=measures,
+        models=models,
+        svm_rows=svm_rows,
+        threshold=threshold,
+        thorough=thorough,
+        sample_rows=sample_rows,
+    )
+    for path in (
+        source,
+        fresh,
+        reading.schema if isinstance(reading.schema, Path) else None,
+        ledger,
+    ):
+        if path is not None and {(output / name).resolve() for name in PARTS} & set(
+            path.resolve().parents
+        ):
+            raise InputError(
+                f"The input '{path}' lies in '{output}' where the release is written, and would be overwritten. Name another folder."
+            )
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(source, beside, public, updated=[ledger])  # the folder itself is yet to be made
     settings = ReleaseSettings(
-        synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies, engine="memory" if engine == "spark" else engine),
-        utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, require_shown=require_shown, holdout_share=holdout_share,
+        synthesis=choice.synthesis(
+            reading,
+            output,
+            ledger=ledger,
+            rows=rows,
+            copies=copies,
+            engine="memory" if engine == "spark" else engine,
+        ),
+        utility=measuring,
+        attack=attack,
+        label=choice.label,
+        keys=known,
+        sensitive=wanted,
+        max_excess=max_excess,
+        require_shown=require_shown,
+        holdout_share=holdout_share,
         title=title,
-    )  # fmt: skip
+    )
     start_arrow(threads)
     if engine == "spark":
         from ..workflows.release_on_spark import release_on_spark
 
-    with filling(output, names=PARTS, mark=EARLIER, paid=choice.private) as folder, progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
+    with (
+        filling(output, names=PARTS, mark=EARLIER, paid=choice.private) as folder,
+        progress_bar(quiet=quiet, plain=not choice.private) as progress,
+        ledger_allows(),
+    ):
         run = RunOptions(seed=seed, threads=threads, progress=progress, command=command_line())
         if engine == "spark":
             result = release_on_spark(input, settings, folder, run, holdout=holdout, cache=cache)
         else:
             outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending_like(source)}", copies)
-            speaker = Speaker(quiet, reading, Work(choice.settings, source, outputs, rows), measuring)
-            result = run_release(source, settings, holdout=fresh, run=replace(run, observer=speaker), outputs=outputs)
+            speaker = Speaker(
+                quiet, reading, Work(choice.settings, source, outputs, rows), measuring
+            )
+            result = run_release(
+                source, settings, holdout=fresh, run=replace(run, observer=speaker), outputs=outputs
+            )
         names = result.write_beside(folder)
     if json is not None:
         write_json(json, result.to_dict())
@@ -207,7 +265,11 @@ def _fate(result: ReleaseResult, output: Path) -> str:
     """Return where the table of a release that was refused is; empty where it was not."""
     from ..workflows.release_result import REFUSED, TO_RELEASE
 
-    return f"The table was refused: it is in {output / REFUSED}, and nothing is in {TO_RELEASE}/." if result.refused else ""
+    return (
+        f"The table was refused: it is in {output / REFUSED}, and nothing is in {TO_RELEASE}/."
+        if result.refused
+        else ""
+    )
 
 
 def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> None:
@@ -217,10 +279,16 @@ def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> N
     from ..workflows.release_result import CONFIDENTIAL, TO_RELEASE
 
     wrote = f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
-    leaving = list(dict.fromkeys("/".join(name.split("/")[:2]) for name in names if name.startswith(f"{TO_RELEASE}/")))  # a folder of files by its own name
+    leaving = list(
+        dict.fromkeys(
+            "/".join(name.split("/")[:2]) for name in names if name.startswith(f"{TO_RELEASE}/")
+        )
+    )  # a folder of files by its own name
     if leaving:
         wrote = f"Wrote {output}: {listed(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/."
     show_lines(
-        *(f"{part.question} {part.sentence}" for part in result.decision.answers), not_measured(result.left_out), wrote,
+        *(f"{part.question} {part.sentence}" for part in result.decision.answers),
+        not_measured(result.left_out),
+        wrote,
         f"The page to decide by: {output / CONFIDENTIAL / 'report.html'}",
-    )  # fmt: skip
+    )

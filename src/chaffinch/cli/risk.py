@@ -46,7 +46,7 @@ from .options import (
     show_lines,
     show_table,
     write_confidential,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
@@ -57,11 +57,22 @@ if TYPE_CHECKING:
     from ..workflows.policy import RiskPolicy
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["end", "family_line", "risk", "risk_settings", "show_attacks", "show_limit", "show_risk", "tests_of"]
+__all__ = [
+    "end",
+    "family_line",
+    "risk",
+    "risk_settings",
+    "show_attacks",
+    "show_limit",
+    "show_risk",
+    "tests_of",
+]
 
 
 @expanded(file=file_options)
-def reading_by_value(*, schema: SchemaIn = None, file: FileOptions, rare: Rare = "keep") -> ReadSettings:
+def reading_by_value(
+    *, schema: SchemaIn = None, file: FileOptions, rare: Rare = "keep"
+) -> ReadSettings:
     """Return how the input is read: rare levels by name, as an outsider sees them, unless they are to be pooled."""
     return reading_of(schema=schema, rare=rare, **file)
 
@@ -72,40 +83,65 @@ def risk(
     original: Place,
     synthetic: Annotated[
         list[str],
-        typer.Argument(parser=str, metavar="SYNTHETIC...", help="The synthetic table, or several releases of the same people.", show_default=False),
+        typer.Argument(
+            parser=str,
+            metavar="SYNTHETIC...",
+            help="The synthetic table, or several releases of the same people.",
+            show_default=False,
+        ),
     ],
     keys: Annotated[
-        str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; without them memorisation tests alone.")
+        str | None,
+        typer.Option(
+            help="Columns that an outsider knows of a person, as A,B; without them memorisation tests alone."
+        ),
     ] = None,
-    sensitive: Annotated[str | None, typer.Option(help="Columns that are not to be found out, as A,B.")] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="Columns that are not to be found out, as A,B.")
+    ] = None,
     holdout: HoldoutPlace = None,
     holdout_share: HoldoutShare = None,
     key_sizes: KeySizes = None,
     label: Annotated[
-        str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
+        str | None,
+        typer.Option(help="Column whose relation to the sensitive ones is meant to stay."),
     ] = None,
     attackers: Attackers = None,
     thorough: Thorough = False,
     parts: Annotated[
-        str | None, typer.Option(help="Two sets of columns to link, as A,B:C,D; the keys and all other columns unless given.")
+        str | None,
+        typer.Option(
+            help="Two sets of columns to link, as A,B:C,D; the keys and all other columns unless given."
+        ),
     ] = None,
     tests: Annotated[
-        str | None, typer.Option(help="Memorisation tests: some of {tests}, as A,B, or none; all unless given.")
+        str | None,
+        typer.Option(
+            help="Memorisation tests: some of {tests}, as A,B, or none; all unless given."
+        ),
     ] = None,
     tcap_convention: TcapConvention = "matched_rows",
     numeric: Annotated[
-        str, typer.Option(help="Numbers are equal if they are (values), or by bins of the schema (bins).")
+        str,
+        typer.Option(
+            help="Numbers are equal if they are (values), or by bins of the schema (bins)."
+        ),
     ] = "values",
     tolerance: Tolerance = None,
     missing: Annotated[
         str, typer.Option(help="A missing key is a level, or matches anything: level or wildcard.")
     ] = "level",
-    repeats: Annotated[int, typer.Option(help="Draws of people for intervals and p-values.")] = 1000,
+    repeats: Annotated[
+        int, typer.Option(help="Draws of people for intervals and p-values.")
+    ] = 1000,
     svm_rows: SvmRows = 5000,
     engine: ClusterEngine = "auto",
     cache: Cache = None,
     sample_rows: SampleRows = 100_000,
-    policy: Annotated[Path | None, typer.Option(help="TOML file that says max_excess, and where wanted require_shown.")] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="TOML file that says max_excess, and where wanted require_shown."),
+    ] = None,
     max_excess: MaxExcess = None,
     require_shown: RequireShown = False,
     confidential: Annotated[
@@ -116,11 +152,15 @@ def risk(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="A model of the same people that is released too: tables are drawn from it and attacked together with the others."),
+        typer.Option(
+            help="A model of the same people that is released too: tables are drawn from it and attacked together with the others."
+        ),
     ] = None,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
-    seed: Annotated[int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")
+    ] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
     public: PublicOut = None,
@@ -147,13 +187,36 @@ def risk(
 
     check_holdout_share(holdout_share, holdout)
     check_holdout_file(original, holdout)
-    allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None or holdout_share is not None, require_shown=require_shown)
+    allowed = RiskPolicy.read(
+        policy,
+        max_excess,
+        holdout=holdout is not None or holdout_share is not None,
+        require_shown=require_shown,
+    )
     settings = risk_settings(
-        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, parts=parts, convention=tcap_convention,
-        numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold, thorough=thorough,
+        keys=keys,
+        sensitive=sensitive,
+        key_sizes=key_sizes,
+        label=label,
+        attackers=attackers,
+        tests=tests,
+        parts=parts,
+        convention=tcap_convention,
+        numeric=numeric,
+        rare=reading.rare,
+        missing=missing,
+        repeats=repeats,
+        svm_rows=svm_rows,
+        tolerance=tolerance,
+        threshold=threshold,
+        thorough=thorough,
         sample_rows=sample_rows,
-    )  # fmt: skip
-    mine, theirs, fresh = Path(original), [Path(place) for place in synthetic], None if holdout is None else Path(holdout)
+    )
+    mine, theirs, fresh = (
+        Path(original),
+        [Path(place) for place in synthetic],
+        None if holdout is None else Path(holdout),
+    )
     check_outputs(mine, json, html, public, confidential, inputs=[*theirs, fresh])
     start_arrow(threads)
     from ..risk import measure_risk
@@ -161,27 +224,52 @@ def risk(
     with progress_bar(quiet=quiet, plain=True) as progress:
         if engine == "spark":
             if len(synthetic) > 1 or model is not None:
-                raise InputError("Several releases, or a model beside them, are attacked in memory: attack one synthetic table at a time on Spark.")
+                raise InputError(
+                    "Several releases, or a model beside them, are attacked in memory: attack one synthetic table at a time on Spark."
+                )
             if holdout_share is not None:
                 from ..workflows.release_on_spark import NO_SHARE
 
                 raise InputError(NO_SHARE)
             places = (original, synthetic[0], holdout)
-            result = risk_on_spark(places, settings, reading, cache=cache, seed=seed, threads=threads, quiet=quiet, progress=progress)
+            result = risk_on_spark(
+                places,
+                settings,
+                reading,
+                cache=cache,
+                seed=seed,
+                threads=threads,
+                quiet=quiet,
+                progress=progress,
+            )
         else:
             check_here(engine, cache)
-            choice = chosen_engine(engine, [mine, *theirs, *([] if fresh is None else [fresh])], reading, quiet=quiet)
+            choice = chosen_engine(
+                engine, [mine, *theirs, *([] if fresh is None else [fresh])], reading, quiet=quiet
+            )
             source, aside = mine, None if fresh is None else open_beside(fresh, reading)
             if holdout_share is not None:  # before anything is inferred of those who are left
                 person = None if reading.declared is None else reading.declared.only("person")
-                source, aside = set_aside(open_source(mine, **reading.file), holdout_share, seed=seed, person=person)
+                source, aside = set_aside(
+                    open_source(mine, **reading.file), holdout_share, seed=seed, person=person
+                )
             table = open_input(source, reading, choice, quiet=quiet, progress=progress)
             released = [open_beside(path, reading) for path in theirs]
             result = measure_risk(
-                table, released, aside, settings, holdout_share=holdout_share, model=model, seed=seed, threads=threads, progress=progress
-            )  # fmt: skip
+                table,
+                released,
+                aside,
+                settings,
+                holdout_share=holdout_share,
+                model=model,
+                seed=seed,
+                threads=threads,
+                progress=progress,
+            )
     result = allowed.judged(result, run_facts()).named(
-        original=mine.name, synthetic=[path.name for path in theirs], holdout=fresh.name if fresh else None
+        original=mine.name,
+        synthetic=[path.name for path in theirs],
+        holdout=fresh.name if fresh else None,
     )
     from ..report.page import report_of, write_report
 
@@ -222,10 +310,25 @@ def end(verdict: LimitVerdict | None, policy: RiskPolicy) -> None:
 
 
 def risk_settings(
-    *, keys: str | None, sensitive: str | None, key_sizes: str | None, label: str | None, attackers: str | None, tests: str | None = None,
-    parts: str | None = None, convention: str, numeric: str = "values", rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int,
-    tolerance: list[str] | None = None, threshold: int = THRESHOLD, thorough: bool = False, sample_rows: int = 100_000,
-) -> RiskSettings:  # fmt: skip
+    *,
+    keys: str | None,
+    sensitive: str | None,
+    key_sizes: str | None,
+    label: str | None,
+    attackers: str | None,
+    tests: str | None = None,
+    parts: str | None = None,
+    convention: str,
+    numeric: str = "values",
+    rare: str = "keep",
+    missing: str = "level",
+    repeats: int = 1000,
+    svm_rows: int,
+    tolerance: list[str] | None = None,
+    threshold: int = THRESHOLD,
+    thorough: bool = False,
+    sample_rows: int = 100_000,
+) -> RiskSettings:
     """Return the settings that the options amount to."""
     from ..risk import RiskSettings
 
@@ -238,10 +341,24 @@ def risk_settings(
     if repeats < 1:
         raise InputError(f"repeats must be at least 1. Got {repeats}.")
     return RiskSettings(
-        keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
-        attackers=names_of(attackers) or None, tests=tests_of(tests), parts=_parts(parts), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
-        resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold, thorough=thorough, sample_rows=sample_rows,
-    )  # fmt: skip
+        keys=names_of(keys),
+        sensitive=names_of(sensitive),
+        key_sizes=key_sizes_of(key_sizes),
+        label=label,
+        attackers=names_of(attackers) or None,
+        tests=tests_of(tests),
+        parts=_parts(parts),
+        convention=convention,  # type: ignore[arg-type]
+        numeric=numeric,  # type: ignore[arg-type]
+        rare=rare,  # type: ignore[arg-type]
+        missing=missing,  # type: ignore[arg-type]
+        resamples=repeats,
+        svm_rows=svm_rows or None,
+        tolerance=_widths(tolerance),
+        threshold=threshold,
+        thorough=thorough,
+        sample_rows=sample_rows,
+    )
 
 
 def _parts(words: str | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -249,7 +366,9 @@ def _parts(words: str | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         return None
     first, colon, second = words.partition(":")
     if not colon or not first or not second or ":" in second:
-        raise InputError(f"--parts takes two sets of columns with a colon between, as age,sex:income,job. Got '{words}'.")
+        raise InputError(
+            f"--parts takes two sets of columns with a colon between, as age,sex:income,job. Got '{words}'."
+        )
     return tuple(names_of(first)), tuple(names_of(second))
 
 
@@ -280,10 +399,15 @@ def show_risk(report: ReportResult, page: Path | None, *, scenario: bool = True)
     assert result is not None
     answers = decision_of(report).answers
     show_lines(
-        *((result.about.scenario, *result.about.comparison) if scenario else ()), answers[0].sentence, family_line(result.cross_fit or result),
-        "" if result.together is None else result.together.sentence, not_measured(left_out_of(report)),
-        f"The page: {page}" if page is not None else "All figures: --verbose, --html PAGE or --json FILE.",
-    )  # fmt: skip
+        *((result.about.scenario, *result.about.comparison) if scenario else ()),
+        answers[0].sentence,
+        family_line(result.cross_fit or result),
+        "" if result.together is None else result.together.sentence,
+        not_measured(left_out_of(report)),
+        f"The page: {page}"
+        if page is not None
+        else "All figures: --verbose, --html PAGE or --json FILE.",
+    )
 
 
 def family_line(result: RiskResult | CrossFit) -> str:
@@ -291,7 +415,11 @@ def family_line(result: RiskResult | CrossFit) -> str:
     family = result.family
     if family.p_value is None or family.lower_bound is None:
         return family.reason
-    parts = [count_noun(len(some), noun) for some, noun in ((result.attacks, "attack"), (result.memorisation_tests, "test")) if some]
+    parts = [
+        count_noun(len(some), noun)
+        for some, noun in ((result.attacks, "attack"), (result.memorisation_tests, "test"))
+        if some
+    ]
     upper = "" if family.upper_bound is None else f" and an upper bound of {family.upper_bound:.3g}"
     return (
         f"{' and '.join(parts)} together: p = {family.p_value:.3g} for the hypothesis that members and others are alike; the largest excess has a simultaneous 95 % lower bound of "

@@ -13,22 +13,42 @@ from .options import ClusterEngine, JsonOut, Quiet, Threads, check_outputs, row_
 
 __all__ = ["sample"]
 
-ModelIn = Annotated[Path, typer.Argument(help="A model file, as `chaffinch fit` writes.", show_default=False)]
+ModelIn = Annotated[
+    Path, typer.Argument(help="A model file, as `chaffinch fit` writes.", show_default=False)
+]
 
 
 def sample(
     model: ModelIn,
     output: Annotated[
-        str, typer.Option("--output", "-o", parser=str, metavar="PATH", help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            parser=str,
+            metavar="PATH",
+            help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.",
+        ),
     ],
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", parser=row_count, metavar="INTEGER", help="Rows to draw, as 50000 or 1e9; as many as the model saw unless given.", show_default=False)
+        int | None,
+        typer.Option(
+            "--rows",
+            "-n",
+            parser=row_count,
+            metavar="INTEGER",
+            help="Rows to draw, as 50000 or 1e9; as many as the model saw unless given.",
+            show_default=False,
+        ),
     ] = None,
     given: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=VALUE that every row is to have; may be given again.")
+        list[str] | None,
+        typer.Option(help="COLUMN=VALUE that every row is to have; may be given again."),
     ] = None,
     engine: ClusterEngine = "auto",
-    seed: Annotated[int | None, typer.Option(help="Seed: the same seed gives the same rows.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed: the same seed gives the same rows.")
+    ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
     threads: Threads = None,

@@ -36,18 +36,30 @@ def schema(
     *,
     input: Place,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write (TOML); standard output unless given.")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write (TOML); standard output unless given."),
     ] = None,
     reading: ReadSettings,
     blank: Annotated[
-        bool, typer.Option("--blank", help="Write a schema to fill in: names and stored types only, no row is read.")
+        bool,
+        typer.Option(
+            "--blank",
+            help="Write a schema to fill in: names and stored types only, no row is read.",
+        ),
     ] = False,
     codebook: Annotated[
         Path | None,
-        typer.Option("--from", help="With --blank, which it implies: a codebook to take declarations from, {codebooks}. Its records are not read."),
+        typer.Option(
+            "--from",
+            help="With --blank, which it implies: a codebook to take declarations from, {codebooks}. Its records are not read.",
+        ),
     ] = None,
     edit: Annotated[
-        bool, typer.Option("--edit", help="Ask of each column what it is for; roles are suggested, and none is assumed.")
+        bool,
+        typer.Option(
+            "--edit",
+            help="Ask of each column what it is for; roles are suggested, and none is assumed.",
+        ),
     ] = False,
     engine: ClusterEngine = "auto",
     json: JsonOut = None,
@@ -71,9 +83,13 @@ def schema(
     start_arrow(threads)
     if blank or codebook is not None:
         if reading.schema is not None or json is not None or edit:
-            raise InputError("--blank writes names and types alone. It goes without --schema, --edit and --json.")
+            raise InputError(
+                "--blank writes names and types alone. It goes without --schema, --edit and --json."
+            )
         if engine == "spark":
-            raise InputError("--blank reads names and types alone, on one machine: leave out --engine spark.")
+            raise InputError(
+                "--blank reads names and types alone, on one machine: leave out --engine spark."
+            )
         _write_blank(source, output, reading, codebook, quiet=quiet)
         return
     scanned: Scan | SparkScan
@@ -96,21 +112,31 @@ def schema(
         write_schema(scanned.schema, output, source=source.name)
     if json is not None:
         columns = [
-            {"name": c.name, "kind": c.kind, "role": c.role, "type": c.type, "reason": c.reason} for c in scanned.schema
+            {"name": c.name, "kind": c.kind, "role": c.role, "type": c.type, "reason": c.reason}
+            for c in scanned.schema
         ]
         notes = [str(note) for note in scanned.notes]
         write_json(
             json,
-            {"format": "chaffinch-columns", "version": 1, "rows": scanned.n_rows, "columns": columns, "notes": notes},
+            {
+                "format": "chaffinch-columns",
+                "version": 1,
+                "rows": scanned.n_rows,
+                "columns": columns,
+                "notes": notes,
+            },
         )
     show_notes(scanned.notes, quiet=quiet)
     if not quiet and output is not None:
         typer.echo(
-            f"Wrote {output}: {count_noun(len(scanned.schema.columns), 'column')}. It lists levels of the data: confidential.", err=True
+            f"Wrote {output}: {count_noun(len(scanned.schema.columns), 'column')}. It lists levels of the data: confidential.",
+            err=True,
         )
 
 
-def _write_blank(input: Path, output: Path | None, reading: ReadSettings, codebook: Path | None, *, quiet: bool) -> None:
+def _write_blank(
+    input: Path, output: Path | None, reading: ReadSettings, codebook: Path | None, *, quiet: bool
+) -> None:
     """Write a schema to fill in. The header, the stored types and a codebook are read; no row has a say in it."""
     from .._base.errors import InputError, listed
     from .._base.safe_files import write_text
@@ -120,18 +146,24 @@ def _write_blank(input: Path, output: Path | None, reading: ReadSettings, codebo
 
     scanned = open_source(input, **reading.file, tolerant=True)
     types = {
-        f.name: None if scanned.text else f.type.values if isinstance(f.type, Tagged) else f.type for f in scanned.schema
+        f.name: None if scanned.text else f.type.values if isinstance(f.type, Tagged) else f.type
+        for f in scanned.schema
     }
     declared = None if codebook is None else read_codebook(codebook, list(types))
     if declared is not None and not any(column.name in types for column in declared):
-        raise InputError(f"'{codebook}' and '{input}' have no column in common. Name the codebook of this table.")
+        raise InputError(
+            f"'{codebook}' and '{input}' have no column in common. Name the codebook of this table."
+        )
     text = blank_text(types, source=input.name, decimal=scanned.decimal, codebook=declared)
     if output is None:
         typer.echo(text, nl=False)
         return
     write_text(output, text)
     if not quiet:
-        typer.echo(f"Wrote {output}: {count_noun(len(types), 'column')} to fill in. No row was read.", err=True)
+        typer.echo(
+            f"Wrote {output}: {count_noun(len(types), 'column')} to fill in. No row was read.",
+            err=True,
+        )
         known = [] if declared is None else [column.name for column in declared]
         if declared is not None and (absent := [name for name in types if name not in known]):
             typer.echo(f"The codebook does not have: {listed(absent)}.", err=True)

@@ -38,12 +38,16 @@ def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Console:
         for j in part:
             table.add_column(Text(head[j]) if head else "", overflow="fold")
         for line in lines:
-            table.add_row(*(Text(line[j]) for j in part))  # names may hold brackets, which are markup
+            table.add_row(
+                *(Text(line[j]) for j in part)
+            )  # names may hold brackets, which are markup
         screen.print(table)
     return screen
 
 
-def columns_that_fit(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+def columns_that_fit(
+    head: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> list[list[int]]:
     """Return the columns of each part of a table that may be so wide: all in one where they fit, else the first column in every part.
 
     Examples
@@ -56,7 +60,9 @@ def columns_that_fit(head: Sequence[str], rows: Sequence[Sequence[str]], width: 
     names = [len(head[j]) if head else 0 for j in range(n)]
     if sum(map(max, zip(cells, names, strict=True))) + 2 * (n - 1) <= width:
         return [list(range(n))]
-    words = [max(map(len, head[j].split()), default=0) if head else 0 for j in range(n)]  # a heading may break between words
+    words = [
+        max(map(len, head[j].split()), default=0) if head else 0 for j in range(n)
+    ]  # a heading may break between words
     most = max(width // 3, 1)
     needs = [min(max(cells[j], words[j]), most) for j in range(n)]
     parts, used = [[0]], needs[0]
@@ -73,7 +79,9 @@ def console() -> Console:
     """Return where tables are printed: as wide as the terminal or COLUMNS say, or 160 characters where neither does."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 160, highlight=False)
+    return Console(
+        width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 160, highlight=False
+    )
 
 
 def number(value: float | None) -> str:

@@ -18,44 +18,91 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "DiscoverIn", "choose"]
 
 ParentsIn = Annotated[
-    int | None, typer.Option(help="The most parents of a column. Default: 6 in trees, 3 in tables; 5 with --epsilon.", show_default=False)
+    int | None,
+    typer.Option(
+        help="The most parents of a column. Default: 6 in trees, 3 in tables; 5 with --epsilon.",
+        show_default=False,
+    ),
 ]
-SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic; with --epsilon ordering or genetic.")]
-ScoreIn = Annotated[str | None, typer.Option(help="penalised, pairwise or joint; each search has its own default.")]
-LabelIn = Annotated[str | None, typer.Option(help="What a learner is to predict: the one link sensitive columns keep.")]
+SearchIn = Annotated[
+    str, typer.Option(help="ordering, greedy or genetic; with --epsilon ordering or genetic.")
+]
+ScoreIn = Annotated[
+    str | None, typer.Option(help="penalised, pairwise or joint; each search has its own default.")
+]
+LabelIn = Annotated[
+    str | None,
+    typer.Option(help="What a learner is to predict: the one link sensitive columns keep."),
+]
 SensitiveIn = Annotated[str | None, typer.Option(help="Columns to protect, as A,B.")]
-ProtectIn = Annotated[str, typer.Option(help="separate (sensitive columns depend on the label alone) or together.")]
-Keep = Annotated[str | None, typer.Option(help="Columns to keep as they are, as A,B; the others are drawn given them.")]
-Require = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD that must be; may be given again.")]
-Forbid = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD that must not be; may be given again.")]
+ProtectIn = Annotated[
+    str, typer.Option(help="separate (sensitive columns depend on the label alone) or together.")
+]
+Keep = Annotated[
+    str | None,
+    typer.Option(help="Columns to keep as they are, as A,B; the others are drawn given them."),
+]
+Require = Annotated[
+    list[str] | None, typer.Option(help="An edge PARENT:CHILD that must be; may be given again.")
+]
+Forbid = Annotated[
+    list[str] | None,
+    typer.Option(help="An edge PARENT:CHILD that must not be; may be given again."),
+]
 RootIn = Annotated[str | None, typer.Option(help="The column to start from: it has no parents.")]
 MethodIn = Annotated[
-    str, typer.Option(help="{methods}. Settings without an option of their own follow the name, as NAME:SETTING=VALUE.")
+    str,
+    typer.Option(
+        help="{methods}. Settings without an option of their own follow the name, as NAME:SETTING=VALUE."
+    ),
 ]
 Epsilon = Annotated[
     float | None,
-    typer.Option(help="Promise differential privacy with this budget; needs a schema that declares the domain."),
+    typer.Option(
+        help="Promise differential privacy with this budget; needs a schema that declares the domain."
+    ),
 ]
-Delta = Annotated[float | None, typer.Option(help="The chance that the promise may fail with; it has no default.")]
+Delta = Annotated[
+    float | None, typer.Option(help="The chance that the promise may fail with; it has no default.")
+]
 NeighboursIn = Annotated[
     str | None,
-    typer.Option(help="add-remove or replace-one: what one person changes. Each method has its own default."),
+    typer.Option(
+        help="add-remove or replace-one: what one person changes. Each method has its own default."
+    ),
 ]
-PersonId = Annotated[str | None, typer.Option(help="Column that says whose row it is, where people have several.")]
-WeightIn = Annotated[str | None, typer.Option(help="Column that says how many people a record stands for: records are counted by it.")]
+PersonId = Annotated[
+    str | None, typer.Option(help="Column that says whose row it is, where people have several.")
+]
+WeightIn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that says how many people a record stands for: records are counted by it."
+    ),
+]
 OrderBy = Annotated[
-    str | None, typer.Option(help="Column that orders a person's rows, such as a date or a wave; without it they are in the order of the file.")
+    str | None,
+    typer.Option(
+        help="Column that orders a person's rows, such as a date or a wave; without it they are in the order of the file."
+    ),
 ]
 GroupsIn = Annotated[
     str | None,
-    typer.Option(help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt, and paid for, unless given."),
+    typer.Option(
+        help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt, and paid for, unless given."
+    ),
 ]
 DiscoverIn = Annotated[
     str | None,
-    typer.Option(help="all: what the schema leaves open is found with noise, at a price that --dry-run shows; no schema is needed then."),
+    typer.Option(
+        help="all: what the schema leaves open is found with noise, at a price that --dry-run shows; no schema is needed then."
+    ),
 ]
 RowsPerPerson = Annotated[int, typer.Option(help="The most rows kept of one person.")]
-Smoothing = Annotated[float | None, typer.Option(help="Weight of fewer parents, in records. Default: 3 in trees, 1 in tables.")]
+Smoothing = Annotated[
+    float | None,
+    typer.Option(help="Weight of fewer parents, in records. Default: 3 in trees, 1 in tables."),
+]
 Generations = Annotated[int, typer.Option(help="Generations of the genetic search.")]
 
 
@@ -80,7 +127,9 @@ class Choice:
     def check_protected(self) -> None:
         """Raise if columns were named sensitive that the method does not protect."""
         if self.sensitive and not getattr(self.settings, "sensitive", ()):
-            raise InputError("This method cuts no column off: leave out --sensitive, or use --method bayesnet.")
+            raise InputError(
+                "This method cuts no column off: leave out --sensitive, or use --method bayesnet."
+            )
 
     def check_counts(self, rows: int | None, copies: int) -> None:
         """Raise unless rows and copies can be drawn."""
@@ -89,14 +138,23 @@ class Choice:
         if copies < 1:
             raise InputError(f"copies must be at least 1. Got {copies}.")
         if self.keep and rows is not None:
-            raise InputError("--keep completes the rows of the input: --rows cannot be given with it.")
+            raise InputError(
+                "--keep completes the rows of the input: --rows cannot be given with it."
+            )
 
     def promised(self, reading: ReadSettings) -> ReadSettings:
         """Return how the original is read under a promise: nothing is pooled, and what is open may be discovered."""
         return replace(reading, rare="pool", discover=self.discover)
 
     def synthesis(
-        self, reading: ReadSettings, output: Path, *, ledger: Path | None, rows: int | None = None, copies: int = 1, engine: str = "memory"
+        self,
+        reading: ReadSettings,
+        output: Path,
+        *,
+        ledger: Path | None,
+        rows: int | None = None,
+        copies: int = 1,
+        engine: str = "memory",
     ) -> SynthesisSettings:
         """Return what the options of a command that learns amount to. A promise pools nothing: its levels are declared."""
         from ..workflows.synthesise import SynthesisSettings
@@ -104,9 +162,18 @@ class Choice:
         if ledger is not None and not self.private:
             raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
         return SynthesisSettings(
-            synthesiser=self.settings, engine=engine, reading=self.promised(reading) if self.private else reading, keep=self.keep,
-            person=self.person, order=self.order, weight=self.weight, rows=rows, copies=copies, ledger=ledger, entry=output.name,
-        )  # fmt: skip
+            synthesiser=self.settings,
+            engine=engine,
+            reading=self.promised(reading) if self.private else reading,
+            keep=self.keep,
+            person=self.person,
+            order=self.order,
+            weight=self.weight,
+            rows=rows,
+            copies=copies,
+            ledger=ledger,
+            entry=output.name,
+        )
 
 
 def choose(
@@ -139,15 +206,23 @@ def choose(
     from ..synth.fieldgroups.groups import parse_groups
 
     if epsilon is None and (delta is not None or neighbours or rows_per_person != 1):
-        raise InputError("--delta, --neighbours and --rows-per-person go with --epsilon: give it too.")
+        raise InputError(
+            "--delta, --neighbours and --rows-per-person go with --epsilon: give it too."
+        )
     if epsilon is not None and order_by is not None:
-        raise InputError("A promise covers rows that are drawn one by one, in no order: leave out --order-by, or --epsilon.")
+        raise InputError(
+            "A promise covers rows that are drawn one by one, in no order: leave out --order-by, or --epsilon."
+        )
     if order_by is not None and person_id is None:
         raise InputError("--order-by needs --person-id: the column that says whose row it is.")
     if epsilon is None and discover is not None:
-        raise InputError("--discover goes with --epsilon: without a promise the schema is inferred from all rows.")
+        raise InputError(
+            "--discover goes with --epsilon: without a promise the schema is inferred from all rows."
+        )
     if person_id is None and rows_per_person != 1:
-        raise InputError("--rows-per-person needs --person-id: the column that says whose row it is.")
+        raise InputError(
+            "--rows-per-person needs --person-id: the column that says whose row it is."
+        )
     name, _, words = method.partition(":")
     kind = SYNTHESISERS[name]
     variant = "" if "=" in words else words
@@ -173,10 +248,16 @@ def choose(
         groups=parse_groups(groups) if groups else None,
         variant=variant,
     )
-    settings = kind.from_options(options).set_params(**_own_settings(kind, method, words if not variant else ""))
+    settings = kind.from_options(options).set_params(
+        **_own_settings(kind, method, words if not variant else "")
+    )
     if epsilon is not None and weight is not None:
-        raise InputError("A promise covers records, each counted once: leave out --weight, and the weights are a column like others.")
-    return Choice(settings, label, options.keep, person_id, order_by, weight, options.sensitive, discover)
+        raise InputError(
+            "A promise covers records, each counted once: leave out --weight, and the weights are a column like others."
+        )
+    return Choice(
+        settings, label, options.keep, person_id, order_by, weight, options.sensitive, discover
+    )
 
 
 def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, Any]:
@@ -187,9 +268,13 @@ def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, An
     pairs = pairs_of(words, method)
     for key, value in pairs:
         if key == "variant":
-            raise InputError(f"A variant stands after the method's name: --method {kind.name}:{value}.")
+            raise InputError(
+                f"A variant stands after the method's name: --method {kind.name}:{value}."
+            )
         if key in MethodOptions.__dataclass_fields__:
-            raise InputError(f"Setting '{key}' has an option of its own: give --{key.replace('_', '-')}.")
+            raise InputError(
+                f"Setting '{key}' has an option of its own: give --{key.replace('_', '-')}."
+            )
     return settings_of(kind, pairs, method)
 
 

@@ -27,7 +27,7 @@ from .options import (
     reading_of,
     show_promise,
     write_json,
-)  # fmt: skip
+)
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
@@ -41,10 +41,19 @@ def synth(
     *,
     input: Place,
     output: Annotated[
-        str, typer.Option("--output", "-o", parser=str, metavar="PATH", help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            parser=str,
+            metavar="PATH",
+            help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.",
+        ),
     ],
     rows: RowCount = None,
-    copies: Annotated[int, typer.Option(help="Syntheses to write: OUT gets -1, -2 ... before its ending.")] = 1,
+    copies: Annotated[
+        int, typer.Option(help="Syntheses to write: OUT gets -1, -2 ... before its ending.")
+    ] = 1,
     choice: Choice,
     model: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
     reading: ReadSettings,
@@ -54,7 +63,9 @@ def synth(
     dry_run: DryRun = False,
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed: the same seed gives the same table. With --epsilon: for tests only, no privacy."),
+        typer.Option(
+            help="Seed: the same seed gives the same table. With --epsilon: for tests only, no privacy."
+        ),
     ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
@@ -80,16 +91,31 @@ def synth(
         return
     if engine == "spark":
         settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies)
-        synth_on_spark(settings, input, output, model=model, cache=cache, seed=seed, json=json, quiet=quiet)
+        synth_on_spark(
+            settings, input, output, model=model, cache=cache, seed=seed, json=json, quiet=quiet
+        )
         return
     check_here(engine, cache)
     outputs = copy_paths(target, copies)
-    check_outputs(source, *outputs, model, json, updated=[ledger], paid=[*outputs, model] if choice.private else [])
-    settings = choice.synthesis(reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine)
+    check_outputs(
+        source,
+        *outputs,
+        model,
+        json,
+        updated=[ledger],
+        paid=[*outputs, model] if choice.private else [],
+    )
+    settings = choice.synthesis(
+        reading, target, ledger=ledger, rows=rows, copies=copies, engine=engine
+    )
     speaker = Speaker(quiet, reading, Work(choice.settings, source, outputs, rows))
     start_arrow(threads)
     run = RunOptions(seed=seed, threads=threads, observer=speaker)
-    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows(), Synthesis(settings, replace(run, progress=progress)) as synthesis:
+    with (
+        progress_bar(quiet=quiet, plain=not choice.private) as progress,
+        ledger_allows(),
+        Synthesis(settings, replace(run, progress=progress)) as synthesis,
+    ):
         fitted, table = synthesis.fit(synthesis.read(source))
         if model is not None:
             fitted.save(model)
@@ -101,12 +127,12 @@ def synth(
         show_promise(fitted)
 
 
-def say_synthesis(
-    outputs: Sequence[Path], model: Path | None, *, rows: int, private: bool
-) -> None:
+def say_synthesis(outputs: Sequence[Path], model: Path | None, *, rows: int, private: bool) -> None:
     """Say where the files are. How many rows equal an original one says nothing without a holdout beside it: that is for `risk` and `release`."""
     for path in outputs:
         typer.echo(f"Wrote {path}: {count_noun(rows, 'row')}.", err=True)
     if model is not None:
-        contents = "it holds released tables" if private else "it holds counts of records, confidential"
+        contents = (
+            "it holds released tables" if private else "it holds counts of records, confidential"
+        )
         typer.echo(f"Wrote {model}: {contents}.", err=True)

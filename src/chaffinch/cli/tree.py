@@ -36,19 +36,41 @@ tree = typer.Typer(
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
 
-ModelFile = Annotated[Path, typer.Argument(help="Published trees: {tree_formats}.", show_default=False)]
+ModelFile = Annotated[
+    Path, typer.Argument(help="Published trees: {tree_formats}.", show_default=False)
+]
 DataIn = Annotated[
-    Path | None, typer.Option("--data", help="The training data, as numbers the model was fitted on. Needs --label.")
+    Path | None,
+    typer.Option(
+        "--data", help="The training data, as numbers the model was fitted on. Needs --label."
+    ),
 ]
-LabelIn = Annotated[str | None, typer.Option("--label", help="The column that the model predicts, or several as A,B.")]
+LabelIn = Annotated[
+    str | None,
+    typer.Option("--label", help="The column that the model predicts, or several as A,B."),
+]
 HoldoutIn = Annotated[
-    Path | None, typer.Option("--holdout", help="Records the model was not trained on, to measure its accuracy. Needs --label.")
+    Path | None,
+    typer.Option(
+        "--holdout",
+        help="Records the model was not trained on, to measure its accuracy. Needs --label.",
+    ),
 ]
-TrainedOn = Annotated[bool, typer.Option("--trained-on", help="The model was trained on --data: its accuracy is called so.")]
-AtLeast = Annotated[int, typer.Option("--at-least", help="Records of a class below which a node singles out.")]
+TrainedOn = Annotated[
+    bool,
+    typer.Option(
+        "--trained-on", help="The model was trained on --data: its accuracy is called so."
+    ),
+]
+AtLeast = Annotated[
+    int, typer.Option("--at-least", help="Records of a class below which a node singles out.")
+]
 KeepIn = Annotated[
     Literal["safe", "most"],
-    typer.Option("--keep", help="Keep what is safe against every label, or most splits, with leaves that tell less."),
+    typer.Option(
+        "--keep",
+        help="Keep what is safe against every label, or most splits, with leaves that tell less.",
+    ),
 ]
 
 
@@ -64,7 +86,9 @@ def audit(
     at_least: AtLeast = 2,
     confidential: Annotated[
         Path | None,
-        typer.Option(help="Write the predicates with their constants here: confidential, readable by you alone."),
+        typer.Option(
+            help="Write the predicates with their constants here: confidential, readable by you alone."
+        ),
     ] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
@@ -83,7 +107,14 @@ def audit(
     opened = trees.open_model(model)
     records = _records(data, label, opened, threads, quiet, decimal)
     others = _records(holdout, label, opened, threads, True, decimal, option="--holdout")
-    result = trees.audit(opened, records, label=_names(label), at_least=at_least, holdout=others, trained_on=trained_on)
+    result = trees.audit(
+        opened,
+        records,
+        label=_names(label),
+        at_least=at_least,
+        holdout=others,
+        trained_on=trained_on,
+    )
     if json is not None:
         write_json(json, {"file": model.name, "form": opened.form, **result.to_dict()})
     if html is not None:
@@ -102,7 +133,10 @@ def audit(
 @overwritable
 def prune_command(
     model: ModelFile,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The pruned model: .skops, or .json for plain JSON.")],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="The pruned model: .skops, or .json for plain JSON."),
+    ],
     data: DataIn = None,
     label: LabelIn = None,
     holdout: HoldoutIn = None,
@@ -131,7 +165,15 @@ def prune_command(
     opened = trees.open_model(model)
     records = _records(data, label, opened, threads, quiet, decimal)
     others = _records(holdout, label, opened, threads, True, decimal, option="--holdout")
-    result = trees.prune(opened, records, label=_names(label), at_least=at_least, keep=keep, holdout=others, trained_on=trained_on)
+    result = trees.prune(
+        opened,
+        records,
+        label=_names(label),
+        at_least=at_least,
+        keep=keep,
+        holdout=others,
+        trained_on=trained_on,
+    )
     certificates: list[CertificateSummary] = []
 
     def attack_again(part: Path) -> None:
@@ -153,7 +195,12 @@ def prune_command(
         from ..report.trees import tree_page
 
         assert result.audit is not None
-        write_page(html, tree_page(result.audit, result, f"What {output.name} gives away", certificate=certificates[0]))
+        write_page(
+            html,
+            tree_page(
+                result.audit, result, f"What {output.name} gives away", certificate=certificates[0]
+            ),
+        )
 
 
 def _check_trained_on(trained_on: bool, data: Path | None) -> None:
@@ -168,7 +215,14 @@ def _names(label: str | None) -> list[str]:
 
 
 def _records(
-    data: Path | None, label: str | None, opened: OpenedModel, threads: int | None, quiet: bool, decimal: str | None, *, option: str = "--data"
+    data: Path | None,
+    label: str | None,
+    opened: OpenedModel,
+    threads: int | None,
+    quiet: bool,
+    decimal: str | None,
+    *,
+    option: str = "--data",
 ) -> ModelRecords | None:
     """The records to try predicates on, where data were given."""
     from .._base.errors import InputError
@@ -181,5 +235,8 @@ def _records(
     start_arrow(threads)
     records = read_records(data, opened.ensemble, _names(label), decimal=decimal)
     if records.by_place and not quiet:
-        typer.echo("Note: The model has no names of columns; those of the data are taken in their order.", err=True)
+        typer.echo(
+            "Note: The model has no names of columns; those of the data are taken in their order.",
+            err=True,
+        )
     return records

@@ -39,7 +39,7 @@ from .options import (
     run_facts,
     show_lines,
     show_table,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
@@ -53,10 +53,19 @@ __all__ = ["asked_measures", "show_verdict", "show_worth", "utility", "utility_s
 def utility(
     *,
     original: Place,
-    synthetic: Annotated[str, typer.Argument(parser=str, metavar="SYNTHETIC", help="The synthetic table: same columns.", show_default=False)],
+    synthetic: Annotated[
+        str,
+        typer.Argument(
+            parser=str,
+            metavar="SYNTHETIC",
+            help="The synthetic table: same columns.",
+            show_default=False,
+        ),
+    ],
     holdout: HoldoutPlace = None,
     label: Annotated[
-        str | None, typer.Option(help="Column that learners predict; the schema's label unless given.")
+        str | None,
+        typer.Option(help="Column that learners predict; the schema's label unless given."),
     ] = None,
     formula: Formula = None,
     thorough: Thorough = False,
@@ -69,7 +78,9 @@ def utility(
     sample_rows: SampleRows = 100_000,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
-    seed: Annotated[int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")
+    ] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
     public: PublicOut = None,
@@ -92,25 +103,57 @@ def utility(
     from .reading import open_beside, open_input
 
     check_holdout_file(original, holdout)
-    mine, theirs, others = Path(original), Path(synthetic), None if holdout is None else Path(holdout)
+    mine, theirs, others = (
+        Path(original),
+        Path(synthetic),
+        None if holdout is None else Path(holdout),
+    )
     check_outputs(mine, json, html, public, inputs=[theirs, others])
     start_arrow(threads)
     with progress_bar(quiet=quiet, plain=True) as progress:
         settings = utility_settings(
-            label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
+            label=label,
+            formula=formula,
+            repeats=repeats,
+            measures=measures,
+            models=models,
+            svm_rows=svm_rows,
+            threshold=threshold,
+            thorough=thorough,
             sample_rows=sample_rows,
-        )  # fmt: skip
+        )
         if engine == "spark":
-            result = utility_on_spark((original, synthetic, holdout), settings, reading, cache=cache, seed=seed, threads=threads, quiet=quiet, progress=progress)
+            result = utility_on_spark(
+                (original, synthetic, holdout),
+                settings,
+                reading,
+                cache=cache,
+                seed=seed,
+                threads=threads,
+                quiet=quiet,
+                progress=progress,
+            )
         else:
             check_here(engine, cache)
-            choice = chosen_engine(engine, [path for path in (mine, theirs, others) if path is not None], reading, quiet=quiet)
+            choice = chosen_engine(
+                engine,
+                [path for path in (mine, theirs, others) if path is not None],
+                reading,
+                quiet=quiet,
+            )
             table = open_input(mine, reading, choice, quiet=quiet, progress=progress)
             if not quiet:
                 say_measuring(table.n_rows, table.schema, settings)
-            other, fresh = open_beside(theirs, reading), None if others is None else open_beside(others, reading)
-            result = measure_utility(table, other, fresh, settings, seed=seed, threads=threads, progress=progress)
-    result = result.named(original=mine.name, synthetic=theirs.name, holdout=others.name if others else None)
+            other, fresh = (
+                open_beside(theirs, reading),
+                None if others is None else open_beside(others, reading),
+            )
+            result = measure_utility(
+                table, other, fresh, settings, seed=seed, threads=threads, progress=progress
+            )
+    result = result.named(
+        original=mine.name, synthetic=theirs.name, holdout=others.name if others else None
+    )
     result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:
         write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
@@ -127,18 +170,33 @@ def utility(
 
 
 def utility_settings(
-    *, label: str | None, formula: str | None, repeats: int | None, measures: str | None, models: str | None, svm_rows: int,
-    threshold: int = THRESHOLD, thorough: bool = False, sample_rows: int = 100_000,
-) -> UtilitySettings:  # fmt: skip
+    *,
+    label: str | None,
+    formula: str | None,
+    repeats: int | None,
+    measures: str | None,
+    models: str | None,
+    svm_rows: int,
+    threshold: int = THRESHOLD,
+    thorough: bool = False,
+    sample_rows: int = 100_000,
+) -> UtilitySettings:
     """Return what to measure, from the words of the command line."""
     from ..utility import UtilitySettings
 
     if svm_rows and svm_rows < 10:
         raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
     return UtilitySettings(
-        label=label, formula=formula, measures=asked_measures(measures, thorough=thorough), models=names_of(models) or None, repeats=repeats,
-        svm_rows=svm_rows or None, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
-    )  # fmt: skip
+        label=label,
+        formula=formula,
+        measures=asked_measures(measures, thorough=thorough),
+        models=names_of(models) or None,
+        repeats=repeats,
+        svm_rows=svm_rows or None,
+        threshold=threshold,
+        thorough=thorough,
+        sample_rows=sample_rows,
+    )
 
 
 def asked_measures(words: str | None, *, thorough: bool = False) -> tuple[str, ...] | None:
@@ -150,9 +208,15 @@ def asked_measures(words: str | None, *, thorough: bool = False) -> tuple[str, .
         return None
     left_out = [name[1:] for name in asked if name.startswith("-")]
     if left_out and len(left_out) < len(asked):
-        raise InputError("--measures names measures to take (A,B) or to leave out (-A,-B), not both.")
+        raise InputError(
+            "--measures names measures to take (A,B) or to leave out (-A,-B), not both."
+        )
     asked_metrics(left_out or asked)
-    return tuple(name for name in asked_metrics(None, thorough=thorough) if name not in left_out) if left_out else asked
+    return (
+        tuple(name for name in asked_metrics(None, thorough=thorough) if name not in left_out)
+        if left_out
+        else asked
+    )
 
 
 def show_worth(report: ReportResult, page: Path | None) -> None:
@@ -161,12 +225,24 @@ def show_worth(report: ReportResult, page: Path | None) -> None:
     from ..report.decision import decision_of, left_out_of
 
     worth = decision_of(report).answers[1]
-    weakest = min((row for row in report.rows if row.kept is not None), key=lambda row: row.kept or 0.0, default=None)
+    weakest = min(
+        (row for row in report.rows if row.kept is not None),
+        key=lambda row: row.kept or 0.0,
+        default=None,
+    )
     show_lines(
-        worth.sentence, "" if weakest is None else f"Weakest: {weakest.sentence}", not_measured(left_out_of(report)),
-        *(f"{row.measure}: {row.sentence}" for row in report.rows if row.value is None and row.sentence),
-        f"The page: {page}" if page is not None else "All figures: --verbose, --html PAGE or --json FILE.",
-    )  # fmt: skip
+        worth.sentence,
+        "" if weakest is None else f"Weakest: {weakest.sentence}",
+        not_measured(left_out_of(report)),
+        *(
+            f"{row.measure}: {row.sentence}"
+            for row in report.rows
+            if row.value is None and row.sentence
+        ),
+        f"The page: {page}"
+        if page is not None
+        else "All figures: --verbose, --html PAGE or --json FILE.",
+    )
 
 
 def show_verdict(rows: Sequence[VerdictRow]) -> None:

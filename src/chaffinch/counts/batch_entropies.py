@@ -42,7 +42,9 @@ class _Prefix:
     def __init__(self, before: _Prefix | None, size: int) -> None:
         self.before, self.size = before, size
         self.possible: int = size * (1 if before is None else before.possible)
-        self.numbers: Numbers | None = np.zeros(0, dtype=np.uint32) if self.possible >= NUMBERED_FROM else None
+        self.numbers: Numbers | None = (
+            np.zeros(0, dtype=np.uint32) if self.possible >= NUMBERED_FROM else None
+        )
         self.distinct = 0 if self.numbers is not None else self.possible
 
     def number(self, before: Numbers, codes: NDArray[np.unsignedinteger], out: Numbers) -> None:
@@ -54,13 +56,17 @@ class _Prefix:
             return
         known = 1 if self.before is None else self.before.distinct
         self.numbers = _grown(self.numbers, known * self.size)
-        self.distinct = int(kernels.number(before, codes, np.uint32(self.size), self.numbers, self.distinct, out))
+        self.distinct = int(
+            kernels.number(before, codes, np.uint32(self.size), self.numbers, self.distinct, out)
+        )
 
 
 class _Beginning:
     """The tables of all sets that begin alike: combinations of the beginning by each group of last columns."""
 
-    def __init__(self, columns: Columns, lasts: list[int], sizes: tuple[int, ...], prefix: _Prefix | None) -> None:
+    def __init__(
+        self, columns: Columns, lasts: list[int], sizes: tuple[int, ...], prefix: _Prefix | None
+    ) -> None:
         self.columns, self.lasts, self.prefix = columns, lasts, prefix
         self.groups = _packed(lasts, sizes)
         self.shapes = [tuple(sizes[c] for c in group) for group in self.groups]
@@ -77,7 +83,9 @@ class _Beginning:
         own = self.prefix.numbers if self.prefix is not None else None
         return sum(map(len, self.tables)) + (0 if own is None else len(own))
 
-    def add(self, numbers: Numbers, codes: Callable[[Columns], NDArray[np.unsignedinteger]]) -> None:
+    def add(
+        self, numbers: Numbers, codes: Callable[[Columns], NDArray[np.unsignedinteger]]
+    ) -> None:
         """Add a batch of rows, given the numbers of the beginning and what gives the codes of a group of columns."""
         from . import kernels
 
@@ -98,7 +106,13 @@ class _Beginning:
 class _Share:
     """The work of one thread: beginnings that wait, those that are counted in this pass, and the numbers that they share."""
 
-    def __init__(self, waiting: list[tuple[Columns, list[int]]], lasts: Callable[[int], int], sizes: tuple[int, ...], budget: int) -> None:
+    def __init__(
+        self,
+        waiting: list[tuple[Columns, list[int]]],
+        lasts: Callable[[int], int],
+        sizes: tuple[int, ...],
+        budget: int,
+    ) -> None:
         self.waiting, self.lasts, self.sizes, self.budget = waiting, lasts, sizes, budget
         self.begin()
 
@@ -139,13 +153,18 @@ class _Share:
         """The numbers of a beginning in all rows of the batch; what it shares with the one before is not worked out again."""
         n = self.codes.n_rows
         while len(self.buffers) <= len(columns) or len(self.buffers[0]) < n:
-            self.buffers = [np.zeros(max(n, len(self.buffers[0]) if self.buffers else 0), dtype=np.uint32) for _ in range(len(columns) + 1)]
+            self.buffers = [
+                np.zeros(max(n, len(self.buffers[0]) if self.buffers else 0), dtype=np.uint32)
+                for _ in range(len(columns) + 1)
+            ]
             self.path = []
         depth = 0
         while depth < min(len(self.path), len(columns)) and self.path[depth] == columns[depth]:
             depth += 1
         for i in range(depth, len(columns)):
-            self._prefix(columns[: i + 1]).number(self.buffers[i][:n], self.codes[columns[i]], self.buffers[i + 1][:n])
+            self._prefix(columns[: i + 1]).number(
+                self.buffers[i][:n], self.codes[columns[i]], self.buffers[i + 1][:n]
+            )
         self.path = list(columns)
         return self.buffers[len(columns)][:n]
 
@@ -163,7 +182,12 @@ class _Share:
 
 
 def batch_entropies(
-    batches: Callable[[], Iterable[Codes]], sizes: tuple[int, ...], sets: list[Columns], n_rows: int, *, threads: int | None = None
+    batches: Callable[[], Iterable[Codes]],
+    sizes: tuple[int, ...],
+    sets: list[Columns],
+    n_rows: int,
+    *,
+    threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the entropy and the number of filled cells of each set (sorted, none empty); -1 cells where its beginning may have too many combinations.
 
@@ -175,7 +199,9 @@ def batch_entropies(
     words = [_word(columns, sizes) for columns in sets]
     waiting, entropy, workers = _grouped(words, sizes), EntropySum(n_rows), thread_count(threads)
     parts = [waiting[i::workers] for i in range(workers)]
-    shares = [_Share(part, lambda q: words[q][-1], sizes, BUDGET // workers) for part in parts if part]
+    shares = [
+        _Share(part, lambda q: words[q][-1], sizes, BUDGET // workers) for part in parts if part
+    ]
     while shares:
         for share in shares:
             share.begin()
@@ -183,9 +209,15 @@ def batch_entropies(
             thread_map(lambda share: share.add(codes), shares, threads=workers)  # noqa: B023
         for share in shares:
             for one, (_, places) in zip(share.open, share.waiting, strict=False):
-                for q, (value, n) in zip([*(q for q in places if q >= 0), *(~q for q in places if q < 0)], one.results(entropy), strict=False):
+                for q, (value, n) in zip(
+                    [*(q for q in places if q >= 0), *(~q for q in places if q < 0)],
+                    one.results(entropy),
+                    strict=False,
+                ):
                     values[q], filled[q] = value, n
-            share.waiting = share.waiting[len(share.open) if share.started else len(share.waiting) :]
+            share.waiting = share.waiting[
+                len(share.open) if share.started else len(share.waiting) :
+            ]
         shares = [share for share in shares if share.waiting]
     return values, filled
 
@@ -193,7 +225,9 @@ def batch_entropies(
 def _word(columns: Columns, sizes: tuple[int, ...]) -> Columns:
     """The columns of a set in the order in which they are numbered: those with many levels first, unless all but the last might have too many combinations."""
     order = tuple(sorted(columns, key=lambda c: (-sizes[c], c)))
-    return order if prod(sizes[c] for c in order[:-1]) <= MOST_BEGINNINGS else (*order[1:], order[0])
+    return (
+        order if prod(sizes[c] for c in order[:-1]) <= MOST_BEGINNINGS else (*order[1:], order[0])
+    )
 
 
 def _grouped(words: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
@@ -203,19 +237,30 @@ def _grouped(words: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns
     for word in sorted(words):
         if prod(sizes[c] for c in word[:-1]) <= MOST_BEGINNINGS:
             groups.setdefault(word[:-1], []).append(word)
-    for beginning in sorted(groups, key=len, reverse=True):  # what has sets of its own to count is not counted itself
+    for beginning in sorted(
+        groups, key=len, reverse=True
+    ):  # what has sets of its own to count is not counted itself
         groups[beginning] = [word for word in groups[beginning] if not groups.get(word)]
     return [
-        (beginning, [*(place[word] for word in group), *([~place[beginning]] if beginning in place else [])])
-        for beginning, group in sorted(groups.items()) if group
-    ]  # fmt: skip
+        (
+            beginning,
+            [
+                *(place[word] for word in group),
+                *([~place[beginning]] if beginning in place else []),
+            ],
+        )
+        for beginning, group in sorted(groups.items())
+        if group
+    ]
 
 
 def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
     """Return columns in groups that have few combinations: each joins the first that has room for it."""
     groups: list[list[int]] = []
     for column in sorted(lasts, key=lambda c: (-sizes[c], c)):
-        room = (group for group in groups if prod(sizes[c] for c in (*group, column)) <= SHARED_LEVELS)
+        room = (
+            group for group in groups if prod(sizes[c] for c in (*group, column)) <= SHARED_LEVELS
+        )
         group = next(room, None)
         if group is None:
             groups.append(group := [])

@@ -81,17 +81,25 @@ class CodedScan:
     @cached_property
     def empty(self) -> Table:
         """A table of the same columns without a row, which drawn tables look like."""
-        return encoded(replace(self.scan.source, read=lambda columns: iter(())), self.scan.schema, self.notes)
+        return encoded(
+            replace(self.scan.source, read=lambda columns: iter(())), self.scan.schema, self.notes
+        )
 
-    def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
+    def batches(
+        self, *, columns: Collection[str] | None = None, weight: str | None = None
+    ) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns, and with `weight` the weights that the cache was made with, scaled to as many records as they tell of."""
         if weight is None:
             yield from (CodedBatch(codes) for codes in self.cache.batches(self.view))
             return
         if self.weights is None or weight != self.weight:
-            raise InputError(f"Records in a cache of codes are not counted by '{weight}': make the cache with it, or count the file itself.")
+            raise InputError(
+                f"Records in a cache of codes are not counted by '{weight}': make the cache with it, or count the file itself."
+            )
         weights = self.weights.reader()
-        yield from (CodedBatch(codes, weights(codes.n_rows)) for codes in self.cache.batches(self.view))
+        yield from (
+            CodedBatch(codes, weights(codes.n_rows)) for codes in self.cache.batches(self.view)
+        )
 
     def finer(self) -> CodedScan:
         """Return the same rows on the finer codes."""
@@ -100,9 +108,17 @@ class CodedScan:
 
 @contextmanager
 def coded_scan(
-    source: Any, schema: SchemaLike | None = None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD,
-    weight: str | None = None, folder: Path | None = None, check: Callable[[Scan], object] = lambda scan: None, progress: Progress = silent, **options: Unpack[FileOptions],
-) -> Iterator[CodedScan]:  # fmt: skip
+    source: Any,
+    schema: SchemaLike | None = None,
+    *,
+    rare: Literal["pool", "keep"] = "pool",
+    threshold: int = THRESHOLD,
+    weight: str | None = None,
+    folder: Path | None = None,
+    check: Callable[[Scan], object] = lambda scan: None,
+    progress: Progress = silent,
+    **options: Unpack[FileOptions],
+) -> Iterator[CodedScan]:
     """Give a file as a cache of codes, which is removed when the block ends, however it ends; arguments as for `scan`.
 
     `weight`: the column that records are counted by, the schema's role unless named: eight bytes a row more. `folder`: where the cache lies, a byte or two a cell; None: where the system has temporary files (`TMPDIR`). `check` is called when the schema is
@@ -116,20 +132,40 @@ def coded_scan(
     array([[20, 10],
            [20, 10]])
     """
-    profiled = profile_source(open_source(source, **options), as_schema(schema), rare=rare, threshold=threshold, progress=progress)
+    profiled = profile_source(
+        open_source(source, **options),
+        as_schema(schema),
+        rare=rare,
+        threshold=threshold,
+        progress=progress,
+    )
     scanned = profiled.scan
-    check(scanned if weight is None else replace(scanned, schema=scanned.schema.with_roles(weight=weight)))
+    check(
+        scanned
+        if weight is None
+        else replace(scanned, schema=scanned.schema.with_roles(weight=weight))
+    )
     columns = finer_columns(scanned, progress=progress)
     find, sample = profiled.find, profiled.sample
     scanned = replace(scanned, profiles=None)
     del profiled
     give_memory_back()  # what profiles held: of many columns much, and nobody asks for it again
     layout = CodeLayout.of(scanned.schema, finer_schema(scanned, columns))
-    with temporary_folder(folder, n_bytes=scanned.n_rows * (layout.row_bytes + 8 * bool(weight or scanned.schema.only("weight")))) as place:
+    with temporary_folder(
+        folder,
+        n_bytes=scanned.n_rows
+        * (layout.row_bytes + 8 * bool(weight or scanned.schema.only("weight"))),
+    ) as place:
         encoded = _Encoding(scanned, layout, place / "codes", progress)
         if find is not None:
             ruled, notes = rules_of_batches(
-                scanned.schema, scanned.n_rows, encoded.rows, find=find, threshold=threshold, sample=sample, codes=encoded.coded_rows
+                scanned.schema,
+                scanned.n_rows,
+                encoded.rows,
+                find=find,
+                threshold=threshold,
+                sample=sample,
+                codes=encoded.coded_rows,
             )
             scanned = replace(scanned, schema=ruled, notes=(*scanned.notes, *notes))
         sample = None
@@ -137,16 +173,25 @@ def coded_scan(
             scanned = replace(scanned, schema=scanned.schema.with_roles(weight=weight))
         weights = StoredWeights.waiting(scanned.schema, place / "weights")
         coded = scanned if weights is None else replace(scanned, schema=weights.schema)
-        fine = finer_schema(coded, columns if weights is None else [weights.schema[c.name] if c.name == weights.column.name else c for c in columns])
+        fine = finer_schema(
+            coded,
+            columns
+            if weights is None
+            else [weights.schema[c.name] if c.name == weights.column.name else c for c in columns],
+        )
         final = CodeLayout.of(coded.schema, fine)
-        if not encoded.complete or final.digest != layout.digest:  # rules that were found cut bins anew, or weights have one code
+        if (
+            not encoded.complete or final.digest != layout.digest
+        ):  # rules that were found cut bins anew, or weights have one code
             shutil.rmtree(encoded.folder, ignore_errors=True)
             encoded = _Encoding(coded, final, place / "final", progress, weights)
             for _ in encoded.rows(None):
                 pass
         if fine is not coded.schema:
             fine_rows = replace(encoded, scan=replace(coded, schema=fine), view=1)
-            fine = replace(fine, functions=functions_of_batches(fine, fine_rows.coded_rows, THRESHOLD))
+            fine = replace(
+                fine, functions=functions_of_batches(fine, fine_rows.coded_rows, THRESHOLD)
+            )
         if weights is not None:
             weights = weights.summed()
             fine = weights.in_schema(fine)
@@ -174,7 +219,9 @@ class _Encoding:
         with CodeWriter(self.folder, self.layout) as writer:
             yield from self._written(writer)
             if writer.n_rows_given != self.scan.n_rows:
-                raise InputError(f"'{self.scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
+                raise InputError(
+                    f"'{self.scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to."
+                )
         self.complete = True
 
     def coded_rows(self, columns: Collection[str]) -> Iterator[RowBatch]:
@@ -188,7 +235,14 @@ class _Encoding:
 
     def _written(self, writer: CodeWriter) -> Iterator[RowBatch]:
         modelled, stored, weights = self.scan.schema.modelled, self.layout.columns, self.weights
-        spelled = modelled if weights is None else [weights.column if column.name == weights.column.name else column for column in modelled]
+        spelled = (
+            modelled
+            if weights is None
+            else [
+                weights.column if column.name == weights.column.name else column
+                for column in modelled
+            ]
+        )
         for batch in self.scan.source.batches([column.name for column in modelled]):
             cells = self.scan.cells(batch, spelled)
             if weights is not None:
@@ -196,7 +250,10 @@ class _Encoding:
             codes = thread_map(lambda column: _codes(column, cells, weights), stored)  # noqa: B023
             writer.write(Codes.of(codes, self.layout.sizes, n_rows=batch.num_rows))
             self.progress("encoding", writer.n_rows_given / max(self.scan.n_rows, 1))
-            own = {column.name: codes[place] for column, place in zip(modelled, self.layout.views[0], strict=True)}
+            own = {
+                column.name: codes[place]
+                for column, place in zip(modelled, self.layout.views[0], strict=True)
+            }
             yield self.scan.row_batch(cells, modelled, own)
 
 

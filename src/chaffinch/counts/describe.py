@@ -45,7 +45,10 @@ class ColumnDescription:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {**to_plain(self), "common": [{"level": level, "records": n} for level, n in self.common]}
+        return {
+            **to_plain(self),
+            "common": [{"level": level, "records": n} for level, n in self.common],
+        }
 
 
 @dataclass(frozen=True)
@@ -71,20 +74,28 @@ class Description:
         """Return a row of words for each column: name, kind, role, levels, missing, most common levels."""
         return [
             (
-                column.name, column.kind, column.role, "" if column.levels is None else str(column.levels),
-                str(column.missing), ", ".join(level for level, _ in column.common),
+                column.name,
+                column.kind,
+                column.role,
+                "" if column.levels is None else str(column.levels),
+                str(column.missing),
+                ", ".join(level for level, _ in column.common),
             )
             for column in self.columns
-        ]  # fmt: skip
+        ]
 
     HEAD = ("column", "kind", "role", "levels", "missing", "most common levels")
 
     def _repr_html_(self) -> str:
         table = html_table(self.HEAD, self.rows(), caption=f"{self.n_rows:,} rows")
-        return table + (html_table(["notes"], [[note] for note in self.notes]) if self.notes else "")
+        return table + (
+            html_table(["notes"], [[note] for note in self.notes]) if self.notes else ""
+        )
 
 
-def describe(counter: Counter | Any, *, notes: tuple[str, ...] = (), threshold: int = THRESHOLD) -> Description:
+def describe(
+    counter: Counter | Any, *, notes: tuple[str, ...] = (), threshold: int = THRESHOLD
+) -> Description:
     """Return what a table holds, or that of a counter, from its one-way marginals alone.
 
     Levels of numeric columns are bins and atoms; their names come from means of ten records or more. Missing
@@ -93,24 +104,47 @@ def describe(counter: Counter | Any, *, notes: tuple[str, ...] = (), threshold: 
     counter = counter if hasattr(counter, "marginals") else MemoryCounter(open_table(counter))
     names = counter.schema.names
     marginals = dict(zip(names, counter.marginals([(name,) for name in names]), strict=True))
-    columns = tuple(_column(column, marginals.get(column.name), threshold, counter.n_rows) for column in counter.schema)
+    columns = tuple(
+        _column(column, marginals.get(column.name), threshold, counter.n_rows)
+        for column in counter.schema
+    )
     return Description(counter.n_rows, columns, notes, threshold)
 
 
-def _column(column: Column, marginal: Marginal | None, threshold: int, n_rows: int) -> ColumnDescription:
+def _column(
+    column: Column, marginal: Marginal | None, threshold: int, n_rows: int
+) -> ColumnDescription:
     kind, codec = column.kind, column.codec
     if marginal is None or codec is None:
-        return ColumnDescription(column.name, kind, column.role, column.type, None, "", (), column.reason)
+        return ColumnDescription(
+            column.name, kind, column.role, column.type, None, "", (), column.reason
+        )
     counts = marginal.dense()
     values = counts[: codec.n_values]
     shown = [int(code) for code in (-values).argsort(kind="stable") if values[code] >= threshold]
     if not isinstance(codec, Categories):
         shown = [code for code in shown if code in set(codec.atom_codes.tolist())]
     level_names = level_labels(column)
-    common = tuple((level_names[code], masked_count(values[code], threshold, total=n_rows)) for code in shown[:MOST_COMMON])
+    common = tuple(
+        (level_names[code], masked_count(values[code], threshold, total=n_rows))
+        for code in shown[:MOST_COMMON]
+    )
     missing = masked_count(counts[codec.n_values :].sum(), threshold, total=n_rows)
-    bars = tuple(masked_count(count, threshold, total=n_rows) for count in (_largest(values) if isinstance(codec, Categories) else _spread(values, codec)))
-    return ColumnDescription(column.name, kind, column.role, column.type, codec.size, missing, common, column.reason, bars)
+    bars = tuple(
+        masked_count(count, threshold, total=n_rows)
+        for count in (_largest(values) if isinstance(codec, Categories) else _spread(values, codec))
+    )
+    return ColumnDescription(
+        column.name,
+        kind,
+        column.role,
+        column.type,
+        codec.size,
+        missing,
+        common,
+        column.reason,
+        bars,
+    )
 
 
 def _largest(counts: NDArray[Any]) -> list[float]:
@@ -132,16 +166,22 @@ def _spread(counts: NDArray[Any], codec: Intervals) -> list[float]:
     if not counts.sum():
         return []
     below = np.cumsum(counts) / counts.sum()
-    lower, upper = (min(int(np.searchsorted(below, share)), len(high) - 1) for share in (0.25, 0.75))
+    lower, upper = (
+        min(int(np.searchsorted(below, share)), len(high) - 1) for share in (0.25, 0.75)
+    )
     reach = 1.5 * max(high[upper] - low[lower], 1e-12)
-    ends = np.linspace(max(low[0], low[lower] - reach), min(high[-1], high[upper] + reach), MOST_CELLS + 1)
+    ends = np.linspace(
+        max(low[0], low[lower] - reach), min(high[-1], high[upper] + reach), MOST_CELLS + 1
+    )
     if ends[-1] <= ends[0]:
         return [float(counts.sum())]
     cuts = np.clip(ends, ends[0], ends[-1])
     bars = np.zeros(MOST_CELLS)
     for one, other, count in zip(low, high, counts, strict=True):
         if other <= one:  # an atom, or a bin of one value
-            bars[min(max(int(np.searchsorted(cuts, one, side="right")) - 1, 0), MOST_CELLS - 1)] += count
+            bars[
+                min(max(int(np.searchsorted(cuts, one, side="right")) - 1, 0), MOST_CELLS - 1)
+            ] += count
             continue
         one, other = (float(np.clip(end, ends[0], ends[-1])) for end in (one, other))
         if other <= one:

@@ -26,7 +26,15 @@ from .plan import runs_of
 from .row_entropies import padded
 from .scores import entropy, entropy_of_counts
 
-__all__ = ["MOST_MASKED", "Columns", "JointEntropies", "every_entropy", "every_pair", "joint_entropies", "masks_up_to"]
+__all__ = [
+    "MOST_MASKED",
+    "Columns",
+    "JointEntropies",
+    "every_entropy",
+    "every_pair",
+    "joint_entropies",
+    "masks_up_to",
+]
 
 MOST_MASKED = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
@@ -65,9 +73,17 @@ class JointEntropies:
 
     def ask(self, sets: Iterable[Columns]) -> None:
         """Count all of these sets that are not known yet, together."""
-        new = sorted({columns for columns in sets if columns not in self._known and (self._pairs is None or len(columns) != 2)})
+        new = sorted(
+            {
+                columns
+                for columns in sets
+                if columns not in self._known and (self._pairs is None or len(columns) != 2)
+            }
+        )
         if new:
-            for columns, value, filled in zip(new, *joint_entropies(self.counter, new), strict=True):
+            for columns, value, filled in zip(
+                new, *joint_entropies(self.counter, new), strict=True
+            ):
                 self._known[columns] = (float(value), int(filled))
 
     def entropy(self, columns: Columns) -> float:
@@ -128,7 +144,12 @@ def every_pair(counter: Counter) -> PairEntropies:
     d, weight = len(counter.schema.names), getattr(counter, "weight", None)
     if isinstance(counter, RowCounter) and weight is None:
         threads = getattr(counter, "threads", None)
-        pairs = pair_entropies(lambda: (batch.codes for batch in counter.coded()), counter.schema.sizes, counter.n_rows, threads=threads)
+        pairs = pair_entropies(
+            lambda: (batch.codes for batch in counter.coded()),
+            counter.schema.sizes,
+            counter.n_rows,
+            threads=threads,
+        )
     else:
         pairs = PairEntropies.nothing(d)
     left = np.flatnonzero(pairs.filled < 0)
@@ -138,14 +159,18 @@ def every_pair(counter: Counter) -> PairEntropies:
     return pairs
 
 
-def joint_entropies(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def joint_entropies(
+    counter: Counter, sets: list[Columns]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the entropy and the number of filled cells of each set (sorted, none empty)."""
     if _counted_in_place(counter):
         return _in_memory(counter, sets, *padded(sets))  # type: ignore[arg-type]
     return _elsewhere(counter, sets)
 
 
-def _elsewhere(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _elsewhere(
+    counter: Counter, sets: list[Columns]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Entropies from a counter that is no table in memory: its own where it has them, of its marginals otherwise."""
     if not isinstance(counter, EntropyCounter) or counter.n_rows == 0:
         return _from_marginals(counter, sets)
@@ -161,21 +186,31 @@ def _counted_in_place(counter: Counter) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _every_set(d: int, width: int) -> tuple[list[Columns], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _every_set(
+    d: int, width: int
+) -> tuple[list[Columns], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """All sets of at most `width` columns: as tuples in the order of words, padded, their widths, their masks."""
     sets = sorted(columns for w in range(1, width + 1) for columns in combinations(range(d), w))
     masks = np.array([sum(1 << c for c in columns) for columns in sets], dtype=np.int64)
     return sets, *padded(sets), masks
 
 
-def _from_marginals(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _from_marginals(
+    counter: Counter, sets: list[Columns]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     names, sizes = counter.schema.names, counter.schema.sizes
     values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
     for batch in batches([prod(sizes[c] for c in columns) for columns in sets]):
         marginals = counter.marginals([[names[c] for c in sets[q]] for q in batch])
         for q, marginal in zip(batch, marginals, strict=True):
-            counts = marginal.counts[marginal.counts > 0] if marginal.counts.dtype == np.int64 else None
-            values[q] = entropy(marginal) if counts is None or not len(counts) else entropy_of_counts(counts, counter.n_rows)
+            counts = (
+                marginal.counts[marginal.counts > 0] if marginal.counts.dtype == np.int64 else None
+            )
+            values[q] = (
+                entropy(marginal)
+                if counts is None or not len(counts)
+                else entropy_of_counts(counts, counter.n_rows)
+            )
             filled[q] = int(np.count_nonzero(marginal.counts))
     return values, filled
 
@@ -186,7 +221,9 @@ def batches(cells: list[int]) -> Iterator[list[int]]:
 
 
 def _blocks(codes: Codes) -> Iterator[Codes]:
-    yield from (codes.between(start, start + BLOCK_ROWS) for start in range(0, codes.n_rows, BLOCK_ROWS))
+    yield from (
+        codes.between(start, start + BLOCK_ROWS) for start in range(0, codes.n_rows, BLOCK_ROWS)
+    )
 
 
 def _in_memory(
@@ -195,10 +232,14 @@ def _in_memory(
     if counter.n_rows < row_entropies.FEW_ROWS or len(sets) < MANY_SETS:
         return _by_rows(counter, sets, rows, widths)
     codes = counter.table.codes
-    values, filled = batch_entropies(lambda: _blocks(codes), codes.sizes, sets, counter.n_rows, threads=counter.threads)
+    values, filled = batch_entropies(
+        lambda: _blocks(codes), codes.sizes, sets, counter.n_rows, threads=counter.threads
+    )
     left = np.flatnonzero(filled < 0)
     if len(left):
-        values[left], filled[left] = _by_rows(counter, [sets[q] for q in left], rows[left], widths[left])
+        values[left], filled[left] = _by_rows(
+            counter, [sets[q] for q in left], rows[left], widths[left]
+        )
     return values, filled
 
 
@@ -206,7 +247,9 @@ def _by_rows(
     counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Entropies of sets, one after the other, each from all rows."""
-    values, filled = row_entropies.row_entropies(counter.table.codes, sets, rows, widths, threads=counter.threads)
+    values, filled = row_entropies.row_entropies(
+        counter.table.codes, sets, rows, widths, threads=counter.threads
+    )
     left = np.flatnonzero(filled < 0)
     if len(left):  # combinations of too many levels for the scratch: count them sparsely
         values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])

@@ -73,7 +73,9 @@ def family_scores(
     if n == 0 or not families:
         return np.zeros(len(families))
     if score == "I":
-        return _information(counter, plan, n) * (1.0 if most_rows is None else min(n, most_rows) / n)
+        return _information(counter, plan, n) * (
+            1.0 if most_rows is None else min(n, most_rows) / n
+        )
     sums = _sums(counter, plan, score)
     return sums / n if score == "R" else 0.0 - sums / 2  # and no -0.0
 
@@ -107,10 +109,15 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
     children = np.array([child for child, _ in families], dtype=np.int64)
     above = [tuple(sorted(parents)) for _, parents in families]
     if joint:
-        triples = [((child,), up, tuple(sorted((child, *up)))) for (child, _), up in zip(families, above, strict=True)]
+        triples = [
+            ((child,), up, tuple(sorted((child, *up))))
+            for (child, _), up in zip(families, above, strict=True)
+        ]
         sets = sorted({columns for triple in triples for columns in triple if columns})
         place = {columns: q for q, columns in enumerate(sets)} | {(): -1}
-        parts = np.array([[place[columns] for columns in triple] for triple in triples], dtype=np.int64).reshape(-1, 3)
+        parts = np.array(
+            [[place[columns] for columns in triple] for triple in triples], dtype=np.int64
+        ).reshape(-1, 3)
         starts, order = np.zeros(0, dtype=np.int64), np.arange(len(families))
     else:
         sets = sorted(set(above))
@@ -137,7 +144,9 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
         def work(part: slice) -> None:
             ids, cells = np.zeros((width, n), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
             where = (codes.groups, codes.rows, sizes, *codes.matrices, ids, cells, table)
-            kernels.entropies(plan.padded[part], plan.widths[part], *where, sums[part], filled[part])
+            kernels.entropies(
+                plan.padded[part], plan.widths[part], *where, sums[part], filled[part]
+            )
 
         in_threads(work, len(plan.sets), n_rows=n, visits=len(plan.sets), threads=counter.threads)
     for q, marginal in _marginals(counter, plan.sets, np.flatnonzero(filled < 0)):
@@ -154,7 +163,10 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
     n = counter.n_rows
     sums = np.full(len(plan.children), -1, dtype=np.int64)
     # Two rows of scratch for F, none for R; a narrow type where it holds every count: twice as fast.
-    kind, shape = np.int32 if n < 1 << 30 else np.int64, (2, (n + 1) // 2 + 1 if score == "F" else 0)
+    kind, shape = (
+        np.int32 if n < 1 << 30 else np.int64,
+        (2, (n + 1) // 2 + 1 if score == "F" else 0),
+    )
     if isinstance(counter, MemoryCounter):
         codes, width = counter.table.codes, plan.padded.shape[1]
         sizes, most = np.array(codes.sizes, dtype=np.int64), scratch(codes.sizes, n, width + 1)
@@ -174,7 +186,9 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
         in_threads(work, len(plan.sets), n_rows=n, visits=len(sums), threads=counter.threads)
     which = np.searchsorted(plan.starts, np.arange(len(sums)), side="right") - 1
     left = np.flatnonzero(sums < 0)
-    cliques = [(*plan.sets[q], int(c)) for q, c in zip(which[left], plan.children[left], strict=True)]
+    cliques = [
+        (*plan.sets[q], int(c)) for q, c in zip(which[left], plan.children[left], strict=True)
+    ]
     for at, marginal in _marginals(counter, cliques, np.arange(len(cliques))):
         row, column, counts = _listed(marginal)
         if score == "F":
@@ -199,7 +213,11 @@ def _listed(marginal: Marginal) -> tuple[NDArray[np.int64], NDArray[np.int64], N
         row, column = np.nonzero(matrix)
         return row, column, matrix[row, column]
     if len(marginal.columns) == 1:
-        return np.zeros(len(marginal.cells), dtype=np.int64), marginal.cells[:, 0].astype(np.int64), marginal.counts
+        return (
+            np.zeros(len(marginal.cells), dtype=np.int64),
+            marginal.cells[:, 0].astype(np.int64),
+            marginal.counts,
+        )
     _, row = np.unique(marginal.cells[:, :-1], axis=0, return_inverse=True)
     return row.ravel(), marginal.cells[:, -1].astype(np.int64), marginal.counts
 

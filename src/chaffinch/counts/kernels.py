@@ -12,7 +12,17 @@ import numpy as np
 
 from .._base.compiled import compiled
 
-__all__ = ["bump", "count", "entropies", "family_sums", "fold", "number", "shortfall", "spreads", "weigh"]
+__all__ = [
+    "bump",
+    "count",
+    "entropies",
+    "family_sums",
+    "fold",
+    "number",
+    "shortfall",
+    "spreads",
+    "weigh",
+]
 
 BLOCK = 4096
 
@@ -222,7 +232,9 @@ def entropies(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log
     known = 0
     for q in range(sets.shape[0]):
         inner = widths[q] - 1
-        known = _walk(sets[q, :inner], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells)
+        known = _walk(
+            sets[q, :inner], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells
+        )
         c = sets[q, inner]
         n_cells = distinct[inner] * sizes[c]
         if known < inner or n_cells > cells.size:
@@ -299,14 +311,18 @@ def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
             new[a] = old[a] + one
         reach = min(cap, reach + zero)
         shifted, kept, into = old[: reach + 1 - zero], old[zero : reach + 1], new[zero : reach + 1]
-        for a in range(into.size):  # two rows and no branch: compilers make vector instructions of it
+        for a in range(
+            into.size
+        ):  # two rows and no branch: compilers make vector instructions of it
             into[a] = max(kept[a] + one, shifted[a])
         new[cap] = top
         now = 1 - now
     least = 2 * n
     for a in range(cap + 1):
         if best[now, a] >= 0:
-            least = min(least, max(0, n - 2 * (a + sure_zeros)) + max(0, n - 2 * (best[now, a] + sure_ones)))
+            least = min(
+                least, max(0, n - 2 * (a + sure_zeros)) + max(0, n - 2 * (best[now, a] + sure_ones))
+            )
     return least
 
 
@@ -322,7 +338,23 @@ def _split(ids, codes, cells, distinct, zeros, ones, best):  # type: ignore[no-u
 
 @compiled
 def family_sums(  # type: ignore[no-untyped-def]
-    sets, widths, starts, children, margins, offsets, groups, rows, sizes, c8, c16, c32, ids, cells, room, best, out
+    sets,
+    widths,
+    starts,
+    children,
+    margins,
+    offsets,
+    groups,
+    rows,
+    sizes,
+    c8,
+    c16,
+    c32,
+    ids,
+    cells,
+    room,
+    best,
+    out,
 ):
     """Fill in a whole number for each family: n^2 R, or the shortfall of F if `best` has any places.
 
@@ -335,7 +367,9 @@ def family_sums(  # type: ignore[no-untyped-def]
     known = 0
     for q in range(sets.shape[0]):
         width = widths[q]
-        known = _walk(sets[q, :width], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells)
+        known = _walk(
+            sets[q, :width], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells
+        )
         keys, combinations = ids[width], distinct[width]
         heights = room[0]
         if known == width and best.size == 0:

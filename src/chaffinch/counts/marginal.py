@@ -40,7 +40,9 @@ class Marginal:
             raise InputError("A marginal needs one size for each column.")
         shape = self.sizes if self.cells is None else (len(self.cells),)
         if self.counts.shape != shape:
-            raise InputError(f"A marginal of sizes {self.sizes} cannot have counts of shape {self.counts.shape}.")
+            raise InputError(
+                f"A marginal of sizes {self.sizes} cannot have counts of shape {self.counts.shape}."
+            )
         self.counts.flags.writeable = False
 
     @property

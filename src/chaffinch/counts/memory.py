@@ -58,8 +58,13 @@ class MemoryCounter:
         """Return the marginal of each clique, in the order given."""
         weights = self._weights
         tally = CliqueTally(
-            self.schema, cliques, weighted=weights is not None, dense_cells=self.dense_cells, threads=self.threads, n_rows=self.n_rows,
-        )  # fmt: skip
+            self.schema,
+            cliques,
+            weighted=weights is not None,
+            dense_cells=self.dense_cells,
+            threads=self.threads,
+            n_rows=self.n_rows,
+        )
         tally.add(self.table.codes, weights)
         return tally.marginals()
 

@@ -85,7 +85,9 @@ class _Groups:
         self.ends = np.cumsum([0, *map(len, groups)])
         self.columns = np.array([column for group in groups for column in group], dtype=np.int64)
         self.sizes = np.array([sizes[column] for column in self.columns], dtype=np.int64)
-        meanings = [np.indices(shape, dtype=np.int64).reshape(len(shape), -1) for shape in self.shapes]
+        meanings = [
+            np.indices(shape, dtype=np.int64).reshape(len(shape), -1) for shape in self.shapes
+        ]
         self.meanings = np.concatenate([codes.ravel() for codes in meanings])
         lengths = np.repeat(self.levels, np.diff(self.ends))
         self.starts = np.cumsum(lengths) - lengths
@@ -109,7 +111,11 @@ class _Tile:
 
     def __init__(self, left: _Groups, right: _Groups) -> None:
         self.left, self.right, self.same = left, right, left is right
-        wanted = np.triu(np.ones((len(left), len(right)), dtype=bool), 1) if self.same else np.ones((len(left), len(right)), dtype=bool)
+        wanted = (
+            np.triu(np.ones((len(left), len(right)), dtype=bool), 1)
+            if self.same
+            else np.ones((len(left), len(right)), dtype=bool)
+        )
         cells = np.where(wanted, left.levels[:, None] * right.levels[None, :], 0)
         self.starts = (np.cumsum(cells) - cells.ravel()).reshape(cells.shape)
         self.n_cells = int(cells.sum())
@@ -117,7 +123,9 @@ class _Tile:
     def begin(self) -> None:
         """Begin to count."""
         self.cells = np.zeros(self.n_cells, dtype=np.uint32)
-        self.alone = [np.zeros(levels, dtype=np.int64) for levels in self.left.levels] if self.same else []
+        self.alone = (
+            [np.zeros(levels, dtype=np.int64) for levels in self.left.levels] if self.same else []
+        )
 
     def add(self, codes: Codes) -> None:
         """Count some rows."""
@@ -126,7 +134,14 @@ class _Tile:
             left = self.left.coded(part)
             for counts, group in zip(self.alone, left, strict=False):
                 counts += np.bincount(group, minlength=len(counts))
-            count_tables(left, left if self.same else self.right.coded(part), self.right.levels, self.starts, self.same, self.cells)
+            count_tables(
+                left,
+                left if self.same else self.right.coded(part),
+                self.right.levels,
+                self.starts,
+                self.same,
+                self.cells,
+            )
 
     def end(self, out: PairEntropies, entropy: EntropySum) -> None:
         """Put the entropies of all pairs of columns into their places, and let the tables go."""
@@ -141,20 +156,47 @@ class _Tile:
             pairs = (left.ends[i + 1] - left.ends[i]) * (right.ends[-1] - right.ends[first])
             if not pairs:
                 continue
-            places, spread, filled = np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.complex128), np.zeros(pairs, dtype=np.int32)
+            places, spread, filled = (
+                np.zeros(pairs, dtype=np.int64),
+                np.zeros(pairs, dtype=np.complex128),
+                np.zeros(pairs, dtype=np.int32),
+            )
             large = np.zeros((2, pairs * (entropy.n // len(entropy.small) + 1)), dtype=np.int64)
             n_large = sum_tables(
-                self.cells, self.starts[i], first, left.levels[i], (left.columns[own], left.sizes[own], left.starts[own], left.meanings),
-                (right.levels, right.ends, right.columns, right.sizes, right.starts, right.meanings), out.d, entropy.small, parts, sums,
+                self.cells,
+                self.starts[i],
+                first,
+                left.levels[i],
+                (left.columns[own], left.sizes[own], left.starts[own], left.meanings),
+                (
+                    right.levels,
+                    right.ends,
+                    right.columns,
+                    right.sizes,
+                    right.starts,
+                    right.meanings,
+                ),
+                out.d,
+                entropy.small,
+                parts,
+                sums,
                 (places, spread, filled, large),
-            )  # fmt: skip
+            )
             np.add.at(spread, large[0, :n_large], count_log_count(large[1, :n_large], entropy.n))
-            out.values[places] = np.maximum(0.0, np.log(entropy.n) - (spread.real + spread.imag) / entropy.n)
+            out.values[places] = np.maximum(
+                0.0, np.log(entropy.n) - (spread.real + spread.imag) / entropy.n
+            )
             out.filled[places] = filled
         del self.cells, self.alone
 
 
-def pair_entropies(batches: Callable[[], Iterable[Codes]], sizes: tuple[int, ...], n_rows: int, *, threads: int | None = None) -> PairEntropies:
+def pair_entropies(
+    batches: Callable[[], Iterable[Codes]],
+    sizes: tuple[int, ...],
+    n_rows: int,
+    *,
+    threads: int | None = None,
+) -> PairEntropies:
     """Return the entropies of all pairs of columns.
 
     `batches` gives all rows as often as asked: once for each 2^25 cells of tables. Pairs of columns with more than 4,096 levels are left.
@@ -163,7 +205,9 @@ def pair_entropies(batches: Callable[[], Iterable[Codes]], sizes: tuple[int, ...
     if not 0 < n_rows < 1 << 32:
         return out
     entropy = EntropySum(n_rows)
-    runs = _runs(_packed(sizes, max(1, min(GROUP_LEVELS, isqrt(n_rows // ROWS_A_CELL)))), sizes, workers)
+    runs = _runs(
+        _packed(sizes, max(1, min(GROUP_LEVELS, isqrt(n_rows // ROWS_A_CELL)))), sizes, workers
+    )
     tiles = [_Tile(one, other) for one, other in combinations_with_replacement(runs, 2)]
     for run in runs_of([tile.n_cells for tile in tiles], BUDGET):
         counted = [tiles[place] for place in run]
@@ -180,7 +224,9 @@ def pair_entropies(batches: Callable[[], Iterable[Codes]], sizes: tuple[int, ...
 def _packed(sizes: Sequence[int], most: int) -> list[Columns]:
     """Return columns in groups of at most so many combinations, unless a column has more by itself: each joins the fullest group that has room for it."""
     groups: dict[int, list[list[int]]] = {}
-    for column in sorted((c for c in range(len(sizes)) if sizes[c] <= MOST_LEVELS), key=lambda c: (-sizes[c], c)):
+    for column in sorted(
+        (c for c in range(len(sizes)) if sizes[c] <= MOST_LEVELS), key=lambda c: (-sizes[c], c)
+    ):
         size = max(sizes[column], 1)
         full = next((levels for levels in range(most // size, 0, -1) if groups.get(levels)), None)
         group = [] if full is None else groups[full].pop()
@@ -192,7 +238,9 @@ def _runs(groups: Sequence[Columns], sizes: Sequence[int], workers: int) -> list
     """Return groups in runs of about equal levels, so many runs that all threads have tiles to work on."""
     levels = [prod(sizes[column] for column in group) for group in groups]
     most = min(TILE_LEVELS, -(-sum(levels) // (2 * workers)))
-    return [_Groups([groups[place] for place in run], sizes) for run in runs_of(levels, max(most, 1))]
+    return [
+        _Groups([groups[place] for place in run], sizes) for run in runs_of(levels, max(most, 1))
+    ]
 
 
 def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: int) -> None:
@@ -200,7 +248,10 @@ def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: in
     for a, b in combinations(range(len(group)), 2):
         table = counts.sum(axis=tuple(axis for axis in range(counts.ndim) if axis not in (a, b)))
         place = out.place(*sorted((group[a], group[b])))
-        out.values[place], out.filled[place] = entropy_of_counts(table[table > 0], n), np.count_nonzero(table)
+        out.values[place], out.filled[place] = (
+            entropy_of_counts(table[table > 0], n),
+            np.count_nonzero(table),
+        )
 
 
 @compiled
@@ -258,7 +309,9 @@ def sum_tables(cells, starts, first, n_left, left, right, d, c_log_c, parts, sum
                     joint[:] = 0
                     for code in range(size):
                         for other in range(n_right):
-                            joint[code * other_size + other_meanings[other_begins[k] + other]] += part[code * n_right + other]
+                            joint[code * other_size + other_meanings[other_begins[k] + other]] += (
+                                part[code * n_right + other]
+                            )
                 a, b = min(columns[m], other_columns[k]), max(columns[m], other_columns[k])
                 places[pair] = a * (2 * d - a - 1) // 2 + b - a - 1
                 total, n_filled = 0.0j, 0

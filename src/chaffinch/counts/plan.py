@@ -42,7 +42,13 @@ class Cover:
     of: tuple[int, ...]
 
 
-def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int, small_cells: int = SMALL_CELLS) -> Cover:
+def cover(
+    cliques: Sequence[Sequence[int]],
+    sizes: Sequence[int],
+    *,
+    n_rows: int,
+    small_cells: int = SMALL_CELLS,
+) -> Cover:
     """Return which sets of columns to count for the cliques asked for, given each column's number of levels and about how many rows there are.
 
     Cliques within a wider one that is asked for anyway, and all pairs, by sets of three and more, are summed from what is counted. A wider table is used for
@@ -60,8 +66,15 @@ def cover(cliques: Sequence[Sequence[int]], sizes: Sequence[int], *, n_rows: int
     over: dict[Columns, Columns] = {}
     if n_rows >= COVERED_FROM:
         most = min(COVERING_CELLS, n_rows // ROWS_A_CELL)
-        covering = _wider({columns for columns in distinct if len(columns) == 2}, sizes, most, small_cells)
-        over = _within([*covering, *(columns for columns in distinct if prod(sizes[c] for c in columns) <= most)])
+        covering = _wider(
+            {columns for columns in distinct if len(columns) == 2}, sizes, most, small_cells
+        )
+        over = _within(
+            [
+                *covering,
+                *(columns for columns in distinct if prod(sizes[c] for c in columns) <= most),
+            ]
+        )
     counted: dict[Columns, int] = {}
     places: dict[Columns, int] = {}
     for columns in distinct:
@@ -106,7 +119,10 @@ def _wider(pairs: set[Columns], sizes: Sequence[int], most: int, small_cells: in
         while len(inside) < MOST_SUMMED:
             gain = left[inside].sum(axis=0).astype(np.float64)
             gain[inside] = 0
-            gain[levels * levels[inside].prod() > (most if len(inside) == 2 else min(most, small_cells))] = 0
+            gain[
+                levels * levels[inside].prod()
+                > (most if len(inside) == 2 else min(most, small_cells))
+            ] = 0
             best = int(np.argmax(gain - levels / (levels.max() + 1)))
             if gain[best] < (1 if len(inside) == 2 else 2):
                 break

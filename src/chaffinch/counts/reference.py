@@ -36,7 +36,9 @@ class ReferenceCounter:
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
-        weights = [1] * self.n_rows if self.weight is None else self.table.weights(self.weight).tolist()
+        weights = (
+            [1] * self.n_rows if self.weight is None else self.table.weights(self.weight).tolist()
+        )
         dtype = np.int64 if self.weight is None else np.float64
         out = []
         for clique in cliques:
@@ -49,7 +51,10 @@ class ReferenceCounter:
             cells = sorted(cell for cell, value in seen.items() if value)
             counts = np.array([seen[cell] for cell in cells], dtype=dtype)
             sparse = Marginal(
-                tuple(clique), sizes, counts, np.array(cells, dtype=np.uint32).reshape(len(cells), len(sizes))
+                tuple(clique),
+                sizes,
+                counts,
+                np.array(cells, dtype=np.uint32).reshape(len(cells), len(sizes)),
             )
             small = prod(sizes) <= 1 << 16
             out.append(Marginal(sparse.columns, sizes, sparse.dense()) if small else sparse)
@@ -57,4 +62,6 @@ class ReferenceCounter:
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return the codes of all rows, in one batch."""
-        yield CodedBatch(self.table.codes, None if self.weight is None else self.table.weights(self.weight))
+        yield CodedBatch(
+            self.table.codes, None if self.weight is None else self.table.weights(self.weight)
+        )

@@ -37,7 +37,9 @@ def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64
     """Sets as rows of one array, filled up with -1, and their widths."""
     widths = np.fromiter(map(len, sets), dtype=np.int64, count=len(sets))
     out = np.full((len(sets), max(1, int(widths.max(initial=0)))), -1, dtype=np.int64)
-    out[np.arange(out.shape[1]) < widths[:, None]] = np.fromiter((c for columns in sets for c in columns), dtype=np.int64, count=int(widths.sum()))
+    out[np.arange(out.shape[1]) < widths[:, None]] = np.fromiter(
+        (c for columns in sets for c in columns), dtype=np.int64, count=int(widths.sum())
+    )
     return out, widths
 
 
@@ -46,7 +48,9 @@ def scratch(sizes: Sequence[int], n_rows: int, width: int) -> int:
     return int(min(SCRATCH_CELLS, n_rows * max(sizes, default=1), prod(sorted(sizes)[-width:])))
 
 
-def in_threads(work: Callable[[slice], None], n_sets: int, *, n_rows: int, visits: int, threads: int | None) -> None:
+def in_threads(
+    work: Callable[[slice], None], n_sets: int, *, n_rows: int, visits: int, threads: int | None
+) -> None:
     """Do the work for all sets, in runs of them that take tenths of a second at most, on several threads where that pays."""
     workers = 1 if n_rows * visits < 2_000_000 else thread_count(threads)
     pieces = max(4 * workers if workers > 1 else 1, -(-n_rows * visits // PIECE_VISITS))
@@ -55,7 +59,12 @@ def in_threads(work: Callable[[slice], None], n_sets: int, *, n_rows: int, visit
 
 
 def row_entropies(
-    codes: Codes, sets: Sequence[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64], *, threads: int | None = None
+    codes: Codes,
+    sets: Sequence[Columns],
+    rows: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    *,
+    threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the entropy and the number of filled cells of each set (sorted, none empty), given also as `padded`; -1 cells where that needs too much scratch."""
     from . import kernels
@@ -68,14 +77,21 @@ def row_entropies(
 
     def work(part: slice) -> None:
         ids, cells = np.zeros((width, n_rows), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
-        kernels.entropies(rows[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part])
+        kernels.entropies(
+            rows[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part]
+        )
 
     in_threads(work, len(sets), n_rows=n_rows, visits=len(sets), threads=threads)
     return np.maximum(np.log(n_rows) - (spread.real + spread.imag) / n_rows, 0.0), filled
 
 
 def column_entropies(
-    batches: Callable[[], Iterable[Codes]], sizes: tuple[int, ...], sets: list[Columns], n_rows: int, *, threads: int | None = None
+    batches: Callable[[], Iterable[Codes]],
+    sizes: tuple[int, ...],
+    sets: list[Columns],
+    n_rows: int,
+    *,
+    threads: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return what `row_entropies` does, of rows that come in batches; `batches` gives all of them once for each run of columns that fits into memory."""
     values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
@@ -83,11 +99,15 @@ def column_entropies(
         number = {column: place for place, column in enumerate(columns)}
         renamed = [tuple(number[column] for column in sets[q]) for q in run]
         held = _held(batches(), columns, sizes, n_rows)
-        values[run.start : run.stop], filled[run.start : run.stop] = row_entropies(held, renamed, *padded(renamed), threads=threads)
+        values[run.start : run.stop], filled[run.start : run.stop] = row_entropies(
+            held, renamed, *padded(renamed), threads=threads
+        )
     return values, filled
 
 
-def _runs(sets: Sequence[Columns], sizes: tuple[int, ...], n_rows: int) -> Iterator[tuple[range, list[int]]]:
+def _runs(
+    sets: Sequence[Columns], sizes: tuple[int, ...], n_rows: int
+) -> Iterator[tuple[range, list[int]]]:
     """Yield runs of sets with the columns that they have between them, ascending, as many as may be held at a time."""
     bytes_of = [np.dtype(narrowest(size)).itemsize * n_rows for size in sizes]
     first, columns, held = 0, set[int](), 0
@@ -104,6 +124,10 @@ def _runs(sets: Sequence[Columns], sizes: tuple[int, ...], n_rows: int) -> Itera
         yield range(first, len(sets)), sorted(columns)
 
 
-def _held(batches: Iterable[Codes], columns: Sequence[int], sizes: tuple[int, ...], n_rows: int) -> Codes:
+def _held(
+    batches: Iterable[Codes], columns: Sequence[int], sizes: tuple[int, ...], n_rows: int
+) -> Codes:
     """Return the codes of some columns of all rows."""
-    return Codes.gathered((codes.columns(columns) for codes in batches), [sizes[column] for column in columns], n_rows)
+    return Codes.gathered(
+        (codes.columns(columns) for codes in batches), [sizes[column] for column in columns], n_rows
+    )

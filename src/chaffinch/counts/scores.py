@@ -51,7 +51,9 @@ class EntropySum:
         self.n = n
         self.small = count_log_count(np.arange(min(n + 1, FEW)), n)
 
-    def margins(self, cells: NDArray[np.uint32], n_groups: int, shape: Sequence[int]) -> list[tuple[float, int]]:
+    def margins(
+        self, cells: NDArray[np.uint32], n_groups: int, shape: Sequence[int]
+    ) -> list[tuple[float, int]]:
         """Return the entropy and the number of filled cells of a table of groups by each of several columns, and then of the groups alone.
 
         `cells` are the counts by group and by all of these columns, which have so many levels.
@@ -60,8 +62,14 @@ class EntropySum:
 
         places = np.indices(shape).reshape(len(shape), -1)
         ends = np.cumsum([0, *shape, 1])
-        slots = np.concatenate([places, np.zeros((1, places.shape[1]), dtype=np.int64)]) + ends[:-1, None]
-        spread, filled = np.zeros(len(slots), dtype=np.complex128), np.zeros(len(slots), dtype=np.int64)
+        slots = (
+            np.concatenate([places, np.zeros((1, places.shape[1]), dtype=np.int64)])
+            + ends[:-1, None]
+        )
+        spread, filled = (
+            np.zeros(len(slots), dtype=np.complex128),
+            np.zeros(len(slots), dtype=np.int64),
+        )
         large = np.zeros((2, len(slots) * (self.n // len(self.small) + 1)), dtype=np.int64)
         n_large = kernels.spreads(cells, n_groups, slots, ends, self.small, spread, filled, large)
         np.add.at(spread, large[0, :n_large], count_log_count(large[1, :n_large], self.n))
@@ -119,7 +127,9 @@ class _cells:  # noqa: N801 - reads as a function: the cells of a marginal, seen
             self.column = marginal.cells[:, axis].astype(np.int64)
             self.counts = np.asarray(marginal.counts, dtype=np.float64)
             self.rows = np.bincount(self.row, weights=self.counts)
-            self.columns = np.bincount(self.column, weights=self.counts, minlength=marginal.sizes[axis])
+            self.columns = np.bincount(
+                self.column, weights=self.counts, minlength=marginal.sizes[axis]
+            )
         self.total = float(self.counts.sum())
 
 

@@ -26,7 +26,9 @@ MOST_CELLS = 1 << 26
 class SparseCounts:
     """A tally of combinations of codes that grows by batches."""
 
-    def __init__(self, sizes: Sequence[int], *, weighted: bool = False, most_cells: int = MOST_CELLS) -> None:
+    def __init__(
+        self, sizes: Sequence[int], *, weighted: bool = False, most_cells: int = MOST_CELLS
+    ) -> None:
         self.sizes = tuple(sizes)
         self.most_cells = most_cells
         self.dtype = np.float64 if weighted else np.int64
@@ -34,7 +36,11 @@ class SparseCounts:
         self.keys: Keys = [np.empty(0, dtype=np.int64) for _ in self.spans]
         self.counts: NDArray[Any] = np.empty(0, dtype=self.dtype)
 
-    def add(self, columns: Sequence[NDArray[np.unsignedinteger]], weights: NDArray[np.generic] | None = None) -> None:
+    def add(
+        self,
+        columns: Sequence[NDArray[np.unsignedinteger]],
+        weights: NDArray[np.generic] | None = None,
+    ) -> None:
         """Add one batch: a code array for each column, and a weight (or count) for each row if given."""
         keys: Keys = []
         for span in self.spans:
@@ -44,7 +50,11 @@ class SparseCounts:
                 key += columns[j]
             keys.append(key)
         n = len(keys[0]) if keys else 0
-        new = np.ones(n, dtype=self.dtype) if weights is None else np.asarray(weights, dtype=self.dtype)
+        new = (
+            np.ones(n, dtype=self.dtype)
+            if weights is None
+            else np.asarray(weights, dtype=self.dtype)
+        )
         if weights is None and len(keys) == 1:
             unique, counts = np.unique(keys[0], return_counts=True)
             keys, new = [unique], counts.astype(self.dtype)
@@ -95,7 +105,9 @@ def _merge(keys: Keys, counts: NDArray[Any]) -> tuple[Keys, NDArray[np.generic]]
         first[1:] |= key[1:] != key[:-1]
     groups = np.cumsum(first) - 1
     if counts.dtype == np.float64:
-        summed: NDArray[np.generic] = np.bincount(groups, weights=counts[order])  # adds in order, as a loop would
+        summed: NDArray[np.generic] = np.bincount(
+            groups, weights=counts[order]
+        )  # adds in order, as a loop would
     else:
         summed = np.add.reduceat(counts[order], np.flatnonzero(first))
     return [key[first] for key in keys], summed

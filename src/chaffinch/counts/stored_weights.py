@@ -48,7 +48,11 @@ class StoredWeights:
         """Return the weights with their sums, and the schema with their mean."""
         sums = weight_sums(self._parts())
         own = replace(self.schema, columns=self._columns(self.schema, self.column))
-        return replace(self, sums=sums, schema=constant_weight_schema(own, self.column.name, sums.mean_of(self.column.name)))
+        return replace(
+            self,
+            sums=sums,
+            schema=constant_weight_schema(own, self.column.name, sums.mean_of(self.column.name)),
+        )
 
     def in_schema(self, schema: Schema) -> Schema:
         """Return a schema of the same columns with the code that stands for the mean weight."""
@@ -57,7 +61,9 @@ class StoredWeights:
     def reader(self) -> Callable[[int], NDArray[np.float64]]:
         """Return a function that gives the weights of the next rows, scaled to as many records as they tell of."""
         assert self.sums is not None
-        weights: NDArray[np.float64] = np.memmap(self.file, dtype=np.float64, mode="r") if self.sums.n_rows else np.empty(0)
+        weights: NDArray[np.float64] = (
+            np.memmap(self.file, dtype=np.float64, mode="r") if self.sums.n_rows else np.empty(0)
+        )
         scale, start = self.sums.scale, 0
 
         def read(n_rows: int) -> NDArray[np.float64]:

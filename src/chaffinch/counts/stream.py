@@ -49,14 +49,23 @@ class StreamCounter:
     @property
     def total(self) -> float | None:
         """What weights add up to where they are scaled, as those of a cache of codes are: as many records as they tell of; None otherwise."""
-        weights = self.scan.weights if self.weight is not None and isinstance(self.scan, CodedScan) else None
+        weights = (
+            self.scan.weights
+            if self.weight is not None and isinstance(self.scan, CodedScan)
+            else None
+        )
         return None if weights is None or weights.sums is None else weights.sums.effective_rows
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
         tally = CliqueTally(
-            self.schema, cliques, weighted=self.weight is not None, dense_cells=self.dense_cells, threads=self.threads, n_rows=self.n_rows,
-        )  # fmt: skip
+            self.schema,
+            cliques,
+            weighted=self.weight is not None,
+            dense_cells=self.dense_cells,
+            threads=self.threads,
+            n_rows=self.n_rows,
+        )
         wanted = {name for clique in tally.names for name in clique}
         seen = 0
         for batch in self.scan.batches(columns=wanted, weight=self.weight):
@@ -70,7 +79,13 @@ class StreamCounter:
         if self.weight is not None:
             return np.zeros(len(sets)), np.full(len(sets), -1, dtype=np.int64)
         count = column_entropies if 0 < self.n_rows < FEW_ROWS else batch_entropies
-        return count(lambda: (batch.codes for batch in self.coded()), self.schema.sizes, sets, self.n_rows, threads=self.threads)
+        return count(
+            lambda: (batch.codes for batch in self.coded()),
+            self.schema.sizes,
+            sets,
+            self.n_rows,
+            threads=self.threads,
+        )
 
     def coded(self) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns: each call reads the file once."""

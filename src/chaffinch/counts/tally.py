@@ -41,7 +41,9 @@ NEAR_CELLS, STRETCH = 1 << 15, 1 << 17
 def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
     """Return the positions of a clique's columns among the modelled ones; raise for unknown or repeated names."""
     if isinstance(clique, str):
-        raise InputError(f"A clique is a list of column names. Got the text '{clique}': write ('{clique}',).")
+        raise InputError(
+            f"A clique is a list of column names. Got the text '{clique}': write ('{clique}',)."
+        )
     places = schema.places
     for name in clique:
         if name not in places:
@@ -57,12 +59,16 @@ class _DenseJob:
     def __init__(self, cliques: list[list[int]], sizes: tuple[int, ...], *, weighted: bool) -> None:
         cells = [prod(sizes[j] for j in clique) for clique in cliques]
         self.offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
-        self.ends = np.concatenate([[0], np.cumsum([len(clique) for clique in cliques])]).astype(np.int64)
+        self.ends = np.concatenate([[0], np.cumsum([len(clique) for clique in cliques])]).astype(
+            np.int64
+        )
         self.columns = np.array([j for clique in cliques for j in clique], dtype=np.int64)
         self.sizes = np.array([sizes[j] for j in self.columns], dtype=np.int64)
         self._sums: NDArray[Any] | None = None
         # Half as wide as the sums that are handed out: more of it stays in near memory.
-        self._cells: NDArray[Any] = np.zeros(int(self.offsets[-1]), dtype=np.float64 if weighted else np.uint32)
+        self._cells: NDArray[Any] = np.zeros(
+            int(self.offsets[-1]), dtype=np.float64 if weighted else np.uint32
+        )
         self._room = ROOM
 
     def add(self, codes: Codes, weights: NDArray[np.float64] | None) -> None:
@@ -81,7 +87,13 @@ class _DenseJob:
 
     def _where(self, codes: Codes) -> tuple[Any, ...]:
         """Where the columns of all cliques stand, as kernels ask for it."""
-        return codes.groups[self.columns], codes.rows[self.columns], self.sizes, *codes.matrices, codes.n_rows
+        return (
+            codes.groups[self.columns],
+            codes.rows[self.columns],
+            self.sizes,
+            *codes.matrices,
+            codes.n_rows,
+        )
 
     @property
     def out(self) -> NDArray[Any]:
@@ -91,7 +103,9 @@ class _DenseJob:
         return self._cells.astype(np.int64) if self._sums is None else self._sums + self._cells
 
 
-def count_cells(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0) -> NDArray[np.int64]:
+def count_cells(
+    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0
+) -> NDArray[np.int64]:
     """Return how many records have each combination of codes, an axis for each column; `n_rows` is needed without columns.
 
     For codes without a schema, such as groups of levels; a record with a code below 0 is in no cell.
@@ -127,7 +141,9 @@ def number_cells(columns: Iterable[NDArray[np.integer]], n_rows: int) -> NDArray
     number = np.zeros(n_rows, dtype=np.int64)
     for column in columns:
         # Renumbered at every step: no product of sizes can overflow.
-        number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].reshape(-1)
+        number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[
+            1
+        ].reshape(-1)
     return number
 
 
@@ -138,9 +154,15 @@ class CliqueTally:
     """
 
     def __init__(
-        self, schema: Schema, cliques: Sequence[Sequence[str]], *, weighted: bool = False,
-        dense_cells: int = DENSE_CELLS, threads: int | None = None, n_rows: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        schema: Schema,
+        cliques: Sequence[Sequence[str]],
+        *,
+        weighted: bool = False,
+        dense_cells: int = DENSE_CELLS,
+        threads: int | None = None,
+        n_rows: int = 0,
+    ) -> None:
         self.names = [tuple(clique) for clique in cliques]
         self.positions = [resolve(schema, clique) for clique in cliques]
         self.schema_sizes = schema.sizes
@@ -148,7 +170,11 @@ class CliqueTally:
         self.threads = thread_count(threads)
         self.dense = [q for q, sizes in enumerate(self.sizes) if prod(sizes) <= max(dense_cells, 1)]
         # Sums of weights would hang on which of them are added first.
-        self.plan = cover([self.positions[q] for q in self.dense], self.schema_sizes, n_rows=0 if weighted else n_rows)
+        self.plan = cover(
+            [self.positions[q] for q in self.dense],
+            self.schema_sizes,
+            n_rows=0 if weighted else n_rows,
+        )
         counted = self.plan.counted
         total = sum(prod(self.schema_sizes[j] for j in columns) for columns in counted)
         if total > MOST_DENSE_CELLS:
@@ -158,12 +184,15 @@ class CliqueTally:
             )
         chosen = set(self.dense)
         self.sparse = {
-            q: SparseCounts(self.sizes[q], weighted=weighted) for q in range(len(cliques)) if q not in chosen
+            q: SparseCounts(self.sizes[q], weighted=weighted)
+            for q in range(len(cliques))
+            if q not in chosen
         }
         n_jobs = min(self.threads, len(counted)) or 1
         self.shares = [range(i, len(counted), n_jobs) for i in range(n_jobs)] if counted else []
         self.jobs = [
-            _DenseJob([list(counted[k]) for k in share], self.schema_sizes, weighted=weighted) for share in self.shares
+            _DenseJob([list(counted[k]) for k in share], self.schema_sizes, weighted=weighted)
+            for share in self.shares
         ]
 
     def add(self, codes: Codes, weights: NDArray[np.float64] | None = None) -> None:
@@ -174,7 +203,9 @@ class CliqueTally:
             tally.add([codes[j] for j in self.positions[q]], weights)
         # Starting threads costs about as much as counting a million rows once: small work is done in place.
         small = codes.n_rows * len(self.names) < THREADED_FROM
-        thread_map(lambda job: job.add(codes, weights), self.jobs, threads=1 if small else self.threads)
+        thread_map(
+            lambda job: job.add(codes, weights), self.jobs, threads=1 if small else self.threads
+        )
 
     def marginals(self) -> list[Marginal]:
         """Return the marginals in the order in which the cliques were given."""

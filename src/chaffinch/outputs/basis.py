@@ -98,7 +98,11 @@ class Spline:
     @property
     def complete(self) -> bool:
         """Whether knots and bounds are given."""
-        return self.lower is not None and self.upper is not None and (self.knots is not None or self.n_knots == 0)
+        return (
+            self.lower is not None
+            and self.upper is not None
+            and (self.knots is not None or self.n_knots == 0)
+        )
 
     def learnt(self, values: Floats) -> Self:
         """Return the spline with knots at quantiles of values, and bounds at their ends, where these are not given."""
@@ -232,32 +236,47 @@ def _check_bounds(lower: float | None, upper: float | None, knots: tuple[float, 
         raise InputError("the lower bound of a spline must be below the upper one")
     if list(knots) != sorted(knots):
         raise InputError("the knots of a spline must rise")
-    if (lower is not None and any(knot < lower for knot in knots)) or (upper is not None and any(knot > upper for knot in knots)):
+    if (lower is not None and any(knot < lower for knot in knots)) or (
+        upper is not None and any(knot > upper for knot in knots)
+    ):
         raise InputError("the knots of a spline must lie between its bounds")
 
 
 def _check_values(values: Floats) -> None:
     if not len(values) or not np.isfinite(values).all() or values.min() == values.max():
-        raise InputError("a basis cannot be learnt from these records: they have no two different finite values")
+        raise InputError(
+            "a basis cannot be learnt from these records: they have no two different finite values"
+        )
 
 
-def _b_splines(x: Floats, knots: tuple[float, ...], lower: float, upper: float, degree: int) -> Floats:
+def _b_splines(
+    x: Floats, knots: tuple[float, ...], lower: float, upper: float, degree: int
+) -> Floats:
     """All B-splines of a degree at some numbers within the bounds, (n, knots + degree + 1), by the recursion of Cox and de Boor."""
     t = np.array([lower] * (degree + 1) + list(knots) + [upper] * (degree + 1))
     last = len(t) - degree - 2  # the last interval, which has its right end too
     columns = np.stack(
-        [(x >= t[i]) & ((x <= t[i + 1]) if i == last else (x < t[i + 1])) for i in range(len(t) - 1)], axis=1
+        [
+            (x >= t[i]) & ((x <= t[i + 1]) if i == last else (x < t[i + 1]))
+            for i in range(len(t) - 1)
+        ],
+        axis=1,
     ).astype(float)
     for d in range(1, degree + 1):
         width = len(t) - d - 1
         gaps = np.where(t[d:] > t[:-d], t[d:] - t[:-d], np.inf)
         rise = (x[:, None] - t[:-d]) / gaps
         fall = np.where(np.isinf(gaps), 0.0, 1.0 - rise)
-        columns = rise[:, :width] * columns[:, :width] + fall[:, 1 : width + 1] * columns[:, 1 : width + 1]
+        columns = (
+            rise[:, :width] * columns[:, :width]
+            + fall[:, 1 : width + 1] * columns[:, 1 : width + 1]
+        )
     return columns
 
 
-def _derivatives(x: Floats, knots: tuple[float, ...], lower: float, upper: float, degree: int) -> Floats:
+def _derivatives(
+    x: Floats, knots: tuple[float, ...], lower: float, upper: float, degree: int
+) -> Floats:
     """The first derivatives of all B-splines of a degree."""
     t = np.array([lower] * (degree + 1) + list(knots) + [upper] * (degree + 1))
     below = _lower_degree(_b_splines(x, knots, lower, upper, degree - 1))
@@ -266,7 +285,11 @@ def _derivatives(x: Floats, knots: tuple[float, ...], lower: float, upper: float
 
 def _second_derivatives(x: Floats, knots: tuple[float, ...], lower: float, upper: float) -> Floats:
     """The second derivatives of all cubic B-splines."""
-    first = _differences(_lower_degree(_b_splines(x, knots, lower, upper, 1)), np.array([lower] * 3 + list(knots) + [upper] * 3), 2)
+    first = _differences(
+        _lower_degree(_b_splines(x, knots, lower, upper, 1)),
+        np.array([lower] * 3 + list(knots) + [upper] * 3),
+        2,
+    )
     return _differences(_lower_degree(first), np.array([lower] * 4 + list(knots) + [upper] * 4), 3)
 
 

@@ -20,7 +20,16 @@ BASES: Mapping[str, tuple[str, ...]] = {
 """The bases of formulas, with what may stand behind their number, in order, as patsy, formulaic and R have it."""
 
 _SAME = {"intercept": "include_intercept"}
-_WORDS: dict[str, bool | None] = {"True": True, "TRUE": True, "T": True, "False": False, "FALSE": False, "F": False, "None": None, "NULL": None}
+_WORDS: dict[str, bool | None] = {
+    "True": True,
+    "TRUE": True,
+    "T": True,
+    "False": False,
+    "FALSE": False,
+    "F": False,
+    "None": None,
+    "NULL": None,
+}
 
 
 def basis_call(name: str, reader: Reader) -> Basis:
@@ -33,7 +42,9 @@ def basis_call(name: str, reader: Reader) -> Basis:
     """
     given = _arguments(name, reader)
     if given.get("include_intercept"):
-        raise InputError("with an intercept of its own it is not supported, since programs differ in which column they then leave out")
+        raise InputError(
+            "with an intercept of its own it is not supported, since programs differ in which column they then leave out"
+        )
     if name == "poly":
         return Polynomial(_whole(given.get("degree", 1.0), "degree"), raw=given.get("raw") is True)
     df, knots = given.get("df"), given.get("knots")

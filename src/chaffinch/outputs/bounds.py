@@ -31,7 +31,11 @@ def most_variance(width: float, n: int | None, *, ddof: int, most: int) -> float
     """
     # Even and odd n fall (ddof 1) or stay and rise (ddof 0) on their own, so the first and the last two hold the largest.
     tried = [n] if n is not None else [ddof + 1, ddof + 2, most - 1, most]
-    shares = [(k // 2) * ((k + 1) // 2) / (k * (k - ddof)) for k in tried if ddof < k <= (most if n is None else k)]
+    shares = [
+        (k // 2) * ((k + 1) // 2) / (k * (k - ddof))
+        for k in tried
+        if ddof < k <= (most if n is None else k)
+    ]
     return width**2 * max(shares, default=0.0)
 
 

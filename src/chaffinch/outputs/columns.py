@@ -43,16 +43,22 @@ class CodeColumn:
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= MOST_LEVELS:
-            raise InputError(f"Column '{self.name}' must have between 1 and {MOST_LEVELS} levels. Got {self.size}.")
+            raise InputError(
+                f"Column '{self.name}' must have between 1 and {MOST_LEVELS} levels. Got {self.size}."
+            )
         for what, numbers in (("values", self.values), ("weights", self.weights)):
-            if numbers is not None and (numbers.shape != (self.size,) or not np.isfinite(numbers).all()):
+            if numbers is not None and (
+                numbers.shape != (self.size,) or not np.isfinite(numbers).all()
+            ):
                 raise InputError(
                     f"Column '{self.name}' needs one finite number for each of its {self.size} levels as {what}."
                 )
         if self.values is not None and (np.diff(self.values) <= 0).any():
             raise InputError(f"The values of column '{self.name}' must rise from level to level.")
         if self.weights is not None and ((self.weights < 0).any() or self.weights.sum() <= 0):
-            raise InputError(f"The weights of column '{self.name}' must be at least 0, and not all 0.")
+            raise InputError(
+                f"The weights of column '{self.name}' must be at least 0, and not all 0."
+            )
 
     @property
     def chances(self) -> Floats:
@@ -130,7 +136,11 @@ class Columns:
             raise InputError(
                 f"Codes must be a matrix of at least 1 row and {len(self)} columns. Got shape {codes.shape}."
             )
-        outside = ((codes < (MISSING if may_miss else 0)) | (codes >= np.array(self.sizes))).any(axis=0)
+        outside = ((codes < (MISSING if may_miss else 0)) | (codes >= np.array(self.sizes))).any(
+            axis=0
+        )
         if outside.any():
-            raise InputError(f"Column '{self.names[int(np.argmax(outside))]}' has codes outside its levels.")
+            raise InputError(
+                f"Column '{self.names[int(np.argmax(outside))]}' has codes outside its levels."
+            )
         return np.ascontiguousarray(codes, dtype=np.int32)

@@ -48,7 +48,9 @@ class Contradiction:
         return f"{'Outputs' if len(self.outputs) > 1 else 'Output'} {names} cannot {'both ' if len(self.outputs) > 1 else ''}hold: {self.reason}."
 
 
-def contradictions(spec: Outputs, rows: int | None = None, *, pairs: int = MOST_PAIRS) -> list[Contradiction]:
+def contradictions(
+    spec: Outputs, rows: int | None = None, *, pairs: int = MOST_PAIRS
+) -> list[Contradiction]:
     """Return outputs that cannot hold together in a dataset of `rows` records; none does not prove that all can.
 
     The first so many `pairs` of outputs are tried, in the file's order.
@@ -77,9 +79,18 @@ def contradictions(spec: Outputs, rows: int | None = None, *, pairs: int = MOST_
     rest = [one for one in rest if one.output.name not in wrong]
     for one in rest:
         if not _feasible(one.equations, spec.columns, n):
-            clashes.append(Contradiction((one.output.name,), f"no {people(n, frame.threshold)} records have all its numbers"))
+            clashes.append(
+                Contradiction(
+                    (one.output.name,),
+                    f"no {people(n, frame.threshold)} records have all its numbers",
+                )
+            )
             wrong.add(one.output.name)
-    rest = [one for one in rest if one.output.name not in wrong and any(_linear(part) for part in one.equations)]
+    rest = [
+        one
+        for one in rest
+        if one.output.name not in wrong and any(_linear(part) for part in one.equations)
+    ]
     n_pairs = 0
     for first, second in combinations(rest, 2):
         common = _columns(first) & _columns(second)
@@ -91,7 +102,9 @@ def contradictions(spec: Outputs, rows: int | None = None, *, pairs: int = MOST_
         if not _feasible((*first.equations, *second.equations), spec.columns, n):
             names = listed([spec.columns.names[c] for c in sorted(common)], most=4)
             both = (first.output.name, second.output.name)
-            clashes.append(Contradiction(both, f"no dataset has both; what they have in common is {names}"))
+            clashes.append(
+                Contradiction(both, f"no dataset has both; what they have in common is {names}")
+            )
     return clashes
 
 
@@ -119,7 +132,8 @@ def _alone(one: Compiled, frame: Frame) -> Iterator[Contradiction]:
         return
     if n is not None and not output.filter(frame).masks and n != rows:
         yield Contradiction(
-            name, f"it has no filter, so its n must be the number of rows: {few(n)} is not {few(rows)}"
+            name,
+            f"it has no filter, so its n must be the number of rows: {few(n)} is not {few(rows)}",
         )
         return
     if reason := output.contradiction(frame):
@@ -169,7 +183,8 @@ def _feasible(parts: Sequence[Output], columns: Columns, rows: int) -> bool:
     if sum(len(some) for some in entry) > MOST_ENTRIES:
         return True
     a = coo_array(
-        (np.concatenate(entry), (np.concatenate(row_of), np.concatenate(cell_of))), shape=(height, codes.shape[0])
+        (np.concatenate(entry), (np.concatenate(row_of), np.concatenate(cell_of))),
+        shape=(height, codes.shape[0]),
     ).tocsr()
     low, high = np.concatenate(lo), np.concatenate(hi)
     # A hair of room: intervals come from floating numbers.
@@ -177,9 +192,14 @@ def _feasible(parts: Sequence[Output], columns: Columns, rows: int) -> bool:
     low, high = low - room, high + room
     above, below = np.isfinite(low), np.isfinite(high)
     result = linprog(
-        np.zeros(len(codes)), A_ub=vstack([-a[above], a[below]]), b_ub=np.concatenate([-low[above], high[below]]),
-        A_eq=np.ones((1, len(codes))), b_eq=[rows], method="highs-ds", options={"maxiter": MOST_ITERATIONS},
-    )  # fmt: skip
+        np.zeros(len(codes)),
+        A_ub=vstack([-a[above], a[below]]),
+        b_ub=np.concatenate([-low[above], high[below]]),
+        A_eq=np.ones((1, len(codes))),
+        b_eq=[rows],
+        method="highs-ds",
+        options={"maxiter": MOST_ITERATIONS},
+    )
     return result.status != 2  # 2: infeasible; 1: given up
 
 

@@ -110,7 +110,9 @@ class Crossing:
         return np.where(inside, cell, -1)
 
 
-def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, output: str) -> Crossing:
+def crossed(
+    by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, output: str
+) -> Crossing:
     """Return columns crossed into cells: each level a group of its own, or the groups that are given.
 
     `groups` has for some of the columns a list of groups, or a mapping from names to groups: of `[from, to]` (ends included) for numbers, of
@@ -144,7 +146,9 @@ def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, out
     return Crossing(tuple(steps), tuple(names), tuple(safe_names), fields.threshold)
 
 
-def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
+def _grouped(
+    field: Field, groups: Any, output: str
+) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
     """The group of each level, what the groups are called, and what messages may call them."""
     what = f"Output '{output}': the groups of column '{field.name}'"
     if isinstance(groups, Mapping):
@@ -161,7 +165,9 @@ def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, .
             or not members
             or not all(isinstance(m, bool | int | float | str) for m in members)
         ):
-            raise InputError(f"{what} must each be [from, to] for numbers, or a list of levels for words.")
+            raise InputError(
+                f"{what} must each be [from, to] for numbers, or a list of levels for words."
+            )
         if field.numeric:
             if len(members) > 2 or any(isinstance(m, str | bool) for m in members):
                 raise InputError(f"{what} must each be [from, to], two numbers, both included.")
@@ -195,17 +201,24 @@ def shaped(
     shape = tuple(len(some) for some in names)
     out = np.full(shape, absent, dtype=object)
     if isinstance(numbers, Mapping):
-        known = {SEPARATOR.join(words): place for words, place in zip(product(*names), np.ndindex(shape), strict=True)}
+        known = {
+            SEPARATOR.join(words): place
+            for words, place in zip(product(*names), np.ndindex(shape), strict=True)
+        }
         plain = {_plain(word): place for word, place in known.items()}
         for key, number in numbers.items():
             if _plain(str(key)) not in plain:
                 came = without_levels(key, cells.rare)
-                unknown = unknown_level("cell", came, _safe_cells(cells, last), threshold=cells.threshold)
+                unknown = unknown_level(
+                    "cell", came, _safe_cells(cells, last), threshold=cells.threshold
+                )
                 raise InputError(f"{what}: {unknown}")
             out[plain[_plain(str(key))]] = number
         if absent is None and len(numbers) < len(known):
             words = {_plain(str(key)) for key in numbers}
-            missing = next((word for word in _safe_cells(cells, last) if _plain(word) not in words), None)
+            missing = next(
+                (word for word in _safe_cells(cells, last) if _plain(word) not in words), None
+            )
             raise InputError(
                 f"{what} must give a number for each of its {len(known)} cells. "
                 + (f"Got {len(numbers)}." if missing is None else f"'{missing}' is missing.")
@@ -225,11 +238,19 @@ def _plain(key: str) -> str:
     return SEPARATOR.join(part.strip() for part in key.split(SEPARATOR))
 
 
-def _fill(out: NDArray[np.object_], numbers: Any, place: tuple[int, ...], shape: tuple[int, ...], what: str) -> None:
+def _fill(
+    out: NDArray[np.object_],
+    numbers: Any,
+    place: tuple[int, ...],
+    shape: tuple[int, ...],
+    what: str,
+) -> None:
     depth = len(place)
     if depth == len(shape):
         if isinstance(numbers, list | Mapping):
-            raise InputError(f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists.")
+            raise InputError(
+                f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists."
+            )
         out[place] = numbers
         return
     if not isinstance(numbers, list) or len(numbers) != shape[depth]:
@@ -242,7 +263,12 @@ def _fill(out: NDArray[np.object_], numbers: Any, place: tuple[int, ...], shape:
 
 
 def table_of_counts(
-    name: str, frame: Frame, steps: Sequence[Step], where: Filter, lo: NDArray[Any], hi: NDArray[Any]
+    name: str,
+    frame: Frame,
+    steps: Sequence[Step],
+    where: Filter,
+    lo: NDArray[Any],
+    hi: NDArray[Any],
 ) -> CountTable | SumSystem:
     """Return counts of cells, in C order of the steps' groups, within a filter.
 
@@ -258,7 +284,9 @@ def table_of_counts(
         absent = np.setdiff1d(np.arange(shape[axis]), present)
         if absent.size:
             if (np.take(lo, absent, axis) > 0).any():
-                raise InputError(f"Output '{name}' counts records in cells that its filter leaves out.")
+                raise InputError(
+                    f"Output '{name}' counts records in cells that its filter leaves out."
+                )
             lo, hi = np.take(lo, present, axis), np.take(hi, present, axis)
         if not present.size:
             raise InputError(f"Output '{name}': its filter leaves no cell of the table.")
@@ -268,18 +296,36 @@ def table_of_counts(
     lo, hi = lo.ravel(), hi.ravel()
     if where.simple:
         used = {position for position, _ in folded}
-        others = [(c[0], np.where(mask, 0, -1).astype(np.int64)) for c, mask in where.masks if c[0] not in used]
+        others = [
+            (c[0], np.where(mask, 0, -1).astype(np.int64))
+            for c, mask in where.masks
+            if c[0] not in used
+        ]
         groups = (*folded, *others)
         if not groups:  # all records: any column will do
             groups = ((0, np.zeros(frame.fields.columns.sizes[0], dtype=np.int64)),)
         return CountTable(name, tuple(groups), lo, hi)
-    cells = Crossing(tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded))
+    cells = Crossing(
+        tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded)
+    )
     terms = sums_by_cell(frame, cells, ())
-    return SumSystem(name, len(lo), (terms,), lo.astype(float), hi.astype(float), keep=where.keep(), diagonal=True)
+    return SumSystem(
+        name,
+        len(lo),
+        (terms,),
+        lo.astype(float),
+        hi.astype(float),
+        keep=where.keep(),
+        diagonal=True,
+    )
 
 
 def sums_by_cell(
-    frame: Frame, cells: Crossing, numbers: Sequence[tuple[tuple[int, ...], Any]], *, count: bool = True
+    frame: Frame,
+    cells: Crossing,
+    numbers: Sequence[tuple[tuple[int, ...], Any]],
+    *,
+    count: bool = True,
 ) -> Terms:
     """Return the terms of sums in each cell: equation `cell * m + j` for the j-th of m sums.
 
@@ -292,7 +338,9 @@ def sums_by_cell(
     size = int(np.prod(sizes, dtype=np.int64))
     cell = cells.of(grid, size)
     parts = [np.ones(size)] if count else []
-    parts += [np.broadcast_to(np.asarray(function(grid), dtype=float), (size,)) for _, function in numbers]
+    parts += [
+        np.broadcast_to(np.asarray(function(grid), dtype=float), (size,)) for _, function in numbers
+    ]
     matrix = np.stack(parts, axis=1)
     m = matrix.shape[1]
     inside = np.flatnonzero(cell >= 0)
@@ -332,7 +380,9 @@ def _cell_of_record(cells: Crossing, codes: Codes) -> Ints:
         return np.zeros(len(codes), dtype=np.int64)
     of = [group[codes[:, position]] for position, group in cells.steps]
     inside = np.logical_and.reduce([group >= 0 for group in of])
-    return np.where(inside, np.ravel_multi_index([np.maximum(group, 0) for group in of], cells.shape), -1)
+    return np.where(
+        inside, np.ravel_multi_index([np.maximum(group, 0) for group in of], cells.shape), -1
+    )
 
 
 def crosstab(cells: Crossing, codes: Codes) -> Ints:
@@ -344,9 +394,13 @@ def crosstab(cells: Crossing, codes: Codes) -> Ints:
     >>> crosstab(cells, np.array([[0, 0], [1, 1], [1, 1], [1, 2]], dtype=np.int32)).tolist()
     [[1, 0], [0, 2]]
     """
-    from ..counts.tally import count_cells  # here, since engines read this module and must not load counts
+    from ..counts.tally import (
+        count_cells,
+    )  # here, since engines read this module and must not load counts
 
-    return count_cells([group[codes[:, p]] for p, group in cells.steps], cells.shape, n_rows=len(codes))
+    return count_cells(
+        [group[codes[:, p]] for p, group in cells.steps], cells.shape, n_rows=len(codes)
+    )
 
 
 def with_margins(counts: Ints) -> Ints:

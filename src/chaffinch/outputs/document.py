@@ -85,7 +85,9 @@ class Outputs:
 
     fields: Fields
     outputs: tuple[OutputSpec, ...]
-    rows: int | None = None  # The number of records that they are of; None if it is not known, or to be given later
+    rows: int | None = (
+        None  # The number of records that they are of; None if it is not known, or to be given later
+    )
 
     def __post_init__(self) -> None:
         names = self.names
@@ -115,9 +117,14 @@ class Outputs:
 
     @classmethod
     def from_dict(
-        cls, data: Mapping[str, Any], *, name: str = "the specification", numbers: Numbers = "required",
-        fields: Fields | None = None, threshold: int = THRESHOLD,
-    ) -> Outputs:  # fmt: skip
+        cls,
+        data: Mapping[str, Any],
+        *,
+        name: str = "the specification",
+        numbers: Numbers = "required",
+        fields: Fields | None = None,
+        threshold: int = THRESHOLD,
+    ) -> Outputs:
         """Return the outputs in a mapping with the file's keys; InputError with the place and the rule where it breaks one.
 
         Columns are the file's own unless there are `fields`; messages tell of the data what `threshold` records share.
@@ -141,7 +148,11 @@ class Outputs:
         head: dict[str, Any] = {"format": FORMAT, "version": VERSION}
         if self.rows is not None:
             head["rows"] = self.rows
-        return {**head, "columns": columns, "outputs": [output.to_dict() for output in self.outputs]}
+        return {
+            **head,
+            "columns": columns,
+            "outputs": [output.to_dict() for output in self.outputs],
+        }
 
     def _check_recipes(self) -> None:
         """Raise for outputs that could be computed on no records, or whose numbers do not fit the number of rows."""
@@ -175,18 +186,26 @@ class Outputs:
 
     def weighted(self, weights: Mapping[str, Sequence[float] | None]) -> Outputs:
         """Return the same outputs over columns of which some have other weights, or none (None)."""
-        fields = Fields(tuple(
-            replace(field, weights=None if some is None else tuple(some)) if field.name in weights else field
-            for field in self.fields
-            for some in (weights.get(field.name),)
-        ))  # fmt: skip
+        fields = Fields(
+            tuple(
+                replace(field, weights=None if some is None else tuple(some))
+                if field.name in weights
+                else field
+                for field in self.fields
+                for some in (weights.get(field.name),)
+            )
+        )
         outputs = Outputs(fields, self.outputs, self.rows)
-        outputs._compiled.update(self._compiled)  # equations are about levels, not about how often they occur
+        outputs._compiled.update(
+            self._compiled
+        )  # equations are about levels, not about how often they occur
         return outputs
 
     # Numbers.
 
-    def computed(self, codes: Codes, *, part: str = "the data", only: Sequence[str] | None = None) -> Outputs:
+    def computed(
+        self, codes: Codes, *, part: str = "the data", only: Sequence[str] | None = None
+    ) -> Outputs:
         """Return the outputs, or some by name, with their numbers computed on these records; `part` names these in messages."""
         chosen = self if only is None else self.only(only)
         every = tuple(output.computed(self.fields, codes, part=part) for output in chosen.outputs)
@@ -199,8 +218,12 @@ class Outputs:
     def published(self, *, rows: int) -> Outputs:
         """Return the outputs as published, of so many rows; InputError for one that has no numbers in its file."""
         if bare := next((output.name for output in self.outputs if not output.has_numbers), None):
-            raise InputError(f"Output '{bare}' has no numbers in its file. Compute them on records, or add them.")
-        return Outputs(self.fields, tuple(one.changed(drop=one.PRINTING) for one in self.outputs), rows)
+            raise InputError(
+                f"Output '{bare}' has no numbers in its file. Compute them on records, or add them."
+            )
+        return Outputs(
+            self.fields, tuple(one.changed(drop=one.PRINTING) for one in self.outputs), rows
+        )
 
     # Equations.
 
@@ -241,7 +264,9 @@ class Outputs:
         """Return the number of records: as given, or the file's."""
         n = self.rows if rows is None else rows
         if n is None:
-            raise InputError("The number of rows is missing. Write rows = ... at the top of the file, or pass rows.")
+            raise InputError(
+                "The number of rows is missing. Write rows = ... at the top of the file, or pass rows."
+            )
         if n < 1:
             raise InputError(f"rows must be at least 1. Got {n}.")
         return n
@@ -250,7 +275,9 @@ class Outputs:
         """Return the whole as equations, for the engines."""
         if not self.outputs:
             raise InputError("There are no outputs to reproduce. Add at least one as [[outputs]].")
-        return Problem(self.columns, tuple(part for one in self.compiled(rows) for part in one.equations))
+        return Problem(
+            self.columns, tuple(part for one in self.compiled(rows) for part in one.equations)
+        )
 
     def source(self, equation: str, rows: int | None = None) -> OutputSpec:
         """Return the output that an equation set of the problem, by name, came from."""
@@ -258,26 +285,40 @@ class Outputs:
             if any(part.name == equation for part in one.equations):
                 return one.output
         raise unknown_name(
-            "equation set", equation, [part.name for one in self.compiled(rows) for part in one.equations]
+            "equation set",
+            equation,
+            [part.name for one in self.compiled(rows) for part in one.equations],
         )
 
 
 def read_outputs(
-    source: str | os.PathLike[str] | Mapping[str, Any], *, fields: Fields | None = None, numbers: Numbers = "optional",
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    fields: Fields | None = None,
+    numbers: Numbers = "optional",
     threshold: int = THRESHOLD,
-) -> Outputs:  # fmt: skip
+) -> Outputs:
     """Return the outputs in a file (TOML, or JSON with the same keys) or in a mapping of the same form.
 
     Columns are the file's own, which may be absent where there are `fields`; messages tell of the data what `threshold` records share.
     """
     data = source if isinstance(source, Mapping) else read_document(source)
     name = "the specification" if isinstance(source, Mapping) else f"'{Path(source)}'"
-    if numbers == "optional" and fields is None and "columns" not in data and data.get("format") == FORMAT:
-        raise InputError(f"{name} has no columns. Describe them as [[columns]], or pass the columns of the data.")
+    if (
+        numbers == "optional"
+        and fields is None
+        and "columns" not in data
+        and data.get("format") == FORMAT
+    ):
+        raise InputError(
+            f"{name} has no columns. Describe them as [[columns]], or pass the columns of the data."
+        )
     return Outputs.from_dict(data, name=name, numbers=numbers, fields=fields, threshold=threshold)
 
 
-def recipes_of(entries: Sequence[Mapping[str, Any]], fields: Fields, *, name: str = "the outputs") -> Outputs:
+def recipes_of(
+    entries: Sequence[Mapping[str, Any]], fields: Fields, *, name: str = "the outputs"
+) -> Outputs:
     """Return outputs, with or without numbers, over columns; InputError with the place and the rule where one breaks it."""
     head = {"format": FORMAT, "version": VERSION, "outputs": list(entries)}
     return Outputs.from_dict(head, name=name, numbers="optional", fields=fields)

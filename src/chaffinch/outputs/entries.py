@@ -19,7 +19,16 @@ from .._base.tokens import Reader
 from .fields import Field, Fields, Scalar
 from .kinds import KINDS, OutputSpec
 
-__all__ = ["FORMAT", "VERSION", "Numbers", "Parsed", "named_columns", "output_of", "parsed", "read_document"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Numbers",
+    "Parsed",
+    "named_columns",
+    "output_of",
+    "parsed",
+    "read_document",
+]
 
 FORMAT = "chaffinch-outputs"
 VERSION = 1
@@ -38,7 +47,9 @@ class Parsed(NamedTuple):
     rows: int | None
 
 
-def parsed(data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fields | None, threshold: int) -> Parsed:
+def parsed(
+    data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fields | None, threshold: int
+) -> Parsed:
     """Return what a file holds; InputError with the place and the rule where it breaks one. Columns are the file's own unless given."""
     _check_head(data, name)
     content = dict(data) if fields is None else {**data, "columns": []}
@@ -46,8 +57,14 @@ def parsed(data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fiel
         model = _FileModel.model_validate(content)
     except ValidationError as error:
         raise _explained(error, name, _FileModel.model_fields, data) from None
-    own = Fields(tuple(column.field() for column in model.columns)).with_threshold(threshold) if fields is None else fields
-    outputs = tuple(_output(entry, number, name, numbers) for number, entry in enumerate(model.outputs, 1))
+    own = (
+        Fields(tuple(column.field() for column in model.columns)).with_threshold(threshold)
+        if fields is None
+        else fields
+    )
+    outputs = tuple(
+        _output(entry, number, name, numbers) for number, entry in enumerate(model.outputs, 1)
+    )
     return Parsed(own, outputs, model.rows)
 
 
@@ -65,7 +82,9 @@ class _ColumnModel(BaseModel):
 
     def field(self) -> Field:
         weights = None if self.weights is None else tuple(float(w) for w in self.weights)
-        if (self.levels is None) == (self.first is None) or (self.first is None) != (self.to is None):
+        if (self.levels is None) == (self.first is None) or (self.first is None) != (
+            self.to is None
+        ):
             raise InputError(f"Column '{self.name}' must have levels, or from and to (and step).")
         levels = tuple(self.levels) if self.levels is not None else self._grid()
         return Field(self.name, levels, weights, self.fixed)
@@ -73,10 +92,14 @@ class _ColumnModel(BaseModel):
     def _grid(self) -> tuple[Scalar, ...]:
         first, last, step = (Decimal(repr(number)) for number in (self.first, self.to, self.step))
         if step <= 0 or last < first:
-            raise InputError(f"Column '{self.name}': `to` must be at least `from`, and step above 0.")
+            raise InputError(
+                f"Column '{self.name}': `to` must be at least `from`, and step above 0."
+            )
         count = int((last - first) / step) + 1
         if count > MOST_LEVELS:
-            raise InputError(f"Column '{self.name}' would have {count} levels, over {MOST_LEVELS}. Use a larger step.")
+            raise InputError(
+                f"Column '{self.name}' would have {count} levels, over {MOST_LEVELS}. Use a larger step."
+            )
         numbers = [first + k * step for k in range(count)]
         whole = all(isinstance(number, int) for number in (self.first, self.to, self.step))
         return tuple(int(number) if whole else float(number) for number in numbers)
@@ -107,7 +130,9 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
         data = json.loads(text, parse_constant=_no_constant) if is_json else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
-        raise InputError(f"'{file}' is not valid {'JSON' if is_json else 'TOML'}: {reason}.") from None
+        raise InputError(
+            f"'{file}' is not valid {'JSON' if is_json else 'TOML'}: {reason}."
+        ) from None
     assert isinstance(data, dict)
     return data
 
@@ -134,7 +159,11 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
         if not isinstance(entry, Mapping):
             continue
         kind = entry.get("kind")
-        specs = [KINDS[kind].spec] if isinstance(kind, str) and kind in KINDS else [one.spec for one in KINDS]
+        specs = (
+            [KINDS[kind].spec]
+            if isinstance(kind, str) and kind in KINDS
+            else [one.spec for one in KINDS]
+        )
         for spec in dict.fromkeys(specs):
             names, texts = spec.mentioned(entry)
             words.update(names)
@@ -144,7 +173,9 @@ def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) ->
                     token = reader.take()
                     function = token.kind == "name" and not token.quoted and reader.ahead("(")
                     # Q('a name') has the column as a word; other words are levels, and a name before a bracket is a function.
-                    if (token.kind == "name" and not function) or (token.kind == "word" and called == "Q"):
+                    if (token.kind == "name" and not function) or (
+                        token.kind == "word" and called == "Q"
+                    ):
                         words.add(token.value)
                     if function:
                         called = token.value
@@ -172,18 +203,26 @@ def _output(entry: Mapping[str, Any], number: int, name: str, numbers: Numbers) 
     cls = KINDS[kind].spec
     cls.check_entry(entry, where)
     keys = {key: field for key, field in cls.model_fields.items() if key not in cls.PRINTING}
-    if numbers == "required" and (extra := next((key for key in entry if key in cls.PRINTING), None)):
+    if numbers == "required" and (
+        extra := next((key for key in entry if key in cls.PRINTING), None)
+    ):
         raise InputError(f"{where}: {unknown_name('key', extra, keys)}")
     try:
-        output = cls.model_validate({"name": f"{kind} {number}", **entry}, context={"numbers": numbers})
+        output = cls.model_validate(
+            {"name": f"{kind} {number}", **entry}, context={"numbers": numbers}
+        )
     except ValidationError as error:
         raise _explained(error, where, keys, entry) from None
-    if numbers == "required" and (missing := next((key for key in cls.REQUIRED if key not in entry), None)):
+    if numbers == "required" and (
+        missing := next((key for key in cls.REQUIRED if key not in entry), None)
+    ):
         raise InputError(f"{where}: '{missing}' is missing.")
     return output
 
 
-def _explained(error: ValidationError, where: str, known: Mapping[str, Any], data: Mapping[str, Any]) -> InputError:
+def _explained(
+    error: ValidationError, where: str, known: Mapping[str, Any], data: Mapping[str, Any]
+) -> InputError:
     """Return the first fault in our own words, without what came."""
     fault = error.errors(include_input=False, include_url=False)[0]
     place = fault["loc"]
@@ -191,9 +230,16 @@ def _explained(error: ValidationError, where: str, known: Mapping[str, Any], dat
     if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
         entry = data["columns"][place[1]]
         called = entry.get("name") if isinstance(entry, Mapping) else None
-        where = f"{where}, column '{called}'" if isinstance(called, str) else f"{where}, column {place[1] + 1}"
+        where = (
+            f"{where}, column '{called}'"
+            if isinstance(called, str)
+            else f"{where}, column {place[1] + 1}"
+        )
         place = place[2:]
-        keys = [name if field.alias is None else field.alias for name, field in _ColumnModel.model_fields.items()]
+        keys = [
+            name if field.alias is None else field.alias
+            for name, field in _ColumnModel.model_fields.items()
+        ]
     elif len(place) > 1 and place[0] == "leaves" and isinstance(place[1], int):
         where, place, keys = f"{where}, leaf {place[1] + 1}", place[2:], ["where", "counts", "n"]
     key = str(place[0]) if place else "the whole"
@@ -201,4 +247,6 @@ def _explained(error: ValidationError, where: str, known: Mapping[str, Any], dat
         return InputError(f"{where}: {unknown_name('key', key, keys)}")
     if fault["type"] == "missing":
         return InputError(f"{where}: '{key}' is missing.")
-    return InputError(f"{where}: '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}.")
+    return InputError(
+        f"{where}: '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}."
+    )

@@ -23,7 +23,17 @@ from .._base.errors import InputError, unknown_name
 from .columns import Codes, Columns, Floats
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 
-__all__ = ["CountTable", "Lookup", "Output", "Problem", "Reading", "RegressionModel", "SumSystem", "Terms", "regression"]
+__all__ = [
+    "CountTable",
+    "Lookup",
+    "Output",
+    "Problem",
+    "Reading",
+    "RegressionModel",
+    "SumSystem",
+    "Terms",
+    "regression",
+]
 
 Ints = NDArray[np.int64]
 Reading = Callable[[Floats], tuple[Floats, Floats]]
@@ -92,7 +102,9 @@ class Terms:
     def dense(cls, columns: Sequence[int], sizes: Sequence[int], matrix: Floats) -> Terms:
         """Return the terms of a matrix (combinations, equations), zeros left out."""
         rows, equations = np.nonzero(matrix)
-        return cls.sparse(columns, sizes, rows, equations, np.asarray(matrix[rows, equations], dtype=float))
+        return cls.sparse(
+            columns, sizes, rows, equations, np.asarray(matrix[rows, equations], dtype=float)
+        )
 
     @classmethod
     def sparse(
@@ -107,7 +119,9 @@ class Terms:
         order = np.lexsort((equations, rows))
         counts = np.bincount(rows, minlength=int(np.prod(sizes, dtype=np.int64)))
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return cls(tuple(columns), tuple(sizes), starts, equations[order].astype(np.int64), values[order])
+        return cls(
+            tuple(columns), tuple(sizes), starts, equations[order].astype(np.int64), values[order]
+        )
 
     def keys(self, codes: Codes) -> Ints:
         """Return the number of each record's combination of levels."""
@@ -125,11 +139,15 @@ class Terms:
         return self.times(np.eye(size)).of(codes)
 
 
-def _check_shape(what: str, columns: tuple[int, ...], sizes: tuple[int, ...], combinations: int) -> None:
+def _check_shape(
+    what: str, columns: tuple[int, ...], sizes: tuple[int, ...], combinations: int
+) -> None:
     if len(set(columns)) < len(columns) or len(columns) != len(sizes):
         raise InputError(f"{what} must name different columns, and the number of levels of each.")
     if int(np.prod(sizes, dtype=np.int64)) != combinations:
-        raise InputError(f"{what} must have a row for each of {int(np.prod(sizes))} combinations. Got {combinations}.")
+        raise InputError(
+            f"{what} must have a row for each of {int(np.prod(sizes))} combinations. Got {combinations}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +198,10 @@ class CountTable:
     @property
     def weights(self) -> Floats:
         """One over (published count + 1): errors of a cell, squared, then add up like chi-square."""
-        return 1.0 / (0.5 * (np.maximum(self.lo, 0) + np.minimum(self.hi, 2 * np.maximum(self.lo, 0) + 100)) + 1.0)
+        return 1.0 / (
+            0.5 * (np.maximum(self.lo, 0) + np.minimum(self.hi, 2 * np.maximum(self.lo, 0) + 100))
+            + 1.0
+        )
 
     def counts(self, codes: Codes) -> Ints:
         """Return the count of each cell."""
@@ -199,7 +220,9 @@ class RegressionModel:
 
     # family, part: See `families.py`; `score` for the estimating equations
     family: FamilyName
-    eta: tuple[Lookup, ...]  # Look-ups that add up to the linear predictor (multinomial: K - 1 of them)
+    eta: tuple[
+        Lookup, ...
+    ]  # Look-ups that add up to the linear predictor (multinomial: K - 1 of them)
     label: Lookup  # The label's number (multinomial: the class, from 0)
     part: Part = "score"
     parameter: float = 1.0  # alpha of the negative binomial; the dispersion in log-likelihoods
@@ -207,10 +230,16 @@ class RegressionModel:
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
             raise unknown_name("family", self.family, FAMILIES)
-        if self.part not in PARTS or (self.family == "multinomial" and self.part not in ("score", "loglik")):
+        if self.part not in PARTS or (
+            self.family == "multinomial" and self.part not in ("score", "loglik")
+        ):
             raise InputError(f"Family '{self.family}' has no sums of part '{self.part}'.")
         widths = {look.values.shape[1] for look in self.eta}
-        if len(widths) != 1 or (widths != {1} and self.family != "multinomial") or self.label.values.shape[1] != 1:
+        if (
+            len(widths) != 1
+            or (widths != {1} and self.family != "multinomial")
+            or self.label.values.shape[1] != 1
+        ):
             raise InputError(
                 f"Family '{self.family}' needs one linear predictor (multinomial: one for each class but the first)."
             )
@@ -228,7 +257,9 @@ class RegressionModel:
     def multipliers(self, codes: Codes) -> Floats:
         """Return the multipliers of each record, (n, width)."""
         eta = np.sum([look.of(codes) for look in self.eta], axis=0)
-        return multipliers(self.family, self.part, eta, self.label.of(codes)[:, 0], parameter=self.parameter)
+        return multipliers(
+            self.family, self.part, eta, self.label.of(codes)[:, 0], parameter=self.parameter
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,17 +268,23 @@ class SumSystem:
 
     name: str
     size: int  # The number of sums p; multinomial scores: K - 1 blocks, equation j of class k being `(k - 1) * p / (K - 1) + j`
-    terms: tuple[Terms, ...]  # What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every class)
+    terms: tuple[
+        Terms, ...
+    ]  # What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every class)
     # lo, hi: The interval of each published number, ends included; equal for one known in full, which is then met to the engine's
     # tolerance. A whole number is best given as itself -+ 0.5.
     lo: Floats
     hi: Floats
     model: RegressionModel | None = None  # The regression behind the multiplier; None for 1
-    keep: tuple[Lookup, ...] = ()  # Filters, 0 or 1 (or weights); a record counts with their product
+    keep: tuple[
+        Lookup, ...
+    ] = ()  # Filters, 0 or 1 (or weights); a record counts with their product
     # What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums. If it has a
     # method `undetermined`, that says which of them are of no records at such sums, and so not met whatever the function returns.
     reported: Literal["sums", "coefficients"] | Reading = "sums"
-    at: Floats | None = None  # The coefficients at which the model stands, where coefficients are reported
+    at: Floats | None = (
+        None  # The coefficients at which the model stands, where coefficients are reported
+    )
     diagonal: bool = False  # Whether errors are weighed one by one instead of by their covariance: for many sums that hardly overlap
 
     def __post_init__(self) -> None:
@@ -257,18 +294,30 @@ class SumSystem:
                 f"Output '{self.name}' must have a whole number of sums for each of {width} linear predictors."
             )
         if any(
-            t.equations.size and not 0 <= t.equations.min() <= t.equations.max() < self.size // width
+            t.equations.size
+            and not 0 <= t.equations.min() <= t.equations.max() < self.size // width
             for t in self.terms
         ):
-            raise InputError(f"Output '{self.name}' has terms for equations outside 0 to {self.size // width - 1}.")
+            raise InputError(
+                f"Output '{self.name}' has terms for equations outside 0 to {self.size // width - 1}."
+            )
         if any(look.values.shape[1] != 1 or (look.values < 0).any() for look in self.keep):
-            raise InputError(f"The filters of output '{self.name}' must be single numbers of at least 0.")
+            raise InputError(
+                f"The filters of output '{self.name}' must be single numbers of at least 0."
+            )
         if self.lo.shape != self.hi.shape or self.lo.ndim != 1 or not (self.lo <= self.hi).all():
-            raise InputError(f"Output '{self.name}' needs one interval for each number, the lower end first.")
+            raise InputError(
+                f"Output '{self.name}' needs one interval for each number, the lower end first."
+            )
         if not callable(self.reported) and self.lo.shape != (self.size,):
-            raise InputError(f"Output '{self.name}' has {self.size} numbers, but {self.lo.size} intervals.")
+            raise InputError(
+                f"Output '{self.name}' has {self.size} numbers, but {self.lo.size} intervals."
+            )
         if self.reported == "coefficients" and (
-            self.model is None or self.model.part != "score" or self.at is None or self.at.shape != (self.size,)
+            self.model is None
+            or self.model.part != "score"
+            or self.at is None
+            or self.at.shape != (self.size,)
         ):
             raise InputError(
                 f"Output '{self.name}' reports coefficients: it needs a model's score, and the coefficients."
@@ -325,9 +374,19 @@ def regression(
     flat = matrix.T.ravel()
     half = np.broadcast_to(np.asarray(half_widths, dtype=float), coefficients.shape)
     half = half.T.ravel() if half.ndim == 2 else half
-    model = RegressionModel(family, (*(t.times(matrix) for t in terms), *offset), label, parameter=parameter)
+    model = RegressionModel(
+        family, (*(t.times(matrix) for t in terms), *offset), label, parameter=parameter
+    )
     return SumSystem(
-        name, flat.size, tuple(terms), flat - half, flat + half, model, tuple(keep), reported="coefficients", at=flat
+        name,
+        flat.size,
+        tuple(terms),
+        flat - half,
+        flat + half,
+        model,
+        tuple(keep),
+        reported="coefficients",
+        at=flat,
     )
 
 
@@ -345,11 +404,15 @@ class Problem:
         sizes = self.columns.sizes
         for output in self.outputs:
             if any(not 0 <= column < len(sizes) for column in output.columns):
-                raise InputError(f"Output '{output.name}' reads a column beyond the {len(sizes)} of the dataset.")
+                raise InputError(
+                    f"Output '{output.name}' reads a column beyond the {len(sizes)} of the dataset."
+                )
             shapes = (
                 [((column,), (len(group),)) for column, group in output.groups]
                 if isinstance(output, CountTable)
                 else [(look.columns, look.sizes) for look in output.lookups]
             )
             if any(tuple(sizes[c] for c in columns) != levels for columns, levels in shapes):
-                raise InputError(f"Output '{output.name}' does not have the columns' numbers of levels.")
+                raise InputError(
+                    f"Output '{output.name}' does not have the columns' numbers of levels."
+                )

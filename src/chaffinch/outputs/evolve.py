@@ -92,9 +92,14 @@ class EvolveSettings:
 
 
 def evolve_spec(
-    spec: Outputs, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None, engines: Engines | None = None,
+    spec: Outputs,
+    settings: EvolveSettings,
+    *,
+    seed: Seed = None,
+    workers: int | None = None,
+    engines: Engines | None = None,
     progress: Progress = silent,
-) -> EvolveResult:  # fmt: skip
+) -> EvolveResult:
     """Return datasets that reproduce the published outputs, made from the specification alone.
 
     1. Refuse what cannot be: sizes, contradictions, settings that would change nothing.
@@ -122,7 +127,10 @@ def evolve_spec(
             progress("evolving", arrived[0] / settings.copies)
 
         copies = run(replace(job, seeds=[seeds[k] for k in numbers]), each=each, engines=engines)  # type: ignore[misc]
-        return [(k, _copy(spec, solved, job.tolerance)) for k, solved in zip(numbers, copies, strict=True)]
+        return [
+            (k, _copy(spec, solved, job.tolerance))
+            for k, solved in zip(numbers, copies, strict=True)
+        ]
 
     progress("evolving", 0.0)
     batches = [list(range(k, settings.copies, n_workers)) for k in range(n_workers)]
@@ -142,7 +150,9 @@ def evolve_spec(
         tolerance=job.tolerance,
         spread=settings.spread,
         proposals_at_most=job.proposals,
-        refitted_by=_refitted_by() if all(one.refitted for copy in copies for one in copy.outputs) else None,
+        refitted_by=_refitted_by()
+        if all(one.refitted for copy in copies for one in copy.outputs)
+        else None,
         rules_only=rules_only,
     )
     return EvolveResult(about, copies, time.perf_counter() - began)
@@ -151,7 +161,9 @@ def evolve_spec(
 def _check_size(spec: Outputs, settings: EvolveSettings) -> None:
     """Raise InputError for datasets that no memory holds."""
     population = settings_from(settings.options).population if settings.engine == "ea" else None
-    check_size(spec.n_rows(settings.rows), len(spec.columns), copies=settings.copies, population=population)
+    check_size(
+        spec.n_rows(settings.rows), len(spec.columns), copies=settings.copies, population=population
+    )
 
 
 def _begun(spec: Outputs, settings: EvolveSettings) -> tuple[Outputs, KnownMargins]:
@@ -176,7 +188,11 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
     fitness = "score" if evolution is None else evolution.fitness
     each_takes = seconds_each(problem, rows=n_rows, engine=settings.engine, fitness=fitness)
     proposals = proposals_of(settings.seconds, settings.proposals, each=each_takes, default=SECONDS)
-    most = proposals if evolution is None else min(proposals, evolution.generations * evolution.population)
+    most = (
+        proposals
+        if evolution is None
+        else min(proposals, evolution.generations * evolution.population)
+    )
     check_contradictions(spec, n_rows)
     return EngineJob(
         spec.to_dict(),
@@ -211,10 +227,14 @@ def _copy(spec: Outputs, solved: Solved, tolerance: float) -> EvolvedCopy:
     )
 
 
-def missed(spec: Outputs, outputs: Sequence[Compared], errors: Sequence[OutputError], rows: int) -> tuple[str, ...]:
+def missed(
+    spec: Outputs, outputs: Sequence[Compared], errors: Sequence[OutputError], rows: int
+) -> tuple[str, ...]:
     """Return the names of outputs that a dataset of `rows` records does not have: by the refit, and where there is none by the engine."""
     by_engine = {spec.source(error.name, rows).name for error in errors if error.outside}
-    return tuple(one.name for one in outputs if (one.outside if one.refitted else one.name in by_engine))
+    return tuple(
+        one.name for one in outputs if (one.outside if one.refitted else one.name in by_engine)
+    )
 
 
 def _refitted_by() -> str | None:

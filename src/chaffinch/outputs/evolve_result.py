@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from .solve.incremental import Checkpoint
     from .solve.state import OutputError
 
-__all__ = ["EvolveAbout", "EvolveResult", "EvolvedCopy", "EvolvedData", "OutputReport", "RulesOnly", "ShownNumber", "TracePoint"]
+__all__ = [
+    "EvolveAbout",
+    "EvolveResult",
+    "EvolvedCopy",
+    "EvolvedData",
+    "OutputReport",
+    "RulesOnly",
+    "ShownNumber",
+    "TracePoint",
+]
 
 FORMAT = "chaffinch-evolved"
 VERSION = 1
@@ -45,7 +54,14 @@ class ShownNumber:
     def of(cls, one: Compare, tolerance: float) -> ShownNumber:
         """Return a number that was computed again."""
         published = round(0.5 * (one.lo + one.hi), 12) if one.unit or one.lo == one.hi else None
-        return cls(one.name, published, finite(one.lo), finite(one.hi), finite(one.value), one.within(tolerance))
+        return cls(
+            one.name,
+            published,
+            finite(one.lo),
+            finite(one.hi),
+            finite(one.value),
+            one.within(tolerance),
+        )
 
 
 @dataclass(frozen=True)
@@ -72,13 +88,26 @@ class OutputReport:
         """Return an output that was computed again, or what the engine says of it."""
         size, outside = one.size, one.outside
         if not one.refitted:
-            size, outside = sum(error.size for error in errors), sum(error.outside for error in errors)
+            size, outside = (
+                sum(error.size for error in errors),
+                sum(error.outside for error in errors),
+            )
         regression = KINDS[one.kind].regression
-        some = one.numbers if regression else sorted(one.numbers, key=lambda each: -each.error)[:FEW]
+        some = (
+            one.numbers if regression else sorted(one.numbers, key=lambda each: -each.error)[:FEW]
+        )
         return cls(
-            one.name, one.kind, regression, size, outside, one.refitted, finite(one.worst), finite(one.worst_in_precision),
-            finite(one.mean), tuple(ShownNumber.of(each, tolerance) for each in some),
-        )  # fmt: skip
+            one.name,
+            one.kind,
+            regression,
+            size,
+            outside,
+            one.refitted,
+            finite(one.worst),
+            finite(one.worst_in_precision),
+            finite(one.mean),
+            tuple(ShownNumber.of(each, tolerance) for each in some),
+        )
 
 
 @dataclass(frozen=True)
@@ -94,10 +123,17 @@ class TracePoint:
     def of(cls, point: Checkpoint, source: Mapping[str, str]) -> TracePoint:
         """Return a checkpoint; `source` has the output behind each set of equations."""
         means = {name: _mean(name, some) for name, some in by_output(point.errors, source).items()}
-        return cls(point.proposals, finite(point.objective), sum(error.outside for error in point.errors), means)
+        return cls(
+            point.proposals,
+            finite(point.objective),
+            sum(error.outside for error in point.errors),
+            means,
+        )
 
 
-def by_output(errors: Sequence[OutputError], source: Mapping[str, str]) -> dict[str, list[OutputError]]:
+def by_output(
+    errors: Sequence[OutputError], source: Mapping[str, str]
+) -> dict[str, list[OutputError]]:
     """Return the errors of equation sets by the outputs that they came from."""
     out: dict[str, list[OutputError]] = {}
     for error in errors:
@@ -108,7 +144,9 @@ def by_output(errors: Sequence[OutputError], source: Mapping[str, str]) -> dict[
 def _mean(name: str, errors: Sequence[OutputError]) -> float | None:
     """An output's mean error on the way; of a regression that of its coefficients, since its other numbers have other units."""
     some = [error for error in errors if error.name == name] or errors
-    return finite(sum(error.mean * error.size for error in some) / max(sum(error.size for error in some), 1))
+    return finite(
+        sum(error.mean * error.size for error in some) / max(sum(error.size for error in some), 1)
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,7 +285,11 @@ class EvolveAbout:
         known = {one.name for one in fields(cls)}
         plain = {"about": data} if not isinstance(data, Mapping) else data
         options = {name: value for name, value in plain.items() if name not in known}
-        return from_plain(cls, {**{n: v for n, v in plain.items() if n in known}, "options": options}, what="'about'")
+        return from_plain(
+            cls,
+            {**{n: v for n, v in plain.items() if n in known}, "options": options},
+            what="'about'",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,12 +354,17 @@ class EvolveResult:
         InputError
             If the data are something else, or are not as they should be at some place.
         """
-        if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (FORMAT, VERSION):
+        if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (
+            FORMAT,
+            VERSION,
+        ):
             raise InputError(
                 f"The data must be of format '{FORMAT}', version {VERSION}. Give the JSON of chaffinch evolve."
             )
         plain = from_plain(_PlainResult, data, what="the datasets")
-        facts = RunFacts(versions=plain.run.versions, date=plain.run.date, command=plain.run.command)
+        facts = RunFacts(
+            versions=plain.run.versions, date=plain.run.date, command=plain.run.command
+        )
         seconds = (*plain.run.seconds.copies, *repeat(0.0, len(plain.copies)))
         of_trace = (*plain.run.seconds_of_trace, *repeat((), len(plain.copies)))
         copies = tuple(

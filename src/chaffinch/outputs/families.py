@@ -19,9 +19,20 @@ import numpy as np
 from .columns import Floats
 
 __all__ = [
-    "BINARY", "COUNTS", "FAMILIES", "PARTS", "FamilyName", "Part", "RegressionFamily", "class_chances", "link", "moments", "multipliers",
-    "start_means", "unit_deviances",
-]  # fmt: skip
+    "BINARY",
+    "COUNTS",
+    "FAMILIES",
+    "PARTS",
+    "FamilyName",
+    "Part",
+    "RegressionFamily",
+    "class_chances",
+    "link",
+    "moments",
+    "multipliers",
+    "start_means",
+    "unit_deviances",
+]
 
 FamilyName = Literal[
     "gaussian",
@@ -183,7 +194,9 @@ def class_chances(eta: Floats) -> Floats:
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
-def multipliers(family: FamilyName, part: Part, eta: Floats, y: Floats, *, parameter: float = 1.0) -> Floats:
+def multipliers(
+    family: FamilyName, part: Part, eta: Floats, y: Floats, *, parameter: float = 1.0
+) -> Floats:
     """Return what each record's terms are multiplied with, shape (n, 1); multinomial scores: (n, K - 1).
 
     Linear predictors `eta` are (n, 1); multinomial: (n, K - 1), class 0 being the base with predictor 0, and labels are class numbers.

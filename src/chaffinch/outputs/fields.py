@@ -47,19 +47,25 @@ class Field:
 
     def __post_init__(self) -> None:
         if not self.levels:
-            raise InputError(f"Column '{self.name}' needs at least one level, or from, to and step.")
+            raise InputError(
+                f"Column '{self.name}' needs at least one level, or from, to and step."
+            )
         if len(set(self.labels)) < len(self.levels):
             raise InputError(f"Column '{self.name}' must name each of its levels once.")
         if not self.numeric and any(
             isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
         ):
-            raise InputError(f"Column '{self.name}' mixes words and numbers. Write all its levels as words, in quotes.")
+            raise InputError(
+                f"Column '{self.name}' mixes words and numbers. Write all its levels as words, in quotes."
+            )
         self.column  # noqa: B018  CodeColumn's own rules: numbers rise, weights fit
 
     @property
     def numeric(self) -> bool:
         """Whether the levels are numbers."""
-        return all(isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels)
+        return all(
+            isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
+        )
 
     @property
     def whole(self) -> bool:
@@ -82,7 +88,9 @@ class Field:
     def column(self) -> CodeColumn:
         """The column as the engines see it."""
         weights = None if self.weights is None else np.array(self.weights, dtype=float)
-        return CodeColumn(self.name, len(self.levels), self.values if self.numeric else None, weights, self.fixed)
+        return CodeColumn(
+            self.name, len(self.levels), self.values if self.numeric else None, weights, self.fixed
+        )
 
     @cached_property
     def _codes(self) -> dict[Scalar, int]:
@@ -100,7 +108,9 @@ class Field:
                 key = str(level)
         if key not in self._codes:
             common = [label for label in self.labels if label in self.common]
-            raise unknown_level("level", level, common, of=f" of column '{self.name}'", threshold=self.threshold)
+            raise unknown_level(
+                "level", level, common, of=f" of column '{self.name}'", threshold=self.threshold
+            )
         return self._codes[key]
 
     @cached_property
@@ -186,7 +196,9 @@ class Fields:
             raise InputError(
                 f"The columns {names} together have over {MOST_CELLS} combinations of levels. Use coarser grids."
             )
-        codes = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), dtype=np.intp)
+        codes = (
+            np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), dtype=np.intp)
+        )
         return dict(zip(positions, codes, strict=True))
 
     @property
@@ -196,7 +208,9 @@ class Fields:
 
     def with_threshold(self, threshold: int) -> Fields:
         """Return the columns with another threshold for what messages tell."""
-        return Fields(tuple(dataclasses.replace(field, threshold=threshold) for field in self.every))
+        return Fields(
+            tuple(dataclasses.replace(field, threshold=threshold) for field in self.every)
+        )
 
     def counted(self, codes: NDArray[np.integer]) -> Fields:
         """Return the columns with the levels that as many of these records as the threshold or more have added to those that messages may name.
@@ -207,13 +221,23 @@ class Fields:
         >>> sorted(fields["area"].common)
         ['north']
         """
-        from ..counts.tally import count_cells  # here, since engines read this module and must not load counts
+        from ..counts.tally import (
+            count_cells,
+        )  # here, since engines read this module and must not load counts
 
         every = []
         for field, column in zip(self.every, codes.T, strict=True):
             counts = count_cells([column], [len(field.levels)])
-            common = frozenset(label for label, count in zip(field.labels, counts, strict=True) if count >= field.threshold)
-            every.append(field if common <= field.common else dataclasses.replace(field, common=field.common | common))
+            common = frozenset(
+                label
+                for label, count in zip(field.labels, counts, strict=True)
+                if count >= field.threshold
+            )
+            every.append(
+                field
+                if common <= field.common
+                else dataclasses.replace(field, common=field.common | common)
+            )
         return Fields(tuple(every))
 
     def codes(self, data: dict[str, Sequence[Scalar]]) -> NDArray[np.int32]:

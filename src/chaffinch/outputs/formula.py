@@ -58,7 +58,9 @@ class Formula:
         plain = {plain_name(name): name for name in self.names}
         plain |= {"const": "Intercept"} if "Intercept" in self.names else {}
         names = {plain_name(name) for name in given}
-        if names <= set(plain) or not any(factor.column_of for one in self.coefficients for factor, _ in one):
+        if names <= set(plain) or not any(
+            factor.column_of for one in self.coefficients for factor, _ in one
+        ):
             return plain
         counted = {counted: self._counted(counted) for counted in ("[{}]", "{}")}
         return next((other for other in counted.values() if set(other) - {"const"} <= names), plain)
@@ -71,18 +73,24 @@ class Formula:
             for factor, _ in coefficient:
                 if factor.column_of:
                     number = int(factor.text.removeprefix(factor.column_of)[1:-1])
-                    written = written.replace(factor.text, factor.column_of + counted.format(number + 1))
+                    written = written.replace(
+                        factor.text, factor.column_of + counted.format(number + 1)
+                    )
             names[plain_name(written)] = name
         return names | ({"const": "Intercept"} if "Intercept" in self.names else {})
 
     def unknown(self, thing: str, name: str) -> UnknownNameError:
         """Return the error for a name that is none of a column of the design."""
-        return unknown_level(thing, without_levels(name, self.rare), self.common_names, threshold=self.threshold)
+        return unknown_level(
+            thing, without_levels(name, self.rare), self.common_names, threshold=self.threshold
+        )
 
     @property
     def common_names(self) -> tuple[str, ...]:
         """The names that messages may have in full."""
-        return tuple(name for name, safe in zip(self.names, self.safe_names, strict=True) if name == safe)
+        return tuple(
+            name for name, safe in zip(self.names, self.safe_names, strict=True) if name == safe
+        )
 
     @property
     def size(self) -> int:
@@ -115,12 +123,24 @@ def unlearnt_words(formula: Formula) -> str:
         return ""
     polynomials = any(name.startswith("poly") for name in formula.unlearnt)
     splines = any(not name.startswith("poly") for name in formula.unlearnt)
-    how = " and ".join([*(["knots=..., lower_bound=... and upper_bound=..."] * splines), *(["raw=True"] * polynomials)])
-    return f"the numbers of {listed(formula.unlearnt, most=4)} come from the data; give them, as {how}"
+    how = " and ".join(
+        [
+            *(["knots=..., lower_bound=... and upper_bound=..."] * splines),
+            *(["raw=True"] * polynomials),
+        ]
+    )
+    return (
+        f"the numbers of {listed(formula.unlearnt, most=4)} come from the data; give them, as {how}"
+    )
 
 
 def read_formula(
-    text: str, fields: Fields, *, within: Filter | None = None, output: str = "", records: Codes | None = None
+    text: str,
+    fields: Fields,
+    *,
+    within: Filter | None = None,
+    output: str = "",
+    records: Codes | None = None,
 ) -> Formula:
     """Return a formula compiled for columns; InputError, with what is supported, for anything else.
 
@@ -139,7 +159,11 @@ def read_formula(
     label, every = parser.formula()
     offsets = tuple(_offset(term[0], parser) for term in every if term and term[0].is_offset)
     terms = [term for term in every if not term or not term[0].is_offset]
-    names, safe_names, coefficients = list[str](), list[str](), list[tuple[tuple[Factor, int | None], ...]]()
+    names, safe_names, coefficients = (
+        list[str](),
+        list[str](),
+        list[tuple[tuple[Factor, int | None], ...]](),
+    )
     blocks: dict[tuple[int, ...], list[_Block]] = {}
     for part in parts_of(_ordered(terms), lambda factor: factor.coding):
         columns = tuple(sorted({column for factor in part.factors for column in factor.columns}))
@@ -147,7 +171,12 @@ def read_formula(
         for piece, places in _pieces(part):
             rows, at, value = _block(piece, columns, parser)
             blocks.setdefault(columns, []).append((rows, places[at] + len(names), value))
-            named = zip(_names(piece, fields, safe=False), _names(piece, fields, safe=True), piece.coefficients(), strict=True)
+            named = zip(
+                _names(piece, fields, safe=False),
+                _names(piece, fields, safe=True),
+                piece.coefficients(),
+                strict=True,
+            )
             block |= dict(zip(places.tolist(), named, strict=True))
         for place in range(len(block)):
             name, safe_name, coefficient = block[place]
@@ -159,22 +188,40 @@ def read_formula(
     if len({plain_name(name) for name in names}) < len(names):
         raise InputError(f"{parser.reader.what} makes two columns of the same name.")
     look_ups = tuple(_look_up(columns, some, fields) for columns, some in blocks.items())
-    coded = {column for term in terms for factor in term if factor.categorical for column in factor.columns}
+    coded = {
+        column
+        for term in terms
+        for factor in term
+        if factor.categorical
+        for column in factor.columns
+    }
     rare = frozenset(label for column in coded for label in fields.every[column].rare)
     return Formula(
-        label, tuple(names), look_ups, tuple(safe_names), rare, tuple(terms), tuple(coefficients), fields.threshold, offsets,
+        label,
+        tuple(names),
+        look_ups,
+        tuple(safe_names),
+        rare,
+        tuple(terms),
+        tuple(coefficients),
+        fields.threshold,
+        offsets,
         tuple(parser.unlearnt),
-    )  # fmt: skip
+    )
 
 
 def _offset(factor: Factor, parser: Parser) -> Lookup:
     """What an offset adds to the linear predictor; 0 for levels that the filter leaves out."""
     fields, grid = parser.fields, parser.fields.grid(factor.columns)
     size = prod(fields.sizes(factor.columns))
-    inside = np.broadcast_to(parser.within.of_grid(grid), size) if grid else np.ones(size, dtype=bool)
+    inside = (
+        np.broadcast_to(parser.within.of_grid(grid), size) if grid else np.ones(size, dtype=bool)
+    )
     values = np.where(inside, np.broadcast_to(factor.numbers(fields, grid), size), 0.0)
     if not np.isfinite(values).all():
-        raise InputError(f"{parser.reader.what}: {factor.safe_text} is no finite number for some levels. Leave them out by a filter.")
+        raise InputError(
+            f"{parser.reader.what}: {factor.safe_text} is no finite number for some levels. Leave them out by a filter."
+        )
     return Lookup(factor.columns, fields.sizes(factor.columns), values[:, None])
 
 
@@ -184,13 +231,22 @@ def _pieces(part: Part[Factor]) -> Iterator[tuple[Part[Factor], NDArray[np.intp]
     if not bases:
         yield part, np.arange(part.size)
         return
-    sizes = [factor.width if levels is None else len(levels) for factor, levels in zip(part.factors, part.levels, strict=True)]
+    sizes = [
+        factor.width if levels is None else len(levels)
+        for factor, levels in zip(part.factors, part.levels, strict=True)
+    ]
     # The first factor runs fastest: axes in reverse, in C order.
     places = np.arange(prod(sizes)).reshape(sizes[::-1])
     for chosen in product(*(range(sizes[k]) for k in bases)):
         column = dict(zip(bases, chosen, strict=True))
-        factors = tuple(factor.column(column[k]) if k in column else factor for k, factor in enumerate(part.factors))
-        own = tuple(slice(column[k], column[k] + 1) if k in column else slice(None) for k in range(len(sizes)))
+        factors = tuple(
+            factor.column(column[k]) if k in column else factor
+            for k, factor in enumerate(part.factors)
+        )
+        own = tuple(
+            slice(column[k], column[k] + 1) if k in column else slice(None)
+            for k in range(len(sizes))
+        )
         yield replace(part, factors=factors), places[own[::-1]].ravel()
 
 
@@ -213,14 +269,19 @@ def _names(part: Part[Factor], fields: Fields, *, safe: bool) -> list[str]:
         field = fields.every[factor.columns[0]]
         return f"{text}[{'' if whole[factor] else 'T.'}{field.safe_label(code) if safe else field.labels[code]}]"
 
-    return [":".join(name(*one) for one in coefficient) or "Intercept" for coefficient in part.coefficients()]
+    return [
+        ":".join(name(*one) for one in coefficient) or "Intercept"
+        for coefficient in part.coefficients()
+    ]
 
 
 def _block(part: Part[Factor], columns: tuple[int, ...], parser: Parser) -> _Block:
     """The combinations of levels that have an entry, its column from 0, and its value."""
     fields = parser.fields
     grid = fields.grid(columns)
-    inside, at, value = part.entries(prod(fields.sizes(columns)), lambda f: grid[f.columns[0]], lambda f: f.numbers(fields, grid))
+    inside, at, value = part.entries(
+        prod(fields.sizes(columns)), lambda f: grid[f.columns[0]], lambda f: f.numbers(fields, grid)
+    )
     inside &= parser.within.of_grid(grid)
     if not np.isfinite(value[inside]).all():
         text = ":".join(factor.safe_text for factor in part.factors)

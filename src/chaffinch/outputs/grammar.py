@@ -26,8 +26,15 @@ __all__ = ["MOST_COLUMNS", "Factor", "Grid", "Parser", "Term"]
 
 MOST_COLUMNS = 2_000
 FUNCTIONS = {
-    "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "exp": np.exp, "square": np.square, "abs": np.abs,
-}  # fmt: skip
+    "log": np.log,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "square": np.square,
+    "abs": np.abs,
+}
 HELP = (
     "A formula may have: names, Q('a name'), 1, 0, -1, +, :, *, (a + b)**2, C(name), C(name, Treatment('level')), "
     f"I(arithmetic), {', '.join(FUNCTIONS)}, with np. or without, {', '.join(BASES)} and offset(arithmetic)."
@@ -46,12 +53,17 @@ class _Number(NamedTuple):
 
     @classmethod
     def column(cls, position: int) -> _Number:
-        return cls(frozenset({position}), lambda fields, grid: fields.every[position].values[grid[position]])
+        return cls(
+            frozenset({position}),
+            lambda fields, grid: fields.every[position].values[grid[position]],
+        )
 
     def through(self, function: Callable[..., Floats], *others: _Number) -> _Number:
         numbers = (self, *others)
         columns = frozenset[int]().union(*(number.columns for number in numbers))
-        return _Number(columns, lambda fields, grid: function(*(number.of(fields, grid) for number in numbers)))
+        return _Number(
+            columns, lambda fields, grid: function(*(number.of(fields, grid) for number in numbers))
+        )
 
 
 @dataclass(frozen=True)
@@ -106,8 +118,16 @@ class Factor:
         basis, inner = self.basis, self.number
         assert basis is not None
         assert inner is not None
-        own = _Number(inner.columns, lambda fields, grid: basis.of(self.numbers(fields, grid))[:, number])
-        return Factor(f"{self.text}[{number}]", self.columns, number=own, safe_text=f"{self.safe_text}[{number}]", column_of=self.text)
+        own = _Number(
+            inner.columns, lambda fields, grid: basis.of(self.numbers(fields, grid))[:, number]
+        )
+        return Factor(
+            f"{self.text}[{number}]",
+            self.columns,
+            number=own,
+            safe_text=f"{self.safe_text}[{number}]",
+            column_of=self.text,
+        )
 
 
 Term = tuple[Factor, ...]
@@ -122,8 +142,18 @@ class Parser(Grammar[Factor]):
 
     powers = ("**", "^")
 
-    def __init__(self, text: str, fields: Fields, within: Filter, *, output: str, records: Codes | None = None) -> None:
-        super().__init__(Reader(text, what=f"The formula of output '{output}'" if output else "The formula"))
+    def __init__(
+        self,
+        text: str,
+        fields: Fields,
+        within: Filter,
+        *,
+        output: str,
+        records: Codes | None = None,
+    ) -> None:
+        super().__init__(
+            Reader(text, what=f"The formula of output '{output}'" if output else "The formula")
+        )
         self.fields, self.within, self.records = fields, within, records
         self.unlearnt: list[str] = []
 
@@ -134,7 +164,9 @@ class Parser(Grammar[Factor]):
             raise self._refused("a label of several columns, or an offset as its label,")
         if not self.reader.accept("~"):
             got = self.reader.next.safe_text
-            raise InputError(f"{self.reader.what} must have the label, ~ and the terms. Got {got} after the label. {HELP}")
+            raise InputError(
+                f"{self.reader.what} must have the label, ~ and the terms. Got {got} after the label. {HELP}"
+            )
         right = self.sum()
         self.reader.finish()
         terms = unique([*([()] if right.has_intercept else []), *right.terms])
@@ -258,28 +290,38 @@ class Parser(Grammar[Factor]):
         safe = [one._replace(text=f"'{HIDDEN}'") if one is written else one for one in tokens]
         return self._levels(_spaced(tokens), column, reference, _spaced(safe))
 
-    def _levels(self, text: str, column: Field, reference: Scalar | None, safe_text: str = "") -> Factor:
+    def _levels(
+        self, text: str, column: Field, reference: Scalar | None, safe_text: str = ""
+    ) -> Factor:
         position = self.fields.position(column.name)
         levels = tuple(np.flatnonzero(self.within.levels(position)).tolist())
         code = levels[0] if reference is None else column.code(reference)
         if code not in levels:
-            raise InputError(f"{self.reader.what} has a reference level of '{column.name}' that its filter leaves out.")
+            raise InputError(
+                f"{self.reader.what} has a reference level of '{column.name}' that its filter leaves out."
+            )
         hidden = reference is not None and column.safe_label(code) == HIDDEN
-        return Factor(text, (position,), levels, code, safe_text=safe_text if hidden else text, is_column=True)
+        return Factor(
+            text, (position,), levels, code, safe_text=safe_text if hidden else text, is_column=True
+        )
 
     def _function(self) -> str:
         """The name of a function of numpy, and go past its bracket."""
         self.reader.take()
         function = self.reader.take().value
         if function not in FUNCTIONS or not self.reader.accept("("):
-            raise InputError(f"{self.reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}")
+            raise InputError(
+                f"{self.reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}"
+            )
         return function
 
     def _number(self, place: int, function: str = "") -> Factor:
         number = self._plus()
         self.reader.expect(")")
         number = number.through(FUNCTIONS[function]) if function else number
-        return Factor(_spaced(self.reader.since(place)), tuple(sorted(number.columns)), number=number)
+        return Factor(
+            _spaced(self.reader.since(place)), tuple(sorted(number.columns)), number=number
+        )
 
     def _basis(self, place: int, name: str) -> Factor:
         reader = self.reader
@@ -302,7 +344,9 @@ class Parser(Grammar[Factor]):
     def _learnt_from(self, factor: Factor) -> Floats:
         """The numbers of records that a basis learns from, or of every combination of levels."""
         if self.records is not None:
-            return factor.numbers(self.fields, {c: self.records[:, c].astype(np.intp) for c in factor.columns})
+            return factor.numbers(
+                self.fields, {c: self.records[:, c].astype(np.intp) for c in factor.columns}
+            )
         grid = self.fields.grid(factor.columns)
         values = factor.numbers(self.fields, grid)[self.within.of_grid(grid)]
         return values[np.isfinite(values)]
@@ -325,7 +369,11 @@ class Parser(Grammar[Factor]):
             if self.reader.accept("-"):
                 return self._unary().through(np.negative)
             number = self._operand()
-            return number.through(np.power, self._unary()) if self.reader.accept(*self.powers) else number
+            return (
+                number.through(np.power, self._unary())
+                if self.reader.accept(*self.powers)
+                else number
+            )
         finally:
             self.reader.shallower()
 
@@ -352,7 +400,9 @@ class Parser(Grammar[Factor]):
             return number.through(FUNCTIONS[token.value])
         column = self._column(token)
         if not column.numeric:
-            raise InputError(f"{reader.what} works out a number from column '{column.name}', which has words.")
+            raise InputError(
+                f"{reader.what} works out a number from column '{column.name}', which has words."
+            )
         return _Number.column(self.fields.position(column.name))
 
 
@@ -361,7 +411,9 @@ def _spaced(tokens: list[Token]) -> str:
     text, after_object, wants_space = "", False, False
     for token in tokens:
         is_object = token.kind in ("name", "number", "word")
-        binary = token.text in ("+", "-", "*", "/", "**", "^") and (after_object or token.text not in ("+", "-"))
+        binary = token.text in ("+", "-", "*", "/", "**", "^") and (
+            after_object or token.text not in ("+", "-")
+        )
         text += (" " if wants_space or binary else "") + token.text
         wants_space = binary or token.text == ","
         after_object = is_object or token.text == ")"

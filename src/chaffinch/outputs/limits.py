@@ -8,7 +8,15 @@ from .._base.errors import InputError
 from .columns import Columns
 from .equations import Problem, SumSystem
 
-__all__ = ["MOST_BYTES", "MOST_COPIES", "check_copies", "check_size", "check_start", "check_tolerance", "needs_tolerance"]
+__all__ = [
+    "MOST_BYTES",
+    "MOST_COPIES",
+    "check_copies",
+    "check_size",
+    "check_start",
+    "check_tolerance",
+    "needs_tolerance",
+]
 
 MOST_BYTES = 8 << 30
 """The most memory that one search may need, and that all datasets may take when they are made: 8 GiB each."""
@@ -45,7 +53,11 @@ def check_size(rows: int, columns: int, *, copies: int = 1, population: int | No
     per_cell = SEARCHED if population is None else SHARE_OF_POPULATION * CODE * population
     rules = [
         (f"A search with {rows:,} rows is", f"rows x columns x {per_cell} bytes", per_cell),
-        (f"{copies:,} datasets of {rows:,} rows are", f"copies x rows x columns x {CODE} bytes", CODE * copies),
+        (
+            f"{copies:,} datasets of {rows:,} rows are",
+            f"copies x rows x columns x {CODE} bytes",
+            CODE * copies,
+        ),
     ]
     for what, rule, each in rules:
         if rows * columns * each > MOST_BYTES:
@@ -67,7 +79,10 @@ def check_start(start: str, columns: Columns) -> None:
 
 def needs_tolerance(problem: Problem) -> bool:
     """Return whether some number is known in full, so that a tolerance says when it has arrived."""
-    return any(isinstance(output, SumSystem) and bool((output.lo == output.hi).any()) for output in problem.outputs)
+    return any(
+        isinstance(output, SumSystem) and bool((output.lo == output.hi).any())
+        for output in problem.outputs
+    )
 
 
 def check_tolerance(tolerance: float | None, *problems: Problem) -> None:

@@ -18,7 +18,15 @@ from .equations import CountTable
 if TYPE_CHECKING:
     from .document import Outputs
 
-__all__ = ["KnownMargins", "Margin", "counted_margins", "known_margins", "published_margins", "with_margins", "without_margins"]
+__all__ = [
+    "KnownMargins",
+    "Margin",
+    "counted_margins",
+    "known_margins",
+    "published_margins",
+    "with_margins",
+    "without_margins",
+]
 
 UNKNOWN = 0.1
 """The largest share of records that withheld and rounded cells may leave open for a margin to count as published."""
@@ -63,7 +71,9 @@ def published_margins(spec: Outputs) -> dict[str, Margin]:
     {'sex': [2.0, 4.0], 'age': [2.0, 3.0, 1.0]}
     """
     margins: dict[str, tuple[tuple[int, float], Margin]] = {}
-    tables = [part for one in spec.compiled() for part in one.equations if isinstance(part, CountTable)]
+    tables = [
+        part for one in spec.compiled() for part in one.equations if isinstance(part, CountTable)
+    ]
     for table in tables:
         for position, order, margin in _margins_of(table, spec.n_rows()):
             name = spec.columns.names[position]
@@ -76,7 +86,9 @@ def _margins_of(table: CountTable, rows: int) -> Iterator[tuple[int, tuple[int, 
     """The margins of a table that all records are in: column, detail and precision by which margins are compared, and the margin."""
     if any((group < 0).any() for _, group in table.groups):
         return
-    lo, hi = (np.clip(ends, 0, rows).astype(float).reshape(table.shape) for ends in (table.lo, table.hi))
+    lo, hi = (
+        np.clip(ends, 0, rows).astype(float).reshape(table.shape) for ends in (table.lo, table.hi)
+    )
     unknown = float((hi - lo).sum()) / 2.0
     if unknown > UNKNOWN * rows:
         return
@@ -91,7 +103,9 @@ def _margins_of(table: CountTable, rows: int) -> Iterator[tuple[int, tuple[int, 
 
 def counted_margins(spec: Outputs, codes: Codes) -> dict[str, Margin]:
     """Return the margins of records, by column."""
-    from ..counts.tally import count_cells  # here, since engines read this module and must not load counts
+    from ..counts.tally import (
+        count_cells,
+    )  # here, since engines read this module and must not load counts
 
     return {
         field.name: Margin(count_cells([column], [len(field.levels)]).astype(float), True)

@@ -85,7 +85,9 @@ def printed(number: object, *, decimals: int | None = None, what: str = "A numbe
         try:
             exact = Decimal(number.strip().replace("\u2212", "-"))
         except InvalidOperation:
-            raise InputError(f"{what} must be a number, or one in quotes with its digits. Got other words.") from None
+            raise InputError(
+                f"{what} must be a number, or one in quotes with its digits. Got other words."
+            ) from None
         exponent = exact.as_tuple().exponent
         if not isinstance(exponent, int) or exponent < -2000 or exact.adjusted() > 300:
             raise InputError(f"{what} must be finite.")
@@ -150,12 +152,16 @@ def count_interval(
             cell = int(cell.replace(",", ""))
     if cell is None:
         if threshold is None:
-            raise InputError(f'{what} is suppressed: say below which count, with threshold = 10 or by writing "<10".')
+            raise InputError(
+                f'{what} is suppressed: say below which count, with threshold = 10 or by writing "<10".'
+            )
         return _ordered(least, threshold - 1, what)
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
     if isinstance(cell, bool) or not isinstance(cell, int) or cell < 0:
-        raise InputError(f'{what} must be a whole number of at least 0, or words such as "<10", "5-9" or "?".')
+        raise InputError(
+            f'{what} must be a whole number of at least 0, or words such as "<10", "5-9" or "?".'
+        )
     below = {"nearest": base // 2, "down": 0, "up": base - 1, "random": base - 1}[rounding]
     above = {"nearest": base // 2, "down": base - 1, "up": 0, "random": base - 1}[rounding]
     return max(cell - below, 0), cell + above
@@ -163,11 +169,15 @@ def count_interval(
 
 def _ordered(low: int, high: int, what: str) -> tuple[int, int]:
     if low > high:
-        raise InputError(f"{what} leaves no count: its threshold is too small, or its ends are in the wrong order.")
+        raise InputError(
+            f"{what} leaves no count: its threshold is too small, or its ends are in the wrong order."
+        )
     return low, high
 
 
-def share_interval(cell: object, *, decimals: int | None, what: str = "A percentage") -> Interval | None:
+def share_interval(
+    cell: object, *, decimals: int | None, what: str = "A percentage"
+) -> Interval | None:
     """Return the interval of shares, 0 to 1, behind a printed percentage; None where it is suppressed or unknown.
 
     Examples
@@ -175,7 +185,9 @@ def share_interval(cell: object, *, decimals: int | None, what: str = "A percent
     >>> share_interval(50, decimals=0)
     Interval(lo=0.495, hi=0.505)
     """
-    if cell is None or (isinstance(cell, str) and (cell.strip() == UNKNOWN or cell.strip().lower() in SUPPRESSED)):
+    if cell is None or (
+        isinstance(cell, str) and (cell.strip() == UNKNOWN or cell.strip().lower() in SUPPRESSED)
+    ):
         return None
     low, high = printed(cell, decimals=decimals, what=what)
     if low > 100.0 or high < 0.0:

@@ -60,7 +60,9 @@ def rounded(value: float, style: str | int | None, decimals: int | None) -> floa
     ('3.241e+04', '0.123', 0.12, 0.5)
     """
     if style is None:
-        return (value if decimals is None else round(value, decimals)) + 0.0  # no minus before a zero
+        return (
+            value if decimals is None else round(value, decimals)
+        ) + 0.0  # no minus before a zero
     if isinstance(style, int):
         return f"{value:.{style}f}"
     head, exponent, _ = style.partition("e")
@@ -82,7 +84,11 @@ def digits_in(numbers: Iterable[object], names: Sequence[str]) -> str | dict[str
     >>> digits_in(["1.20", "0.51"], ["a", "b"]), digits_in(["1.20", "3.1e+04"], ["a", "b"]), digits_in([1.2], ["a"])
     ('0.00', {'a': '0.00', 'b': '0.0e+00'}, None)
     """
-    styles = {name: style_of(number) for name, number in zip(names, numbers, strict=True) if not is_withheld(number)}
+    styles = {
+        name: style_of(number)
+        for name, number in zip(names, numbers, strict=True)
+        if not is_withheld(number)
+    }
     different = set(styles.values())
     if different <= {None}:
         return None
@@ -127,12 +133,15 @@ class Printer:
     @cached_property
     def _ranges(self) -> list[tuple[str, int, int]]:
         return [
-            (band, *count_interval(band, most=2**62, suppressed_zeros=self.suppressed_zeros)) for band in self.bands
+            (band, *count_interval(band, most=2**62, suppressed_zeros=self.suppressed_zeros))
+            for band in self.bands
         ]
 
     @cached_property
     def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big"))
+        return np.random.default_rng(
+            int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
+        )
 
     @property
     def suppresses(self) -> bool:
@@ -141,7 +150,10 @@ class Printer:
 
     def few(self, count: int) -> bool:
         """Return whether what so few records make up is withheld."""
-        return self.threshold is not None and (0 if self.suppressed_zeros else 1) <= count < self.threshold
+        return (
+            self.threshold is not None
+            and (0 if self.suppressed_zeros else 1) <= count < self.threshold
+        )
 
     def counts(self, counts: Iterable[int], names: Iterable[str]) -> list[int | str]:
         """Return counts as printed."""

@@ -114,7 +114,11 @@ def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
     for position, field in enumerate(fields):
         codes = coder.codes(field)
         if unknown := int((codes == UNKNOWN).sum()):
-            what = f"numbers outside its grid of {len(field.levels)} values" if field.numeric else "other words"
+            what = (
+                f"numbers outside its grid of {len(field.levels)} values"
+                if field.numeric
+                else "other words"
+            )
             raise InputError(
                 f"Column '{field.name}' of the data has values that are none of its levels ({what}), in {masked_count(unknown, threshold)} of "
                 f"{masked_count(len(codes), threshold)} records. Declare all its levels, recode the data, or leave the column's levels out of the file."
@@ -124,7 +128,11 @@ def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
 
 
 def fields_of_table(
-    table: Table | TableCoder, names: Sequence[str], *, declared: Sequence[Field] = (), threshold: int = THRESHOLD
+    table: Table | TableCoder,
+    names: Sequence[str],
+    *,
+    declared: Sequence[Field] = (),
+    threshold: int = THRESHOLD,
 ) -> Fields:
     """Return columns by name: as declared, else as the table's schema declares them, else with the values of the records as levels.
 
@@ -141,7 +149,11 @@ def fields_of_table(
     coder = TableCoder.of(table)
     _check_names(names, coder.table)
     by_name = {field.name: field for field in declared}
-    return Fields(tuple(_counted(coder, by_name.get(name) or _field(coder, name), threshold) for name in names))
+    return Fields(
+        tuple(
+            _counted(coder, by_name.get(name) or _field(coder, name), threshold) for name in names
+        )
+    )
 
 
 def _counted(coder: TableCoder, field: Field, threshold: int) -> Field:
@@ -166,13 +178,17 @@ def _missing(table: Table, name: str) -> tuple[Scalar, ...]:
 def _field(coder: TableCoder, name: str) -> Field:
     table = coder.table
     column = next((column for column in table.schema if column.name == name), None)
-    if column is not None and (column.kind == "boolean" or column.levels is not None or column.bounds is not None):
+    if column is not None and (
+        column.kind == "boolean" or column.levels is not None or column.bounds is not None
+    ):
         entry = columns_of(table.schema, names=[name])[0]
         if column.levels is not None and all(_is_number(level) for level in column.levels):
             entry["levels"] = sorted(entry["levels"])
         elif column.levels is not None and column.kind != "boolean":
             entry["levels"] = [str(level) for level in column.levels]
-        return Outputs.from_dict({"format": FORMAT, "version": VERSION, "columns": [entry]}).fields[name]
+        return Outputs.from_dict({"format": FORMAT, "version": VERSION, "columns": [entry]}).fields[
+            name
+        ]
     return Field(name, _values(coder, name))
 
 
@@ -192,18 +208,31 @@ def _values(coder: TableCoder, name: str) -> tuple[Scalar, ...]:
 
         numbers, present = to_numbers(column)
         values = np.unique(numbers[present])
-        values = values[np.isfinite(values) & ~np.isin(values, [float(code) for code in gone if _is_number(code)])]
+        values = values[
+            np.isfinite(values)
+            & ~np.isin(values, [float(code) for code in gone if _is_number(code)])
+        ]
         _check_size(name, len(values), "bands")
-        levels = [int(number) for number in values] if (values == np.floor(values)).all() else values.tolist()
+        levels = (
+            [int(number) for number in values]
+            if (values == np.floor(values)).all()
+            else values.tolist()
+        )
     else:
         categories = coder.categories(name)
-        occurring = column.unique().to_pylist() if categories is None else _occurring(coder.table, name, categories)
+        occurring = (
+            column.unique().to_pylist()
+            if categories is None
+            else _occurring(coder.table, name, categories)
+        )
         words = {_word(value) for value in occurring if value is not None}
         words -= {_word(code) for code in gone}
         _check_size(name, len(words), "fewer, broader groups")
         levels = [False, True] if pa.types.is_boolean(column.type) else sorted(words)
     if not levels:
-        raise InputError(f"Column '{name}' of the data has no values, so no levels. Leave it out of the outputs.")
+        raise InputError(
+            f"Column '{name}' of the data has no values, so no levels. Leave it out of the outputs."
+        )
     return tuple(levels)
 
 
@@ -226,7 +255,9 @@ def _numeric(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
 
 
 def _codes(field: Field, column: pa.ChunkedArray, gone: Sequence[Scalar]) -> NDArray[np.int32]:
@@ -251,21 +282,25 @@ def _codes(field: Field, column: pa.ChunkedArray, gone: Sequence[Scalar]) -> NDA
     values = whole.dictionary.to_pylist()
     matcher = _Matcher(field, gone)
     table = np.array([*map(matcher.code, values), MISSING], dtype=np.int32)
-    return table[whole.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64)]
+    return table[
+        whole.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64)
+    ]
 
 
 def _nearest(field: Field, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
     values = field.values
     if len(values) > 1 and field.whole and values[-1] - values[0] == len(values) - 1:
-        place = np.rint(np.clip(np.nan_to_num(numbers), values[0], values[-1]) - values[0]).astype(np.int32)
+        place = np.rint(np.clip(np.nan_to_num(numbers), values[0], values[-1]) - values[0]).astype(
+            np.int32
+        )
     else:
         right = np.clip(np.searchsorted(values, numbers), 1, max(len(values) - 1, 1))
         left = right - 1
         right = np.minimum(right, len(values) - 1)
         with np.errstate(invalid="ignore"):
-            place = np.where(np.abs(numbers - values[left]) <= np.abs(values[right] - numbers), left, right).astype(
-                np.int32
-            )
+            place = np.where(
+                np.abs(numbers - values[left]) <= np.abs(values[right] - numbers), left, right
+            ).astype(np.int32)
     with np.errstate(invalid="ignore"):
         near = np.abs(numbers - values[place]) <= _NEAR * np.maximum(1.0, np.abs(values[place]))
     return np.where(near, place, np.int32(UNKNOWN))
@@ -277,7 +312,11 @@ class _Matcher:
     def __init__(self, field: Field, gone: Sequence[Scalar]) -> None:
         self.field, self.gone = field, {_word(code) for code in gone}
         self.known = {label: code for code, label in enumerate(field.labels)}
-        self.truths = {label.lower(): code for label, code in self.known.items() if label.lower() in ("true", "false")}
+        self.truths = {
+            label.lower(): code
+            for label, code in self.known.items()
+            if label.lower() in ("true", "false")
+        }
         # A code book may say "01" or "1.0" where the data say 1; levels that would then be the same are not matched so.
         self.plain: dict[str, int] = {}
         for label, code in self.known.items():

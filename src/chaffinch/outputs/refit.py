@@ -62,7 +62,11 @@ class Number:
         """Return how far the number may be from the middle of its interval: half of what was printed, and half a record for a count."""
         if self.hi > self.lo:
             return 0.5 * (self.hi - self.lo)
-        return max(tolerance * self.unit, ROUNDING * max(1.0, abs(self.lo))) if self.unit > 0.0 else 0.5
+        return (
+            max(tolerance * self.unit, ROUNDING * max(1.0, abs(self.lo)))
+            if self.unit > 0.0
+            else 0.5
+        )
 
     def in_precision(self, tolerance: float = TOLERANCE) -> float:
         """Return the error in units of the precision: up to 1 is within."""
@@ -125,7 +129,9 @@ def compared(spec: Outputs, codes: Codes, *, tolerance: float = TOLERANCE) -> tu
         try:
             every = tuple(numbers(output, spec.fields, codes))
         except MissingExtraError:
-            results.append(Compared(output.name, output.kind, 0, 0, math.nan, math.nan, math.nan, False, ()))
+            results.append(
+                Compared(output.name, output.kind, 0, 0, math.nan, math.nan, math.nan, False, ())
+            )
             continue
         errors = [number.error for number in every]
         results.append(

@@ -14,7 +14,16 @@ from .columns import Codes, Floats
 from .equations import CountTable, Output, SumSystem
 from .families import FAMILIES, FamilyName, link, moments, start_means, unit_deviances
 
-__all__ = ["Observed", "ScoringFit", "estimated_alpha", "fitted", "numbers_of", "observed", "scoring_fit", "spread_at"]
+__all__ = [
+    "Observed",
+    "ScoringFit",
+    "estimated_alpha",
+    "fitted",
+    "numbers_of",
+    "observed",
+    "scoring_fit",
+    "spread_at",
+]
 
 SCORING_STOP, MOST_SCORING = 1e-8, 25
 """When R's `glm` stops: the relative change of the deviance between two steps, and the most steps (`glm.control`)."""
@@ -102,7 +111,9 @@ def fitted(
         if from_published:
             try:
                 return _estimated(sm, system, data, start=system.at, expected=expected, most=most)
-            except np.linalg.LinAlgError:  # far from the published coefficients Newton's first step may fail
+            except (
+                np.linalg.LinAlgError
+            ):  # far from the published coefficients Newton's first step may fail
                 pass
         return _estimated(sm, system, data, start=None, expected=expected, most=most)
 
@@ -119,15 +130,23 @@ def estimated_alpha(data: Observed) -> float:
         return float(model.fit(disp=0, maxiter=500).params[-1])
 
 
-def _estimated(sm: Any, system: SumSystem, data: Observed, *, start: Floats | None, expected: bool, most: int) -> Any:
+def _estimated(
+    sm: Any, system: SumSystem, data: Observed, *, start: Floats | None, expected: bool, most: int
+) -> Any:
     """The result of the model's own class where there is one, else of a GLM."""
     model, x, y, plain = system.model, data.x, data.y, data.plain
     assert model is not None
     if model.family == "gaussian" and plain:
         return sm.OLS(y, x).fit()
-    if model.family in ("logit", "probit") and plain and not (expected and model.family == "probit"):
+    if (
+        model.family in ("logit", "probit")
+        and plain
+        and not (expected and model.family == "probit")
+    ):
         kind = sm.Logit if model.family == "logit" else sm.Probit
-        return kind(y, x, check_rank=False).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
+        return kind(y, x, check_rank=False).fit(
+            disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
+        )
     if model.family == "poisson" and plain:
         return sm.Poisson(y, x, check_rank=False).fit(
             disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
@@ -140,7 +159,10 @@ def _estimated(sm: Any, system: SumSystem, data: Observed, *, start: Floats | No
     glm = sm.GLM(y, x, family=family, offset=data.offset[:, 0], freq_weights=data.weight)
     steps = {"tol": 1e-14, "rtol": 1e-13, "tol_criterion": "params", "maxiter": most}
     result = glm.fit(start_params=start, **steps)
-    if start is None and not (np.abs(glm.score(result.params)) <= 1e-5 * np.abs(x).sum(axis=0)).all():
+    if (
+        start is None
+        and not (np.abs(glm.score(result.params)) <= 1e-5 * np.abs(x).sum(axis=0)).all()
+    ):
         # Few records may throw scoring about; Newton's own steps then find the maximum, and scoring stays there.
         maximum = glm.fit(method="newton", maxiter=most, disp=0).params
         result = glm.fit(start_params=maximum, **steps)
@@ -195,7 +217,9 @@ def scoring_fit(family: FamilyName, data: Observed, *, parameter: float = 1.0) -
             return nothing
         dispersion, freedom = 1.0, int((prior > 0.0).sum()) - x.shape[1]
         if FAMILIES[family].dispersed:
-            dispersion = float(weight @ ((y - mu) / slope) ** 2 / freedom) if freedom > 0 else np.nan
+            dispersion = (
+                float(weight @ ((y - mu) / slope) ** 2 / freedom) if freedom > 0 else np.nan
+            )
         try:
             variances = np.diag(np.linalg.inv(information)) * dispersion
         except np.linalg.LinAlgError:
@@ -215,7 +239,9 @@ def spread_at(result: Any, system: SumSystem) -> Floats:
         warnings.simplefilter("ignore")
         scale = {"scale": result.scale} if type(result.model).__name__ == "GLM" else {}
         try:
-            at = np.sqrt(np.diag(np.linalg.inv(-np.asarray(result.model.hessian(system.at, **scale)))))
+            at = np.sqrt(
+                np.diag(np.linalg.inv(-np.asarray(result.model.hessian(system.at, **scale))))
+            )
         except (np.linalg.LinAlgError, ValueError):
             return own
     return np.where(np.isfinite(at) & (at > 0.0), np.fmin(own, at), own)

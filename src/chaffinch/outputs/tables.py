@@ -33,7 +33,9 @@ def _column(one: Field) -> Column:
 
     if not one.numeric:
         if all(isinstance(level, bool) for level in one.levels):
-            return Column(one.name, "boolean", type="bool", levels=one.levels, codec=Categories(one.levels))
+            return Column(
+                one.name, "boolean", type="bool", levels=one.levels, codec=Categories(one.levels)
+            )
         levels = tuple(str(level) for level in one.levels)
         return Column(one.name, "categorical", levels=levels, codec=Categories(levels))
     whole = one.whole
@@ -105,4 +107,7 @@ def _entry(column: Column, data: Table | None) -> dict[str, Any]:
             "them from its records, which then are known to whoever gets the specification."
         )
     values = data.to_arrow().column(column.name).unique().drop_null().to_pylist()
-    return {"name": column.name, "levels": sorted(values) if column.kind != "categorical" else sorted(map(str, values))}
+    return {
+        "name": column.name,
+        "levels": sorted(values) if column.kind != "categorical" else sorted(map(str, values)),
+    }

@@ -40,8 +40,13 @@ __all__ = ["Filter", "read_filter"]
 Mask = NDArray[np.bool_]
 
 _SIGNS: dict[str, Callable[[Floats, float], Mask]] = {
-    "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
-}  # fmt: skip
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "<": np.less,
+    ">": np.greater,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +78,8 @@ class Filter:
     def levels(self, position: int) -> Mask:
         """Return for each level of a column whether a mask of its own keeps it."""
         return next(
-            (mask for columns, mask in self.masks if columns == (position,)), np.ones(self.sizes[position], dtype=bool)
+            (mask for columns, mask in self.masks if columns == (position,)),
+            np.ones(self.sizes[position], dtype=bool),
         )
 
     def keep(self) -> tuple[Lookup, ...]:
@@ -114,12 +120,16 @@ def read_filter(text: str | None, fields: Fields, *, output: str = "") -> Filter
     joint: _Masks = []
     for columns, mask in conditions:
         if len(columns) == 1:
-            single[columns[0]] = single.get(columns[0], np.ones(sizes[columns[0]], dtype=bool)) & mask
+            single[columns[0]] = (
+                single.get(columns[0], np.ones(sizes[columns[0]], dtype=bool)) & mask
+            )
         else:
             joint.append((columns, mask))
     masks = [((column,), mask) for column, mask in sorted(single.items())] + joint
     if any(not mask.any() for _, mask in masks):
-        raise InputError(f"{reader.what} keeps no level of a column that it reads: no record could pass.")
+        raise InputError(
+            f"{reader.what} keeps no level of a column that it reads: no record could pass."
+        )
     return Filter(tuple((columns, mask) for columns, mask in masks if not mask.all()), sizes)
 
 
@@ -153,7 +163,10 @@ class _Conditions:
         columns = tuple(sorted({column for part in parts for some, _ in part for column in some}))
         grid, sizes = self.fields.grid(columns), self.fields.columns.sizes
         whole = [
-            [mask[np.ravel_multi_index([grid[c] for c in some], [sizes[c] for c in some])] for some, mask in part]
+            [
+                mask[np.ravel_multi_index([grid[c] for c in some], [sizes[c] for c in some])]
+                for some, mask in part
+            ]
             for part in parts
         ]
         return [(columns, np.logical_or.reduce([np.logical_and.reduce(part) for part in whole]))]
@@ -166,7 +179,9 @@ class _Conditions:
         for operand in condition.values:
             value = self.operand(operand)
             if isinstance(value, Field):
-                raise InputError(f"{self.what} may list numbers and words in quotes after 'in', no columns.")
+                raise InputError(
+                    f"{self.what} may list numbers and words in quotes after 'in', no columns."
+                )
             mask[field.code(value)] = True
         return (self.fields.position(field.name),), mask ^ condition.outside ^ negated
 
@@ -175,8 +190,14 @@ class _Conditions:
         operands = [self.operand(operand) for operand in condition.operands]
         for (left, right), sign in zip(pairwise(operands), condition.signs, strict=True):
             if isinstance(left, Field) == isinstance(right, Field):
-                raise InputError(f"{self.what} must compare a column with a number or a word in quotes. It is {HELP}")
-            field, mask = _compared(left, sign, right) if isinstance(left, Field) else _compared(right, TURNED[sign], left)
+                raise InputError(
+                    f"{self.what} must compare a column with a number or a word in quotes. It is {HELP}"
+                )
+            field, mask = (
+                _compared(left, sign, right)
+                if isinstance(left, Field)
+                else _compared(right, TURNED[sign], left)
+            )
             masks.append(((self.fields.position(field.name),), mask ^ negated))
         return masks
 
@@ -188,7 +209,9 @@ class _Conditions:
             return self.fields[operand.name]
         if operand.name in ("True", "False", "true", "false"):
             return operand.name.capitalize() == "True"
-        raise InputError(f"{self.what}: {self.fields.unknown_column(operand.name)} Words stand in quotes.")
+        raise InputError(
+            f"{self.what}: {self.fields.unknown_column(operand.name)} Words stand in quotes."
+        )
 
 
 def _compared(field: Field | Scalar, sign: str, value: Field | Scalar) -> tuple[Field, Mask]:

@@ -31,7 +31,11 @@ class Account:
     def __post_init__(self) -> None:
         if not isinstance(self.test_only, bool):
             raise InputError("test_only of an account must be true or false.")
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not 0 <= self.rows < 2**63:
+        if (
+            isinstance(self.rows, bool)
+            or not isinstance(self.rows, int)
+            or not 0 <= self.rows < 2**63
+        ):
             raise InputError("rows of an account must be a whole number of at least 0.")
         if self.rows_how not in ("declared", "measured"):
             raise unknown_name("way to know the rows", self.rows_how, ("declared", "measured"))
@@ -68,14 +72,20 @@ class Account:
         spent, delta = self.budget.amounts(self.charges)
         if self.budget.kind == "gaussian":
             # A choice was cheap because of what was left after it. If that was not spent, its own price holds, up to pi / 2 times as much.
-            choices = fsum(charge.cost("gaussian") for charge in self.charges if charge.mechanism in CHOICES)
+            choices = fsum(
+                charge.cost("gaussian") for charge in self.charges if charge.mechanism in CHOICES
+            )
             spent = min(max(spent, self.budget.total), spent + (pi / 2 - 1) * choices)
         return self.budget.promise(spent, delta)
 
     @property
     def noise_source(self) -> str:
         """Where the noise came from."""
-        return "seeded: TEST ONLY, no privacy" if self.test_only else "exact samplers, operating-system entropy"
+        return (
+            "seeded: TEST ONLY, no privacy"
+            if self.test_only
+            else "exact samplers, operating-system entropy"
+        )
 
     @property
     def conversion(self) -> str:
@@ -83,22 +93,26 @@ class Account:
         budget = self.budget
         if budget.kind == "pure":
             return "Epsilons add up, and deltas too (basic composition)."
-        reserve = f" A delta of {budget.reserved_delta:.6g} is kept for charges with one." if budget.reserved_delta else ""
+        reserve = (
+            f" A delta of {budget.reserved_delta:.6g} is kept for charges with one."
+            if budget.reserved_delta
+            else ""
+        )
         implied = f"implies an epsilon of {budget.epsilon:.6g} at a delta of {budget.converting_delta:.6g}"
         if budget.kind == "gaussian":
             return (
                 f"Exact Gaussian accounting: rhos, here mu^2 / 2 of Gaussian privacy, add up; a rho of {budget.total:.6g} {implied} "
                 f"(Dong, Roth and Su 2022; Balle and Wang 2018).{reserve}"
             )
-        return (
-            f"Rhos of zCDP add up; a rho of {budget.total:.6g} {implied} (Canonne, Kamath and Steinke 2020).{reserve}"
-        )
+        return f"Rhos of zCDP add up; a rho of {budget.total:.6g} {implied} (Canonne, Kamath and Steinke 2020).{reserve}"
 
     @property
     def sentence(self) -> str:
         """The promise in one plain sentence."""
         if self.test_only:
-            return "TEST ONLY: the noise was drawn from a seed, so this carries no promise of privacy."
+            return (
+                "TEST ONLY: the noise was drawn from a seed, so this carries no promise of privacy."
+            )
         epsilon, delta = self.epsilon, self.delta
         times = _rounded_up(exp(epsilon)) if epsilon < 10 else f"e^{epsilon:.6g}"
         name, more = (
@@ -175,8 +189,12 @@ def _group_row(budget: Budget, kind: str, charges: Sequence[Charge]) -> tuple[st
     costs = [charge.cost(budget.kind) for charge in charges]
     deltas = [charge.delta for charge in charges]
     has_delta = any(deltas)
-    each = f"{budget.currency} {_between(costs)}" + (f", delta {_between(deltas)}" if has_delta else "")
-    every = f"{budget.currency} {fsum(costs):.4g}" + (f", delta {fsum(deltas):.4g}" if has_delta else "")
+    each = f"{budget.currency} {_between(costs)}" + (
+        f", delta {_between(deltas)}" if has_delta else ""
+    )
+    every = f"{budget.currency} {fsum(costs):.4g}" + (
+        f", delta {fsum(deltas):.4g}" if has_delta else ""
+    )
     noise = _merged([charge.noise for charge in charges])
     how = ", ".join(part for part in (charges[0].mechanism, noise) if part)
     return _touched(kind, charges), str(len(charges)), each, every, how, charges[0].why
@@ -187,7 +205,9 @@ def _touched(kind: str, charges: Sequence[Charge]) -> str:
     whats = [charge.what for charge in charges]
     if kind in _COUNTED and (merged := _merged(whats, "and" if len(whats) == 2 else "to")):
         return merged
-    named = list(dict.fromkeys(what.partition(" of ")[2] if kind in _OF_COLUMNS else what for what in whats))
+    named = list(
+        dict.fromkeys(what.partition(" of ")[2] if kind in _OF_COLUMNS else what for what in whats)
+    )
     if kind == "table":
         single = " of single columns" if charges[0].why == "single columns" else ""
         crossed = [name if single else name.replace(", ", " \u00d7 ") for name in named]
@@ -236,21 +256,37 @@ def account_from_dict(data: object) -> Account:
     """Return the account that `Account.to_dict` described; raise InputError for anything else, also if its sums are wrong."""
     try:
         return _account(data)
-    except (InputError, RecursionError, OverflowError, TypeError, KeyError, AttributeError, ChaffinchError) as error:
+    except (
+        InputError,
+        RecursionError,
+        OverflowError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        ChaffinchError,
+    ) as error:
         why = f" {error}" if isinstance(error, InputError) else ""
-        raise InputError(f"The account of privacy is damaged: it is not as Chaffinch writes it.{why}") from None
+        raise InputError(
+            f"The account of privacy is damaged: it is not as Chaffinch writes it.{why}"
+        ) from None
 
 
 def _account(data: Any) -> Account:
     budget = Budget(**_picked(data, Budget))
     unit = Unit(**_picked(data, Unit))
     charges = data["charges"]
-    if not isinstance(charges, list) or not all(isinstance(c, dict) and set(c) == _names(Charge) for c in charges):
+    if not isinstance(charges, list) or not all(
+        isinstance(c, dict) and set(c) == _names(Charge) for c in charges
+    ):
         raise InputError("Its charges are not a list of charges.")
     account = Account(
-        budget, unit, tuple(Charge(**charge) for charge in charges), test_only=data["test_only"], rows=data["rows"],
+        budget,
+        unit,
+        tuple(Charge(**charge) for charge in charges),
+        test_only=data["test_only"],
+        rows=data["rows"],
         rows_how=data["rows_how"],
-    )  # fmt: skip
+    )
     plain = account.to_dict()
     if set(plain) != set(data):
         raise InputError("It has other fields.")
@@ -262,7 +298,9 @@ def _account(data: Any) -> Account:
         if mine is None or other is None:
             same = mine is other
         else:
-            number = isinstance(other, int | float) and not isinstance(other, bool) and isfinite(other)
+            number = (
+                isinstance(other, int | float) and not isinstance(other, bool) and isfinite(other)
+            )
             # The words may change with a release; the numbers may not, but for their last digits.
             same = number and isclose(mine, other, rel_tol=1e-6, abs_tol=1e-9 * budget.total)
         if not same:

@@ -16,9 +16,14 @@ from math import exp, expm1, inf, isfinite, log, log1p, sqrt
 from .._base.errors import InputError
 
 __all__ = [
-    "check_delta", "check_epsilon", "epsilon_to_rho", "pure_to_rho", "rho_to_delta", "rho_to_epsilon",
+    "check_delta",
+    "check_epsilon",
+    "epsilon_to_rho",
+    "pure_to_rho",
+    "rho_to_delta",
+    "rho_to_epsilon",
     "selection_to_rho",
-]  # fmt: skip
+]
 
 STEPS = 80
 """Halvings of a bracket: more than a double can tell apart."""
@@ -64,7 +69,9 @@ def _number(value: object) -> float | None:
     """Return a plain number as a float, None for anything else: True, text, and arrays are no numbers here."""
     import numpy as np
 
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+    if isinstance(value, bool | np.bool_) or not isinstance(
+        value, int | float | np.integer | np.floating
+    ):
         return None
     try:
         return float(value)

@@ -160,12 +160,18 @@ class Advice:
         if self.widest:
             named = listed((f"{name} ({size:,})" for name, size in self.widest), most=_WIDEST)
             side = int(chosen.largest_table**0.5)
-            enough = f" Pairs of columns of up to {side} levels each would be useful." if side >= 2 else ""
+            enough = (
+                f" Pairs of columns of up to {side} levels each would be useful."
+                if side >= 2
+                else ""
+            )
             out.append(f"Fewer levels or bins. The widest columns: {named}.{enough}")
         if chosen.verdict is Usefulness.NOISE and self.columns > 1:
             out.append("Fewer columns: the budget is shared among them.")
         order = list(Usefulness)
-        better_ones = [m for m in self.methods[1:] if order.index(m.verdict) > order.index(chosen.verdict)]
+        better_ones = [
+            m for m in self.methods[1:] if order.index(m.verdict) > order.index(chosen.verdict)
+        ]
         if better_ones:
             methods = listed(f"{m.method} ({m.verdict.value}; {m.relation})" for m in better_ones)
             out.append(f"Another method: {methods}.")
@@ -193,9 +199,17 @@ def advise(schema: Schema, rows: int, methods: Sequence[Expectation]) -> Advice:
 
 
 def expect(
-    method: str, plan: Plan, sizes: Sequence[int], rows: int, *, n_tables: int | None = None, linked: bool = True,
-    largest: float | None = None, parents: int | None = None, groups: Sequence[Sequence[int]] | None = None,
-) -> Expectation:  # fmt: skip
+    method: str,
+    plan: Plan,
+    sizes: Sequence[int],
+    rows: int,
+    *,
+    n_tables: int | None = None,
+    linked: bool = True,
+    largest: float | None = None,
+    parents: int | None = None,
+    groups: Sequence[Sequence[int]] | None = None,
+) -> Expectation:
     """Return what to expect of a plan on columns of these declared sizes.
 
     Parameters
@@ -233,7 +247,11 @@ def expect(
     links = n_tables or max(d - 1, 1)
     table_noise = noise.of(tables / links) if tables else 0.0
     alone = noise.spent("single columns")
-    stds = np.array([noise.of(a) for a in alone * noise.parts(levels)]) if alone else np.full(d, table_noise)
+    stds = (
+        np.array([noise.of(a) for a in alone * noise.parts(levels)])
+        if alone
+        else np.full(d, table_noise)
+    )
     for group in groups or ():
         wide = np.array(group)
         # A column of a larger table is the sum over the others, and so is its noise.
@@ -247,15 +265,23 @@ def expect(
     typical = float(median(cells.tolist())) if len(cells) else None
     verdict = _verdict(errors, useful, pairs)
     return Expectation(
-        method, plan.budget.kind, plan.unit.words, column_noise=float(stds.mean()),
-        column_count=float((rows / levels).mean()), column_error=(mean := float(np.minimum(errors, 1.0).mean())),
+        method,
+        plan.budget.kind,
+        plan.unit.words,
+        column_noise=float(stds.mean()),
+        column_count=float((rows / levels).mean()),
+        column_error=(mean := float(np.minimum(errors, 1.0).mean())),
         pair_error=min(PAIR_ERROR * mean, 1.0) if d > 1 else None,
         pair_noise=None if typical is None or not tables else table_noise,
-        pair_count=None if typical is None else rows / typical, pairs=pairs, useful_pairs=useful,
+        pair_count=None if typical is None else rows / typical,
+        pairs=pairs,
+        useful_pairs=useful,
         at_once=_at_once(cells, rows, tables, noise) if n_tables is None else min(useful, n_tables),
-        largest_table=int(useful_cells), parents=parents, verdict=verdict,
+        largest_table=int(useful_cells),
+        parents=parents,
+        verdict=verdict,
         more_epsilon=_more(verdict, errors, cells, pairs, room),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -289,16 +315,22 @@ def _pair_cells(levels: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sort(levels[i] * levels[j])
 
 
-def _grouped_cells(levels: NDArray[np.float64], groups: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+def _grouped_cells(
+    levels: NDArray[np.float64], groups: Sequence[Sequence[int]]
+) -> NDArray[np.float64]:
     """The cells of the table that each pair inside a group is measured in, few first."""
     groups_cells = [(float(levels[list(g)].prod()), len(g) * (len(g) - 1) // 2) for g in groups]
-    return np.sort(np.repeat([cells for cells, _ in groups_cells], [many for _, many in groups_cells]))
+    return np.sort(
+        np.repeat([cells for cells, _ in groups_cells], [many for _, many in groups_cells])
+    )
 
 
 def _at_once(cells: NDArray[np.float64], rows: int, amount: float, noise: _Noise) -> int:
     """The most pairs, small ones first, that share an amount evenly and are all useful."""
     low, high = 0, len(cells) if amount else 0
-    while low < high:  # more tables have more noise and more cells: once it fails it fails for all that are more
+    while (
+        low < high
+    ):  # more tables have more noise and more cells: once it fails it fails for all that are more
         many = (low + high + 1) // 2
         fits = cells[many - 1] * THETA * noise.of(amount / many) <= rows
         low, high = (many, high) if fits else (low, many - 1)
@@ -314,7 +346,11 @@ def _verdict(errors: NDArray[np.float64], useful: int, pairs: int) -> Usefulness
 
 
 def _more(
-    verdict: Usefulness, errors: NDArray[np.float64], cells: NDArray[np.float64], pairs: int, room: float
+    verdict: Usefulness,
+    errors: NDArray[np.float64],
+    cells: NDArray[np.float64],
+    pairs: int,
+    room: float,
 ) -> float | None:
     """About how many times the epsilon the next verdict takes: noise falls as epsilon grows. None if there is none to reach."""
     if not room > 0:  # no rows: no epsilon helps

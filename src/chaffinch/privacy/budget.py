@@ -25,10 +25,26 @@ from typing import Literal, get_args
 
 from .._base.errors import BudgetError, InputError, unknown_name
 from .accounting import check_delta, check_epsilon, epsilon_to_rho, pure_to_rho, rho_to_epsilon
-from .gaussian import amount_to_epsilon, amount_to_width, epsilon_to_amount, rounding_variance, width_to_amount
+from .gaussian import (
+    amount_to_epsilon,
+    amount_to_width,
+    epsilon_to_amount,
+    rounding_variance,
+    width_to_amount,
+)
 from .samplers import gaussian_std, laplace_std
 
-__all__ = ["CHOICES", "HEAD", "ROUNDING", "SLACK", "Accounting", "Budget", "Charge", "charge_row", "shown"]
+__all__ = [
+    "CHOICES",
+    "HEAD",
+    "ROUNDING",
+    "SLACK",
+    "Accounting",
+    "Budget",
+    "Charge",
+    "charge_row",
+    "shown",
+]
 
 Accounting = Literal["pure", "gaussian", "zcdp"]
 CHOICES = ("exponential", "permute-and-flip")
@@ -81,9 +97,13 @@ class Budget:
         if self.accounting not in get_args(Accounting):
             raise unknown_name("accounting", self.accounting, get_args(Accounting))
         if self.accounting != "pure" and self.delta is None:
-            raise InputError(f"{self.title} accounting needs a delta. Give one, or use accounting 'pure'.")
+            raise InputError(
+                f"{self.title} accounting needs a delta. Give one, or use accounting 'pure'."
+            )
         if isinstance(self.reserved_delta, bool) or self.reserved_delta != 0:
-            object.__setattr__(self, "reserved_delta", check_delta(self.reserved_delta, "reserved_delta"))
+            object.__setattr__(
+                self, "reserved_delta", check_delta(self.reserved_delta, "reserved_delta")
+            )
             if self.accounting == "pure" or self.delta is None or self.reserved_delta >= self.delta:
                 raise InputError(
                     "reserved_delta must be below delta, and is for accounting in rho. Pure accounting keeps all of delta."
@@ -133,7 +153,9 @@ class Budget:
     def amounts(self, charges: Iterable[Charge]) -> tuple[float, float]:
         """Return the sums of the costs, in the currency, and of the deltas of charges."""
         every = list(charges)
-        return fsum(charge.cost(self.kind) for charge in every), fsum(charge.delta for charge in every)
+        return fsum(charge.cost(self.kind) for charge in every), fsum(
+            charge.delta for charge in every
+        )
 
     def charge(self, what: str, why: str, amount: float, *, mechanism: str, noise: str) -> Charge:
         """Return the charge of an amount in the currency."""
@@ -153,7 +175,9 @@ class Budget:
             variance += rounding_variance(variance, loss)
         return (sigma := sqrt(variance)), gaussian_std(sigma)
 
-    def choice_epsilon(self, amount: float, mechanism: str = "exponential", *, after: float = 0.0) -> float:
+    def choice_epsilon(
+        self, amount: float, mechanism: str = "exponential", *, after: float = 0.0
+    ) -> float:
         """Return the epsilon of a choice that an amount buys; `mechanism` "exponential" has losses of bounded range, others have not.
 
         `after`: what is left for whatever comes later, once the choice is charged. Under Gaussian accounting more of it buys more.
@@ -175,12 +199,16 @@ class Budget:
         if self.kind == "zcdp":
             epsilon = rho_to_epsilon(spent, self.converting_delta)
         else:
-            epsilon = amount_to_epsilon(spent, self._exact_delta) + ROUNDING * self.epsilon * min(1.0, spent / self.total)
+            epsilon = amount_to_epsilon(spent, self._exact_delta) + ROUNDING * self.epsilon * min(
+                1.0, spent / self.total
+            )
         return epsilon, self.converting_delta + delta
 
     def admit(self, asked: tuple[float, float], spent: tuple[float, float] = (0.0, 0.0)) -> None:
         """Raise BudgetError if an amount and a delta do not fit into what is left after those spent."""
-        for i, (total, name) in enumerate(((self.total, self.currency), (self.delta_total, "delta"))):
+        for i, (total, name) in enumerate(
+            ((self.total, self.currency), (self.delta_total, "delta"))
+        ):
             if fsum((spent[i], asked[i])) > total * (1 + SLACK):
                 left = shown(max(0.0, total - spent[i]))
                 raise BudgetError(
@@ -231,12 +259,17 @@ class Charge:
                 raise InputError(f"'{name}' of a charge must be text.")
             # Names of columns reach terminals from here: no control characters.
             if not text.isprintable():
-                object.__setattr__(self, name, "".join(c if c.isprintable() else "\ufffd" for c in text))
+                object.__setattr__(
+                    self, name, "".join(c if c.isprintable() else "\ufffd" for c in text)
+                )
 
     def cost(self, kind: Accounting) -> float:
         """Return what the charge costs in epsilon ("pure") or rho ("gaussian", "zcdp")."""
         if kind == "gaussian":
-            return max(width_to_amount(2 * self.epsilon) if self.epsilon is not None else 0.0, self.rho or 0.0)
+            return max(
+                width_to_amount(2 * self.epsilon) if self.epsilon is not None else 0.0,
+                self.rho or 0.0,
+            )
         if kind == "zcdp":
             return self.rho if self.rho is not None else pure_to_rho(self.epsilon or 0.0)
         if self.epsilon is None:
@@ -250,7 +283,8 @@ def charge_row(budget: Budget, charge: Charge, times: int, what: str) -> tuple[s
     """Return a charge made a number of times as a row of text under `HEAD`."""
     cost, delta = charge.cost(budget.kind), charge.delta
     each, every = (
-        f"{budget.currency} {cost * n:.4g}" + (f", delta {delta * n:.4g}" if delta else "") for n in (1, times)
+        f"{budget.currency} {cost * n:.4g}" + (f", delta {delta * n:.4g}" if delta else "")
+        for n in (1, times)
     )
     how = ", ".join(part for part in (charge.mechanism, charge.noise) if part)
     return what, str(times), each, every, how, charge.why

@@ -110,7 +110,9 @@ class PrivateCounter:
         """Raise unless the table has as many rows as declared; only where the relation makes the number public."""
         counter = self._open()
         if not self.unit.replaced or self.unit.rows_per_person > 1:
-            raise PrivacyError("The number of rows is private under this relation: it cannot be compared.")
+            raise PrivacyError(
+                "The number of rows is private under this relation: it cannot be compared."
+            )
         if counter.n_rows != declared:
             raise PrivacyError(
                 f"The schema declares rows = {declared}, but the table has another number. Under replace-one the number of "
@@ -129,7 +131,9 @@ class PrivateCounter:
         noisy = self._noisy(np.array([counter.n_rows], dtype=np.int64), scale)
         return max(0, int(noisy[0]))
 
-    def tables(self, cliques: Sequence[Sequence[str]], amounts: Sequence[float], *, why: str) -> list[NoisyTable]:
+    def tables(
+        self, cliques: Sequence[Sequence[str]], amounts: Sequence[float], *, why: str
+    ) -> list[NoisyTable]:
         """Return the tables of some cliques with noise in every declared cell.
 
         One person's rows change a table of counts by `unit.l1` in L1 and by `unit.l2_up` in L2.
@@ -147,15 +151,23 @@ class PrivateCounter:
         out = []
         for start in range(0, len(cliques), _TABLES_HELD):
             some = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
-            for clique, marginal, (scale, std) in zip(some, counter.marginals(some), noises[start:], strict=False):
+            for clique, marginal, (scale, std) in zip(
+                some, counter.marginals(some), noises[start:], strict=False
+            ):
                 noisy = self._noisy(np.ascontiguousarray(marginal.dense(), dtype=np.int64), scale)
                 out.append(NoisyTable(clique, marginal.sizes, noisy, std))
         return out
 
     def select(
-        self, families: Sequence[Family], score: str, amount: float, *, rows: int, why: str,
+        self,
+        families: Sequence[Family],
+        score: str,
+        amount: float,
+        *,
+        rows: int,
+        why: str,
         mechanism: Mechanism = "exponential",
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Return the position of one of some families (child, parents), better ones more likely.
 
         Scores are taken on counts and are whole numbers of a public step. All candidates share the largest of their
@@ -168,23 +180,38 @@ class PrivateCounter:
         sizes = self.schema.sizes
         shapes = {(sizes[child], prod(sizes[p] for p in parents)) for child, parents in families}
         widest = max(
-            sensitivity(score, self.unit, rows=rows, child_size=child, parent_cells=cells) for child, cells in shapes
+            sensitivity(score, self.unit, rows=rows, child_size=child, parent_cells=cells)
+            for child, cells in shapes
         )
-        what, noise = f"choice of one of {len(families):,} families", f"score {score} on counts, sensitivity {widest:.4g}"
-        self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
+        what, noise = (
+            f"choice of one of {len(families):,} families",
+            f"score {score} on counts, sensitivity {widest:.4g}",
+        )
+        self.ledger.charge(
+            self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise)
+        )
         epsilon = self.ledger.budget.choice_epsilon(amount, mechanism, after=self.ledger.left)
         capped = None if self.unit.replaced and self.unit.rows_per_person == 1 else rows
         new = [family for family in families if (score, capped, family) not in self._scores]
         if new:
-            for family, value in zip(new, family_scores(counter, new, score, most_rows=capped), strict=True):
+            for family, value in zip(
+                new, family_scores(counter, new, score, most_rows=capped), strict=True
+            ):
                 self._scores[score, capped, family] = float(value)
         values = np.array([self._scores[score, capped, family] for family in families])
         scores, step = integer_scores(values, widest)
-        draw = self._noise.exponential if mechanism == "exponential" else self._noise.permute_and_flip
+        draw = (
+            self._noise.exponential if mechanism == "exponential" else self._noise.permute_and_flip
+        )
         return draw(scores, 2 * step / epsilon)
 
     def distances(
-        self, cliques: Sequence[Sequence[str]], models: Iterable[NDArray[np.float64]], amount: float, *, why: str
+        self,
+        cliques: Sequence[Sequence[str]],
+        models: Iterable[NDArray[np.float64]],
+        amount: float,
+        *,
+        why: str,
     ) -> tuple[NDArray[np.float64], float]:
         """Return, with noise, half the L1 distance of each clique's counts from a public model of them, and the noise's deviation.
 
@@ -195,14 +222,25 @@ class PrivateCounter:
         counter = self._open()
         jump, many = self._distance_jump, max(len(cliques), 1)
         scale, std = self._scale(amount, l1=jump * many, l2=jump * many**0.5 * (1 + 1e-12))
-        self._charge_noise(f"distances of {len(cliques):,} tables from the model", amount, why, std / _DISTANCE_STEPS)
+        self._charge_noise(
+            f"distances of {len(cliques):,} tables from the model",
+            amount,
+            why,
+            std / _DISTANCE_STEPS,
+        )
         noisy = self._noisy(_distance_steps(counter, cliques, models), scale)
         return noisy / _DISTANCE_STEPS, std / _DISTANCE_STEPS
 
     def farthest(
-        self, cliques: Sequence[Sequence[str]], models: Iterable[NDArray[np.float64]], handicaps: Sequence[float],
-        picks: int, amount: float, *, why: str,
-    ) -> list[int]:  # fmt: skip
+        self,
+        cliques: Sequence[Sequence[str]],
+        models: Iterable[NDArray[np.float64]],
+        handicaps: Sequence[float],
+        picks: int,
+        amount: float,
+        *,
+        why: str,
+    ) -> list[int]:
         """Return the positions of some cliques whose counts are far from a public model of them, after a handicap; far ones more likely.
 
         Distances and their sensitivity are those of `distances`: each moves by at most `unit.l1` / 2, and a step for rounding. A
@@ -213,15 +251,21 @@ class PrivateCounter:
         """
         counter = self._open()
         if not 1 <= picks <= len(cliques):
-            raise InputError(f"picks must be between 1 and the number of candidates, {len(cliques):,}. Got {picks}.")
+            raise InputError(
+                f"picks must be between 1 and the number of candidates, {len(cliques):,}. Got {picks}."
+            )
         mechanism: Mechanism = "permute-and-flip" if self.pure else "exponential"
         what = f"choice of {picks:,} of {len(cliques):,} tables, one after the other"
         noise = f"distance from the model, sensitivity {self._distance_jump / _DISTANCE_STEPS:.4g}"
-        self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
+        self.ledger.charge(
+            self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise)
+        )
         part = amount / picks
         epsilon = self.ledger.budget.choice_epsilon(part, mechanism, after=self.ledger.left)
         scores = _distance_steps(counter, cliques, models)
-        scores -= np.ceil(np.asarray(handicaps, dtype=np.float64) * _DISTANCE_STEPS).astype(np.int64)
+        scores -= np.ceil(np.asarray(handicaps, dtype=np.float64) * _DISTANCE_STEPS).astype(
+            np.int64
+        )
         draw = self._noise.permute_and_flip if self.pure else self._noise.exponential
         left = np.arange(len(cliques))
         out: list[int] = []
@@ -232,9 +276,14 @@ class PrivateCounter:
         return out
 
     def closest(
-        self, workload: Sequence[Sequence[str]], candidates: Sequence[Counter], amount: float, *, why: str,
+        self,
+        workload: Sequence[Sequence[str]],
+        candidates: Sequence[Counter],
+        amount: float,
+        *,
+        why: str,
         mechanism: Mechanism | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Return the position of one of some released tables whose counts of a public workload lie near those of the data; near ones more likely.
 
         The score of a candidate is minus the L1 distance between its tables of the q cliques and those of the data, summed. Candidates were
@@ -250,10 +299,14 @@ class PrivateCounter:
         jump = self.unit.l1 * len(workload)
         what = f"choice of one of {len(candidates):,} released tables"
         noise = f"distance of {len(workload):,} tables of counts, sensitivity {jump}"
-        self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
+        self.ledger.charge(
+            self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise)
+        )
         epsilon = self.ledger.budget.choice_epsilon(amount, mechanism, after=self.ledger.left)
         scores = -_workload_distances(counter, workload, candidates)
-        draw = self._noise.exponential if mechanism == "exponential" else self._noise.permute_and_flip
+        draw = (
+            self._noise.exponential if mechanism == "exponential" else self._noise.permute_and_flip
+        )
         return draw(scores, 2 * jump / epsilon)
 
     def workload_distance(
@@ -267,13 +320,19 @@ class PrivateCounter:
         self._check_workload(workload, [candidate])
         jump = self.unit.l1 * len(workload)
         scale, std = self._scale(amount, l1=jump, l2=float(jump))
-        self._charge_noise(f"distance of {len(workload):,} tables from a released one", amount, why, std)
+        self._charge_noise(
+            f"distance of {len(workload):,} tables from a released one", amount, why, std
+        )
         return int(self._noisy(_workload_distances(counter, workload, [candidate]), scale)[0]), std
 
-    def _check_workload(self, workload: Sequence[Sequence[str]], candidates: Sequence[Counter]) -> None:
+    def _check_workload(
+        self, workload: Sequence[Sequence[str]], candidates: Sequence[Counter]
+    ) -> None:
         """Raise for a workload or candidates whose tables cannot be compared: by public sizes alone, before anything is charged."""
         if not workload or not candidates:
-            raise InputError("A choice needs at least one released table, and a workload of at least one clique to compare them by.")
+            raise InputError(
+                "A choice needs at least one released table, and a workload of at least one clique to compare them by."
+            )
         sizes = dict(zip(self.schema.names, self.schema.sizes, strict=True))
         for clique in workload:
             for name in clique:
@@ -282,9 +341,14 @@ class PrivateCounter:
             if not clique or len(set(clique)) < len(clique):
                 raise InputError("A clique of a workload is one or more different columns.")
             if prod(sizes[name] for name in clique) > MOST_CELLS:
-                raise TooLargeError(f"The table of {', '.join(clique)} has too many cells to be compared. Leave it out of the workload.")
+                raise TooLargeError(
+                    f"The table of {', '.join(clique)} has too many cells to be compared. Leave it out of the workload."
+                )
         for candidate in candidates:
-            if candidate.schema.names != self.schema.names or candidate.schema.sizes != self.schema.sizes:
+            if (
+                candidate.schema.names != self.schema.names
+                or candidate.schema.sizes != self.schema.sizes
+            ):
                 raise InputError(
                     "A released table must have the columns and levels of the schema that the data are counted under. Code it under that schema."
                 )
@@ -296,7 +360,9 @@ class PrivateCounter:
 
     def _open(self) -> Counter:
         if self._counter is None:
-            raise ClosedError("The private counter is closed: the last charge is made and the data are let go.")
+            raise ClosedError(
+                "The private counter is closed: the last charge is made and the data are let go."
+            )
         return self._counter
 
     def _scale(self, amount: float, *, l1: float, l2: float) -> tuple[float, float]:
@@ -309,7 +375,9 @@ class PrivateCounter:
         self.ledger.charge(self.ledger.budget.noise_charge(what, why, amount, std))
 
     def _noisy(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return self._noise.laplace(values, scale) if self.pure else self._noise.gaussian(values, scale)
+        return (
+            self._noise.laplace(values, scale) if self.pure else self._noise.gaussian(values, scale)
+        )
 
 
 def _distance_steps(
@@ -326,12 +394,16 @@ def _distance_steps(
     return steps
 
 
-def _workload_distances(counter: Counter, workload: Sequence[Sequence[str]], candidates: Sequence[Counter]) -> NDArray[np.int64]:
+def _workload_distances(
+    counter: Counter, workload: Sequence[Sequence[str]], candidates: Sequence[Counter]
+) -> NDArray[np.int64]:
     """Return the L1 distance of each candidate's tables from the data's, summed over the workload: whole numbers."""
     out = np.zeros(len(candidates), dtype=np.int64)
     for start in range(0, len(workload), _TABLES_HELD):
         some = [tuple(clique) for clique in workload[start : start + _TABLES_HELD]]
-        exact = [np.asarray(marginal.dense(), dtype=np.int64) for marginal in counter.marginals(some)]
+        exact = [
+            np.asarray(marginal.dense(), dtype=np.int64) for marginal in counter.marginals(some)
+        ]
         for i, candidate in enumerate(candidates):
             for counts, marginal in zip(exact, candidate.marginals(some), strict=True):
                 out[i] += np.abs(counts - np.asarray(marginal.dense(), dtype=np.int64)).sum()

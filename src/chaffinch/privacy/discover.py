@@ -31,9 +31,19 @@ from .relation import Unit
 from .tallies import CellTallies
 
 __all__ = [
-    "Discovery", "NoiseLaw", "discover", "gaussian_tail", "laplace_tail", "noise_law", "planned_discoveries", "private_bounds",
-    "private_quantiles", "stable_levels", "threshold", "wanted_columns",
-]  # fmt: skip
+    "Discovery",
+    "NoiseLaw",
+    "discover",
+    "gaussian_tail",
+    "laplace_tail",
+    "noise_law",
+    "planned_discoveries",
+    "private_bounds",
+    "private_quantiles",
+    "stable_levels",
+    "threshold",
+    "wanted_columns",
+]
 
 Word = TypeVar("Word", str, int, float)
 
@@ -83,11 +93,17 @@ class NoiseLaw:
 
     def tail(self, t: int) -> float:
         """Return P(Z >= t), or a little more."""
-        return laplace_tail(t, self.scale) if self.kind == "laplace" else gaussian_tail(t, self.scale)
+        return (
+            laplace_tail(t, self.scale) if self.kind == "laplace" else gaussian_tail(t, self.scale)
+        )
 
     def noisy(self, counts: NDArray[np.int64], noise: Noise) -> NDArray[np.int64]:
         """Return counts with noise from a source."""
-        return noise.laplace(counts, self.scale) if self.kind == "laplace" else noise.gaussian(counts, self.scale)
+        return (
+            noise.laplace(counts, self.scale)
+            if self.kind == "laplace"
+            else noise.gaussian(counts, self.scale)
+        )
 
 
 def noise_law(budget: Budget, unit: Unit, paid: Charge) -> NoiseLaw:
@@ -115,7 +131,9 @@ def threshold(unit: Unit, law: NoiseLaw, *, delta: float) -> int:
     (264, 97)
     """
     if not 0 < delta < 1:
-        raise PrivacyError(f"delta must lie between 0 and 1 for words that are not declared. Got {delta}. Declare levels.")
+        raise PrivacyError(
+            f"delta must lie between 0 and 1 for words that are not declared. Got {delta}. Declare levels."
+        )
     return _least(lambda at: _leak(at, unit, law) <= delta)
 
 
@@ -144,7 +162,12 @@ def _leak(at: int, unit: Unit, law: NoiseLaw) -> float:
 
 
 def stable_levels(
-    counts: Mapping[Word, int] | LevelCounts, noise: Noise, unit: Unit, law: NoiseLaw, *, delta: float
+    counts: Mapping[Word, int] | LevelCounts,
+    noise: Noise,
+    unit: Unit,
+    law: NoiseLaw,
+    *,
+    delta: float,
 ) -> tuple[Word, ...]:
     """Return the words whose noisy count reaches a public threshold, sorted. Costs what noise of this law in counts does, and delta.
 
@@ -181,7 +204,12 @@ def _in_order(counts: Mapping[Word, int] | LevelCounts) -> Iterable[tuple[Any, i
 
 
 def private_bounds(
-    numbers: NDArray[np.generic], noise: Noise, law: NoiseLaw, *, whole: bool, grid: NDArray[np.float64] | None = None
+    numbers: NDArray[np.generic],
+    noise: Noise,
+    law: NoiseLaw,
+    *,
+    whole: bool,
+    grid: NDArray[np.float64] | None = None,
 ) -> tuple[float, float]:
     """Return a low and a high bound from a public grid, between which the bulk of numbers lies. Costs what noise of this law does.
 
@@ -194,11 +222,22 @@ def private_bounds(
 
     What is not promised: that no value lies outside. Those are clipped.
     """
-    return _bounds_of(bound_counts(numbers, bound_grid(whole) if grid is None else grid), noise, law, whole=whole, grid=grid)
+    return _bounds_of(
+        bound_counts(numbers, bound_grid(whole) if grid is None else grid),
+        noise,
+        law,
+        whole=whole,
+        grid=grid,
+    )
 
 
 def _bounds_of(
-    counts: NDArray[np.int64], noise: Noise, law: NoiseLaw, *, whole: bool, grid: NDArray[np.float64] | None
+    counts: NDArray[np.int64],
+    noise: Noise,
+    law: NoiseLaw,
+    *,
+    whole: bool,
+    grid: NDArray[np.float64] | None,
 ) -> tuple[float, float]:
     """The bounds that counts of cells speak for, once they have noise."""
     edges = bound_grid(whole) if grid is None else grid
@@ -215,9 +254,14 @@ def _bounds_of(
 
 
 def private_quantiles(
-    numbers: NDArray[np.generic] | Iterable[NDArray[np.generic]], bounds: tuple[float, float], shares: Sequence[float], noise: Noise, law: NoiseLaw, *,
+    numbers: NDArray[np.generic] | Iterable[NDArray[np.generic]],
+    bounds: tuple[float, float],
+    shares: Sequence[float],
+    noise: Noise,
+    law: NoiseLaw,
+    *,
     whole: bool = False,
-) -> tuple[float, ...]:  # fmt: skip
+) -> tuple[float, ...]:
     """Return rising edges from the low to the high bound, cut near the given shares of records. Costs what noise of this law does.
 
     Counts of 256 cells of equal width (one for each whole number, if those are fewer) get noise; edges are cells' borders where their
@@ -230,19 +274,25 @@ def private_quantiles(
     """
     low, high = bounds
     if not low < high or any(not 0 < share < 1 for share in shares):
-        raise InputError("Quantiles need a low bound below the high one, and shares between 0 and 1.")
+        raise InputError(
+            "Quantiles need a low bound below the high one, and shares between 0 and 1."
+        )
     edges = np.linspace(low, high, CELLS + 1)
     if whole:
         edges = np.unique(np.ceil(np.linspace(low, high + 1, CELLS + 1)))
     counts = np.zeros(len(edges) - 1, dtype=np.int64)
     for part in [numbers] if isinstance(numbers, np.ndarray) else numbers:
-        cells = np.searchsorted(edges[1:-1], np.clip(part.astype(np.float64), low, high), side="right")
+        cells = np.searchsorted(
+            edges[1:-1], np.clip(part.astype(np.float64), low, high), side="right"
+        )
         counts += np.bincount(cells, minlength=len(counts))
     sums = np.cumsum(law.noisy(counts, noise)).astype(np.float64)
     rising = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
     if not rising[-1] > 0:  # too few records to tell: equal width
         rising = np.arange(1, len(sums) + 1, dtype=np.float64)
-    cuts = edges[1:][np.searchsorted(rising, np.array(sorted(shares)) * rising[-1]).clip(max=len(rising) - 1)]
+    cuts = edges[1:][
+        np.searchsorted(rising, np.array(sorted(shares)) * rising[-1]).clip(max=len(rising) - 1)
+    ]
     inner = [float(cut) for cut in np.unique(cuts) if low < cut < high]
     return float(low), *inner, float(high)
 
@@ -259,7 +309,9 @@ class Discovery:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """The charges, in the order in which they are made."""
-        return tuple(charge for charge in (self.levels, self.bounds, self.quantiles) if charge is not None)
+        return tuple(
+            charge for charge in (self.levels, self.bounds, self.quantiles) if charge is not None
+        )
 
 
 def planned_discoveries(schema: Schema, budget: Budget, amount: float) -> tuple[Discovery, ...]:
@@ -275,7 +327,9 @@ def planned_discoveries(schema: Schema, budget: Budget, amount: float) -> tuple[
     n_words = sum(lacks(column) == "levels" for column in wanted)
     share, part = amount / len(wanted), budget.delta_total / max(n_words, 1)
     return tuple(
-        _of_words(column, budget, share, part) if lacks(column) == "levels" else _of_numbers(column, budget, share)
+        _of_words(column, budget, share, part)
+        if lacks(column) == "levels"
+        else _of_numbers(column, budget, share)
         for column in wanted
     )
 
@@ -286,7 +340,9 @@ def _of_words(column: Column, budget: Budget, amount: float, delta: float) -> Di
         raise PrivacyError(
             f"Column '{column.name}' is categorical and of type {declared.type}: declare kind date or datetime."
         )
-    return Discovery(column, levels=_charge("levels", column, budget, amount, "stable histogram", delta))
+    return Discovery(
+        column, levels=_charge("levels", column, budget, amount, "stable histogram", delta)
+    )
 
 
 def _of_numbers(column: Column, budget: Budget, amount: float) -> Discovery:
@@ -300,7 +356,12 @@ def _of_numbers(column: Column, budget: Budget, amount: float) -> Discovery:
 
 
 def _charge(
-    what: str, column: Column, budget: Budget, amount: float, how: str = "noisy histogram", delta: float = 0.0
+    what: str,
+    column: Column,
+    budget: Budget,
+    amount: float,
+    how: str = "noisy histogram",
+    delta: float = 0.0,
 ) -> Charge:
     law = "discrete Laplace" if budget.kind == "pure" else "discrete Gaussian"
     charge = budget.charge(
@@ -310,26 +371,40 @@ def _charge(
 
 
 def discover(
-    cells: CellParts, schema: Schema, discoveries: Sequence[Discovery], noise: Noise, budget: Budget, unit: Unit,
+    cells: CellParts,
+    schema: Schema,
+    discoveries: Sequence[Discovery],
+    noise: Noise,
+    budget: Budget,
+    unit: Unit,
     charge: Callable[[Charge], None],
-) -> Schema:  # fmt: skip
+) -> Schema:
     """Return the schema with what was missing of columns, found as `planned_discoveries` says and at the cost that it says.
 
     Words below the threshold go to `(other)`. Columns compose one by one; `charge` is called before each touch, and raises if that
     is too much. `cells` must hold at most `unit.rows_per_person` rows of each person: make them with `open_cells`, or, of a file that is read batch by
     batch, with `scanning.undiscovered_scan`.
     """
+
     def paid_law(paid: Charge) -> NoiseLaw:
         charge(paid)
         return noise_law(budget, unit, paid)
 
-    tallies = CellTallies(cells, {each.column.name: _tally(each, number, cells.folder) for number, each in enumerate(discoveries)})
+    tallies = CellTallies(
+        cells,
+        {
+            each.column.name: _tally(each, number, cells.folder)
+            for number, each in enumerate(discoveries)
+        },
+    )
     fitted = {}
     for discovery in discoveries:
         column = with_usual_type(discovery.column)
         if discovery.levels is not None:
             law = paid_law(discovery.levels)
-            column = _with_levels(column, tallies.take(column.name), noise, unit, law, discovery.levels.delta)
+            column = _with_levels(
+                column, tallies.take(column.name), noise, unit, law, discovery.levels.delta
+            )
         else:
             column = _with_bins(column, tallies, noise, discovery, paid_law)
         fitted[column.name] = replace(column, discover=False)
@@ -347,21 +422,43 @@ def _wants(column: Column) -> bool:
 
 
 def _tally(discovery: Discovery, number: int, folder: Path | None) -> LevelTally | RangeTally:
-    column, place = with_usual_type(discovery.column), None if folder is None else folder / f"column-{number}"
-    return LevelTally(column, place) if discovery.levels is not None else RangeTally(column, place, again=discovery.quantiles is not None)
+    column, place = (
+        with_usual_type(discovery.column),
+        None if folder is None else folder / f"column-{number}",
+    )
+    return (
+        LevelTally(column, place)
+        if discovery.levels is not None
+        else RangeTally(column, place, again=discovery.quantiles is not None)
+    )
 
 
-def _with_levels(column: Column, tally: LevelTally | RangeTally, noise: Noise, unit: Unit, law: NoiseLaw, delta: float) -> Column:
+def _with_levels(
+    column: Column,
+    tally: LevelTally | RangeTally,
+    noise: Noise,
+    unit: Unit,
+    law: NoiseLaw,
+    delta: float,
+) -> Column:
     assert isinstance(tally, LevelTally)
     levels: tuple[Any, ...] = stable_levels(tally.levels, noise, unit, law, delta=delta)
     if is_numeric(value_type(parse_type(column.type))):
         # A column needs a level. Where none is found it is one that any number could have been; the rest are (other).
         return replace(column, levels=levels or (0,), other=True)
-    return replace(column, levels=levels, other=True) if levels else replace(column, levels=(OTHER,), other=False)
+    return (
+        replace(column, levels=levels, other=True)
+        if levels
+        else replace(column, levels=(OTHER,), other=False)
+    )
 
 
 def _with_bins(
-    column: Column, tallies: CellTallies[LevelTally | RangeTally], noise: Noise, discovery: Discovery, paid_law: Callable[[Charge], NoiseLaw]
+    column: Column,
+    tallies: CellTallies[LevelTally | RangeTally],
+    noise: Noise,
+    discovery: Discovery,
+    paid_law: Callable[[Charge], NoiseLaw],
 ) -> Column:
     bounds, tally = column.bounds, None
     if discovery.bounds is not None:

@@ -29,9 +29,19 @@ from ..table.spell import words_of
 from ..table.types import is_numeric, is_words, parse_type, value_type
 
 __all__ = [
-    "ROWS_NEEDED", "SILENT", "check_declared", "declared_column", "declared_columns", "declared_schema", "lacks",
-    "missing_declarations", "numbers_of", "place", "undeclared", "with_usual_type",
-]  # fmt: skip
+    "ROWS_NEEDED",
+    "SILENT",
+    "check_declared",
+    "declared_column",
+    "declared_columns",
+    "declared_schema",
+    "lacks",
+    "missing_declarations",
+    "numbers_of",
+    "place",
+    "undeclared",
+    "with_usual_type",
+]
 
 ROWS_NEEDED = (
     "rows = N at its top (under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "
@@ -56,7 +66,9 @@ def lacks(column: Column) -> str:
     return column.lacks
 
 
-def missing_declarations(schema: Schema, *, delta: float | None = None, rows_public: bool = False) -> list[str]:
+def missing_declarations(
+    schema: Schema, *, delta: float | None = None, rows_public: bool = False
+) -> list[str]:
     """Return a phrase for each thing that is lacking: `public`, the number of rows, then column by column.
 
     `delta` is what the budget allows: words can only be discovered with some. None: that is not settled yet. `rows_public` says
@@ -106,7 +118,9 @@ discover = "all" at its top has all found that is left open, at a price that --d
             f"{command}{every if open_ones else ''}."
         )
     if not schema.modelled:
-        raise PrivacyError("A private fit needs a column to model; the schema has only identifiers and free text.")
+        raise PrivacyError(
+            "A private fit needs a column to model; the schema has only identifiers and free text."
+        )
 
 
 def undeclared(source: str = "DATA") -> PrivacyError:
@@ -128,7 +142,16 @@ def declared_schema(schema: Schema) -> Schema:
         )
     # What was found in records or fitted to them has no place here: rules are what was declared.
     rules = tuple(text for text in schema.rules if text not in schema.found)
-    declared = replace(check_rules(schema), columns=declared_columns(schema), sealed=True, rules=rules, searched=False, found=(), suggested=(), functions=())
+    declared = replace(
+        check_rules(schema),
+        columns=declared_columns(schema),
+        sealed=True,
+        rules=rules,
+        searched=False,
+        found=(),
+        suggested=(),
+        functions=(),
+    )
     return cut_schema(declared)
 
 
@@ -171,8 +194,12 @@ def declared_column(column: Column) -> Column:
     if pa.types.is_boolean(value_type(kind)):
         column = replace(column, levels=column.levels or (False, True))
     if not column.levels:
-        raise PrivacyError(f"Column '{column.name}' has no declared levels. Add levels, or discover them first.")
-    return replace(column, codec=Categories(column.levels, column.other, column.nullable, column.missing))
+        raise PrivacyError(
+            f"Column '{column.name}' has no declared levels. Add levels, or discover them first."
+        )
+    return replace(
+        column, codec=Categories(column.levels, column.other, column.nullable, column.missing)
+    )
 
 
 def with_usual_type(column: Column) -> Column:
@@ -193,20 +220,28 @@ def _binned(column: Column, kind: pa.DataType) -> Column:
     column = replace(column, out_of_range="clip")
     if column.edges is None:
         if column.bounds is None:
-            raise PrivacyError(f"Column '{column.name}' has no declared bounds. Add bounds, or discover them first.")
+            raise PrivacyError(
+                f"Column '{column.name}' has no declared bounds. Add bounds, or discover them first."
+            )
         low, high = column.bounds
         if whole:
             low, high = float(math.ceil(low)), float(math.floor(high))
             if not low < high:
-                raise PrivacyError(f"Column '{column.name}': its bounds hold fewer than two whole numbers. Widen them.")
+                raise PrivacyError(
+                    f"Column '{column.name}': its bounds hold fewer than two whole numbers. Widen them."
+                )
         column = replace(column, binning="width", bounds=(low, high))
     ends = column.edges or column.bounds or (0.0, 0.0)
     most = 2.0**31 - 1 if kind == pa.date32() else MOST_WHOLE if whole else 1e300
     if not all(abs(end) <= most for end in (*ends, *(column.atoms or ()))):
-        raise PrivacyError(f"Column '{column.name}': its bounds, edges or atoms are beyond what its type can hold.")
+        raise PrivacyError(
+            f"Column '{column.name}': its bounds, edges or atoms are beyond what its type can hold."
+        )
     nothing = np.empty(0, dtype=np.int64 if whole else np.float64)
     single = kind in (pa.float32(), pa.float16())
-    return replace(column, codec=fit_intervals(column, nothing, np.empty(0), whole=whole, single=single))
+    return replace(
+        column, codec=fit_intervals(column, nothing, np.empty(0), whole=whole, single=single)
+    )
 
 
 @SILENT
@@ -250,7 +285,10 @@ def _place_numbers(column: Column, codec: Intervals, values: pa.Array) -> NDArra
     ends = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
     assert ends is not None
     if codec.whole and numbers.dtype == np.float64:
-        numbers, plain = np.rint(np.clip(np.where(present, numbers, 0.0), *ends)).astype(np.int64), numbers
+        numbers, plain = (
+            np.rint(np.clip(np.where(present, numbers, 0.0), *ends)).astype(np.int64),
+            numbers,
+        )
     else:
         plain = numbers
         low, high = (int(end) for end in ends) if codec.whole else ends
@@ -261,7 +299,9 @@ def _place_numbers(column: Column, codec: Intervals, values: pa.Array) -> NDArra
     return out
 
 
-def _place_codes(codec: Codec, numbers: NDArray[Any], present: NDArray[np.bool_], out: NDArray[np.int64]) -> None:
+def _place_codes(
+    codec: Codec, numbers: NDArray[Any], present: NDArray[np.bool_], out: NDArray[np.int64]
+) -> None:
     """Give numbers that are declared missing codes their own levels."""
     for i, code in enumerate(codec.missing):
         if isinstance(code, int | float) and not isinstance(code, bool):
@@ -271,7 +311,9 @@ def _place_codes(codec: Codec, numbers: NDArray[Any], present: NDArray[np.bool_]
 def _place_levels(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
     """Codes of numbers that are levels."""
     numbers, present = numbers_of(values)
-    levels = {float(level): i for i, level in enumerate(codec.levels) if not isinstance(level, str | bool)}
+    levels = {
+        float(level): i for i, level in enumerate(codec.levels) if not isinstance(level, str | bool)
+    }
     known = np.array(sorted(levels), dtype=np.float64)
     out = np.full(len(numbers), _outside(codec), dtype=np.int64)
     if len(known):
@@ -289,13 +331,21 @@ def _place_words(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
     words = words_of(values.dictionary) if is_words(values.type) else values.dictionary.to_pylist()
-    codes: dict[Any, int] = {level: i for i, level in enumerate(codec.levels) if isinstance(level, str | bool)}
+    codes: dict[Any, int] = {
+        level: i for i, level in enumerate(codec.levels) if isinstance(level, str | bool)
+    }
     if codec.other:
         codes.setdefault(OTHER, codec.n_values - 1)
-    codes |= {code: codec.n_values + codec.null + i for i, code in enumerate(codec.missing) if isinstance(code, str)}
+    codes |= {
+        code: codec.n_values + codec.null + i
+        for i, code in enumerate(codec.missing)
+        if isinstance(code, str)
+    }
 
     truth = {
-        level.lower(): i for level, i in codes.items() if isinstance(level, str) and level.lower() in ("true", "false")
+        level.lower(): i
+        for level, i in codes.items()
+        if isinstance(level, str) and level.lower() in ("true", "false")
     }
 
     def code(word: Any) -> int:
@@ -303,11 +353,15 @@ def _place_words(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
             return _absent(codec)
         if word in codes or not isinstance(word, str):
             return codes.get(word, _outside(codec))
-        bare = word.strip()  # and truth is spelled in three ways: a column of it may come as words or as what it is
+        bare = (
+            word.strip()
+        )  # and truth is spelled in three ways: a column of it may come as words or as what it is
         return codes.get(bare, truth.get(bare.lower(), _outside(codec)))
 
     table = np.array([*map(code, words), _absent(codec)], dtype=np.int64)
-    indices = values.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
+    indices = (
+        values.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
+    )
     return np.asarray(table[indices])
 
 
@@ -319,4 +373,6 @@ def numbers_of(values: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     numbers, present = to_numbers(values)
     if numbers.dtype != np.float64:
         return numbers, present
-    return numbers + 0.0, present & ~np.isnan(numbers)  # -0 is 0: which of the two comes first must not show
+    return numbers + 0.0, present & ~np.isnan(
+        numbers
+    )  # -0 is 0: which of the two comes first must not show

@@ -37,13 +37,23 @@ class LevelTally:
             numbers, present = numbers_of(values)
             present &= np.isfinite(numbers)  # no file could hold another as a level
             distinct, counts = np.unique(numbers[present], return_counts=True)
-            self.levels.add((n, c) for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing)
+            self.levels.add(
+                (n, c)
+                for n, c in zip(distinct.tolist(), counts.tolist(), strict=True)
+                if n not in column.missing
+            )
             return
         coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         index = coded.indices.drop_null().to_numpy(zero_copy_only=False)
-        every = zip(words_of(coded.dictionary), np.bincount(index, minlength=len(coded.dictionary)).tolist(), strict=True)
+        every = zip(
+            words_of(coded.dictionary),
+            np.bincount(index, minlength=len(coded.dictionary)).tolist(),
+            strict=True,
+        )
         bare = ((word.strip(), n) for word, n in every if word is not None and n)
-        self.levels.add((word, n) for word, n in bare if word and word != OTHER and word not in column.missing)
+        self.levels.add(
+            (word, n) for word, n in bare if word and word != OTHER and word not in column.missing
+        )
 
 
 class RangeTally:
@@ -85,12 +95,20 @@ def bound_grid(whole: bool) -> NDArray[np.float64]:
 
 def bound_counts(numbers: NDArray[np.generic], edges: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return how many numbers lie in each cell of a public grid, below and above it too."""
-    return np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1).astype(np.int64)
+    return np.bincount(
+        np.searchsorted(edges, numbers, side="right"), minlength=len(edges) + 1
+    ).astype(np.int64)
 
 
 def _years(kind: pa.DataType) -> NDArray[np.float64]:
     """The public grid of dates and times: the first of January of every year from 1800 to 2200."""
-    days = np.array([f"{year}-01-01" for year in range(YEARS[0], YEARS[1] + 1)], dtype="datetime64[D]").astype(np.int64)
-    day = 1 if kind == pa.date32() else 86_400 * (10**3 if kind == pa.date64() else PER_SECOND[kind.unit])
+    days = np.array(
+        [f"{year}-01-01" for year in range(YEARS[0], YEARS[1] + 1)], dtype="datetime64[D]"
+    ).astype(np.int64)
+    day = (
+        1
+        if kind == pa.date32()
+        else 86_400 * (10**3 if kind == pa.date64() else PER_SECOND[kind.unit])
+    )
     most = 2.0**62
     return np.array([float(d) * day for d in days.tolist() if abs(float(d) * day) < most])

@@ -54,7 +54,14 @@ from math import exp, expm1, inf, log1p, pi, sqrt
 
 from .accounting import STEPS, UP, _last, check_delta, check_epsilon, epsilon_to_rho, rho_to_epsilon
 
-__all__ = ["amount_to_epsilon", "amount_to_width", "epsilon_to_amount", "gaussian_delta", "rounding_variance", "width_to_amount"]
+__all__ = [
+    "amount_to_epsilon",
+    "amount_to_width",
+    "epsilon_to_amount",
+    "gaussian_delta",
+    "rounding_variance",
+    "width_to_amount",
+]
 
 SMALL = 1e-3
 """The mu below which two values of erfcx are not subtracted, since they share too many digits."""
@@ -102,7 +109,10 @@ def amount_to_epsilon(amount: float, delta: float) -> float:
     mu = sqrt(2 * check_epsilon(amount, "amount"))
     if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
-    low, high = 0.0, rho_to_epsilon(amount, delta)  # what holds for every mechanism with this rho holds for the normal one
+    low, high = (
+        0.0,
+        rho_to_epsilon(amount, delta),
+    )  # what holds for every mechanism with this rho holds for the normal one
     while gaussian_delta(mu, high) > delta:  # by rounding alone
         high *= 2
     for _ in range(STEPS):
@@ -178,7 +188,11 @@ def amount_to_width(amount: float, *, after: float = 0.0) -> float:
     width = max(exact, 4 * mu / sqrt(2 * pi) / UP)
     while width_to_amount(width) > amount:
         width *= 1 - CAREFUL
-    return max(width, sqrt(8 * amount * (after / (amount + after))) * (1 - CAREFUL)) if after > 0 else width
+    return (
+        max(width, sqrt(8 * amount * (after / (amount + after))) * (1 - CAREFUL))
+        if after > 0
+        else width
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -192,7 +206,9 @@ def rounding_variance(variance: float, loss: float) -> float:
     >>> round(rounding_variance(2500.0, 1e-7), 3)
     0.443
     """
-    target = expm1(loss) / (exp(loss) + 1) if loss < 1 else 0.46  # h, from loss = log((1 + h) / (1 - h))
+    target = (
+        expm1(loss) / (exp(loss) + 1) if loss < 1 else 0.46
+    )  # h, from loss = log((1 + h) / (1 - h))
 
     def fits(square: float) -> bool:
         q = exp(-2 * pi**2 * square)

@@ -88,10 +88,14 @@ def magnitude(tails: Tails, seen: int) -> int | None:
             return k
         if (seen + 1) << GUARD > low:
             return None
-    return len(tails.lows) if seen > 0 else None  # the tails after the last lie below the first word but none
+    return (
+        len(tails.lows) if seen > 0 else None
+    )  # the tails after the last lie below the first word but none
 
 
-def _continued(law: Law, scale: float, seen: int, source: Callable[[int], NDArray[np.uint64]]) -> int:
+def _continued(
+    law: Law, scale: float, seen: int, source: Callable[[int], NDArray[np.uint64]]
+) -> int:
     """Return |z| where the first word does not tell."""
     compared = WORD
     while True:
@@ -105,7 +109,9 @@ def _first_words(law: Law, scale: float) -> tuple[NDArray[np.uint64], NDArray[np
     """Return, for each k, up to where a first word is surely below the tail, and up to where it may be."""
     tails = enclosed_tails(law, scale, WORD)
     least = np.array([low >> GUARD for low in tails.lows], dtype=np.uint64)
-    most = np.array([*(-(-high >> GUARD) for high in tails.highs), 1], dtype=np.uint64)  # 0 may be below any
+    most = np.array(
+        [*(-(-high >> GUARD) for high in tails.highs), 1], dtype=np.uint64
+    )  # 0 may be below any
     return least, most
 
 
@@ -120,7 +126,10 @@ def enclosed_tails(law: Law, scale: float, compared: int) -> Tails:
 def _laplace(scale: Fraction, bits: int) -> tuple[list[int], list[int]]:
     one = 1 << bits
     q_low, q_high = _exp_minus(1 / scale, bits)
-    low, high = (2 * q_low << bits) // (one + q_low), (2 * q_high << bits) // (one + q_high) + 1  # both rise with q
+    low, high = (
+        (2 * q_low << bits) // (one + q_low),
+        (2 * q_high << bits) // (one + q_high) + 1,
+    )  # both rise with q
     lows, highs = [low], [high]
     while high >= 1 << GUARD:
         low, high = low * q_low >> bits, (high * q_high >> bits) + 1

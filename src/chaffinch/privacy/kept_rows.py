@@ -34,7 +34,9 @@ PARTS = 128
 """Parts that rows are dealt into: a file of 10^9 rows has some eight million in each."""
 
 
-def kept_rows(ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path, *, key: int | None = None) -> NDArray[np.bool_]:
+def kept_rows(
+    ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path, *, key: int | None = None
+) -> NDArray[np.bool_]:
     """Return for each row whether it is one of the first `most` of its person; on disk, in `folder`, a byte a row.
 
     `ids` gives the ids of all rows batch by batch, plain, as `keep_rows` takes them. Rows without an id are persons of their own, and kept. `key`: rows are
@@ -54,13 +56,19 @@ def kept_rows(ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path, *,
             with writing_to(place):
                 for number in np.unique(parts).tolist():
                     chosen = order[ends[number] : ends[number + 1]]
-                    rows = pa.record_batch({"row": pa.array(first[chosen] + n_rows), "who": who.take(pa.array(chosen))})
+                    rows = pa.record_batch(
+                        {"row": pa.array(first[chosen] + n_rows), "who": who.take(pa.array(chosen))}
+                    )
                     if number not in writers:
-                        writers[number] = files.enter_context(pa.ipc.new_file(str(place / f"{number:03d}.arrow"), rows.schema))
+                        writers[number] = files.enter_context(
+                            pa.ipc.new_file(str(place / f"{number:03d}.arrow"), rows.schema)
+                        )
                     writers[number].write_batch(rows)
             n_rows += len(batch)
     with writing_to(place):
-        kept: NDArray[np.bool_] = np.memmap(folder / "kept", dtype=np.bool_, mode="w+", shape=(max(n_rows, 1),))[:n_rows]
+        kept: NDArray[np.bool_] = np.memmap(
+            folder / "kept", dtype=np.bool_, mode="w+", shape=(max(n_rows, 1),)
+        )[:n_rows]
         for path in sorted(place.iterdir()):
             with pa.memory_map(str(path)) as mapped:
                 part = pa.ipc.open_file(mapped).read_all()
@@ -71,7 +79,9 @@ def kept_rows(ids: Callable[[], Iterator[pa.Array]], most: int, folder: Path, *,
     return kept
 
 
-def _first(ids: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64], most: int, key: int | None) -> NDArray[np.int64]:
+def _first(
+    ids: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64], most: int, key: int | None
+) -> NDArray[np.int64]:
     """Return which of some rows, given their places in the file, are the first `most` of their person among them, in the order of the file."""
     if key is None:
         return keep_rows(ids, most)
@@ -89,4 +99,6 @@ def _parts_of(ids: pa.Array, salt: bytes) -> NDArray[np.int64]:
     if is_bytes(ids.type):
         values = [None if word is None else word.strip() for word in values]
     # Python's hash of bytes is keyed anew in each process; 0.0 and -0.0 have one, and who is told apart hangs on no hash.
-    return np.fromiter((hash((salt, value)) % PARTS for value in values), dtype=np.int64, count=len(values))
+    return np.fromiter(
+        (hash((salt, value)) % PARTS for value in values), dtype=np.int64, count=len(values)
+    )

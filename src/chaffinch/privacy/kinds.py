@@ -25,7 +25,16 @@ from .prepare import CellParts, StoredCells
 from .relation import Unit
 from .tallies import CellTallies
 
-__all__ = ["CLASSES", "KINDS_SHARE", "as_words", "cell_classes", "discover_kinds", "kind_from_counts", "planned_kinds", "with_decimals"]
+__all__ = [
+    "CLASSES",
+    "KINDS_SHARE",
+    "as_words",
+    "cell_classes",
+    "discover_kinds",
+    "kind_from_counts",
+    "planned_kinds",
+    "with_decimals",
+]
 
 KINDS_SHARE = 0.04
 """The share of the budget for kinds that are to be discovered, shared evenly by their columns."""
@@ -47,13 +56,22 @@ _PATTERNS = (
     ("fraction", re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")),
     ("truth", re.compile(r"true|false", re.IGNORECASE)),
     ("date", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]00:00(:00(\.0+)?)?Z?)?")),
-    ("moment", re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?")),
-)  # fmt: skip
+    (
+        "moment",
+        re.compile(
+            r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+        ),
+    ),
+)
 
 
 def as_words(schema: Schema) -> Schema:
     """Return the schema with columns of unknown kind as words to be discovered: what a plan reckons with, since it costs the most."""
-    words = {c.name: replace(c, kind="categorical", type="string", bounds=None) for c in schema if c.kind == UNKNOWN}
+    words = {
+        c.name: replace(c, kind="categorical", type="string", bounds=None)
+        for c in schema
+        if c.kind == UNKNOWN
+    }
     return replace(schema, columns=tuple(words.get(column.name, column) for column in schema))
 
 
@@ -64,13 +82,21 @@ def planned_kinds(schema: Schema, budget: Budget, unit: Unit) -> tuple[Charge, .
         return ()
     amount = KINDS_SHARE * budget.total / len(open_ones)
     _, std = budget.noise(amount, l1=unit.l1, l2=unit.l2_up)
-    return tuple(budget.noise_charge(f"kind of '{name}'", "discover = true", amount, std) for name in open_ones)
+    return tuple(
+        budget.noise_charge(f"kind of '{name}'", "discover = true", amount, std)
+        for name in open_ones
+    )
 
 
 def discover_kinds(
-    cells: CellParts, schema: Schema, charges: Sequence[Charge], noise: Noise, budget: Budget, unit: Unit,
+    cells: CellParts,
+    schema: Schema,
+    charges: Sequence[Charge],
+    noise: Noise,
+    budget: Budget,
+    unit: Unit,
     charge: Callable[[Charge], None],
-) -> Schema:  # fmt: skip
+) -> Schema:
     """Return the schema with the kinds that were open, found at the cost that `planned_kinds` says; each is charged before the touch.
 
     Proof, for both relations: the class of a cell depends on the cell and on the declared decimal sign alone, so a row lies in one
@@ -78,12 +104,17 @@ def discover_kinds(
     counts (`PrivateCounter.tables`) goes on all seven classes; the rest is done to noisy counts.
     """
     open_ones = [column for column in schema if column.kind == UNKNOWN]
-    kinds, tallies = {}, CellTallies(cells, {column.name: _KindTally(column) for column in open_ones})
+    kinds, tallies = (
+        {},
+        CellTallies(cells, {column.name: _KindTally(column) for column in open_ones}),
+    )
     for column, paid in zip(open_ones, charges, strict=True):
         charge(paid)
         counts = tallies.take(column.name).counts
         scale, std = budget.noise(paid.cost(budget.kind), l1=unit.l1, l2=unit.l2_up)
-        noisy = noise.laplace(counts, scale) if budget.kind == "pure" else noise.gaussian(counts, scale)
+        noisy = (
+            noise.laplace(counts, scale) if budget.kind == "pure" else noise.gaussian(counts, scale)
+        )
         kinds[column.name] = _of_kind(column, *kind_from_counts(noisy, std))
     return replace(schema, columns=tuple(kinds.get(column.name, column) for column in schema))
 
@@ -95,7 +126,9 @@ class _KindTally:
         self.column, self.counts = column, np.zeros(len(CLASSES), dtype=np.int64)
 
     def add(self, cells: StoredCells) -> None:
-        self.counts += np.bincount(cell_classes(self.column, cells.columns[self.column.name]), minlength=len(CLASSES))
+        self.counts += np.bincount(
+            cell_classes(self.column, cells.columns[self.column.name]), minlength=len(CLASSES)
+        )
 
 
 def with_decimals(schema: Schema, names: Sequence[str]) -> Schema:
@@ -103,7 +136,10 @@ def with_decimals(schema: Schema, names: Sequence[str]) -> Schema:
 
     Done to edges that were released.
     """
-    columns = [_rounded(c) if c.name in names and c.kind == "float" and c.decimals is None else c for c in schema]
+    columns = [
+        _rounded(c) if c.name in names and c.kind == "float" and c.decimals is None else c
+        for c in schema
+    ]
     return replace(schema, columns=tuple(columns))
 
 
@@ -121,8 +157,13 @@ def cell_classes(column: Column, values: pa.Array) -> NDArray[np.int64]:
     """Return the class of each cell, as a position in `CLASSES`: a function of the cell and of the declaration."""
     coded = spell_values(values).dictionary_encode()
     missing = {str(code) for code in column.missing}
-    comma = column.decimal == "," and (is_words(values.type) or is_bytes(values.type))  # our own spelling has a point
-    table = np.array([*(_class(word, missing, comma) for word in coded.dictionary.to_pylist()), 0], dtype=np.int64)
+    comma = column.decimal == "," and (
+        is_words(values.type) or is_bytes(values.type)
+    )  # our own spelling has a point
+    table = np.array(
+        [*(_class(word, missing, comma) for word in coded.dictionary.to_pylist()), 0],
+        dtype=np.int64,
+    )
     at = coded.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
     return np.asarray(table[at])
 
@@ -133,7 +174,9 @@ def _class(word: str | None, missing: set[str], comma: bool) -> int:
         return CLASSES.index("empty")
     if comma:
         bare = bare.translate({ord(","): ".", ord("."): ","})
-    return CLASSES.index(next((name for name, pattern in _PATTERNS if pattern.fullmatch(bare)), "word"))
+    return CLASSES.index(
+        next((name for name, pattern in _PATTERNS if pattern.fullmatch(bare)), "word")
+    )
 
 
 def kind_from_counts(noisy: NDArray[np.integer], std: float) -> tuple[Kind, bool]:
@@ -150,7 +193,12 @@ def kind_from_counts(noisy: NDArray[np.integer], std: float) -> tuple[Kind, bool
     ('float', True)
     """
     by_class = dict(zip(CLASSES, noisy.tolist(), strict=True))
-    families = {"number": ("whole", "fraction"), "moment": ("date", "moment"), "truth": ("truth",), "word": ("word",)}
+    families = {
+        "number": ("whole", "fraction"),
+        "moment": ("date", "moment"),
+        "truth": ("truth",),
+        "word": ("word",),
+    }
     sums = {family: sum(by_class[name] for name in names) for family, names in families.items()}
     total = sum(sums.values())
     name = max(sums, key=lambda family: sums[family])
@@ -158,8 +206,10 @@ def kind_from_counts(noisy: NDArray[np.integer], std: float) -> tuple[Kind, bool
     if name == "word" or sums[name] <= 0 or others > max(FEW * total, _noise(std, n_others)):
         return "categorical", by_class["empty"] > _noise(std, 1)
     kinds: dict[str, tuple[Kind, Kind, str]] = {
-        "number": ("integer", "float", "fraction"), "moment": ("date", "datetime", "moment"), "truth": ("boolean", "boolean", "truth"),
-    }  # fmt: skip
+        "number": ("integer", "float", "fraction"),
+        "moment": ("date", "datetime", "moment"),
+        "truth": ("boolean", "boolean", "truth"),
+    }
     plain, fine, sign = kinds[name]
     fine_enough = by_class[sign] > min(max(FEW * total / 5, _noise(std, 1)), MANY * sums[name])
     kind = fine if fine_enough else plain
@@ -174,7 +224,12 @@ def _noise(std: float, many: int) -> float:
 def _of_kind(column: Column, kind: Kind, nullable: bool) -> Column:
     numeric = kind not in ("categorical", "boolean")
     return replace(
-        column, kind=kind, type=usual_type(kind), nullable=column.nullable or nullable,
-        levels=(False, True) if kind == "boolean" else None, bounds=column.bounds if numeric else None,
-        discover=kind != "boolean", reason="discovered",
-    )  # fmt: skip
+        column,
+        kind=kind,
+        type=usual_type(kind),
+        nullable=column.nullable or nullable,
+        levels=(False, True) if kind == "boolean" else None,
+        bounds=column.bounds if numeric else None,
+        discover=kind != "boolean",
+        reason="discovered",
+    )

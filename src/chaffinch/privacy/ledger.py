@@ -84,10 +84,14 @@ class Ledger:
         with self._lock:
             self._closed = True
 
-    def account(self, *, test_only: bool, rows: int, rows_how: Literal["declared", "measured"]) -> Account:
+    def account(
+        self, *, test_only: bool, rows: int, rows_how: Literal["declared", "measured"]
+    ) -> Account:
         """Close the ledger and return its account."""
         self.close()
-        return Account(self.budget, self.unit, self.charges, test_only=test_only, rows=rows, rows_how=rows_how)
+        return Account(
+            self.budget, self.unit, self.charges, test_only=test_only, rows=rows, rows_how=rows_how
+        )
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,9 @@ class Step:
 
     def __post_init__(self) -> None:
         if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
-            raise InputError(f"times of a planned charge must be a whole number of at least 1. Got {self.times!r}.")
+            raise InputError(
+                f"times of a planned charge must be a whole number of at least 1. Got {self.times!r}."
+            )
 
     def on(self, what: str) -> Charge:
         """Return the charge for one touch, naming what it touches."""
@@ -140,7 +146,10 @@ class Plan:
         others = (step for step in self.steps if step.charge.why != DISCOVERED)
         return [
             *grouped_rows(self.budget, discoveries),
-            *(charge_row(self.budget, step.charge, step.times, step.charge.what) for step in others),
+            *(
+                charge_row(self.budget, step.charge, step.times, step.charge.what)
+                for step in others
+            ),
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -52,12 +52,19 @@ class LevelCounts:
         if not self._runs:
             yield from held
             return
-        for level, same in groupby(merge(held, *map(_read, self._runs), key=itemgetter(0)), key=itemgetter(0)):
+        for level, same in groupby(
+            merge(held, *map(_read, self._runs), key=itemgetter(0)), key=itemgetter(0)
+        ):
             yield level, sum(n for _, n in same)
 
     def _write_run(self, folder: Path) -> None:
         levels = sorted(self._held.items())
-        run = pa.table({"level": [level for level, _ in levels], "n": pa.array([n for _, n in levels], pa.int64())})
+        run = pa.table(
+            {
+                "level": [level for level, _ in levels],
+                "n": pa.array([n for _, n in levels], pa.int64()),
+            }
+        )
         path = folder / f"{len(self._runs):05d}.arrow"
         with writing_to(folder):
             folder.mkdir(mode=0o700, exist_ok=True)

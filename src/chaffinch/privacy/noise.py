@@ -27,7 +27,13 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.errors import InputError, MissingExtraError, PrivacyError
 from .._base.seeds import Seed, generator
 from .inversion import LARGEST_SCALE, Law, draw_exactly
-from .samplers import checked_scale, draw_exponential, draw_gaussian, draw_laplace, draw_permute_and_flip
+from .samplers import (
+    checked_scale,
+    draw_exponential,
+    draw_gaussian,
+    draw_laplace,
+    draw_permute_and_flip,
+)
 
 __all__ = ["Noise", "OpenDPNoise", "SeededNoise", "noise_of", "observing"]
 
@@ -112,7 +118,9 @@ class OpenDPNoise:
         return _exact("laplace", _laplace, checked_scale(scale), _whole("values", values))
 
     def gaussian(self, values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
-        return _exact("gaussian", _gaussian, checked_scale(sigma, "sigma"), _whole("values", values))
+        return _exact(
+            "gaussian", _gaussian, checked_scale(sigma, "sigma"), _whole("values", values)
+        )
 
     def exponential(self, scores: NDArray[np.int64], scale: float) -> int:
         candidates = _candidates(scores).tolist()
@@ -163,11 +171,15 @@ def noise_of(seed: Seed = None) -> Noise:
     if observer is None:
         return OpenDPNoise() if seed is None else SeededNoise(generator(seed))
     if seed is None:
-        raise PrivacyError("The noise of a release is never observed. An audit fits with a seed: pass one.")
+        raise PrivacyError(
+            "The noise of a release is never observed. An audit fits with a seed: pass one."
+        )
     return observer(SeededNoise(generator(seed)))
 
 
-_OBSERVER: ContextVar[Callable[[Noise], Noise] | None] = ContextVar("observer of noise", default=None)
+_OBSERVER: ContextVar[Callable[[Noise], Noise] | None] = ContextVar(
+    "observer of noise", default=None
+)
 
 
 @contextmanager
@@ -200,26 +212,36 @@ def _whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
 def _candidates(scores: ArrayLike) -> NDArray[np.int64]:
     whole = _whole("scores", scores)
     if whole.ndim != 1 or whole.size == 0:
-        raise InputError(f"scores must be a list with at least one candidate. Got shape {whole.shape}.")
+        raise InputError(
+            f"scores must be a list with at least one candidate. Got shape {whole.shape}."
+        )
     return whole
 
 
 def _saturating_sum(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
-    total = np.asarray(values + noise)  # wraps around; then its sign differs from that of both parts
+    total = np.asarray(
+        values + noise
+    )  # wraps around; then its sign differs from that of both parts
     wrapped = ((values ^ total) & (noise ^ total)) < 0
     if wrapped.any():
         total = np.where(wrapped, np.where(values < 0, INT64.min, INT64.max), total)
     return total
 
 
-def _exact(law: Law, make: Callable[[float], Any], scale: float, values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _exact(
+    law: Law, make: Callable[[float], Any], scale: float, values: NDArray[np.int64]
+) -> NDArray[np.int64]:
     if values.size <= max(FEW, CELLS_PER_SCALE[law] * scale) or scale > LARGEST_SCALE:
         return _in_chunks(make(scale), values)
-    make(2.0 ** math.ceil(math.log2(scale)))  # not used, but the loss that it states must be ours: at a scale nearby
+    make(
+        2.0 ** math.ceil(math.log2(scale))
+    )  # not used, but the loss that it states must be ours: at a scale nearby
     return _saturating_sum(values, draw_exactly(law, scale, values.size).reshape(values.shape))
 
 
-def _in_chunks(mechanism: Callable[[list[int]], list[int]], values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _in_chunks(
+    mechanism: Callable[[list[int]], list[int]], values: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the mechanism's answers, a bounded number at a time.
 
     Noise is independent between cells, so this is the mechanism on the whole array: the distances of chunks add up to its.
@@ -249,7 +271,9 @@ def _opendp() -> Any:
 @lru_cache(maxsize=256)
 def _laplace(scale: float) -> Any:
     dp = _opendp()
-    mechanism = dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=scale)
+    mechanism = dp.m.make_laplace(
+        dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=scale
+    )
     _agree("discrete Laplace", mechanism.map(1), 1 / scale)
     return mechanism
 
@@ -257,7 +281,9 @@ def _laplace(scale: float) -> Any:
 @lru_cache(maxsize=256)
 def _gaussian(sigma: float) -> Any:
     dp = _opendp()
-    mechanism = dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=sigma)
+    mechanism = dp.m.make_gaussian(
+        dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=sigma
+    )
     _agree("discrete Gaussian", mechanism.map(1.0), 0.5 / sigma / sigma)
     return mechanism
 

@@ -32,14 +32,32 @@ from .kinds import as_words, discover_kinds, planned_kinds, with_decimals
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
 from .parsed import warn_if_parsed
-from .prepare import CellParts, declared_of, discovering_schema, open_cells, open_header, shown_source, with_person
+from .prepare import (
+    CellParts,
+    declared_of,
+    discovering_schema,
+    open_cells,
+    open_header,
+    shown_source,
+    with_person,
+)
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 
 __all__ = [
-    "DELTA_SHARE", "DISCOVERY_SHARE", "ROWS_SHARE", "Opening", "Undiscovered", "Unread", "open_private", "open_unread", "opening_of",
-    "prepare", "promised_schema", "public_rows",
-]  # fmt: skip
+    "DELTA_SHARE",
+    "DISCOVERY_SHARE",
+    "ROWS_SHARE",
+    "Opening",
+    "Undiscovered",
+    "Unread",
+    "open_private",
+    "open_unread",
+    "opening_of",
+    "prepare",
+    "promised_schema",
+    "public_rows",
+]
 
 ROWS_SHARE = 0.02
 """The share of the budget for the number of rows, where it is not declared and the relation keeps it private."""
@@ -73,7 +91,10 @@ class Opening:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """The charges of opening, in the order in which they are made."""
-        every = [*self.kinds, *(charge for discovery in self.discoveries for charge in discovery.charges)]
+        every = [
+            *self.kinds,
+            *(charge for discovery in self.discoveries for charge in discovery.charges),
+        ]
         return (*every, self.rows) if self.rows is not None else tuple(every)
 
     @property
@@ -97,7 +118,11 @@ class Opening:
 
     def plan_unsettled(self, what: str) -> Plan:
         """Return the plan of opening the data, and of all that is left as one step: its parts depend on what is found."""
-        why = "split once the domain is found" if self.discoveries else "split once the number of rows is measured"
+        why = (
+            "split once the domain is found"
+            if self.discoveries
+            else "split once the number of rows is measured"
+        )
         cost = self.left * (1 - 1e-12)
         return self.plan([Step(self.budget.charge(what, why, cost, mechanism="", noise=""))])
 
@@ -113,10 +138,15 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
         check_declared(schema, delta=budget.delta or 0.0, rows_public=_rows_public(unit))
         schema = _declared_part(schema) if wanted_columns(schema) else declared_schema(schema)
     if _rows_public(unit) and schema.rows is None:
-        raise PrivacyError(f"A private fit needs a declared domain, and the schema lacks: {ROWS_NEEDED}.")
+        raise PrivacyError(
+            f"A private fit needs a declared domain, and the schema lacks: {ROWS_NEEDED}."
+        )
     reckoned = as_words(schema)
     whole = _spendable(reckoned, budget)
-    discoveries = tuple(_either(each) if schema[each.column.name].lacks == "kind" else each for each in _discoveries(reckoned, whole))
+    discoveries = tuple(
+        _either(each) if schema[each.column.name].lacks == "kind" else each
+        for each in _discoveries(reckoned, whole)
+    )
     rows = None if schema.rows is not None else _rows_charge(whole, unit)
     return Opening(schema, whole, unit, discoveries, rows, planned_kinds(schema, whole, unit))
 
@@ -124,7 +154,10 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
 def _either(discovery: Discovery) -> Discovery:
     """Return the discovery of a column whose kind is open under a name that says so."""
     assert discovery.levels is not None
-    return replace(discovery, levels=replace(discovery.levels, what=f"levels or bounds of '{discovery.column.name}'"))
+    return replace(
+        discovery,
+        levels=replace(discovery.levels, what=f"levels or bounds of '{discovery.column.name}'"),
+    )
 
 
 def _discoveries(schema: Schema, budget: Budget) -> tuple[Discovery, ...]:
@@ -154,9 +187,14 @@ class Undiscovered:
 
 
 def prepare(
-    source: Any, schema: SchemaLike | None = None, *, person: str | None = None,
-    rows_per_person: int = 1, discover: Literal["all"] | None = None, **options: Unpack[FileOptions],
-) -> Table | Undiscovered:  # fmt: skip
+    source: Any,
+    schema: SchemaLike | None = None,
+    *,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    discover: Literal["all"] | None = None,
+    **options: Unpack[FileOptions],
+) -> Table | Undiscovered:
     """Return data ready for a private fit: coded under a declared schema, so that no message or shape depends on a record.
 
     Parameters
@@ -180,16 +218,25 @@ def prepare(
     notes = personal_note(with_evidence(declared))  # by names and declarations: no record is asked
     warn_of(notes)
     if wanted_columns(declared):
-        cells = open_cells(source, declared, person=person, rows_per_person=rows_per_person, **options)
+        cells = open_cells(
+            source, declared, person=person, rows_per_person=rows_per_person, **options
+        )
         return Undiscovered(cells, declared)
-    prepared = prepare_declared(source, declared, person=person, rows_per_person=rows_per_person, **options)
+    prepared = prepare_declared(
+        source, declared, person=person, rows_per_person=rows_per_person, **options
+    )
     return replace(prepared, notes=tuple(notes))
 
 
 def _promised(
-    source: Any, schema: SchemaLike | None, person: str | None, rows_per_person: int, decimal: str | None,
-    budget: Budget | None = None, unit: Unit | None = None,
-) -> Schema:  # fmt: skip
+    source: Any,
+    schema: SchemaLike | None,
+    person: str | None,
+    rows_per_person: int,
+    decimal: str | None,
+    budget: Budget | None = None,
+    unit: Unit | None = None,
+) -> Schema:
     """Return the schema that a private fit follows; raise unless it declares what a fit may not read from the data.
 
     With a budget and a unit, what these ask for is named in the same error.
@@ -214,19 +261,29 @@ class Unread:
 
     def read(self) -> Table | Undiscovered:
         """Read the records; see `prepare`."""
-        return prepare(self.source, self.schema, person=self.person, rows_per_person=self.rows_per_person)
+        return prepare(
+            self.source, self.schema, person=self.person, rows_per_person=self.rows_per_person
+        )
 
 
 def open_unread(
-    path: str | os.PathLike[str], schema: SchemaLike | None = None, *, person: str | None = None,
-    rows_per_person: int = 1, budget: Budget | None = None, unit: Unit | None = None, **options: Unpack[FileOptions],
-) -> Unread:  # fmt: skip
+    path: str | os.PathLike[str],
+    schema: SchemaLike | None = None,
+    *,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    budget: Budget | None = None,
+    unit: Unit | None = None,
+    **options: Unpack[FileOptions],
+) -> Unread:
     """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.
 
     What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger
     before `read`. `budget` and `unit` are those of the fit, if they are settled: what they need of the schema is checked with the rest.
     """
-    declared = _promised(path, schema, person, rows_per_person, options.get("decimal"), budget, unit)
+    declared = _promised(
+        path, schema, person, rows_per_person, options.get("decimal"), budget, unit
+    )
     source = open_header(path, declared, **options)
     check_columns(source.name, source.schema.names, declared)
     return Unread(source, declared, person, rows_per_person)
@@ -253,9 +310,13 @@ def open_private(
     if isinstance(data, Undiscovered):
         schema, discoveries = data.schema, opening.discoveries
         if opening.kinds:
-            schema = discover_kinds(data.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge)
+            schema = discover_kinds(
+                data.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge
+            )
             discoveries = _discoveries(schema, opening.budget)
-        discovered = discover_domain(data.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge)
+        discovered = discover_domain(
+            data.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge
+        )
         data = data.counter(with_decimals(discovered, opening.unknown))
     return PrivateCounter(data, ledger, noise)
 
@@ -273,7 +334,10 @@ def public_rows(counter: PrivateCounter) -> tuple[int, RowsHow]:
 def _declared_part(schema: Schema) -> Schema:
     """Return the schema with codecs for what is declared; the rest is to be discovered."""
     waiting = {column.name for column in wanted_columns(schema)}
-    ready = {column.name: column for column in declared_columns(c for c in schema if c.name not in waiting)}
+    ready = {
+        column.name: column
+        for column in declared_columns(c for c in schema if c.name not in waiting)
+    }
     return replace(schema, columns=tuple(ready.get(column.name, column) for column in schema))
 
 
@@ -306,4 +370,8 @@ def _spendable(schema: Schema, budget: Budget) -> Budget:
     words = any(lacks(column) == "levels" for column in wanted_columns(schema))
     if budget.kind == "pure":
         return budget if words else replace(budget, delta=None)
-    return replace(budget, reserved_delta=budget.delta * DELTA_SHARE) if words and budget.delta is not None else budget
+    return (
+        replace(budget, reserved_delta=budget.delta * DELTA_SHARE)
+        if words and budget.delta is not None
+        else budget
+    )

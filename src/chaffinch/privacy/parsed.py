@@ -50,9 +50,15 @@ def changed_by_parsing(schema: Schema, person: str | None = None) -> list[str]:
 
 def _may_change(column: Column) -> bool:
     declared = with_usual_type(column)
-    if declared.kind != "categorical" or not declared.modelled or not is_words(value_type(parse_type(declared.type))):
+    if (
+        declared.kind != "categorical"
+        or not declared.modelled
+        or not is_words(value_type(parse_type(declared.type)))
+    ):
         return False
-    return lacks(column) == "levels" or any(isinstance(word, str) and reads_as_another(word) for word in column.levels or ())
+    return lacks(column) == "levels" or any(
+        isinstance(word, str) and reads_as_another(word) for word in column.levels or ()
+    )
 
 
 def warn_if_parsed(source: Any, schema: Schema, person: str | None = None) -> None:

@@ -17,7 +17,9 @@ __all__ = ["keep_rows"]
 
 
 @SILENT
-def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], most: int) -> NDArray[np.int64]:
+def keep_rows(
+    ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], most: int
+) -> NDArray[np.int64]:
     """Return which rows to keep, in order: the first `most` of each person, as the file has them.
 
     Every row without an id (null or NaN) is a person of its own: nothing else is known of it. Ids are compared as they are
@@ -43,9 +45,13 @@ def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], mo
     order = np.argsort(persons, kind="stable")
     sorted_persons = persons[order]
     starts = (
-        np.flatnonzero(np.concatenate([[True], sorted_persons[1:] != sorted_persons[:-1]])) if len(sorted_persons) else np.empty(0, dtype=np.int64)
+        np.flatnonzero(np.concatenate([[True], sorted_persons[1:] != sorted_persons[:-1]]))
+        if len(sorted_persons)
+        else np.empty(0, dtype=np.int64)
     )
-    rank = np.arange(len(sorted_persons)) - np.repeat(starts, np.diff(np.append(starts, len(sorted_persons))))
+    rank = np.arange(len(sorted_persons)) - np.repeat(
+        starts, np.diff(np.append(starts, len(sorted_persons)))
+    )
     keep = np.empty(len(sorted_persons), dtype=bool)
     keep[order] = rank < most
     return np.flatnonzero(keep).astype(np.int64)

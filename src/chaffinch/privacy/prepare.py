@@ -35,9 +35,21 @@ from .persons import keep_rows
 from .values import declared_values, in_type
 
 __all__ = [
-    "CellParts", "StoredCells", "cells_of_rows", "coded_cells", "declared_of", "discovering_schema", "left_out", "open_cells", "open_header", "plain_cells", "prepare", "shown_source",
-    "typed_cells", "with_person",
-]  # fmt: skip
+    "CellParts",
+    "StoredCells",
+    "cells_of_rows",
+    "coded_cells",
+    "declared_of",
+    "discovering_schema",
+    "left_out",
+    "open_cells",
+    "open_header",
+    "plain_cells",
+    "prepare",
+    "shown_source",
+    "typed_cells",
+    "with_person",
+]
 
 
 class CellParts(Protocol):
@@ -84,9 +96,13 @@ class StoredCells:
 
 
 def prepare(
-    source: Any, schema: SchemaLike | None = None, *, person: str | None = None,
-    rows_per_person: int = 1, **options: Unpack[FileOptions],
-) -> Table:  # fmt: skip
+    source: Any,
+    schema: SchemaLike | None = None,
+    *,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    **options: Unpack[FileOptions],
+) -> Table:
     """Return a table with a sealed schema: codes that each depend on their own row and on public declarations.
 
     The schema is public and has a declared domain for every column. Its types are those of the result, whatever the source stores:
@@ -101,12 +117,14 @@ def prepare(
     declared = with_person(declared, person)
     check_declared(declared, source=shown_source(source))
     sealed = declared_schema(declared)
-    cells = open_cells(
-        source, declared, person=person, rows_per_person=rows_per_person, **options
-    )
+    cells = open_cells(source, declared, person=person, rows_per_person=rows_per_person, **options)
     if cells.sealed is not None and cells.sealed.schema == sealed:
         table = cells.sealed
-        return table if not cells.persons else replace(table, schema=replace(table.schema, persons=cells.persons))
+        return (
+            table
+            if not cells.persons
+            else replace(table, schema=replace(table.schema, persons=cells.persons))
+        )
     columns = tuple(replace(sealed[name], spelled=name in cells.spelled) for name in cells.columns)
     sealed = replace(declared_schema(replace(sealed, columns=columns)), persons=cells.persons)
     return coded_cells(cells, sealed)
@@ -121,7 +139,9 @@ def coded_cells(cells: StoredCells, sealed: Schema) -> Table:
         if column.modelled:
             codes.append(place(column, values, tokens))
     data = pa.Table.from_arrays(arrays, names=[column.name for column in sealed])
-    origin = replace(cells.origin, dtypes=_dtypes(sealed) if cells.origin.native == "pandas" else {})
+    origin = replace(
+        cells.origin, dtypes=_dtypes(sealed) if cells.origin.native == "pandas" else {}
+    )
     return Table(sealed, data, Codes.of(codes, sealed.sizes, n_rows=data.num_rows), (), origin)
 
 
@@ -133,7 +153,9 @@ def declared_of(source: Any, schema: SchemaLike | None) -> Schema:
     """
     if schema is None and isinstance(source, Table):
         plain = source.schema
-        return plain if plain.sealed else replace(plain, columns=tuple(map(_with_plain_type, plain)))
+        return (
+            plain if plain.sealed else replace(plain, columns=tuple(map(_with_plain_type, plain)))
+        )
     declared = as_schema(schema)
     if declared is None:
         raise undeclared(shown_source(source))
@@ -141,18 +163,25 @@ def declared_of(source: Any, schema: SchemaLike | None) -> Schema:
 
 
 def discovering_schema(
-    source: Any, schema: SchemaLike | None, discover: str = "all", **options: Unpack[FileOptions],
-) -> Schema:  # fmt: skip
+    source: Any,
+    schema: SchemaLike | None,
+    discover: str = "all",
+    **options: Unpack[FileOptions],
+) -> Schema:
     """Return the schema with all that it leaves open to be discovered; without a schema, one of the names of columns alone.
 
     Of a source only the header is read. Columns whose names say who somebody is, or number rows, are identifiers: `kind_by_name`.
     """
     if discover != "all":
-        raise InputError(f"discover must be 'all'. Got {discover!r}. For single columns write discover = true in the schema.")
+        raise InputError(
+            f"discover must be 'all'. Got {discover!r}. For single columns write discover = true in the schema."
+        )
     declared = as_schema(schema)
     if declared is None:
         names = open_header(source, **options).schema.names
-        declared = Schema(tuple(Column(name, kind_by_name(name) or UNKNOWN) for name in names), public=True)
+        declared = Schema(
+            tuple(Column(name, kind_by_name(name) or UNKNOWN) for name in names), public=True
+        )
     return declared.discovering()
 
 
@@ -175,8 +204,13 @@ def _with_plain_type(column: Column) -> Column:
 
 
 def open_cells(
-    source: Any, schema: Schema, *, person: str | None = None, rows_per_person: int = 1, **options: Unpack[FileOptions],
-) -> StoredCells:  # fmt: skip
+    source: Any,
+    schema: Schema,
+    *,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    **options: Unpack[FileOptions],
+) -> StoredCells:
     """Return the cells of a source, of at most `rows_per_person` rows of each person; `prepare` and `discover` take them."""
     cells = source if isinstance(source, StoredCells) else _cells(source, schema, options)
     check_columns(cells.name, list(cells.columns), schema)
@@ -215,10 +249,19 @@ def cells_of_rows(source: Source, rows: pa.Table) -> StoredCells:
     """Return the cells of some rows of a source, of all its columns or of some."""
     columns = {name: plain_cells(rows.column(name)) for name in rows.column_names}
     spelled = frozenset(columns if source.text else ())
-    return StoredCells(source.name, columns, {}, source.text, Origin(source.native, {}, source.layout, index=source.index), spelled)
+    return StoredCells(
+        source.name,
+        columns,
+        {},
+        source.text,
+        Origin(source.native, {}, source.layout, index=source.index),
+        spelled,
+    )
 
 
-def open_header(source: Any, schema: Schema | None = None, **options: Unpack[FileOptions]) -> Source:
+def open_header(
+    source: Any, schema: Schema | None = None, **options: Unpack[FileOptions]
+) -> Source:
     """Return a source that no record can stop; of a file only the header has been read, with the names of its columns.
 
     Where a text file has no line of names, they are as many as the schema declares.
@@ -230,7 +273,9 @@ def open_header(source: Any, schema: Schema | None = None, **options: Unpack[Fil
                 f"A private fit does not read '{source}', {form.a_file}: its reader may stop at a value, or look at values to tell what they are. "
                 "Save it as Parquet or CSV."
             )
-    columns, line_breaks = (None, False) if schema is None else (len(schema.columns), schema.line_breaks)
+    columns, line_breaks = (
+        (None, False) if schema is None else (len(schema.columns), schema.line_breaks)
+    )
     return open_source(source, tolerant=True, columns=columns, line_breaks=line_breaks, **options)
 
 
@@ -269,8 +314,19 @@ def with_person(schema: Schema, person: str | None) -> Schema:
         return schema
     old = schema[person]
     output = old.output if not old.modelled else "drop"
-    new = Column(person, "identifier", "person", old.type, old.title, output=output, form=old.form, repeats=old.repeats)
-    return replace(schema, columns=tuple(new if column.name == person else column for column in schema))
+    new = Column(
+        person,
+        "identifier",
+        "person",
+        old.type,
+        old.title,
+        output=output,
+        form=old.form,
+        repeats=old.repeats,
+    )
+    return replace(
+        schema, columns=tuple(new if column.name == person else column for column in schema)
+    )
 
 
 @SILENT
@@ -280,7 +336,9 @@ def typed_cells(column: Column, cells: StoredCells) -> tuple[pa.Array, NDArray[n
     What a cell becomes depends on the cell and on the declaration, never on other cells.
     """
     blank = cells.text and column.modelled
-    return declared_values(column, cells.columns[column.name], beside=cells.words.get(column.name), blank=blank)
+    return declared_values(
+        column, cells.columns[column.name], beside=cells.words.get(column.name), blank=blank
+    )
 
 
 def _dtypes(schema: Schema) -> dict[str, Any]:
@@ -295,7 +353,11 @@ def _dtypes(schema: Schema) -> dict[str, Any]:
         kind, codec = parse_type(column.type), column.codec
         truth = pa.types.is_boolean(kind)
         assert codec is not None
-        if not (codec.null or codec.other or any(truth or isinstance(code, str) for code in codec.missing)):
+        if not (
+            codec.null
+            or codec.other
+            or any(truth or isinstance(code, str) for code in codec.missing)
+        ):
             continue
         if truth:
             out[column.name] = pd.BooleanDtype()

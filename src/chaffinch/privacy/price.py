@@ -39,7 +39,9 @@ class DiscoveryPrice:
         """The price in words: the share of the budget, then what a level needs."""
         names = f"{len(self.columns):,} column{'s' * (len(self.columns) != 1)}"
         delta = f" and a delta of {self.delta:g}" if self.delta else ""
-        out = [f"Discovery takes {self.share:.1%} of the budget{delta}, for {names}: {listed(c.column for c in self.columns)}."]
+        out = [
+            f"Discovery takes {self.share:.1%} of the budget{delta}, for {names}: {listed(c.column for c in self.columns)}."
+        ]
         groups: dict[int, list[str]] = {}
         for column in self.columns:
             if column.records is not None:
@@ -53,7 +55,11 @@ class DiscoveryPrice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the price as plain data."""
-        return {"share": self.share, "delta": self.delta, "columns": [asdict(column) for column in self.columns]}
+        return {
+            "share": self.share,
+            "delta": self.delta,
+            "columns": [asdict(column) for column in self.columns],
+        }
 
 
 def discovery_price(opening: Opening) -> DiscoveryPrice | None:
@@ -67,8 +73,17 @@ def discovery_price(opening: Opening) -> DiscoveryPrice | None:
         name = discovery.column.name
         charges = [*([kinds[name]] if name in kinds else []), *discovery.charges]
         cost = sum(charge.cost(budget.kind) for charge in charges)
-        columns.append(ColumnPrice(name, _things(discovery, name in kinds), cost / budget.total, records_needed(opening, discovery)))
-    share, delta = budget.amounts([*opening.kinds, *(c for d in opening.discoveries for c in d.charges)])
+        columns.append(
+            ColumnPrice(
+                name,
+                _things(discovery, name in kinds),
+                cost / budget.total,
+                records_needed(opening, discovery),
+            )
+        )
+    share, delta = budget.amounts(
+        [*opening.kinds, *(c for d in opening.discoveries for c in d.charges)]
+    )
     return DiscoveryPrice(share / budget.total, tuple(columns), delta)
 
 
@@ -82,6 +97,9 @@ def records_needed(opening: Opening, discovery: Discovery) -> int | None:
 
 def _things(discovery: Discovery, kind: bool) -> tuple[str, ...]:
     named: Sequence[tuple[str, object]] = (
-        ("kind", kind), ("levels", discovery.levels), ("bounds", discovery.bounds), ("quantiles", discovery.quantiles),
-    )  # fmt: skip
+        ("kind", kind),
+        ("levels", discovery.levels),
+        ("bounds", discovery.bounds),
+        ("quantiles", discovery.quantiles),
+    )
     return tuple(name for name, charge in named if charge)

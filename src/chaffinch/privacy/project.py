@@ -68,23 +68,34 @@ class Project:
     @property
     def totals(self) -> Totals:
         """What the releases add up to, at the delta of the limit where there is one; a limit without a delta has a delta of 0."""
-        return add_up(self.releases, delta=self._target, rule=self.rule, limited=self.epsilon is not None)
+        return add_up(
+            self.releases, delta=self._target, rule=self.rule, limited=self.epsilon is not None
+        )
 
     @property
     def _target(self) -> float | None:
         return 0.0 if self.delta is None and self.epsilon is not None else self.delta
 
     def spend(
-        self, what: Account | Plan, label: str, *, test_only: bool | None = None, allow_test_only: bool = False
+        self,
+        what: Account | Plan,
+        label: str,
+        *,
+        test_only: bool | None = None,
+        allow_test_only: bool = False,
     ) -> Project:
         """Write a release down before its data are touched, and return the project with it.
 
         The file is read anew under a lock, so that processes that spend at once cannot exceed the limit together. Raises BudgetError
         if it would be exceeded, and PrivacyError for a test-only fit under a limit: seeded noise protects nothing.
         """
-        seeded = test_only if test_only is not None else isinstance(what, Account) and what.test_only
+        seeded = (
+            test_only if test_only is not None else isinstance(what, Account) and what.test_only
+        )
         if isinstance(what, Account) and what.test_only and not seeded:
-            raise InputError("test_only cannot be False for an account of a test-only fit: its noise came from a seed.")
+            raise InputError(
+                "test_only cannot be False for an account of a test-only fit: its noise came from a seed."
+            )
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         release = Release(label, now, what.budget, what.unit, seeded)
         with _locked(self.path):
@@ -98,7 +109,10 @@ class Project:
             if not seeded:
                 _admit(current, after, release)
             write_text(
-                self.path, json.dumps(after._file(), indent=2, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600, overwrite=True
+                self.path,
+                json.dumps(after._file(), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+                mode=0o600,
+                overwrite=True,
             )
         return after
 
@@ -136,7 +150,9 @@ def _admit(before: Project, after: Project, release: Release) -> None:
         )
     doubled = total.unit.replaced and not release.unit.replaced
     asked = release.budget.epsilon * (2 if doubled else 1)
-    earlier = add_up(before.releases, delta=before._target, replaced=total.unit.replaced, rule=before.rule)
+    earlier = add_up(
+        before.releases, delta=before._target, replaced=total.unit.replaced, rule=before.rule
+    )
     left = max(0.0, limit - earlier.epsilon)
     raise BudgetError(
         f"Privacy budget exceeded: {shown(asked)} asked, {shown(left)} left of {shown(limit)}. These are epsilons of all releases of "
@@ -146,9 +162,13 @@ def _admit(before: Project, after: Project, release: Release) -> None:
 
 
 def create_project(
-    path: str | os.PathLike[str], *, epsilon: float | None = None, delta: float | None = None, data: str,
+    path: str | os.PathLike[str],
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    data: str,
     rule: Rule | None = None,
-) -> Project:  # fmt: skip
+) -> Project:
     """Write a new project ledger and return it; never over a file that exists. Without an epsilon it adds up and refuses nothing.
 
     `rule` says which sum of the releases is held to the limit, from now on: "gaussian", "zcdp" or "basic" (see `totals`). Unless given it is
@@ -156,7 +176,9 @@ def create_project(
     """
     settled: Rule = rule if rule is not None else "smaller" if epsilon is None else "gaussian"
     if settled == "smaller" and epsilon is not None:
-        raise InputError("A limit needs a rule that says beforehand which sum counts: 'gaussian', 'zcdp' or 'basic'.")
+        raise InputError(
+            "A limit needs a rule that says beforehand which sum counts: 'gaussian', 'zcdp' or 'basic'."
+        )
     project = Project(check_writable(path).resolve(), data, epsilon, delta, rule=settled)
     text = json.dumps(project._file(), indent=2, ensure_ascii=False) + "\n"
     try:
@@ -171,7 +193,9 @@ def create_project(
             f"Cannot make the ledger '{path}': the file exists. Name another, or spend from that one."
         ) from None
     except OSError as error:
-        raise FileError(f"Cannot write '{path}': {error.strerror or 'the system refused'}.") from error
+        raise FileError(
+            f"Cannot write '{path}': {error.strerror or 'the system refused'}."
+        ) from error
     return project
 
 
@@ -196,7 +220,9 @@ def open_project(path: str | os.PathLike[str]) -> Project:
         with open(file, "rb") as handle:
             raw, links = handle.read(MOST_BYTES + 1), os.fstat(handle.fileno()).st_nlink
     except FileNotFoundError:
-        raise FileError(f"No such file: '{path}'. `chaffinch ledger PATH --new` makes a project ledger.") from None
+        raise FileError(
+            f"No such file: '{path}'. `chaffinch ledger PATH --new` makes a project ledger."
+        ) from None
     except OSError as error:
         raise FileError(f"Cannot read '{path}': {error.strerror}.") from error
     if links > 1:
@@ -212,21 +238,29 @@ def open_project(path: str | os.PathLike[str]) -> Project:
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError
     except (ValueError, RecursionError):
-        raise FileError(f"'{path}' is not a project ledger, or it is damaged. It was left as it is.") from None
+        raise FileError(
+            f"'{path}' is not a project ledger, or it is damaged. It was left as it is."
+        ) from None
     version = data.get("version")
     if version not in (OLD_VERSION, VERSION) or isinstance(version, bool):
-        raise FileError(f"'{path}' has another version; this release reads up to {VERSION}. Use a newer release.")
+        raise FileError(
+            f"'{path}' has another version; this release reads up to {VERSION}. Use a newer release."
+        )
     try:
         if version == OLD_VERSION:
             if "rule" in data:
                 raise ValueError
             data["rule"] = "smaller"
         releases = tuple(_release(entry) for entry in data["releases"])
-        project = Project(file, data["data"], data["epsilon"], data["delta"], releases, data["rule"])
+        project = Project(
+            file, data["data"], data["epsilon"], data["delta"], releases, data["rule"]
+        )
         if set(project._file()) != set(data) or not isinstance(data["releases"], list):
             raise ValueError
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ChaffinchError):
-        raise FileError(f"'{path}' is damaged: it is not as Chaffinch writes it. It was left as it is.") from None
+        raise FileError(
+            f"'{path}' is damaged: it is not as Chaffinch writes it. It was left as it is."
+        ) from None
     return project
 
 
@@ -265,7 +299,9 @@ def _locked(path: Path) -> Iterator[None]:
         except FileError:
             raise
         except OSError as error:
-            raise FileError(f"Cannot lock '{path}': {error.strerror}. Keep it on a local disk.") from error
+            raise FileError(
+                f"Cannot lock '{path}': {error.strerror}. Keep it on a local disk."
+            ) from error
         yield
 
 
@@ -288,7 +324,9 @@ def _lock_file(path: Path, stack: contextlib.ExitStack) -> None:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             if time.monotonic() > until:
-                raise FileError(f"'{path}' is locked. If no other process uses it, remove '{lock}'.") from None
+                raise FileError(
+                    f"'{path}' is locked. If no other process uses it, remove '{lock}'."
+                ) from None
             time.sleep(0.02)
         else:
             stack.callback(lock.unlink, missing_ok=True)

@@ -46,7 +46,9 @@ class Unit:
             raise unknown_name("neighbour relation", self.neighbours, NEIGHBOURS)
         whole = isinstance(self.rows_per_person, int) and not isinstance(self.rows_per_person, bool)
         if not whole or self.rows_per_person < 1:
-            raise InputError(f"rows_per_person must be a whole number of at least 1. Got {self.rows_per_person!r}.")
+            raise InputError(
+                f"rows_per_person must be a whole number of at least 1. Got {self.rows_per_person!r}."
+            )
         if not isinstance(self.by_person, bool):
             raise InputError(f"by_person must be true or false. Got {self.by_person!r}.")
 
@@ -90,5 +92,9 @@ class Unit:
     def words(self) -> str:
         """The relation in words, as it is printed with every result."""
         most = self.rows_per_person
-        whose = self.whose if self.whose == "record" else f"person (at most {most} row{'s' * (most > 1)} each)"
+        whose = (
+            self.whose
+            if self.whose == "record"
+            else f"person (at most {most} row{'s' * (most > 1)} each)"
+        )
         return f"replace one {whose}" if self.replaced else f"add or remove one {whose}"

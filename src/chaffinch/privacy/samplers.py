@@ -21,13 +21,25 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.errors import InputError
 
 __all__ = [
-    "checked_scale", "draw_exponential", "draw_gaussian", "draw_laplace", "draw_permute_and_flip", "exponential_log_law",
-    "gaussian_log_law", "gaussian_std", "laplace_log_law", "laplace_std", "permute_and_flip_log_law",
-]  # fmt: skip
+    "checked_scale",
+    "draw_exponential",
+    "draw_gaussian",
+    "draw_laplace",
+    "draw_permute_and_flip",
+    "exponential_log_law",
+    "gaussian_log_law",
+    "gaussian_std",
+    "laplace_log_law",
+    "laplace_std",
+    "permute_and_flip_log_law",
+]
 
 Shape = int | tuple[int, ...]
 
-SMALLEST, LARGEST = 1e-150, 1e300  # beyond: the loss 1/(2 sigma^2), or a draw, would overflow a double
+SMALLEST, LARGEST = (
+    1e-150,
+    1e300,
+)  # beyond: the loss 1/(2 sigma^2), or a draw, would overflow a double
 TABLE_SIGMA = 128.0  # up to here the Gaussian is drawn from a table of about 10 sigma entries
 INT64 = np.iinfo(np.int64)
 
@@ -40,9 +52,13 @@ def checked_scale(scale: float, name: str = "scale") -> float:
     >>> checked_scale(2)
     2.0
     """
-    number = isinstance(scale, int | float | np.integer | np.floating) and not isinstance(scale, bool)
+    number = isinstance(scale, int | float | np.integer | np.floating) and not isinstance(
+        scale, bool
+    )
     if not number or not SMALLEST <= scale <= LARGEST:
-        raise InputError(f"{name} must be a positive, finite number ({SMALLEST} to {LARGEST}). Got {scale!r}.")
+        raise InputError(
+            f"{name} must be a positive, finite number ({SMALLEST} to {LARGEST}). Got {scale!r}."
+        )
     return float(scale)
 
 
@@ -72,7 +88,9 @@ def gaussian_std(sigma: float) -> float:
     if sigma < 1:
         k = np.arange(1.0, 11.0)
         with np.errstate(over="ignore"):
-            return math.sqrt(float(2 * (k * k * np.exp(-0.5 * np.square(k / sigma))).sum()) / _theta(sigma))
+            return math.sqrt(
+                float(2 * (k * k * np.exp(-0.5 * np.square(k / sigma))).sum()) / _theta(sigma)
+            )
     # The variance is minus the derivative of log(theta) by 1/(2 sigma^2); here by the sum of `_theta` over frequencies,
     # whose terms after the first are below 1e-34.
     wave = math.exp(-2 * (math.pi * min(sigma, 10.0)) ** 2)  # 0 long before sigma = 10
@@ -113,14 +131,18 @@ def draw_gaussian(rng: np.random.Generator, sigma: float, shape: Shape) -> NDArr
     sides = _sides(shape)
     if sigma <= TABLE_SIGMA:
         both = rng.standard_exponential((2, *sides))
-        size = np.searchsorted(_tail(sigma), both[0])  # E > -log P(|z| >= k) has just that probability
+        size = np.searchsorted(
+            _tail(sigma), both[0]
+        )  # E > -log P(|z| >= k) has just that probability
         return np.asarray(np.where(both[1] < math.log(2), size, -size), dtype=np.int64)
     wanted = math.prod(sides)
     width = math.floor(sigma) + 1.0
     accepted: list[NDArray[np.float64]] = []
     missing = wanted
     while missing > 0:
-        tries = int(1.4 * missing + 4 * math.sqrt(missing)) + 8  # enough in one round, nearly always
+        tries = (
+            int(1.4 * missing + 4 * math.sqrt(missing)) + 8
+        )  # enough in one round, nearly always
         both = rng.standard_exponential((2, tries))
         both *= width
         np.floor(both, out=both)
@@ -184,7 +206,9 @@ def gaussian_log_law(noise: ArrayLike, sigma: float) -> NDArray[np.float64]:
     [0.786571, 0.106451]
     """
     sigma = checked_scale(sigma, "sigma")
-    return np.asarray(-0.5 * np.square(np.asarray(noise, dtype=np.float64) / sigma) - math.log(_theta(sigma)))
+    return np.asarray(
+        -0.5 * np.square(np.asarray(noise, dtype=np.float64) / sigma) - math.log(_theta(sigma))
+    )
 
 
 def exponential_log_law(scores: ArrayLike, scale: float) -> NDArray[np.float64]:
@@ -249,7 +273,9 @@ def _theta(sigma: float) -> float:
         k = np.arange(1.0, 11.0)
         with np.errstate(over="ignore"):
             return 1 + 2 * float(np.exp(-0.5 * np.square(k / sigma)).sum())
-    return math.sqrt(2 * math.pi) * sigma * (1 + 2 * math.exp(-2 * (math.pi * min(sigma, 10.0)) ** 2))
+    return (
+        math.sqrt(2 * math.pi) * sigma * (1 + 2 * math.exp(-2 * (math.pi * min(sigma, 10.0)) ** 2))
+    )
 
 
 @lru_cache(maxsize=256)

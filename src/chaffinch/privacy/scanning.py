@@ -47,9 +47,15 @@ class DeclaredScan(Scan):
     Its source has the rows that are kept, and no others.
     """
 
-    def encoded(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None) -> Table:
+    def encoded(
+        self, batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None
+    ) -> Table:
         """Return some rows of the source, of all columns or of some, as the table that `prepare` makes of them."""
-        sealed = self.schema if columns is None else replace(self.schema, columns=tuple(self.schema[name] for name in columns))
+        sealed = (
+            self.schema
+            if columns is None
+            else replace(self.schema, columns=tuple(self.schema[name] for name in columns))
+        )
         every = list(batches)
         rows = pa.Table.from_batches(every) if every else self.source.schema.empty_table()
         return replace(coded_cells(cells_of_rows(self.source, rows), sealed), notes=self.notes)
@@ -68,10 +74,14 @@ class DeclaredScan(Scan):
             kept = kept_rows(lambda: _ids(self.source, person), 1, place, key=key)
             return replace(self, source=_kept(self.source, person, kept), n_rows=int(kept.sum()))
 
-    def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
+    def batches(
+        self, *, columns: Collection[str] | None = None, weight: str | None = None
+    ) -> Iterator[CodedBatch]:
         """Return batches of the codes of all columns; records are not weighted."""
         if weight is not None:
-            raise PrivacyError("Records under a promise have no weights: one would change a count by its weight.")
+            raise PrivacyError(
+                "Records under a promise have no weights: one would change a count by its weight."
+            )
         yield from (CodedBatch(self.encoded([batch]).codes) for batch in self.source.batches())
 
 
@@ -92,7 +102,9 @@ class PreparedScan(CodedScan):
 
     def finer(self) -> CodedScan:
         """Raise: numbers cut finer would be cut by the data."""
-        raise PrivacyError("Records under a promise have the codes that are declared, and no others.")
+        raise PrivacyError(
+            "Records under a promise have the codes that are declared, and no others."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +160,16 @@ class UndiscoveredScan(Undiscovered):
     def coded(self) -> PreparedScan:
         """The records as a cache of codes, once everything has been found."""
         if not self._coded:
-            raise PrivacyError("The domain of the file is not yet known: a private fit discovers it.")
+            raise PrivacyError(
+                "The domain of the file is not yet known: a private fit discovers it."
+            )
         return self._coded[0]
 
 
 @contextmanager
-def prepared_scan(unread: Unread, *, folder: Path | None = None) -> Iterator[PreparedScan | UndiscoveredScan]:
+def prepared_scan(
+    unread: Unread, *, folder: Path | None = None
+) -> Iterator[PreparedScan | UndiscoveredScan]:
     """Give the records of a file, of which the header was read so far, as a cache of codes that is removed when the block ends.
 
     Where something is left to be discovered, that is done by the fit, which the cache is then made for.
@@ -163,13 +179,19 @@ def prepared_scan(unread: Unread, *, folder: Path | None = None) -> Iterator[Pre
     InputError
         If the file has other rows when it is read again.
     """
-    notes = personal_note(with_evidence(unread.schema))  # by names and declarations: no record is asked
+    notes = personal_note(
+        with_evidence(unread.schema)
+    )  # by names and declarations: no record is asked
     warn_of(notes)
     with temporary_folder(folder) as place:
         person = unread.person or unread.schema.only("person")
         source = unread.source
         if person is not None:
-            source = _kept(source, person, kept_rows(lambda: _ids(unread.source, person), unread.rows_per_person, place))
+            source = _kept(
+                source,
+                person,
+                kept_rows(lambda: _ids(unread.source, person), unread.rows_per_person, place),
+            )
         cells = FileCells(source, place, 0 if person is None else unread.rows_per_person)
         if wanted_columns(unread.schema):
             yield UndiscoveredScan(cells, unread.schema)
@@ -183,20 +205,34 @@ def _kept(source: Source, person: str, kept: NDArray[np.bool_]) -> Source:
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         names = None if columns is None else list(columns)
-        with_person = None if names is None else [*names, *[person] * (person not in names and source.text)]
+        with_person = (
+            None if names is None else [*names, *[person] * (person not in names and source.text)]
+        )
         start = 0
         for batch in source.batches(with_person):
             if start + batch.num_rows > n_rows:
                 raise _changed(source)
             first, start = start, start + batch.num_rows
-            mask = np.unpackbits(bits[first // 8 : start // 8 + 1])[first % 8 :][: batch.num_rows].astype(bool)
+            mask = np.unpackbits(bits[first // 8 : start // 8 + 1])[first % 8 :][
+                : batch.num_rows
+            ].astype(bool)
             if source.text:  # only a row of the wrong length has null cells: its person is not known, and may have many more
-                mask &= batch.column(batch.schema.names.index(person)).is_valid().to_numpy(zero_copy_only=False)
-            yield batch.filter(pa.array(mask)) if names is None else batch.filter(pa.array(mask)).select(names)
+                mask &= (
+                    batch.column(batch.schema.names.index(person))
+                    .is_valid()
+                    .to_numpy(zero_copy_only=False)
+                )
+            yield (
+                batch.filter(pa.array(mask))
+                if names is None
+                else batch.filter(pa.array(mask)).select(names)
+            )
         if start != n_rows:
             raise _changed(source)
 
-    return replace(source, read=read, n_rows=None, head=None, files=())  # the source itself sees that its files are the same
+    return replace(
+        source, read=read, n_rows=None, head=None, files=()
+    )  # the source itself sees that its files are the same
 
 
 def _ids(source: Source, person: str) -> Iterator[Any]:
@@ -205,4 +241,6 @@ def _ids(source: Source, person: str) -> Iterator[Any]:
 
 
 def _changed(source: Source) -> InputError:
-    return InputError(f"'{source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
+    return InputError(
+        f"'{source.name}' has other rows than when it was first read. Work on a file that nobody writes to."
+    )

@@ -50,7 +50,17 @@ from .noise import noise_of
 from .relation import Unit
 from .stopping import Stopping, stopping_for
 
-__all__ = ["WAYS", "Candidate", "Fit", "Selected", "SelectionPlan", "Way", "pairs_workload", "plan_selection", "select_candidate"]
+__all__ = [
+    "WAYS",
+    "Candidate",
+    "Fit",
+    "Selected",
+    "SelectionPlan",
+    "Way",
+    "pairs_workload",
+    "plan_selection",
+    "select_candidate",
+]
 
 Way = Literal["each once", "repeated"]
 WAYS: tuple[str, ...] = get_args(Way)
@@ -125,7 +135,11 @@ class SelectionPlan:
     def preview(self) -> Plan:
         """Return what will be charged."""
         if self.stopping is None:
-            return Plan(self.budget, self.unit, (Step(self._fit_charge(), self.candidates), Step(self._choice_charge())))
+            return Plan(
+                self.budget,
+                self.unit,
+                (Step(self._fit_charge(), self.candidates), Step(self._choice_charge())),
+            )
         return Plan(self.budget, self.unit, (Step(self._best_charge(self.stopping)),))
 
     @property
@@ -144,15 +158,37 @@ class SelectionPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data."""
-        stopping = None if self.stopping is None else {"one_in": self.stopping.one_in, "shape": float(self.stopping.shape), "mean": self.stopping.mean}
+        stopping = (
+            None
+            if self.stopping is None
+            else {
+                "one_in": self.stopping.one_in,
+                "shape": float(self.stopping.shape),
+                "mean": self.stopping.mean,
+            }
+        )
         return {
-            "way": self.way, "candidates": self.candidates, "currency": self.currency, "fit": self.fit_cost, "fit_epsilon": self.fit.epsilon,
-            "fit_delta": self.fit.delta, "choice": self.choice, "tried": self.tried, "stopping": stopping, "sentence": self.sentence,
+            "way": self.way,
+            "candidates": self.candidates,
+            "currency": self.currency,
+            "fit": self.fit_cost,
+            "fit_epsilon": self.fit.epsilon,
+            "fit_delta": self.fit.delta,
+            "choice": self.choice,
+            "tried": self.tried,
+            "stopping": stopping,
+            "sentence": self.sentence,
             "plan": self.preview().to_dict(),
-        }  # fmt: skip
+        }
 
     def _fit_charge(self) -> Charge:
-        return self.budget.charge(f"fit of one of {self.candidates:,} candidates", WHY, self.fit_cost, mechanism="", noise="")
+        return self.budget.charge(
+            f"fit of one of {self.candidates:,} candidates",
+            WHY,
+            self.fit_cost,
+            mechanism="",
+            noise="",
+        )
 
     def _choice_charge(self) -> Charge:
         mechanism = "permute-and-flip" if self.pure else "exponential"
@@ -161,12 +197,19 @@ class SelectionPlan:
 
     def _best_charge(self, stopping: Stopping) -> Charge:
         run = self.fit_cost + self.choice
-        epsilon = stopping.pure_cost(run) if self.budget.delta is None else stopping.zcdp_cost(run, self.budget.delta)
+        epsilon = (
+            stopping.pure_cost(run)
+            if self.budget.delta is None
+            else stopping.zcdp_cost(run, self.budget.delta)
+        )
         return Charge(
-            f"best of a random number of fits of {self.candidates:,} candidates", WHY, epsilon=min(epsilon, self.budget.epsilon),
-            delta=self.budget.delta or 0.0, mechanism="best of a random number of runs",
+            f"best of a random number of fits of {self.candidates:,} candidates",
+            WHY,
+            epsilon=min(epsilon, self.budget.epsilon),
+            delta=self.budget.delta or 0.0,
+            mechanism="best of a random number of runs",
             noise=f"{self.currency} {run:.4g} each, {self.runs:.4g} on average",
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +232,15 @@ class Selected:
 
 
 def plan_selection(
-    budget: Budget, unit: Unit, candidates: int, *, way: Way | None = None, choice_share: float = CHOICE_SHARE, tried: float = TRIED,
+    budget: Budget,
+    unit: Unit,
+    candidates: int,
+    *,
+    way: Way | None = None,
+    choice_share: float = CHOICE_SHARE,
+    tried: float = TRIED,
     shape: Fraction | float = 1,
-) -> SelectionPlan:  # fmt: skip
+) -> SelectionPlan:
     """Return how one of some candidates will be chosen from a budget; of the two ways, unless named, the one that leaves more for a fit.
 
     Under zCDP rhos are added, also for fits that account for Gaussian noise exactly. All of the budget's delta goes to turning them into epsilon: fits
@@ -204,32 +253,61 @@ def plan_selection(
     ('each once', 0.45, 'repeated', 0.3)
     """
     if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
-        raise InputError(f"The number of candidates must be a whole number of at least 1. Got {candidates!r}.")
+        raise InputError(
+            f"The number of candidates must be a whole number of at least 1. Got {candidates!r}."
+        )
     if way is not None and way not in WAYS:
         raise unknown_name("way of selecting", way, WAYS)
     if not 0 < choice_share < 1:
         raise InputError(f"choice_share must lie between 0 and 1. Got {choice_share}.")
     if budget.reserved_delta or (budget.kind == "pure" and budget.delta is not None):
-        raise InputError("A selection needs a budget whose delta is not reserved: give epsilon alone, or epsilon and delta without accounting.")
+        raise InputError(
+            "A selection needs a budget whose delta is not reserved: give epsilon alone, or epsilon and delta without accounting."
+        )
     if way is not None:
         plan = _each_once if way == "each once" else _repeated
         return plan(budget, unit, candidates, choice_share, tried, shape)
-    plans = [plan(budget, unit, candidates, choice_share, tried, shape) for plan in (_each_once, _repeated)]
-    return max(plans, key=lambda plan: plan.fit_cost)  # the first where equal: all candidates may be seen
+    plans = [
+        plan(budget, unit, candidates, choice_share, tried, shape)
+        for plan in (_each_once, _repeated)
+    ]
+    return max(
+        plans, key=lambda plan: plan.fit_cost
+    )  # the first where equal: all candidates may be seen
 
 
-def _each_once(budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float) -> SelectionPlan:
+def _each_once(
+    budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
+) -> SelectionPlan:
     whole = budget if budget.kind == "pure" else replace(budget, accounting="zcdp")
     choice = whole.total * share
     each = whole.total * (1 - share) / candidates
-    return SelectionPlan(whole, unit, candidates, "each once", _fit_budget(each, budget.delta), choice)
+    return SelectionPlan(
+        whole, unit, candidates, "each once", _fit_budget(each, budget.delta), choice
+    )
 
 
-def _repeated(budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float) -> SelectionPlan:
+def _repeated(
+    budget: Budget, unit: Unit, candidates: int, share: float, tried: float, shape: Fraction | float
+) -> SelectionPlan:
     stopping = stopping_for(candidates, tried=tried, shape=shape)
-    whole = replace(budget, accounting="pure")  # its one charge has an epsilon, and a delta where there is one
-    run = stopping.affordable_epsilon(budget.epsilon) if budget.delta is None else stopping.affordable_rho(budget.epsilon, budget.delta)
-    return SelectionPlan(whole, unit, candidates, "repeated", _fit_budget(run * (1 - share), budget.delta), run * share * (1 - 1e-12), stopping)
+    whole = replace(
+        budget, accounting="pure"
+    )  # its one charge has an epsilon, and a delta where there is one
+    run = (
+        stopping.affordable_epsilon(budget.epsilon)
+        if budget.delta is None
+        else stopping.affordable_rho(budget.epsilon, budget.delta)
+    )
+    return SelectionPlan(
+        whole,
+        unit,
+        candidates,
+        "repeated",
+        _fit_budget(run * (1 - share), budget.delta),
+        run * share * (1 - 1e-12),
+        stopping,
+    )
 
 
 def _fit_budget(amount: float, delta: float | None) -> Budget:
@@ -239,23 +317,35 @@ def _fit_budget(amount: float, delta: float | None) -> Budget:
 
 def _budget_of(amount: float, delta: float, accounting: Accounting | None = None) -> Budget:
     """Return a budget at delta whose total is a rho, or a hair less."""
-    for invert in (rho_to_epsilon, amount_to_epsilon):  # the first where rhos are added, the second where Gaussian noise is accounted for exactly
+    for invert in (
+        rho_to_epsilon,
+        amount_to_epsilon,
+    ):  # the first where rhos are added, the second where Gaussian noise is accounted for exactly
         if (epsilon := invert(amount, delta)) > 0:
             for less in (0.0, 1e-9, 1e-6, 1e-4):
                 budget = Budget(epsilon * (1 - less), delta, accounting)
                 if budget.total <= amount:
                     return budget
-    raise InputError("The budget is too small to be shared by so many candidates. Take fewer, or a larger epsilon.")
+    raise InputError(
+        "The budget is too small to be shared by so many candidates. Take fewer, or a larger epsilon."
+    )
 
 
-def pairs_workload(schema: Schema, columns: Sequence[str] | None = None) -> tuple[tuple[str, ...], ...]:
+def pairs_workload(
+    schema: Schema, columns: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], ...]:
     """Return all pairs of some columns, of all that are modelled unless named: a workload to compare tables by. One column is its own."""
     names = tuple(schema.names if columns is None else columns)
     return tuple(combinations(names, 2)) if len(names) > 1 else (names,)
 
 
 def select_candidate(
-    data: Counter, fits: Sequence[Fit], workload: Sequence[Sequence[str]], plan: SelectionPlan, *, seed: Seed = None
+    data: Counter,
+    fits: Sequence[Fit],
+    workload: Sequence[Sequence[str]],
+    plan: SelectionPlan,
+    *,
+    seed: Seed = None,
 ) -> Selected:
     """Return one of some candidates, fitted and chosen as planned; every touch of the data is charged before it happens.
 
@@ -275,18 +365,27 @@ def select_candidate(
             for fit in fits:
                 ledger.charge(plan._fit_charge())
                 every.append(_checked(fit(plan.fit, streams.next()), plan, release=streams.release))
-            position = counter.closest(workload, [each.released for each in every], plan.choice, why=WHY)
+            position = counter.closest(
+                workload, [each.released for each in every], plan.choice, why=WHY
+            )
             chosen, seen = every[position], tuple(every)
         else:
             ledger.charge(plan._best_charge(plan.stopping))
             position, chosen = _best_of_runs(data, fits, workload, plan, plan.stopping, streams)
             seen = ()
-    account = ledger.account(test_only=noise.test_only, rows=chosen.released.n_rows, rows_how=_rows_how(data.schema))
+    account = ledger.account(
+        test_only=noise.test_only, rows=chosen.released.n_rows, rows_how=_rows_how(data.schema)
+    )
     return Selected(position, chosen.model, plan, account, seen)
 
 
 def _best_of_runs(
-    data: Counter, fits: Sequence[Fit], workload: Sequence[Sequence[str]], plan: SelectionPlan, stopping: Stopping, streams: _Streams
+    data: Counter,
+    fits: Sequence[Fit],
+    workload: Sequence[Sequence[str]],
+    plan: SelectionPlan,
+    stopping: Stopping,
+    streams: _Streams,
 ) -> tuple[int, Candidate]:
     """Return the nearest of a random number of runs; of equal ones the first, which is any of them, as runs are alike.
 
@@ -299,7 +398,9 @@ def _best_of_runs(
         candidate = _checked(fits[at](plan.fit, streams.next()), plan, release=streams.release)
         run = Ledger(score, plan.unit)
         with PrivateCounter(data, run, noise_of(streams.next())) as counter:
-            distance, _ = counter.workload_distance(workload, candidate.released, run.total, why=WHY)
+            distance, _ = counter.workload_distance(
+                workload, candidate.released, run.total, why=WHY
+            )
         if best is None or distance < best[0]:
             best = distance, at, candidate
     assert best is not None  # there is at least one run
@@ -308,24 +409,38 @@ def _best_of_runs(
 
 def _score_budget(plan: SelectionPlan) -> Budget:
     """Return the budget of one noisy score, of `plan.choice` at most."""
-    return Budget(plan.choice) if plan.budget.delta is None else _budget_of(plan.choice, plan.budget.delta, "zcdp")
+    return (
+        Budget(plan.choice)
+        if plan.budget.delta is None
+        else _budget_of(plan.choice, plan.budget.delta, "zcdp")
+    )
 
 
 def _checked(candidate: Candidate, plan: SelectionPlan, *, release: bool) -> Candidate:
     """Return a candidate; raise if the account of its fit does not keep to the plan."""
     account = candidate.privacy
     if not isinstance(account, Account):
-        raise PrivacyError("A candidate has no account of a private fit: a selection is as private as what it chooses from. Fit with the budget given.")
+        raise PrivacyError(
+            "A candidate has no account of a private fit: a selection is as private as what it chooses from. Fit with the budget given."
+        )
     if release and account.test_only:
-        raise PrivacyError("A candidate was fitted with a seed, which protects nobody. Fit without one, or select with a seed, for a test.")
+        raise PrivacyError(
+            "A candidate was fitted with a seed, which protects nobody. Fit without one, or select with a seed, for a test."
+        )
     if account.unit != plan.unit:
-        raise PrivacyError(f"A candidate was fitted for another relation ({account.unit.words}) than the selection ({plan.unit.words}).")
+        raise PrivacyError(
+            f"A candidate was fitted for another relation ({account.unit.words}) than the selection ({plan.unit.words})."
+        )
     if account.budget.delta_total:
-        raise PrivacyError("A candidate has a delta of its own, for words that it discovered. Declare the levels, or choose without the data.")
+        raise PrivacyError(
+            "A candidate has a delta of its own, for words that it discovered. Declare the levels, or choose without the data."
+        )
     pure = account.budget.kind == "pure"
     cost = account.budget.epsilon**2 / 2 if pure and not plan.pure else account.budget.total
     if (plan.pure and not pure) or cost > plan.fit_cost * (1 + 1e-9):
-        raise PrivacyError("A candidate was fitted with more than the plan gives each fit. Pass the budget that the fit is given on to it.")
+        raise PrivacyError(
+            "A candidate was fitted with more than the plan gives each fit. Pass the budget that the fit is given on to it."
+        )
     return candidate
 
 

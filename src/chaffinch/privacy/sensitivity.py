@@ -61,11 +61,17 @@ def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_ce
     """
     if score not in SCORES:
         raise unknown_name("score", score, SCORES)
-    for name, value, least in (("rows", rows, 0), ("child_size", child_size, 1), ("parent_cells", parent_cells, 1)):
+    for name, value, least in (
+        ("rows", rows, 0),
+        ("child_size", child_size, 1),
+        ("parent_cells", parent_cells, 1),
+    ):
         if value < least:
             raise InputError(f"{name} must be at least {least}. Got {value}.")
     if score == "F" and child_size != 2:
-        raise InputError(f"F is defined for a child of 2 declared levels. Got {child_size}. Use R or I.")
+        raise InputError(
+            f"F is defined for a child of 2 declared levels. Got {child_size}. Use R or I."
+        )
     shorter, m = min(child_size, parent_cells), unit.rows_per_person
     if unit.replaced and m == 1:
         return UP * {"I": _information_replaced, "R": _r_replaced, "F": _f}[score](rows, shorter)
@@ -166,7 +172,10 @@ def _largest_fall(most: int, shorter: int) -> float:
     def slope(q: float) -> float:
         return most * log1p(2 / (q * most)) + log(2 / q) - log(others / (1 - q))
 
-    low, high = 1e-9, 1 - 1e-9  # the slope is above 0 at the left for any size below 10^17, and below 0 at the right
+    low, high = (
+        1e-9,
+        1 - 1e-9,
+    )  # the slope is above 0 at the left for any size below 10^17, and below 0 at the right
     for _ in range(50):
         q = (low + high) / 2
         low, high = (q, high) if slope(q) > 0 else (low, q)
@@ -181,7 +190,9 @@ def _g(t: float) -> float:
     return log(t + 1) + (t * log1p(1 / t) if t > 0 else 0.0)
 
 
-def integer_scores(values: NDArray[np.float64], sensitivity: float) -> tuple[NDArray[np.int64], int]:
+def integer_scores(
+    values: NDArray[np.float64], sensitivity: float
+) -> tuple[NDArray[np.int64], int]:
     """Return scores as whole steps of a grid, and the most whole steps that one person can change them.
 
     The grid is a power of two that depends on the (public) sensitivity alone: S is between 2^21 and 2^22 steps, so that

@@ -62,7 +62,9 @@ class Stopping:
         try:
             shape = Fraction(self.shape)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"shape must be a number above -1 and at most 1. Got {self.shape!r}.") from None
+            raise InputError(
+                f"shape must be a number above -1 and at most 1. Got {self.shape!r}."
+            ) from None
         if not -1 < shape <= 1:
             raise InputError(f"shape must be a number above -1 and at most 1. Got {self.shape!r}.")
         object.__setattr__(self, "shape", shape)
@@ -99,7 +101,12 @@ class Stopping:
         constant = (1 + h) * (rho * (b - 1) + spread / b) + rho
         a_less_1 = np.geomspace(1e-4, 1e6, 2_001)
         bits = log(max(self.mean, 1.0)) - log(delta)
-        every = rho * a_less_1 + constant + (bits - np.log1p(a_less_1)) / a_less_1 - np.log1p(1 / a_less_1)
+        every = (
+            rho * a_less_1
+            + constant
+            + (bits - np.log1p(a_less_1)) / a_less_1
+            - np.log1p(1 / a_less_1)
+        )
         return max(0.0, float(every.min())) * (1 + 1e-9)
 
     def affordable_epsilon(self, epsilon: float) -> float:
@@ -115,7 +122,9 @@ class Stopping:
         while self.zcdp_cost(low, delta) > epsilon:
             low /= 4
             if low < 1e-290:
-                raise InputError(f"No run is small enough for the best of them to have epsilon {epsilon:.6g}. Ask for a larger epsilon.")
+                raise InputError(
+                    f"No run is small enough for the best of them to have epsilon {epsilon:.6g}. Ask for a larger epsilon."
+                )
         while self.zcdp_cost(high, delta) <= epsilon:
             high *= 4
         return _last(lambda rho: self.zcdp_cost(rho, delta) <= epsilon, low, high)
@@ -131,7 +140,9 @@ class Stopping:
             k = 1
             while below(self.one_in) != 0:
                 k += 1
-            if self.shape == 1 or all(below((step + 1) * bottom) < step * bottom + top for step in range(1, k)):
+            if self.shape == 1 or all(
+                below((step + 1) * bottom) < step * bottom + top for step in range(1, k)
+            ):
                 return k
 
 
@@ -144,9 +155,13 @@ def stopping_for(candidates: int, *, tried: float = 0.9, shape: Fraction | float
     28
     """
     if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
-        raise InputError(f"The number of candidates must be a whole number of at least 1. Got {candidates!r}.")
+        raise InputError(
+            f"The number of candidates must be a whole number of at least 1. Got {candidates!r}."
+        )
     if not 0 < tried < 1:
-        raise InputError(f"The chance that a candidate is tried must lie between 0 and 1. Got {tried}.")
+        raise InputError(
+            f"The chance that a candidate is tried must lie between 0 and 1. Got {tried}."
+        )
     high = 2
     while Stopping(high, Fraction(shape)).tried(candidates) < tried:
         high *= 2
@@ -158,7 +173,11 @@ def stopping_for(candidates: int, *, tried: float = 0.9, shape: Fraction | float
     low = max(2, ceil(high / 2))
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if Stopping(middle, Fraction(shape)).tried(candidates) >= tried else (middle + 1, high)
+        low, high = (
+            (low, middle)
+            if Stopping(middle, Fraction(shape)).tried(candidates) >= tried
+            else (middle + 1, high)
+        )
     return Stopping(low, Fraction(shape))
 
 

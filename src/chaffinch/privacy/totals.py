@@ -113,9 +113,13 @@ class Totals:
 
 
 def add_up(
-    releases: Sequence[Release], *, delta: float | None = None, replaced: bool = False, rule: Rule = "gaussian",
+    releases: Sequence[Release],
+    *,
+    delta: float | None = None,
+    replaced: bool = False,
+    rule: Rule = "gaussian",
     limited: bool = True,
-) -> Totals:  # fmt: skip
+) -> Totals:
     """Return the totals of releases by a rule at `delta`; where None, at the sum of their own deltas.
 
     They are stated for add-remove if all releases are, unless `replaced`; for replace-one otherwise. Promises for a person and for a record add up to one
@@ -130,10 +134,16 @@ def add_up(
     counted = [release for release in releases if not release.test_only]
     replaced = replaced or any(release.unit.replaced for release in counted)
     rows = min((release.unit.rows_per_person for release in counted), default=1)
-    unit = Unit("replace-one" if replaced else "add-remove", rows, any(release.unit.by_person for release in counted))
+    unit = Unit(
+        "replace-one" if replaced else "add-remove",
+        rows,
+        any(release.unit.by_person for release in counted),
+    )
     doubled = [replaced and not release.unit.replaced for release in counted]
     budgets = [release.budget for release in counted]
-    epsilons = [budget.epsilon * (2 if twice else 1) for budget, twice in zip(budgets, doubled, strict=True)]
+    epsilons = [
+        budget.epsilon * (2 if twice else 1) for budget, twice in zip(budgets, doubled, strict=True)
+    ]
     deltas = [
         (budget.delta or 0.0) * (1 + (exp(min(budget.epsilon, 700.0)) if twice else 0.0))
         for budget, twice in zip(budgets, doubled, strict=True)
@@ -148,10 +158,14 @@ def add_up(
     if other is not None:
         promises.append(other[1:])
     epsilon, at = min(promises, default=(inf, target))
-    return Totals(unit, epsilon, at, basic, zcdp, gaussian, len(releases) - len(counted), rule, limited)
+    return Totals(
+        unit, epsilon, at, basic, zcdp, gaussian, len(releases) - len(counted), rule, limited
+    )
 
 
-def _zcdp(budgets: Sequence[Budget], doubled: Sequence[bool], target: float) -> tuple[float, float, float] | None:
+def _zcdp(
+    budgets: Sequence[Budget], doubled: Sequence[bool], target: float
+) -> tuple[float, float, float] | None:
     """Return the rho of releases in all, and its epsilon at delta; None where some has no rho, or too little of delta is left."""
     rhos = [_rho(budget, doubled=twice) for budget, twice in zip(budgets, doubled, strict=True)]
     rest = target - fsum(budget.reserved_delta for budget in budgets)
@@ -170,7 +184,9 @@ def _rho(budget: Budget, *, doubled: bool) -> float | None:
     return rho if rho is None or not doubled else 4 * rho
 
 
-def _gaussian(budgets: Sequence[Budget], doubled: Sequence[bool], target: float) -> tuple[float, float, float] | None:
+def _gaussian(
+    budgets: Sequence[Budget], doubled: Sequence[bool], target: float
+) -> tuple[float, float, float] | None:
     """Return the amount of releases in all, and its epsilon at delta; None where too little of delta is left, or one is to be doubled."""
     amounts, taken, rounding = [], [], []
     for budget, twice in zip(budgets, doubled, strict=True):
@@ -202,5 +218,12 @@ def checked_rule(name: str | None) -> Rule | None:
 
 def check_text(value: object, name: str) -> None:
     """Raise unless a value is text that can be printed in a line."""
-    if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
-        raise InputError(f"The {name} must be text of 1 to 200 characters that can be printed, in one line.")
+    if (
+        not isinstance(value, str)
+        or not value.strip()
+        or len(value) > 200
+        or not value.isprintable()
+    ):
+        raise InputError(
+            f"The {name} must be text of 1 to 200 characters that can be printed, in one line."
+        )

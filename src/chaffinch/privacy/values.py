@@ -46,7 +46,10 @@ def declared_values(
     Words have offsets of 64 bits and no dictionary: `in_type` gives them those that are declared.
     """
     column = with_usual_type(column)
-    kind, words = value_type(parse_type(column.type)), is_words(values.type) or is_bytes(values.type)
+    kind, words = (
+        value_type(parse_type(column.type)),
+        is_words(values.type) or is_bytes(values.type),
+    )
     tokens = None if beside is None else _tokens(column, beside.dictionary_encode())
     same = not words and _family(values.type) == _family(kind) != "none"
     if same and (tokens is not None or not _codes_are_values(column, kind)):
@@ -70,7 +73,9 @@ def _family(kind: pa.DataType) -> str:
     if is_words(kind) or is_bytes(kind):
         return "words"
     families = {
-        "number": lambda k: pa.types.is_integer(k) or pa.types.is_floating(k) or pa.types.is_decimal(k),
+        "number": lambda k: (
+            pa.types.is_integer(k) or pa.types.is_floating(k) or pa.types.is_decimal(k)
+        ),
         "moment": lambda k: pa.types.is_date(k) or pa.types.is_timestamp(k),
         "time": pa.types.is_time,
         "span": pa.types.is_duration,
@@ -94,8 +99,13 @@ def _read(
     tokens = None
     if blank:
         tokens = _tokens(column, coded)
-        words = [None if word is None or not word.strip() or word in column.missing else word for word in words]
-    parsed = pa.array(words, type=pa.large_string()) if is_words(kind) else _parsed(column, words, kind)
+        words = [
+            None if word is None or not word.strip() or word in column.missing else word
+            for word in words
+        ]
+    parsed = (
+        pa.array(words, type=pa.large_string()) if is_words(kind) else _parsed(column, words, kind)
+    )
     return parsed.take(coded.indices.cast(pa.int64())), tokens
 
 
@@ -103,15 +113,23 @@ def _tokens(column: Column, coded: pa.DictionaryArray) -> NDArray[np.int16] | No
     if not any(isinstance(code, str) for code in column.missing):
         return None
     position = {code: i for i, code in enumerate(column.missing) if isinstance(code, str)}
-    table = np.array([*(position.get(word or "", -1) for word in words_of(coded.dictionary)), -1], dtype=np.int16)
-    return np.asarray(table[coded.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)])
+    table = np.array(
+        [*(position.get(word or "", -1) for word in words_of(coded.dictionary)), -1], dtype=np.int16
+    )
+    return np.asarray(
+        table[
+            coded.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
+        ]
+    )
 
 
 def _narrow(words: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """Return words in a type that may have offsets of 32 bits: in as many pieces as they need, null for a word that is too long."""
     if pa.types.is_large_string(kind):
         return words
-    lengths = np.asarray(pc.fill_null(pc.binary_length(words), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    lengths = np.asarray(
+        pc.fill_null(pc.binary_length(words), 0).to_numpy(zero_copy_only=False), dtype=np.int64
+    )
     if int(lengths.sum()) <= MOST_BYTES:
         return words.cast(kind)
     long = lengths > MOST_BYTES
@@ -130,27 +148,49 @@ def _parsed(column: Column, words: Sequence[str | None], kind: pa.DataType) -> p
     bare = [None if word is None else word.strip() for word in words]
     family = _family(kind)
     if family == "truth":
-        return pa.array([None if word is None else _truth(column, word) for word in bare], pa.bool_())
+        return pa.array(
+            [None if word is None else _truth(column, word) for word in bare], pa.bool_()
+        )
     if family == "number":
-        return _numbers(column, [None if word is None else _number(word, column.decimal, column.thousands) for word in bare], kind)
+        return _numbers(
+            column,
+            [
+                None if word is None else _number(word, column.decimal, column.thousands)
+                for word in bare
+            ],
+            kind,
+        )
     if family in ("moment", "time"):
         read = _instant if family == "moment" else _time
         instants = [None if word is None else read(word) for word in bare]
         if column.format.startswith("%"):
             unit = pa.time64("us") if family == "time" else pa.timestamp("us", tz="UTC")
-            formatted = parse_times(pa.array(bare, pa.large_string()), column.format, unit).cast(pa.int64()).to_pylist()
+            formatted = (
+                parse_times(pa.array(bare, pa.large_string()), column.format, unit)
+                .cast(pa.int64())
+                .to_pylist()
+            )
             # A plain date or time stands for itself under any format: so an object that is one is spelled.
             instants = [
-                plain if tick is None else tick * 1000 for tick, plain in zip(formatted, instants, strict=True)
+                plain if tick is None else tick * 1000
+                for tick, plain in zip(formatted, instants, strict=True)
             ]
     elif family == "span":
-        instants = [int(word[:-3]) if word is not None and _SPAN.fullmatch(word) else None for word in bare]
+        instants = [
+            int(word[:-3]) if word is not None and _SPAN.fullmatch(word) else None for word in bare
+        ]
     else:
         return pa.nulls(len(bare), kind)
     per_unit = DAY * 10**9 if kind == pa.date32() else 10**9 // _units(kind)
     shift = clock_shift(kind)
-    units = [0 if n is None else min(max(n // per_unit + shift, -LARGEST), LARGEST) for n in instants]
-    return from_numbers(np.array(units, dtype=np.int64), np.array([n is not None for n in instants], dtype=bool), kind)
+    units = [
+        0 if n is None else min(max(n // per_unit + shift, -LARGEST), LARGEST) for n in instants
+    ]
+    return from_numbers(
+        np.array(units, dtype=np.int64),
+        np.array([n is not None for n in instants], dtype=bool),
+        kind,
+    )
 
 
 def _truth(column: Column, word: str) -> bool | None:
@@ -163,8 +203,12 @@ def _truth(column: Column, word: str) -> bool | None:
 
 
 def _numbers(column: Column, numbers: list[int | float | None], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_integer(kind):  # cell by cell: a fraction in one must not cost another its last digits
-        numbers = [None if n is None else _whole(n, exact=column.kind == "categorical") for n in numbers]
+    if pa.types.is_integer(
+        kind
+    ):  # cell by cell: a fraction in one must not cost another its last digits
+        numbers = [
+            None if n is None else _whole(n, exact=column.kind == "categorical") for n in numbers
+        ]
     else:
         numbers = [None if n is None else _real(n) for n in numbers]
     present = np.array([n is not None for n in numbers], dtype=bool)
@@ -185,7 +229,10 @@ def _number(word: str, decimal: str = ".", thousands: str = "") -> int | float |
     [1234.5, 1234.5, None]
     """
     if thousands and thousands in word:
-        if not re.fullmatch(rf"[+-]?[1-9][0-9]{{0,2}}({re.escape(thousands)}[0-9]{{3}})+({re.escape(decimal)}[0-9]*)?", word):
+        if not re.fullmatch(
+            rf"[+-]?[1-9][0-9]{{0,2}}({re.escape(thousands)}[0-9]{{3}})+({re.escape(decimal)}[0-9]*)?",
+            word,
+        ):
             return None
         word = word.replace(thousands, "")
     if "_" in word or (decimal == "," and "." in word):
@@ -229,7 +276,9 @@ def _instant(word: str) -> int | None:
         return None
     moment = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
     since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    return ((since.days * DAY + since.seconds) * 10**6 + since.microseconds) * 1000 + _beyond_micros(word)
+    return (
+        (since.days * DAY + since.seconds) * 10**6 + since.microseconds
+    ) * 1000 + _beyond_micros(word)
 
 
 def _time(word: str) -> int | None:
@@ -259,15 +308,23 @@ def _converted(column: Column, values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_integer(kind) and numbers.dtype == np.float64:
         if column.kind == "categorical":
             present = present & (numbers == np.rint(numbers)) & np.isfinite(numbers)
-        numbers = np.rint(np.clip(np.where(present, numbers, 0.0), -LARGEST, LARGEST)).astype(np.int64)
+        numbers = np.rint(np.clip(np.where(present, numbers, 0.0), -LARGEST, LARGEST)).astype(
+            np.int64
+        )
     return from_numbers(numbers, present, kind)
 
 
-def _rescaled(numbers: NDArray[Any], stored: pa.DataType, present: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+def _rescaled(
+    numbers: NDArray[Any], stored: pa.DataType, present: NDArray[np.bool_], kind: pa.DataType
+) -> pa.Array:
     """Return moments, times or spans that are counted in units of one type as those of another; none overflows."""
     # Days are the coarsest unit: as fractions of a second, both ways are whole numbers of each other.
     if _is_zoned(stored) and _is_zoned(kind):  # from the clock of one zone to that of the other
-        numbers = np.clip(numbers, -(2**62), 2**62) - clock_shift(stored) + clock_shift(pa.timestamp(stored.unit, tz=kind.tz))
+        numbers = (
+            np.clip(numbers, -(2**62), 2**62)
+            - clock_shift(stored)
+            + clock_shift(pa.timestamp(stored.unit, tz=kind.tz))
+        )
     stored_units, wanted = (1 if k == pa.date32() else DAY * _units(k) for k in (stored, kind))
     if wanted >= stored_units:
         factor = wanted // stored_units

@@ -35,19 +35,28 @@ def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
     about, run = report.about, report.run
     promise = promise_of(report.synthesis)
     no_holdout = (
-        "none given: no excess can be stated" if report.utility is None
+        "none given: no excess can be stated"
+        if report.utility is None
         else "none given: identical tables are the best that can be had"
-    )  # fmt: skip
+    )
     facts = [
         *([("Promise", promise.line)] if promise is not None else []),
         ("Original", _table(about.original)),
         ("Synthetic", _table(about.synthetic)),
-        ("Holdout", no_holdout if about.holdout in (None, TableSummary()) else _table(about.holdout)),
+        (
+            "Holdout",
+            no_holdout if about.holdout in (None, TableSummary()) else _table(about.holdout),
+        ),
         ("Label", "none given" if about.label is None else shown(about.label)),
-        (SEED, "none given: a second run differs a little" if about.seed is None else str(about.seed)),
+        (
+            SEED,
+            "none given: a second run differs a little" if about.seed is None else str(about.seed),
+        ),
     ]
     if run.versions:
-        words = (f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items())
+        words = (
+            f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items()
+        )
         facts.append(("Versions", ", ".join(words)))
     if run.date:
         facts.append(("Date", shown(run.date)))
@@ -59,13 +68,17 @@ def _table(table: TableSummary | None) -> str:
         return "not named"
     parts = [shown(table.name)] if table.name else []
     if table.rows is not None:
-        parts.append(f"{'about ' * bool(isinstance(table.rows, int) and table.rows)}{count_noun(table.rows, 'row')}")
+        parts.append(
+            f"{'about ' * bool(isinstance(table.rows, int) and table.rows)}{count_noun(table.rows, 'row')}"
+        )
     if table.columns is not None:
         parts.append(count_noun(table.columns, "column"))
     return ", ".join(parts) or "not named"
 
 
-def synthesis_section(account: SynthesisAccount | None, picture: Markup | None, *, public: bool = False) -> Section | None:
+def synthesis_section(
+    account: SynthesisAccount | None, picture: Markup | None, *, public: bool = False
+) -> Section | None:
     """Return how the table was made, with the picture of its network; None where nothing is known.
 
     A `public` page has no seed: whoever knows it can make the table again from a guess at the data, and see whether it is the same. Nor has it, beside a
@@ -73,10 +86,14 @@ def synthesis_section(account: SynthesisAccount | None, picture: Markup | None, 
     """
     blocks: list[Block] = []
     if account is not None:
-        inside = () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
+        inside = (
+            () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
+        )
         rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
         if rows:
-            blocks.append(PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1})))
+            blocks.append(
+                PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1}))
+            )
     blocks += network_figures(account, picture)
     return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
 
@@ -91,7 +108,11 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
     yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
     yield SEED, "" if account.seed is None else str(account.seed)
     if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
-        share = percent(equal) if isinstance(equal, float) else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
+        share = (
+            percent(equal)
+            if isinstance(equal, float)
+            else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
+        )
         yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
 
 
@@ -106,11 +127,17 @@ def closing_sections(report: ReportResult) -> Iterator[Section]:
     """Yield what stands behind the numbers: columns and notes, settings, definitions, limits, how to run it again."""
     result = report.utility
     if result is not None or report.risk is None:
-        yield Section("limits", "What this does not show", (Listing((UTILITY_ALONE if report.risk is None else UTILITY_BESIDE, *UTILITY_LIMITS)),))
+        yield Section(
+            "limits",
+            "What this does not show",
+            (Listing((UTILITY_ALONE if report.risk is None else UTILITY_BESIDE, *UTILITY_LIMITS)),),
+        )
         columns = tuple(_columns(report.about)) or (Paragraph("No columns were listed."),)
         yield Section("data", "Columns and notes", columns)
     if result is not None and result.results:
-        yield Section("measures", "How each measure is defined", (_definitions(result), _settings(result)))
+        yield Section(
+            "measures", "How each measure is defined", (_definitions(result), _settings(result))
+        )
     command = report.run.command
     if command:
         words = command if isinstance(command, str) else shlex.join(command)
@@ -120,23 +147,39 @@ def closing_sections(report: ReportResult) -> Iterator[Section]:
 def _columns(about: UtilityAbout) -> Iterator[Block]:
     if about.columns:
         rows = tuple(
-            (shown(c.name, 40), shown(c.kind), number(c.levels), shown(c.role)) for c in about.columns[:MOST_LISTED]
+            (shown(c.name, 40), shown(c.kind), number(c.levels), shown(c.role))
+            for c in about.columns[:MOST_LISTED]
         )
-        more = f"; the first {MOST_LISTED}, all are in the JSON" if len(about.columns) > MOST_LISTED else ""
-        table = PageTable(f"Columns as compared{more}", ("Column", "Kind", "Levels", "Role"), rows, frozenset({2}))
+        more = (
+            f"; the first {MOST_LISTED}, all are in the JSON"
+            if len(about.columns) > MOST_LISTED
+            else ""
+        )
+        table = PageTable(
+            f"Columns as compared{more}", ("Column", "Kind", "Levels", "Role"), rows, frozenset({2})
+        )
         yield Details(f"{len(about.columns)} columns", (table,))
     left_out, notes = about.not_measured, list(about.notes)
     if left_out:
-        notes.insert(0, f"Not measured: {', '.join(shown(name, 40) for name in left_out[:MOST_NOTES])}.")
+        notes.insert(
+            0, f"Not measured: {', '.join(shown(name, 40) for name in left_out[:MOST_NOTES])}."
+        )
     if notes:
-        rest = [f"And {len(notes) - MOST_NOTES} more, in the JSON."] if len(notes) > MOST_NOTES else []
+        rest = (
+            [f"And {len(notes) - MOST_NOTES} more, in the JSON."] if len(notes) > MOST_NOTES else []
+        )
         yield Listing((*(shown(note, 400) for note in notes[:MOST_NOTES]), *rest))
 
 
 def _definitions(result: UtilityResult) -> PageTable:
-    rows = tuple((metric.title, metric.definition, metric.source) for metric in metrics_of(result.results))
+    rows = tuple(
+        (metric.title, metric.definition, metric.source) for metric in metrics_of(result.results)
+    )
     return PageTable(
-        "Definitions and where they come from", ("Measure", "Definition", "Reference"), rows, wide=frozenset({1, 2})
+        "Definitions and where they come from",
+        ("Measure", "Definition", "Reference"),
+        rows,
+        wide=frozenset({1, 2}),
     )
 
 
@@ -144,12 +187,21 @@ def _settings(result: UtilityResult) -> Details:
     rows = []
     for metric in metrics_of(result.results):
         one = result[metric.name]
-        decisive = () if one.value is None else (key for key in one.decisive if key not in ("label", "task"))
+        decisive = (
+            ()
+            if one.value is None
+            else (key for key in one.decisive if key not in ("label", "task"))
+        )
         for key, value in {**{key: getattr(one, key) for key in decisive}, **one.settings}.items():
             rows.append((metric.title, shown(key), _plain(value)))
     if not rows:
         return Details("Settings of every measure", (Paragraph("None were recorded."),))
-    table = PageTable("Settings of every measure", ("Measure", "Setting", "Value"), tuple(rows), wide=frozenset({2}))
+    table = PageTable(
+        "Settings of every measure",
+        ("Measure", "Setting", "Value"),
+        tuple(rows),
+        wide=frozenset({2}),
+    )
     return Details("Settings of every measure", (table,))
 
 

@@ -22,14 +22,34 @@ __all__ = ["HALVES", "Headline", "gives_away", "good_for", "headline_of", "not_t
 
 HALVES = "from models of half the people, for want of a holdout"
 NOT_KNOWN = "not known"
-HEADLINES = ("tvd_2", "phi_k", "tvd_3", "learning", "pmse_ratio", "tstr", "delta", "pearson", "mu", "impossible", "regression", "G")
+HEADLINES = (
+    "tvd_2",
+    "phi_k",
+    "tvd_3",
+    "learning",
+    "pmse_ratio",
+    "tstr",
+    "delta",
+    "pearson",
+    "mu",
+    "impossible",
+    "regression",
+    "G",
+)
 """Measures of utility by how soon they are asked for; the first four that have a scale are the headline measures."""
 FOUR = 4
 SHORT = {
-    "tvd_2": "tables of two columns", "tvd_3": "tables of three columns", "phi_k": "relations (phi_k)", "learning": "learning the label",
-    "pearson": "straight lines (Pearson)", "mu": "pattern of relations (mu)", "impossible": "impossible pairs", "tstr": "learning any column",
-    "delta": "ease of learning (delta)", "G": "relations and learning (G)",
-}  # fmt: skip
+    "tvd_2": "tables of two columns",
+    "tvd_3": "tables of three columns",
+    "phi_k": "relations (phi_k)",
+    "learning": "learning the label",
+    "pearson": "straight lines (Pearson)",
+    "mu": "pattern of relations (mu)",
+    "impossible": "impossible pairs",
+    "tstr": "learning any column",
+    "delta": "ease of learning (delta)",
+    "G": "relations and learning (G)",
+}
 """Measures in a few words, for a small picture."""
 
 
@@ -66,16 +86,25 @@ def headline_of(risk: RiskResult) -> Headline | None:
     """
     side, leading = risk.leading, risk.headline
     attacks = [attack for attack in side.attacks if attack.value is not None]
-    found_attacks, found_tests = (sum(map(excess_found, findings)) for findings in (attacks, side.memorisation_tests))
+    found_attacks, found_tests = (
+        sum(map(excess_found, findings)) for findings in (attacks, side.memorisation_tests)
+    )
     counts = {
-        "attacks": len(attacks), "tests": len(_assessed(side.memorisation_tests)), "found_attacks": found_attacks, "found_tests": found_tests,
+        "attacks": len(attacks),
+        "tests": len(_assessed(side.memorisation_tests)),
+        "found_attacks": found_attacks,
+        "found_tests": found_tests,
         "half_size": side is not risk,
-    }  # fmt: skip
+    }
     found = found_attacks or found_tests or (side.family.lower_bound or 0.0) > 0
     word = FOUND if found else NONE_FOUND if side.family.p_value is not None else NOT_KNOWN
     if leading is None:
         return None
-    return _of_attack(leading, word, counts) if isinstance(leading, Attack) else _of_test(leading, word, counts)
+    return (
+        _of_attack(leading, word, counts)
+        if isinstance(leading, Attack)
+        else _of_test(leading, word, counts)
+    )
 
 
 def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]:
@@ -85,23 +114,50 @@ def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]
 
 def _of_attack(attack: Attack, word: str, counts: dict[str, int]) -> Headline:
     what = f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
-    others = "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
+    others = (
+        "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
+    )
     told = f"{what} is right for {percent(attack.value)} of the people in the data{others}"
     if attack.value is None:
         told = f"{what}: {_lower(shown((attack.reason or 'its value does not leave').rstrip('.'), 300))}"
     return Headline(
-        what=what, told=told, value=attack.value,
-        interval=attack.interval, holdout=attack.holdout, guess=attack.guess, original=attack.original, excess=attack.excess,
-        excess_interval=attack.excess_interval, p_family=attack.p_family, detectable=attack.detectable, word=word, **counts,  # type: ignore[arg-type]
-    )  # fmt: skip
+        what=what,
+        told=told,
+        value=attack.value,
+        interval=attack.interval,
+        holdout=attack.holdout,
+        guess=attack.guess,
+        original=attack.original,
+        excess=attack.excess,
+        excess_interval=attack.excess_interval,
+        p_family=attack.p_family,
+        detectable=attack.detectable,
+        word=word,
+        **counts,  # type: ignore[arg-type]
+    )
 
 
 def _of_test(test: MemorisationFinding, word: str, counts: dict[str, int]) -> Headline:
-    told = test.sentence.removesuffix(".").removesuffix(": no more than chance gives").removesuffix(": more than chance gives")
+    told = (
+        test.sentence.removesuffix(".")
+        .removesuffix(": no more than chance gives")
+        .removesuffix(": more than chance gives")
+    )
     return Headline(
-        what=shown(test.about.title, 80), told=_lower(shown(told, 400)), value=test.value, holdout=test.holdout, guess=test.guess,
-        excess=test.excess, excess_interval=test.excess_interval, p_family=test.p_family, detectable=test.detectable, share=test.about.share, attribute=False, word=word, **counts,  # type: ignore[arg-type]
-    )  # fmt: skip
+        what=shown(test.about.title, 80),
+        told=_lower(shown(told, 400)),
+        value=test.value,
+        holdout=test.holdout,
+        guess=test.guess,
+        excess=test.excess,
+        excess_interval=test.excess_interval,
+        p_family=test.p_family,
+        detectable=test.detectable,
+        share=test.about.share,
+        attribute=False,
+        word=word,
+        **counts,  # type: ignore[arg-type]
+    )
 
 
 # What does it give away?
@@ -116,22 +172,45 @@ def gives_away(report: ReportResult) -> DecisionPart:
     lead, limit = headline_of(risk), risk.limit
     said = [] if limit is None else [limit.sentence]
     if lead is None:
-        reasons = dict.fromkeys(attack.reason for attack in risk.attacks if attack.value is None and attack.reason)
-        reasons |= dict.fromkeys(test.reason for test in risk.memorisation_tests if test.value is None and test.reason)
+        reasons = dict.fromkeys(
+            attack.reason for attack in risk.attacks if attack.value is None and attack.reason
+        )
+        reasons |= dict.fromkeys(
+            test.reason for test in risk.memorisation_tests if test.value is None and test.reason
+        )
         why = f": {shown(next(iter(reasons)).rstrip('.'), 240)}" if reasons else ""
-        return DecisionPart(question=GIVES_AWAY, sentence=f"Not known: no attack and no test could be made{why}.", word="not assessed", notes=tuple(said))
+        return DecisionPart(
+            question=GIVES_AWAY,
+            sentence=f"Not known: no attack and no test could be made{why}.",
+            word="not assessed",
+            notes=tuple(said),
+        )
     notes = [*said, *_power(lead)]
-    names = {"guess": "guess", "holdout": "people not in the data", "value": "people in the data", "original": "from the original itself"}
+    names = {
+        "guess": "guess",
+        "holdout": "people not in the data",
+        "value": "people in the data",
+        "original": "from the original itself",
+    }
     figures = [
         DecisionFigure(words, value, lead.interval if side == "value" else None)
         for side, words in names.items()
         if (value := getattr(lead, side)) is not None
     ]
-    figures += [DecisionFigure("detectable excess", lead.detectable)] if lead.detectable is not None and lead.detectable <= 1 else []
+    figures += (
+        [DecisionFigure("detectable excess", lead.detectable)]
+        if lead.detectable is not None and lead.detectable <= 1
+        else []
+    )
     scale = ("right for nobody", "right for everybody") if lead.share else ("", "")
     return DecisionPart(
-        question=GIVES_AWAY, sentence=_sentence(lead), word=lead.word, figures=tuple(figures), notes=tuple(notes), scale=scale,
-    )  # fmt: skip
+        question=GIVES_AWAY,
+        sentence=_sentence(lead),
+        word=lead.word,
+        figures=tuple(figures),
+        notes=tuple(notes),
+        scale=scale,
+    )
 
 
 def _sentence(lead: Headline) -> str:
@@ -145,8 +224,14 @@ def _sentence(lead: Headline) -> str:
 
 def _excess(lead: Headline) -> str:
     """The excess with its interval and p-value; where few people hide the first, the p-value alone."""
-    interval = "" if lead.excess_interval is None else f"95 % interval {between(lead.excess_interval)}"
-    p_value = "" if lead.p_family is None else f"p = {number(lead.p_family)}, adjusted for all attacks and tests"
+    interval = (
+        "" if lead.excess_interval is None else f"95 % interval {between(lead.excess_interval)}"
+    )
+    p_value = (
+        ""
+        if lead.p_family is None
+        else f"p = {number(lead.p_family)}, adjusted for all attacks and tests"
+    )
     beside = "; ".join(words for words in (interval, p_value) if words)
     if lead.excess is None:
         return f" ({p_value})" if p_value else ""
@@ -154,22 +239,39 @@ def _excess(lead: Headline) -> str:
 
 
 def _guessed(lead: Headline) -> str:
-    return f"; a guess is right for {percent(lead.guess)}" if lead.attribute and lead.guess is not None else ""
+    return (
+        f"; a guess is right for {percent(lead.guess)}"
+        if lead.attribute and lead.guess is not None
+        else ""
+    )
 
 
 def _many(lead: Headline) -> str:
-    parts = [f"{count:,} {what}{'s' * (count != 1)}" for count, what in ((lead.attacks, "attack"), (lead.tests, "test")) if count]
+    parts = [
+        f"{count:,} {what}{'s' * (count != 1)}"
+        for count, what in ((lead.attacks, "attack"), (lead.tests, "test"))
+        if count
+    ]
     return " and ".join(parts)
 
 
 def _power(lead: Headline) -> list[str]:
     if lead.word == FOUND:
-        parts = ((lead.found_attacks, lead.attacks, "attack", "on columns"), (lead.found_tests, lead.tests, "test", "of whole records"))
-        return [f"An excess was found by {' and '.join(f'{some} of {count_noun(many, what)} {on}' for some, many, what, on in parts if many)}."]
+        parts = (
+            (lead.found_attacks, lead.attacks, "attack", "on columns"),
+            (lead.found_tests, lead.tests, "test", "of whole records"),
+        )
+        return [
+            f"An excess was found by {' and '.join(f'{some} of {count_noun(many, what)} {on}' for some, many, what, on in parts if many)}."
+        ]
     if lead.word == NONE_FOUND and lead.detectable is not None and lead.detectable > 1:
-        return [f"That is no proof of none: with so few people this {'attack' if lead.attribute else 'test'} finds no excess of any size four times out of five."]
+        return [
+            f"That is no proof of none: with so few people this {'attack' if lead.attribute else 'test'} finds no excess of any size four times out of five."
+        ]
     if lead.word == NONE_FOUND and lead.detectable is not None:
-        return [f"That is no proof of none: by this {'attack' if lead.attribute else 'test'} an excess of {number(lead.detectable)} is found four times out of five, a smaller one may go unseen."]
+        return [
+            f"That is no proof of none: by this {'attack' if lead.attribute else 'test'} an excess of {number(lead.detectable)} is found four times out of five, a smaller one may go unseen."
+        ]
     return []
 
 
@@ -183,8 +285,16 @@ def good_for(report: ReportResult) -> DecisionPart:
         sentence = "Not measured: this page attacks the table and nothing else; chaffinch utility and chaffinch release say what it is worth."
         return DecisionPart(question=GOOD_FOR, sentence=sentence, word="not assessed")
     if not rows:
-        why = next((f": {shown(row.sentence.removeprefix('Not applicable: ').rstrip('.'), 240)}" for row in report.rows), "")
-        return DecisionPart(question=GOOD_FOR, sentence=f"Not known: no measure applies{why}.", word="not assessed")
+        why = next(
+            (
+                f": {shown(row.sentence.removeprefix('Not applicable: ').rstrip('.'), 240)}"
+                for row in report.rows
+            ),
+            "",
+        )
+        return DecisionPart(
+            question=GOOD_FOR, sentence=f"Not known: no measure applies{why}.", word="not assessed"
+        )
     steps = {row.id: (row, dot) for row, dot in ladder(rows)}
     some = [steps[name] for name in (*HEADLINES, *steps) if name in steps]
     chosen = list({row.id: (row, dot) for row, dot in some}.values())[:FOUR]
@@ -194,21 +304,31 @@ def good_for(report: ReportResult) -> DecisionPart:
         worst = max(rows, key=_badness)
         return DecisionPart(question=GOOD_FOR, sentence=f"{tally}; {_lower(worst.sentence)}")
     figures = tuple(
-        DecisionFigure(SHORT.get(row.id, row.measure), dot.value, None if dot.low is None or dot.high is None else (dot.low, dot.high), row.word)
+        DecisionFigure(
+            SHORT.get(row.id, row.measure),
+            dot.value,
+            None if dot.low is None or dot.high is None else (dot.low, dot.high),
+            row.word,
+        )
         for row, dot in chosen
-    )  # fmt: skip
+    )
     least = min(chosen, key=lambda step: step[1].value)
     most = max(chosen, key=lambda step: step[1].value)
     span = f"{percent(most[1].value)} of the way from independent columns to {best}"
-    words = (
-        f"It goes {span} for {SHORT.get(most[0].id, most[0].measure)}"
-        + ("" if least[0].id == most[0].id else f" and {percent(least[1].value)} for {SHORT.get(least[0].id, least[0].measure)}")
-    )  # fmt: skip
+    words = f"It goes {span} for {SHORT.get(most[0].id, most[0].measure)}" + (
+        ""
+        if least[0].id == most[0].id
+        else f" and {percent(least[1].value)} for {SHORT.get(least[0].id, least[0].measure)}"
+    )
     lost = [row for row in rows if row.word in ("weak", "lost")]
     notes = (f"Weakest of all: {_lower(max(lost, key=_badness).sentence)}",) if lost else ()
     return DecisionPart(
-        question=GOOD_FOR, sentence=f"{words}; {tally[0].lower()}{tally[1:]}.", figures=figures, scale=("independent columns", best), notes=notes,
-    )  # fmt: skip
+        question=GOOD_FOR,
+        sentence=f"{words}; {tally[0].lower()}{tally[1:]}.",
+        figures=figures,
+        scale=("independent columns", best),
+        notes=notes,
+    )
 
 
 def _lower(sentence: str) -> str:
@@ -217,13 +337,22 @@ def _lower(sentence: str) -> str:
 
 def _badness(row: VerdictRow) -> tuple[int, float]:
     order = ("close", "fair", "weak", "lost")
-    return (order.index(row.word) if row.word in order else 0, -(row.kept if row.kept is not None else 1.0))
+    return (
+        order.index(row.word) if row.word in order else 0,
+        -(row.kept if row.kept is not None else 1.0),
+    )
 
 
 def _tally(rows: Sequence[VerdictRow]) -> str:
-    counts = {word: sum(row.word == word for row in rows) for word in ("close", "fair", "weak", "lost")}
+    counts = {
+        word: sum(row.word == word for row in rows) for word in ("close", "fair", "weak", "lost")
+    }
     told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"Of {len(rows)} measures, {told}" if len(rows) > 1 and told else f"By {len(rows)} measure{'s' * (len(rows) != 1)}: {told or 'no scale for a word'}"
+    return (
+        f"Of {len(rows)} measures, {told}"
+        if len(rows) > 1 and told
+        else f"By {len(rows)} measure{'s' * (len(rows) != 1)}: {told or 'no scale for a word'}"
+    )
 
 
 def _best(rows: Iterable[VerdictRow]) -> str:
@@ -247,11 +376,17 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
         side = risk.leading
         made = [attack for attack in side.attacks if attack.value is not None]
         state = "no" if not made else "yes" if len(made) == len(side.attacks) else "part"
-        words = f"{len(made):,} of {len(side.attacks):,} made" if side.attacks else "no keys were named"
+        words = (
+            f"{len(made):,} of {len(side.attacks):,} made" if side.attacks else "no keys were named"
+        )
         looks.append(TestedLine("Attacks on columns", state, words))
         many, of = len(_assessed(side.memorisation_tests)), len(side.memorisation_tests)
         state = "no" if not many else "yes" if many == of else "part"
-        looks.append(TestedLine("Tests of whole records", state, f"{many} of {of} made" if of else "not made"))
+        looks.append(
+            TestedLine(
+                "Tests of whole records", state, f"{many} of {of} made" if of else "not made"
+            )
+        )
     else:
         looks.append(TestedLine("Attacks on columns", "no", "not tested"))
         looks.append(TestedLine("Tests of whole records", "no", "not tested"))
@@ -261,15 +396,30 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     alarm = "" if promise is None else promise.alarm
     no = [look for look in looks[1:] if look.state == "no"]
     first = alarm.rstrip(".") if alarm else _promise_words(promise)
-    sentence = f"{first}; not tested: {', '.join(_lower(look.what) for look in no)}." if no else f"{first}."
-    return DecisionPart(question=NOT_TESTED, sentence=sentence, looks=tuple(looks), notes=(shown(quick, 300),) if quick else ())
+    sentence = (
+        f"{first}; not tested: {', '.join(_lower(look.what) for look in no)}."
+        if no
+        else f"{first}."
+    )
+    return DecisionPart(
+        question=NOT_TESTED,
+        sentence=sentence,
+        looks=tuple(looks),
+        notes=(shown(quick, 300),) if quick else (),
+    )
 
 
 def _singling_out(risk: RiskResult | None) -> TestedLine:
-    tests = [] if risk is None else [test for test in risk.leading.memorisation_tests if test.about.singles_out]
+    tests = (
+        []
+        if risk is None
+        else [test for test in risk.leading.memorisation_tests if test.about.singles_out]
+    )
     made = len(_assessed(tests))
     state = "no" if not made else "yes" if made == len(tests) else "part"
-    return TestedLine("Singling out", state, f"{made} of {len(tests)} tests made" if tests else "not tested here")
+    return TestedLine(
+        "Singling out", state, f"{made} of {len(tests)} tests made" if tests else "not tested here"
+    )
 
 
 def _promised(promise: Promise | None) -> TestedLine:
@@ -277,7 +427,9 @@ def _promised(promise: Promise | None) -> TestedLine:
         return TestedLine("Promise of privacy", "no", "none is known of")
     if promise.holds and promise.account is not None:
         delta = "" if promise.account.delta is None else f", delta {promise.account.delta:.3g}"
-        return TestedLine("Promise of privacy", "yes", f"epsilon {promise.account.epsilon:.4g}{delta}")
+        return TestedLine(
+            "Promise of privacy", "yes", f"epsilon {promise.account.epsilon:.4g}{delta}"
+        )
     test_only = promise.account is not None and promise.account.test_only
     return TestedLine("Promise of privacy", "no", "test only: none" if test_only else "none")
 

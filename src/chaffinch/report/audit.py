@@ -14,7 +14,10 @@ __all__ = ["audit_page"]
 
 LEAVING = {
     False: Leaving(True, "It holds numbers of runs on made-up tables."),
-    True: Leaving(False, "It says how records of the user's own table fared, one of them being the most vulnerable."),
+    True: Leaving(
+        False,
+        "It says how records of the user's own table fared, one of them being the most vulnerable.",
+    ),
 }
 """The first line, by whether the user's table was among those audited."""
 
@@ -36,9 +39,13 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
     if date := audit.run.get("date"):
         facts.append(("Date", shown(date)))
     return page(
-        title, sections, facts=facts, alarm="The claim is broken: do not rely on this promise." if broken else "",
-        answers=audit_answers(audit, AUDIT_LIMITS[0]), leaving=LEAVING[any(one.pair == "average" for one in audit.findings)],
-    )  # fmt: skip
+        title,
+        sections,
+        facts=facts,
+        alarm="The claim is broken: do not rely on this promise." if broken else "",
+        answers=audit_answers(audit, AUDIT_LIMITS[0]),
+        leaving=LEAVING[any(one.pair == "average" for one in audit.findings)],
+    )
 
 
 def _claim(audit: AuditResult) -> str:
@@ -47,14 +54,31 @@ def _claim(audit: AuditResult) -> str:
 
 
 def _finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
-    head = ("Pair", "Box", "At least", "Claimed", "Found with 80 %", "Right guesses", "Runs", "Attacker", "Verdict")
+    head = (
+        "Pair",
+        "Box",
+        "At least",
+        "Claimed",
+        "Found with 80 %",
+        "Right guesses",
+        "Runs",
+        "Attacker",
+        "Verdict",
+    )
     rows: tuple[Row, ...] = tuple(
         (
-            shown(f.pair), shown(f.box), f"{f.measure} {number(f.bound)}", number(f.claim), f.power, f"{f.right:,} of {f.guesses:,}",
-            f"{f.runs:,}", shown(f.attacker), Cell(shown(str(f.verdict))),
+            shown(f.pair),
+            shown(f.box),
+            f"{f.measure} {number(f.bound)}",
+            number(f.claim),
+            f.power,
+            f"{f.right:,} of {f.guesses:,}",
+            f"{f.runs:,}",
+            shown(f.attacker),
+            Cell(shown(str(f.verdict))),
         )
         for f in audit.findings
-    )  # fmt: skip
+    )
     tests = len(audit.findings)
     how = (
         f"All bounds together hold with a confidence of {percent(audit.level)}: each of the {tests} tests has {audit.level_each:.6g}. Attackers and their rules "
@@ -63,28 +87,43 @@ def _finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     return (
         Paragraph(audit.lead, "alarm" if broken else "lead"),
         PageTable(
-            "What was proved, by pair of tables and by what is looked at", head, rows, numbers=frozenset({2, 3, 4, 5, 6})
+            "What was proved, by pair of tables and by what is looked at",
+            head,
+            rows,
+            numbers=frozenset({2, 3, 4, 5, 6}),
         ),
         Paragraph(how, "note"),
     )
 
 
 def _figure(audit: AuditResult) -> Figure:
-    rows = tuple((f"{shown(f.pair)}, {shown(f.box)} box", number(f.share), f.power) for f in audit.findings)
-    table = PageTable("Bounds over the claim", ("Test", "Proved", "Found with 80 %"), rows, numbers=frozenset({1}))
+    rows = tuple(
+        (f"{shown(f.pair)}, {shown(f.box)} box", number(f.share), f.power) for f in audit.findings
+    )
+    table = PageTable(
+        "Bounds over the claim", ("Test", "Proved", "Found with 80 %"), rows, numbers=frozenset({1})
+    )
     plot = bounds_plot("bounds-plot", audit)
     return Figure("bounds-figure", "What was proved, as a share of what is claimed", (plot,), table)
 
 
 def _pairs(audit: AuditResult) -> tuple[Block, ...]:
     names = list(dict.fromkeys(f.pair for f in audit.findings))
-    rows: tuple[Row, ...] = tuple((shown(name), AUDIT_PAIRS.get(name, "A pair of the user's own.")) for name in names)
+    rows: tuple[Row, ...] = tuple(
+        (shown(name), AUDIT_PAIRS.get(name, "A pair of the user's own.")) for name in names
+    )
     blocks: list[Block] = [
-        PageTable("Pairs of tables that differ in one record", ("Pair", "What it is"), rows, wide=frozenset({1}))
+        PageTable(
+            "Pairs of tables that differ in one record",
+            ("Pair", "What it is"),
+            rows,
+            wide=frozenset({1}),
+        )
     ]
     if skipped := audit.skipped:
         words = tuple(
-            f"{shown(s.pair)}{', ' + shown(s.box) + ' box' if s.box else ''}: {shown(s.reason, 300)}." for s in skipped
-        )  # fmt: skip
+            f"{shown(s.pair)}{', ' + shown(s.box) + ' box' if s.box else ''}: {shown(s.reason, 300)}."
+            for s in skipped
+        )
         blocks += [Paragraph("Not tried:", "strong"), Listing(words)]
     return tuple(blocks)

@@ -57,7 +57,9 @@ class CandidateSettings:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise InputError(f"method must be one of {listed(METHODS)}. Got '{shown(self.method)}'.")
+            raise InputError(
+                f"method must be one of {listed(METHODS)}. Got '{shown(self.method)}'."
+            )
 
     def synthesiser(self, label: str | None = None) -> Settings:
         """Return the synthesiser of the settings."""
@@ -66,8 +68,14 @@ class CandidateSettings:
         if self.method == "fieldgroups":
             return FieldGroups(epsilon=self.epsilon)  # type: ignore[arg-type]
         promise: dict[str, Any] = {} if self.epsilon is None else {"epsilon": self.epsilon}
-        own: dict[str, Any] = {"conditionals": self.conditionals, "leaf": self.leaf} if self.epsilon is None else {}
-        hidden = {"label": label, "sensitive": self.protected, "protect": self.protect} if self.protected else {"label": label}
+        own: dict[str, Any] = (
+            {"conditionals": self.conditionals, "leaf": self.leaf} if self.epsilon is None else {}
+        )
+        hidden = (
+            {"label": label, "sensitive": self.protected, "protect": self.protect}
+            if self.protected
+            else {"label": label}
+        )
         return BayesNet(parents=self.parents, smoothing=self.smoothing, **own, **hidden, **promise)
 
     @property

@@ -12,7 +12,16 @@ from ..outputs.check.settings import ResolvedSettings
 from ..outputs.check.summary import hold_back
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
-from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
+from .check_figures import (
+    counted,
+    cumulative,
+    error_lines,
+    estimate,
+    marginal,
+    sides,
+    sizes,
+    without,
+)
 from .check_mitigation import mitigation_blocks
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
@@ -58,7 +67,9 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
 
     No record, no value of the data and no small count is in it.
     """
-    from .page import page  # with it comes what pages on releases need: sentences alone shall not wait for it
+    from .page import (
+        page,
+    )  # with it comes what pages on releases need: sentences alone shall not wait for it
     from .page_heads import check_answers
 
     about, settings, level = result.about, result.settings, result.settings.level
@@ -68,28 +79,47 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
         Section("rules", "Rules of thumb", _rules(result.rules)),
     ]
     if result.mitigation is not None:
-        sections.insert(1, Section("mitigation", "What would mend them", mitigation_blocks(result.mitigation)))
+        sections.insert(
+            1, Section("mitigation", "What would mend them", mitigation_blocks(result.mitigation))
+        )
     if about.read:
         sections.insert(1, Section("read", "What was read", _read(result)))
     if result.all is not None:
         sections.append(Section("outputs", "How well datasets reproduce them", _outputs(result)))
-        sections.append(Section("attribution", "What they give away", _attribution(result.all, level)))
-        steps: list[Block] = [figure for figure in [cumulative(result.cumulative, level)] if figure is not None]
+        sections.append(
+            Section("attribution", "What they give away", _attribution(result.all, level))
+        )
+        steps: list[Block] = [
+            figure for figure in [cumulative(result.cumulative, level)] if figure is not None
+        ]
         if steps or result.without:
-            sections.append(Section("each", "Which output does it", (*steps, *without(result.without, result.all))))
-        sections.append(Section("agreement", "People on whom the datasets agree", _agreement(result)))
+            sections.append(
+                Section(
+                    "each", "Which output does it", (*steps, *without(result.without, result.all))
+                )
+            )
+        sections.append(
+            Section("agreement", "People on whom the datasets agree", _agreement(result))
+        )
     if result.whole:
         sections.append(Section("whole", "All the data", _whole(result)))
     if result.sizes:
         sections.append(Section("sizes", "Marginal risk by size", sizes(result.sizes)))
     if result.error_lines:
-        sections.append(Section("errors", "Attribution by error", (error_lines(result.error_lines),)))
+        sections.append(
+            Section("errors", "Attribution by error", (error_lines(result.error_lines),))
+        )
     sections.append(Section("words", "What the words mean", (Listing(CHECK_GLOSSARY),)))
     sections.append(Section("limits", "What this does not say", (Listing(CHECK_LIMITS),)))
     facts = [
         ("Outputs", shown(about.outputs)),
         ("Data", shown(about.data)),
-        ("Records", f"about {number(result.records)}" if is_number(result.records) else shown(result.records)),
+        (
+            "Records",
+            f"about {number(result.records)}"
+            if is_number(result.records)
+            else shown(result.records),
+        ),
         *(() if settings.rules_only else _attack_facts(settings)),
     ]
     facts += [("Released already", shown(about.released))] if about.released else []
@@ -115,21 +145,43 @@ def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
         ("Datasets", f"{settings.syntheses} for each fold"),
         ("Held out", percent(settings.holdout_share)),
         ("Engine", shown(settings.engine)),
-        ("Start", {"margins": "univariate margins", "fold": "univariate margins of each fold", "published": "published margins", "uniform": "uniform over levels"}.get(settings.start, shown(settings.start))),
+        (
+            "Start",
+            {
+                "margins": "univariate margins",
+                "fold": "univariate margins of each fold",
+                "published": "published margins",
+                "uniform": "uniform over levels",
+            }.get(settings.start, shown(settings.start)),
+        ),
         ("Seed", shown(settings.seed)),
     ]
 
 
 def _alarm(result: CheckResult) -> str:
     word, worst = result.verdict.word, result.rules.worst
-    sentences = [] if word in ("no excess found", "rules only") else [f"{word[:1].upper()}{word[1:]}."]
+    sentences = (
+        [] if word in ("no excess found", "rules only") else [f"{word[:1].upper()}{word[1:]}."]
+    )
     sentences += ["A rule failed."] if worst == "fail" else []
     unfinished = any(one.status == "not assessed" for one in result.rules.findings)
-    sentences += ["Not everything was looked at: a rule is not assessed to the end."] if unfinished else []
+    sentences += (
+        ["Not everything was looked at: a rule is not assessed to the end."] if unfinished else []
+    )
     missing = sum(row.verdict == "not assessed" for row in result.summary)
-    sentences += [f"{missing} of {count_noun(len(result.summary), 'output')} {'is' if missing == 1 else 'are'} not assessed."] if missing else []
+    sentences += (
+        [
+            f"{missing} of {count_noun(len(result.summary), 'output')} {'is' if missing == 1 else 'are'} not assessed."
+        ]
+        if missing
+        else []
+    )
     ignored = len(result.about.ignored)
-    sentences += [f"{ignored} output{'s are' if ignored > 1 else ' is'} ignored, and not assessed."] if ignored else []
+    sentences += (
+        [f"{ignored} output{'s are' if ignored > 1 else ' is'} ignored, and not assessed."]
+        if ignored
+        else []
+    )
     return " ".join(sentences)
 
 
@@ -137,10 +189,16 @@ def hold_back_sentence(result: CheckResult) -> str:
     """Return which outputs to mend or hold back so that no rule fails; nothing where none does."""
     released = {one.name for one in result.outputs if one.released}
     alone, more = hold_back(result.rules, released=released)
-    alone = tuple(dict.fromkeys((*alone, *(one.name for one in result.about.skipped if one.verdict == "fail"))))
+    alone = tuple(
+        dict.fromkeys(
+            (*alone, *(one.name for one in result.about.skipped if one.verdict == "fail"))
+        )
+    )
     words = []
     if alone:
-        words.append(f"{_quoted(alone)} {'fails' if len(alone) == 1 else 'fail'} by {'itself' if len(alone) == 1 else 'themselves'}")
+        words.append(
+            f"{_quoted(alone)} {'fails' if len(alone) == 1 else 'fail'} by {'itself' if len(alone) == 1 else 'themselves'}"
+        )
     if more:
         words.append(f"without {_quoted(more)} no {'others' if alone else 'outputs'} fail together")
     text = "; ".join(words)
@@ -151,7 +209,11 @@ def ignored_sentence(result: CheckResult) -> str:
     """Return which outputs were ignored, and what that means for the verdict; nothing where none was."""
     if not (ignored := result.about.ignored):
         return ""
-    accepted = "They may leave by --accept-ignored." if result.about.ignored_accepted else "They do not pass. --accept-ignored lets them leave as they are."
+    accepted = (
+        "They may leave by --accept-ignored."
+        if result.about.ignored_accepted
+        else "They do not pass. --accept-ignored lets them leave as they are."
+    )
     return f"Ignored by outputs.toml, and not assessed: {_quoted(ignored)}. {accepted}"
 
 
@@ -168,26 +230,49 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
         risk: tuple[Cell, ...] = ()
         if measured:
             shared = f"with {row.together - 1} more" if row.together > 1 else ""
-            value = NONE if row.marginal is None or not is_number(row.marginal.value) else signed(row.marginal.value)
+            value = (
+                NONE
+                if row.marginal is None or not is_number(row.marginal.value)
+                else signed(row.marginal.value)
+            )
             risk = (Cell(value, shared if value != NONE else ""),)
         rules = NONE if row.rules is None else Cell("", word=row.rules)
         why = "; ".join(shown(one, MOST_WHY) for one in row.why) or NONE
-        rows.append((Cell(shown(row.output)), shown(row.kind) or NONE, rules, *risk, Cell("", word=row.verdict), why))
+        rows.append(
+            (
+                Cell(shown(row.output)),
+                shown(row.kind) or NONE,
+                rules,
+                *risk,
+                Cell("", word=row.verdict),
+                why,
+            )
+        )
     places = {name: place for place, name in enumerate(head)}
     numbers = frozenset({places["Marginal risk"]}) if measured else frozenset[int]()
     blocks: list[Block] = [
         Paragraph(result.text[:1].upper() + result.text[1:], "lead"),
         PageTable(
-            "The verdict on each output", head, tuple(rows), numbers=numbers, wide=frozenset({places["Why"]}),
-            short=frozenset(places[name] for name in ("Kind", "Rules", "Verdict")), cards=True,
+            "The verdict on each output",
+            head,
+            tuple(rows),
+            numbers=numbers,
+            wide=frozenset({places["Why"]}),
+            short=frozenset(places[name] for name in ("Kind", "Rules", "Verdict")),
+            cards=True,
         ),
-    ]  # fmt: skip
+    ]
     if sentence := hold_back_sentence(result):
         blocks.append(Paragraph(sentence, "strong"))
     if sentence := ignored_sentence(result):
         blocks.append(Paragraph(sentence, "strong"))
     if result.about.not_asked:
-        blocks.append(Paragraph(f"Not asked for, and nothing is said of it: {_quoted(result.about.not_asked)}.", "strong"))
+        blocks.append(
+            Paragraph(
+                f"Not asked for, and nothing is said of it: {_quoted(result.about.not_asked)}.",
+                "strong",
+            )
+        )
     if measured:
         note = "Marginal risk is what an output adds to that of those before it, at most, over attributes and ways of counting; of the first, its own."
         blocks.append(Paragraph(note, "note"))
@@ -195,18 +280,36 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
         count = "1 result was" if len(replaced) == 1 else f"{len(replaced)} results were"
         blocks.append(Paragraph(f"{count} judged by a recipe, not by the files:", "strong"))
         blocks.append(
-            Listing(tuple(f"{shown(one.name)}: {'can be read, and was replaced' if one.readable else 'cannot be read'}" for one in replaced))
+            Listing(
+                tuple(
+                    f"{shown(one.name)}: {'can be read, and was replaced' if one.readable else 'cannot be read'}"
+                    for one in replaced
+                )
+            )
         )
     return tuple(blocks)
 
 
 def _read(result: CheckResult) -> tuple[Block, ...]:
     """Where each output of a file stands, and what was understood; of those that were not, what to write."""
-    rows: list[Row] = [(Cell(shown(one.name)), shown(one.place), shown(one.understood, MOST_QUESTION)) for one in result.about.read]
-    table = PageTable("Where each output stands, and what was understood", ("Output", "Where", "Understood"), tuple(rows), wide=frozenset({2}), cards=True)
+    rows: list[Row] = [
+        (Cell(shown(one.name)), shown(one.place), shown(one.understood, MOST_QUESTION))
+        for one in result.about.read
+    ]
+    table = PageTable(
+        "Where each output stands, and what was understood",
+        ("Output", "Where", "Understood"),
+        tuple(rows),
+        wide=frozenset({2}),
+        cards=True,
+    )
     if not (asked := result.about.skipped):
         return (table,)
-    return (table, Paragraph("Not understood, or not over the columns of the data:", "strong"), Listing(tuple(shown(one.reason, MOST_QUESTION) for one in asked)))
+    return (
+        table,
+        Paragraph("Not understood, or not over the columns of the data:", "strong"),
+        Listing(tuple(shown(one.reason, MOST_QUESTION) for one in asked)),
+    )
 
 
 def _verdict(result: CheckResult) -> tuple[Block, ...]:
@@ -245,7 +348,13 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
         "Published numbers",
         "Rules",
     )
-    worst = {name: min((ORDER.index(one.status) for one in result.rules.findings if name in one.names), default=len(ORDER) - 1) for name in (out.name for out in result.outputs)}  # fmt: skip
+    worst = {
+        name: min(
+            (ORDER.index(one.status) for one in result.rules.findings if name in one.names),
+            default=len(ORDER) - 1,
+        )
+        for name in (out.name for out in result.outputs)
+    }
     rows: list[Row] = []
     for one in result.outputs:
         fit = one.fit
@@ -256,18 +365,33 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
         }[one.consistent]
         rows.append(
             (
-                Cell(shown(one.name), "released already" if one.released else ""), shown(one.kind), shown(one.statbarn),
-                *((f"{fit.numbers:,}", percent(fit.reached), number(fit.mean), number(fit.worst)) if fit else (NONE,) * 4), same,
-                NONE if one.released and ORDER[worst[one.name]] == "pass" else Cell("", word=ORDER[worst[one.name]]),
+                Cell(shown(one.name), "released already" if one.released else ""),
+                shown(one.kind),
+                shown(one.statbarn),
+                *(
+                    (f"{fit.numbers:,}", percent(fit.reached), number(fit.mean), number(fit.worst))
+                    if fit
+                    else (NONE,) * 4
+                ),
+                same,
+                NONE
+                if one.released and ORDER[worst[one.name]] == "pass"
+                else Cell("", word=ORDER[worst[one.name]]),
             )
-        )  # fmt: skip
+        )
     blocks: list[Block] = [
-        PageTable("Each output, and how well datasets reproduce it", head, tuple(rows), numbers=frozenset({3, 4, 5, 6})),
+        PageTable(
+            "Each output, and how well datasets reproduce it",
+            head,
+            tuple(rows),
+            numbers=frozenset({3, 4, 5, 6}),
+        ),
         Paragraph(
             "Errors are absolute, in the output's own unit, over its numbers and all datasets; regressions are refitted by statsmodels, the rest is counted anew. "
-            "A dataset has a number if it is within the precision it was printed with.", "note",
+            "A dataset has a number if it is within the precision it was printed with.",
+            "note",
         ),
-    ]  # fmt: skip
+    ]
     return tuple(blocks)
 
 
@@ -286,34 +410,54 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
     )
     rows: tuple[Row, ...] = tuple(
         (
-            shown(one.sensitive, 40), *(percent(getattr(one, name)) for name in ("pinned", "pinned_holdout", "right", "right_holdout")),
+            shown(one.sensitive, 40),
+            *(
+                percent(getattr(one, name))
+                for name in ("pinned", "pinned_holdout", "right", "right_holdout")
+            ),
             estimate(one.excess, plus=True),
         )
         for one in result.agreement
-    )  # fmt: skip
+    )
     words = (
         "A dataset may be right by chance; where all that say anything of a person say the same, and at least half of them speak, it is a statement. "
         "These are shares of people, averaged over key sets and folds. The difference is of those agreed on rightly, with its interval. "
         "What would tell of too few people is not shown."
     )
     count = result.exposed_classes
-    classes = f"fewer than {count[1:]} classes" if isinstance(count, str) else f"about {count:,} classes" if count else "no class"
+    classes = (
+        f"fewer than {count[1:]} classes"
+        if isinstance(count, str)
+        else f"about {count:,} classes"
+        if count
+        else "no class"
+    )
     blocks: list[Block] = [
         Paragraph(words),
-        PageTable("How often all datasets agree on a person's value", head, rows, numbers=frozenset(range(1, 6))),
+        PageTable(
+            "How often all datasets agree on a person's value",
+            head,
+            rows,
+            numbers=frozenset(range(1, 6)),
+        ),
         Paragraph(
             f"By keys, {classes} of people are given away so; which ones, and what to suppress, is written by --confidential, and must stay inside.",
             "note",
         ),
     ]
     for one in result.agreement:
-        by_keys = sorted((each for each in one.by_keys if each.right is not None), key=lambda each: -(each.right or 0.0))
+        by_keys = sorted(
+            (each for each in one.by_keys if each.right is not None),
+            key=lambda each: -(each.right or 0.0),
+        )
         if by_keys:
             listed = tuple(
                 (", ".join(shown(key, 40) for key in each.keys), percent(each.right))
                 for each in by_keys[:MOST_KEYS]
             )
-            caption = f"{shown(one.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
+            caption = (
+                f"{shown(one.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
+            )
             table = PageTable(caption, ("Keys", "Share of people"), listed, numbers=frozenset({1}))
             blocks.append(Details(f"By set of keys: {shown(one.sensitive, 40)}", (table,)))
     return tuple(blocks)
@@ -328,20 +472,46 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
     head = ("Output", "Statbarn", "Rule", "Status", "Why")
     blocks: list[Block] = [Paragraph(rules_sentence(rules))]
     if rows:
-        blocks.append(PageTable("What each rule says of each output", head, rows, wide=frozenset({4}), short=frozenset({3}), cards=True))
-    blocks.append(Paragraph(f"Policy '{shown(rules.policy)}', SHA-256 {shown(rules.policy_hash, 64)}.", "note"))
+        blocks.append(
+            PageTable(
+                "What each rule says of each output",
+                head,
+                rows,
+                wide=frozenset({4}),
+                short=frozenset({3}),
+                cards=True,
+            )
+        )
+    blocks.append(
+        Paragraph(
+            f"Policy '{shown(rules.policy)}', SHA-256 {shown(rules.policy_hash, 64)}.", "note"
+        )
+    )
     return tuple(blocks)
 
 
 def _whole(result: CheckResult) -> tuple[Block, ...]:
-    head = ("Sensitive attribute", "Counted", "All key sets: mean", "sd", "Largest key set: mean", "sd", "Mean error")
+    head = (
+        "Sensitive attribute",
+        "Counted",
+        "All key sets: mean",
+        "sd",
+        "Largest key set: mean",
+        "sd",
+        "Mean error",
+    )
     rows = tuple(
         (
-            shown(one.sensitive, 40), counted(one), fixed(one.mean), fixed(one.sd),
-            fixed(one.full_mean), fixed(one.full_sd), number(one.error),
+            shown(one.sensitive, 40),
+            counted(one),
+            fixed(one.mean),
+            fixed(one.sd),
+            fixed(one.full_mean),
+            fixed(one.full_sd),
+            number(one.error),
         )
         for one in result.whole
-    )  # fmt: skip
+    )
     runs = result.whole[0].runs
     words = (
         f"Outputs of all the data, {count_noun(runs, 'dataset')} evolved from them, TCAP against everybody. There is no holdout here, so nothing of it says "

@@ -16,13 +16,26 @@ from ..stats.crossed import Estimate
 from .curves import Curve, Point, curves, frame
 from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 
-__all__ = ["counted", "cumulative", "error_lines", "estimate", "marginal", "sides", "sizes", "without"]
+__all__ = [
+    "counted",
+    "cumulative",
+    "error_lines",
+    "estimate",
+    "marginal",
+    "sides",
+    "sizes",
+    "without",
+]
 
 Counted = RiskMeasure | RiskBySize | ErrorLine | WholeDataRisk
 """What is counted under a convention."""
 CONVENTIONS = {"matched_rows": "matched rows", "all_rows": "all rows"}
 """What the two ways of counting TCAP are called on a page."""
-SIDES = {"original": "people in the data", "holdout": "people held out", "prior": "without the outputs"}
+SIDES = {
+    "original": "people in the data",
+    "holdout": "people held out",
+    "prior": "without the outputs",
+}
 MOST_STEPS = 40
 
 
@@ -37,7 +50,11 @@ def estimate(one: Estimate | None, *, plus: bool = False) -> Cell:
 
 def counted(measure: Counted) -> str:
     """Return what the convention of a measure is called."""
-    return CONVENTIONS[measure.convention] if measure.convention in CONVENTIONS else shown(measure.convention)
+    return (
+        CONVENTIONS[measure.convention]
+        if measure.convention in CONVENTIONS
+        else shown(measure.convention)
+    )
 
 
 def _which(measure: Counted) -> str:
@@ -53,24 +70,44 @@ def _dot(series: str, one: Estimate) -> list[Dot]:
 
 def sides(measures: Sequence[RiskMeasure], level: float) -> Figure:
     """Return TCAP against people in the data and people held out, and that of datasets which know no output, with intervals."""
-    rows = [(_which(m), [dot for side, name in SIDES.items() for dot in _dot(name, getattr(m, side))]) for m in measures]
+    rows = [
+        (_which(m), [dot for side, name in SIDES.items() for dot in _dot(name, getattr(m, side))])
+        for m in measures
+    ]
     caption = "How often the datasets are right about people (TCAP)"
-    said = "; ".join(f"{name}: " + (", ".join(f"{d.series} {number(d.value)}" for d in marks) or "no value") for name, marks in rows)
-    plot = dots(
-        "tcap", caption, said, rows, list(SIDES.values()), label=f"TCAP; bars: {_percent(level)} interval", low=0.0
+    said = "; ".join(
+        f"{name}: " + (", ".join(f"{d.series} {number(d.value)}" for d in marks) or "no value")
+        for name, marks in rows
     )
-    head = ("Sensitive attribute", "Counted", *(name.capitalize() for name in SIDES.values()), "Beyond the start")
+    plot = dots(
+        "tcap",
+        caption,
+        said,
+        rows,
+        list(SIDES.values()),
+        label=f"TCAP; bars: {_percent(level)} interval",
+        low=0.0,
+    )
+    head = (
+        "Sensitive attribute",
+        "Counted",
+        *(name.capitalize() for name in SIDES.values()),
+        "Beyond the start",
+    )
     table = PageTable(
-        caption, head,
+        caption,
+        head,
         tuple(
             (
-                shown(m.sensitive, 40), counted(m), *(estimate(getattr(m, side)) for side in SIDES),
+                shown(m.sensitive, 40),
+                counted(m),
+                *(estimate(getattr(m, side)) for side in SIDES),
                 estimate(m.beyond_prior, plus=True),
             )
             for m in measures
         ),
         numbers=frozenset({2, 3, 4, 5}),
-    )  # fmt: skip
+    )
     note = (
         "Mean over key sets, datasets and folds. Without the outputs: datasets drawn as the search starts, which know no output. Beyond the "
         "start: what the outputs tell at all, about anyone; most of it is what they were published for."
@@ -94,16 +131,27 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
     )
     head = ("Sensitive attribute", "Counted", "Marginal risk", "Detectable", "")
     table = PageTable(
-        caption, head,
+        caption,
+        head,
         tuple(
             (
-                shown(m.sensitive, 40), counted(m), estimate(m.marginal, plus=True), fixed(m.detectable),
-                Cell("", word="excess found" if m.excess else "no excess found" if is_number(m.detectable) else "not known"),
+                shown(m.sensitive, 40),
+                counted(m),
+                estimate(m.marginal, plus=True),
+                fixed(m.detectable),
+                Cell(
+                    "",
+                    word="excess found"
+                    if m.excess
+                    else "no excess found"
+                    if is_number(m.detectable)
+                    else "not known",
+                ),
             )
             for m in measures
         ),
         numbers=frozenset({2, 3}),
-    )  # fmt: skip
+    )
     note = (
         "An interval above 0 is an excess. Detectable: the smallest marginal risk that would have been found with a chance of 80 %; "
         "what is smaller may be there all the same."
@@ -125,7 +173,13 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
             for place, stage in enumerate(steps, 1):
                 one = stage.marginal(sensitive, convention)
                 if one is not None and is_number(one.value):
-                    points.append(Point(place, one.value, *(v if is_number(v) else None for v in (one.low, one.high))))
+                    points.append(
+                        Point(
+                            place,
+                            one.value,
+                            *(v if is_number(v) else None for v in (one.low, one.high)),
+                        )
+                    )
             lines.append(Curve(words, tuple(points), look=i, shift=-4.0 + 8.0 * i))
         pictures.append(
             _steps(
@@ -139,14 +193,30 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
     rows: list[Row] = []
     for place, stage in enumerate(steps, 1):
         for m in stage.measures:
-            added = next((a for a in stage.added if (a.sensitive, a.convention) == (m.sensitive, m.convention)), None)
+            added = next(
+                (
+                    a
+                    for a in stage.added
+                    if (a.sensitive, a.convention) == (m.sensitive, m.convention)
+                ),
+                None,
+            )
             rows.append(
                 (
-                    f"{place}: {shown(stage.name)}", shown(m.sensitive, 40), counted(m),
-                    estimate(m.marginal, plus=True), estimate(added, plus=True),
+                    f"{place}: {shown(stage.name)}",
+                    shown(m.sensitive, 40),
+                    counted(m),
+                    estimate(m.marginal, plus=True),
+                    estimate(added, plus=True),
                 )
-            )  # fmt: skip
-    head = ("Output added", "Sensitive attribute", "Counted", "Marginal risk of all so far", "Added by this one")
+            )
+    head = (
+        "Output added",
+        "Sensitive attribute",
+        "Counted",
+        "Marginal risk of all so far",
+        "Added by this one",
+    )
     table = PageTable(caption, head, tuple(rows), numbers=frozenset({3, 4}))
     names = "; ".join(f"{place}: {shown(stage.name, 40)}" for place, stage in enumerate(steps, 1))
     note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
@@ -164,7 +234,10 @@ def _steps(key: str, title: str, lines: Sequence[Curve], count: int, up_label: s
     across.ticks = [float(place) for place in range(1, count + 1, every)]
     ends = [v for line in lines for p in line.points for v in (p.y, p.low, p.high) if v is not None]
     up = Axis(min([0.0, *ends]), max([0.0, *ends]) or 0.01, bottom, top)
-    desc = "; ".join(f"{line.name}: " + (", ".join(number(p.y) for p in line.points) or "no value") for line in lines)
+    desc = "; ".join(
+        f"{line.name}: " + (", ".join(number(p.y) for p in line.points) or "no value")
+        for line in lines
+    )
     return curves(
         key,
         title,
@@ -190,7 +263,9 @@ def without(stages: Sequence[Stage], whole: Stage) -> tuple[Block, ...]:
             one = stage.marginal(m.sensitive, m.convention)
             rows.append((shown(stage.name), *which, estimate(one, plus=True)))
     head = ("Outputs", "Sensitive attribute", "Counted", "Marginal risk")
-    table = PageTable("Marginal risk with one output left out", head, tuple(rows), numbers=frozenset({3}))
+    table = PageTable(
+        "Marginal risk with one output left out", head, tuple(rows), numbers=frozenset({3})
+    )
     return (
         Paragraph(
             "Which output did it? The one without which the marginal risk falls. Where none falls, several tell the same."
@@ -201,19 +276,31 @@ def without(stages: Sequence[Stage], whole: Stage) -> tuple[Block, ...]:
 
 def sizes(some: Sequence[RiskBySize]) -> tuple[Block, ...]:
     """Return the marginal risk by the size of the data behind the outputs."""
-    head = ("Sensitive attribute", "Counted", "Folds of folds", "Folds", "All the data, extrapolated")
+    head = (
+        "Sensitive attribute",
+        "Counted",
+        "Folds of folds",
+        "Folds",
+        "All the data, extrapolated",
+    )
     rows: tuple[Row, ...] = tuple(
         (
-            shown(one.sensitive, 40), counted(one),
-            *(estimate(getattr(one, part), plus=True) for part in ("folds_of_folds", "folds", "whole")),
+            shown(one.sensitive, 40),
+            counted(one),
+            *(
+                estimate(getattr(one, part), plus=True)
+                for part in ("folds_of_folds", "folds", "whole")
+            ),
         )
         for one in some
-    )  # fmt: skip
+    )
     words = (
         "Outputs of a fold are not those of all the data. Folds of folds say how marginal risk changes as the data behind the outputs are halved; the last "
         "column continues that line over the logarithm of size. It is an extrapolation from two sizes, not a measurement."
     )
-    return Paragraph(words), PageTable("Marginal risk by size", head, rows, numbers=frozenset({2, 3, 4}))
+    return Paragraph(words), PageTable(
+        "Marginal risk by size", head, rows, numbers=frozenset({2, 3, 4})
+    )
 
 
 def error_lines(some: Sequence[ErrorLine]) -> Figure:
@@ -238,14 +325,24 @@ def error_lines(some: Sequence[ErrorLine]) -> Figure:
             continue
         (left, right), (bottom, top) = frame()
         most = max(p.error for p in points) or 1.0
-        lines = [Curve("people in the data", tuple(Point(p.error, p.original) for p in points), joined=False, look=0)]
+        lines = [
+            Curve(
+                "people in the data",
+                tuple(Point(p.error, p.original) for p in points),
+                joined=False,
+                look=0,
+            )
+        ]
         others = tuple(Point(p.error, p.holdout) for p in points if is_number(p.holdout))
         lines += [Curve("people held out", others, joined=False, look=1)] if others else []
         if is_number(intercept) and is_number(slope):
             ends = tuple(Point(x, intercept + slope * x) for x in (0.0, most))
             lines.append(Curve("straight line, people in the data", ends, marks=False, look=0))
         heights = [p.y for line in lines for p in line.points]
-        across, up = Axis(0.0, most, left, right), Axis(min([0.0, *heights]), max(heights) or 1.0, bottom, top)
+        across, up = (
+            Axis(0.0, most, left, right),
+            Axis(min([0.0, *heights]), max(heights) or 1.0, bottom, top),
+        )
         desc = f"{count_noun(len(points), 'dataset')}; the line is {number(intercept)} at no error, its slope {number(slope)}."
         pictures.append(
             curves(
@@ -255,7 +352,10 @@ def error_lines(some: Sequence[ErrorLine]) -> Figure:
                 lines,
                 across=across,
                 up=up,
-                labels=("mean absolute error of the outputs", cut(f"TCAP, {_which(one)}", 270.0, 11.0)),
+                labels=(
+                    "mean absolute error of the outputs",
+                    cut(f"TCAP, {_which(one)}", 270.0, 11.0),
+                ),
             )
         )
     head = ("Sensitive attribute", "Counted", "TCAP at no error", "Slope", "R squared")

@@ -23,28 +23,79 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
     if plan.steps:
         rows: tuple[Row, ...] = tuple(
             (
-                shown(step.output), "; then ".join(step.words), Cell("", word=step.before),
-                "not published" if step.dropped or step.after is None else Cell("", word=step.after), _share(step.loss), step.loss.words,
+                shown(step.output),
+                "; then ".join(step.words),
+                Cell("", word=step.before),
+                "not published"
+                if step.dropped or step.after is None
+                else Cell("", word=step.after),
+                _share(step.loss),
+                step.loss.words,
             )
             for step in plan.steps
-        )  # fmt: skip
+        )
         head = ("Output", "Change", "Rules before", "Rules after", "Lost", "What is lost")
-        blocks.append(PageTable("What is done, least loss first", head, rows, wide=frozenset({1, 5}), numbers=frozenset({4}), cards=True))
+        blocks.append(
+            PageTable(
+                "What is done, least loss first",
+                head,
+                rows,
+                wide=frozenset({1, 5}),
+                numbers=frozenset({4}),
+                cards=True,
+            )
+        )
     if plan.assessed:
         risks: tuple[Row, ...] = tuple(
-            (one.words, fixed(one.risk), f"{fixed(one.low)} to {fixed(one.high)}" if isfinite(one.low) else "", one.verdict) for one in plan.assessed
+            (
+                one.words,
+                fixed(one.risk),
+                f"{fixed(one.low)} to {fixed(one.high)}" if isfinite(one.low) else "",
+                one.verdict,
+            )
+            for one in plan.assessed
         )
         head_risk = ("Outputs", "Largest marginal risk", "Interval", "Verdict")
-        blocks.append(PageTable("Marginal risk before and after", head_risk, risks, wide=frozenset({0}), numbers=frozenset({1})))
+        blocks.append(
+            PageTable(
+                "Marginal risk before and after",
+                head_risk,
+                risks,
+                wide=frozenset({0}),
+                numbers=frozenset({1}),
+            )
+        )
     if plan.options:
         others: tuple[Row, ...] = tuple(
-            (shown(one.output), one.words, Cell("", word=one.status), "taken" if one.taken else "", _share(one.loss), one.loss.words)
+            (
+                shown(one.output),
+                one.words,
+                Cell("", word=one.status),
+                "taken" if one.taken else "",
+                _share(one.loss),
+                one.loss.words,
+            )
             for one in plan.options
         )
         head_options = ("Output", "Change", "Rules after", "", "Lost", "What is lost")
-        blocks.append(PageTable("Each way that was tried and breaks no rule, least loss first", head_options, others, wide=frozenset({1, 5}), numbers=frozenset({4}), cards=True))
+        blocks.append(
+            PageTable(
+                "Each way that was tried and breaks no rule, least loss first",
+                head_options,
+                others,
+                wide=frozenset({1, 5}),
+                numbers=frozenset({4}),
+                cards=True,
+            )
+        )
     if plan.not_mended:
-        blocks.append(Listing(tuple(f"Not mended: '{shown(name)}': {why}." for name, why in plan.not_mended.items())))
+        blocks.append(
+            Listing(
+                tuple(
+                    f"Not mended: '{shown(name)}': {why}." for name, why in plan.not_mended.items()
+                )
+            )
+        )
     blocks.append(Paragraph(" ".join(LIMITS), "note"))
     return tuple(blocks)
 

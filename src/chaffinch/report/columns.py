@@ -26,7 +26,10 @@ def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figur
     if not shapes.columns:
         return None
     ranked = sorted(shapes.columns, key=lambda shape: -distances.get(shape.name, 0.0))
-    pictures = tuple(column_picture(f"fig-shape-{i}", shape, shapes.threshold, distances.get(shape.name)) for i, shape in enumerate(ranked))
+    pictures = tuple(
+        column_picture(f"fig-shape-{i}", shape, shapes.threshold, distances.get(shape.name))
+        for i, shape in enumerate(ranked)
+    )
     rows: list[Row] = []
     for shape in ranked:
         rows.append(Heading(shown(shape.name, 60)))
@@ -35,13 +38,19 @@ def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figur
             for label, one, other in zip(shape.labels, shape.original, shape.synthetic, strict=True)
         ]
     caption = "Each column, original beside synthetic"
-    caption += f", the first {len(ranked)} of {shapes.of} columns" if len(ranked) < shapes.of else ""
-    order = " Farthest from the original first, by Jensen-Shannon distance (JS)." if distances else ""
+    caption += (
+        f", the first {len(ranked)} of {shapes.of} columns" if len(ranked) < shapes.of else ""
+    )
+    order = (
+        " Farthest from the original first, by Jensen-Shannon distance (JS)." if distances else ""
+    )
     note = (
         f"Blue, filled: original. Orange, outlined: synthetic. Shares of rows, rounded.{order} A dashed stub hides a cell with "
         f"{hidden_words(shapes.threshold)}; levels that so few have stand together as “other”."
-    )  # fmt: skip
-    table = PageTable("Shares of rows", ("Value", "Original", "Synthetic"), tuple(rows), frozenset({1, 2}))
+    )
+    table = PageTable(
+        "Shares of rows", ("Value", "Original", "Synthetic"), tuple(rows), frozenset({1, 2})
+    )
     return Figure("fig-shapes", caption, pictures, table, note, across=5)
 
 
@@ -54,18 +63,36 @@ def _share(share: float | None, threshold: int) -> str:
     return hidden_words(threshold) if share is None else percent(share)
 
 
-def column_picture(key: str, shape: ColumnShape, threshold: int, distance: float | None = None) -> Markup:
+def column_picture(
+    key: str, shape: ColumnShape, threshold: int, distance: float | None = None
+) -> Markup:
     """Return one column: upright bars in order for numbers, bars with names for levels."""
-    most = max([*(share for side in (shape.original, shape.synthetic) for share in side if share is not None), 0.01])
+    most = max(
+        [
+            *(
+                share
+                for side in (shape.original, shape.synthetic)
+                for share in side
+                if share is not None
+            ),
+            0.01,
+        ]
+    )
     body = [text(0, 12, cut(shape.name, WIDE - 62), bold=True)]
     if distance is not None:
         body.append(text(WIDE - 2, 12, f"JS {fixed(distance)}", anchor="end", size=11, fill=GREY))
-    body += _upright(shape, most, threshold) if shape.kind == "histogram" else _named(shape, most, threshold)
+    body += (
+        _upright(shape, most, threshold)
+        if shape.kind == "histogram"
+        else _named(shape, most, threshold)
+    )
     desc = "; ".join(
         f"{label}: {_share(one, threshold)}, {_share(other, threshold)}"
         for label, one, other in zip(shape.labels, shape.original, shape.synthetic, strict=True)
     )
-    return picture(key, WIDE, TALL + 22, title=f"{shape.name}: original, synthetic", desc=desc, body=body)
+    return picture(
+        key, WIDE, TALL + 22, title=f"{shape.name}: original, synthetic", desc=desc, body=body
+    )
 
 
 def _upright(shape: ColumnShape, most: float, threshold: int) -> list[str]:
@@ -83,11 +110,24 @@ def _upright(shape: ColumnShape, most: float, threshold: int) -> list[str]:
     out.append(f'<path d="M0 {bottom:.1f}H{WIDE:.1f}" stroke="{GREY}"/>')
     half = (WIDE - 8) / 2
     out.append(text(0, bottom + 14, cut(shape.labels[0], half, 11), size=11, fill=GREY))
-    out.append(text(WIDE - 2, bottom + 14, cut(shape.labels[-1], half, 11), size=11, fill=GREY, anchor="end"))
+    out.append(
+        text(
+            WIDE - 2, bottom + 14, cut(shape.labels[-1], half, 11), size=11, fill=GREY, anchor="end"
+        )
+    )
     return out
 
 
-def _bar(x: float, bottom: float, wide: float, share: float | None, most: float, room: float, *, filled: bool) -> str:
+def _bar(
+    x: float,
+    bottom: float,
+    wide: float,
+    share: float | None,
+    most: float,
+    room: float,
+    *,
+    filled: bool,
+) -> str:
     colour = ORIGINAL if filled else SYNTHETIC
     high = STUB if share is None else share / most * room
     box = f'x="{x:.1f}" y="{bottom - high:.1f}" width="{max(wide, 1.0):.1f}" height="{high:.1f}"'
@@ -118,7 +158,17 @@ def _named(shape: ColumnShape, most: float, threshold: int) -> list[str]:
             long = STUB if share is None else share / most * room
             inset = 0.5 if filled else 2.0
             box = f'x="{LABELS:.1f}" y="{y + inset:.1f}" width="{long:.1f}" height="{max(pitch - 2 * inset - 1.5, 1.0):.1f}"'
-            bars += _paint(box, ORIGINAL if filled else SYNTHETIC, hidden=share is None, filled=filled)
+            bars += _paint(
+                box, ORIGINAL if filled else SYNTHETIC, hidden=share is None, filled=filled
+            )
         out.append(f"<g><title>{escape(said)}</title>{bars}</g>")
-        out.append(text(LABELS - 5, y + pitch / 2 + size * 0.32, cut(label, LABELS - 6, size), anchor="end", size=size))
+        out.append(
+            text(
+                LABELS - 5,
+                y + pitch / 2 + size * 0.32,
+                cut(label, LABELS - 6, size),
+                anchor="end",
+                size=size,
+            )
+        )
     return out

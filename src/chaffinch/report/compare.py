@@ -21,7 +21,15 @@ from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric
 from ..utility.result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
-from .comparison import AttackRow, ColumnChange, Comparison, MeasureRow, PairChange, SettingRow, setting_words
+from .comparison import (
+    AttackRow,
+    ColumnChange,
+    Comparison,
+    MeasureRow,
+    PairChange,
+    SettingRow,
+    setting_words,
+)
 from .heatmap import Matrices
 from .naming import differences, letter, names_of_reports
 from .promise import promise_notes, promise_rows
@@ -35,14 +43,42 @@ Comparable = ReportResult | UtilityResult | RiskResult | Mapping[str, Any]
 NO_UTILITY = UtilityResult(about=UtilityAbout(), results={}, references={})
 MOST = 20
 DECISIVE = frozenset(
-    ("norm", "bins", "missing", "noise_correction", "alpha", "beta", "formula", "family", "label", "task", "score", "scores", "encoding",
-     "models", "model", "labels", "null", "overlap", "test_share", "tested_on", "widths", "width", "codes", "values", "rows", "svm_rows",
-     "base")
-)  # fmt: skip
+    (
+        "norm",
+        "bins",
+        "missing",
+        "noise_correction",
+        "alpha",
+        "beta",
+        "formula",
+        "family",
+        "label",
+        "task",
+        "score",
+        "scores",
+        "encoding",
+        "models",
+        "model",
+        "labels",
+        "null",
+        "overlap",
+        "test_share",
+        "tested_on",
+        "widths",
+        "width",
+        "codes",
+        "values",
+        "rows",
+        "svm_rows",
+        "base",
+    )
+)
 """Settings that decide what a number is a number of; others say how sure it is, or what was found on the way."""
 
 
-def compare_all(reports: Sequence[Comparable], labels: Sequence[str] = ()) -> Comparison | SeveralReports:
+def compare_all(
+    reports: Sequence[Comparable], labels: Sequence[str] = ()
+) -> Comparison | SeveralReports:
     """Return two results or more side by side: two as `compare` does, more with every measure, attack and test that they share.
 
     `labels` say which run each report is of; unless given their titles do.
@@ -60,10 +96,20 @@ def compare_all(reports: Sequence[Comparable], labels: Sequence[str] = ()) -> Co
         one, two = first.utility or NO_UTILITY, other.utility or NO_UTILITY
         settings = (*_settings(one, two), *_risk_settings(first, other))
         levels = _other_levels(first, other)
-        apart |= {metric.id for metric in metrics_of(one.results)} if levels else {row.id for row in settings if row.matters}
-        told = [*_notes(first, other, levels), *promise_notes(first.synthesis, other.synthesis), *map(setting_words, settings)]
+        apart |= (
+            {metric.id for metric in metrics_of(one.results)}
+            if levels
+            else {row.id for row in settings if row.matters}
+        )
+        told = [
+            *_notes(first, other, levels),
+            *promise_notes(first.synthesis, other.synthesis),
+            *map(setting_words, settings),
+        ]
         notes += [re.sub(r"\bB\b", letter(i), sentence) for sentence in told]
-    return several_reports(every, labels=labels, apart=frozenset(apart), notes=tuple(dict.fromkeys(notes)))
+    return several_reports(
+        every, labels=labels, apart=frozenset(apart), notes=tuple(dict.fromkeys(notes))
+    )
 
 
 def compare(a: Comparable, b: Comparable) -> Comparison:
@@ -89,12 +135,21 @@ def _compare(first: ReportResult, second: ReportResult, labels: Sequence[str] = 
     rows = tuple(_measures(one, other, apart, bool(levels)))
     names = names_of_reports((first, second), labels)
     return Comparison(
-        (names[0], names[1]), rows, _columns(one, other), _pairs(one, other), settings,
-        (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)), tuple(_tests(first, second)),
-        promise_rows(first.synthesis, second.synthesis), tuple(promise_notes(first.synthesis, second.synthesis)),
-        differing=differences((first, second)), answers=compared_answers((first, second), names), leaving=leaving_of_all((first, second)),
+        (names[0], names[1]),
+        rows,
+        _columns(one, other),
+        _pairs(one, other),
+        settings,
+        (*_notes(first, second, levels), *_unmatched(first, second)),
+        tuple(_attacks(first, second)),
+        tuple(_tests(first, second)),
+        promise_rows(first.synthesis, second.synthesis),
+        tuple(promise_notes(first.synthesis, second.synthesis)),
+        differing=differences((first, second)),
+        answers=compared_answers((first, second), names),
+        leaving=leaving_of_all((first, second)),
         picture=tradeoff_of((first, second), names),
-    )  # fmt: skip
+    )
 
 
 def _of_columns(report: ReportResult) -> dict[str, ColumnSummary]:
@@ -103,7 +158,10 @@ def _of_columns(report: ReportResult) -> dict[str, ColumnSummary]:
 
 def _check_columns(first: ReportResult, second: ReportResult, name: str = "B") -> None:
     one, other = _of_columns(first), _of_columns(second)
-    if any(report.risk is not None and not columns for report, columns in ((first, one), (second, other))):
+    if any(
+        report.risk is not None and not columns
+        for report, columns in ((first, one), (second, other))
+    ):
         return  # A study of risk alone lists no columns.
     only = [
         f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
@@ -111,14 +169,20 @@ def _check_columns(first: ReportResult, second: ReportResult, name: str = "B") -
         if set(mine) - set(theirs)
     ]
     if only:
-        raise InputError(f"Reports can be compared when their tables have the same columns. Got {'; '.join(only)}.")
+        raise InputError(
+            f"Reports can be compared when their tables have the same columns. Got {'; '.join(only)}."
+        )
 
 
 def _other_levels(first: ReportResult, second: ReportResult) -> list[str]:
     """Return columns that were compared on other kinds or other numbers of levels."""
     one, other = _of_columns(first), _of_columns(second)
     shared = [name for name in one if name in other]
-    return [name for name in shared if (one[name].kind, one[name].levels) != (other[name].kind, other[name].levels)]
+    return [
+        name
+        for name in shared
+        if (one[name].kind, one[name].levels) != (other[name].kind, other[name].levels)
+    ]
 
 
 def _notes(first: ReportResult, second: ReportResult, levels: Sequence[str]) -> Iterator[str]:
@@ -128,8 +192,9 @@ def _notes(first: ReportResult, second: ReportResult, levels: Sequence[str]) -> 
             "the two reports are not comparable. Measure both with the same schema."
         )
     tables = (
-        ("originals", first.about.original, second.about.original), ("holdouts", first.about.holdout, second.about.holdout)
-    )  # fmt: skip
+        ("originals", first.about.original, second.about.original),
+        ("holdouts", first.about.holdout, second.about.holdout),
+    )
     for what, one, other in tables:
         if _same(one) != _same(other):
             yield f"The {what} differ: {_told(one)} in A, {_told(other)} in B."
@@ -142,26 +207,40 @@ def _same(table: TableSummary | None) -> tuple[Any, ...]:
 def _told(table: TableSummary | None) -> str:
     if table is None or table == TableSummary():
         return "none"
-    about = f"about {count_noun(table.rows, 'row')}" if is_number(table.rows) else count_noun(table.rows, "row") if table.rows else "rows that were not counted"
+    about = (
+        f"about {count_noun(table.rows, 'row')}"
+        if is_number(table.rows)
+        else count_noun(table.rows, "row")
+        if table.rows
+        else "rows that were not counted"
+    )
     return f"{shown(table.name or 'unnamed')} with {about}"
 
 
 # Measures.
 
 
-def _measures(one: UtilityResult, other: UtilityResult, apart: set[str], other_levels: bool) -> Iterator[MeasureRow]:
+def _measures(
+    one: UtilityResult, other: UtilityResult, apart: set[str], other_levels: bool
+) -> Iterator[MeasureRow]:
     names = [metric.name for result in (one, other) for metric in metrics_of(result.results)]
     for metric in (METRICS[name] for name in dict.fromkeys(names)):
         row = _row(metric, one.results.get(metric.name), other.results.get(metric.name))
-        why = row.why or ("other levels" if other_levels else "other settings" if metric.id in apart else "")
+        why = row.why or (
+            "other levels" if other_levels else "other settings" if metric.id in apart else ""
+        )
         yield replace(row, better=None, why=why) if why else row
 
 
 def _row(metric: Metric, a: Result | None, b: Result | None) -> MeasureRow:
     values = [None if result is None else result.value for result in (a, b)]
-    intervals = [result.interval if result is not None and result.interval else None for result in (a, b)]
+    intervals = [
+        result.interval if result is not None and result.interval else None for result in (a, b)
+    ]
     missing = [
-        f"not measured in {side}" if result is None else f"not applicable in {side}: {shown(result.reason, 200)}"
+        f"not measured in {side}"
+        if result is None
+        else f"not applicable in {side}: {shown(result.reason, 200)}"
         for side, result, value in zip("AB", (a, b), values, strict=True)
         if value is None
     ]
@@ -205,7 +284,9 @@ def _settings(one: UtilityResult, other: UtilityResult) -> Iterator[SettingRow]:
         for key in dict.fromkeys([*mine, *theirs]):
             if mine.get(key) != theirs.get(key):
                 matters = key.split(".")[0] in DECISIVE
-                yield SettingRow(metric.id, metric.title, key, mine.get(key), theirs.get(key), matters)
+                yield SettingRow(
+                    metric.id, metric.title, key, mine.get(key), theirs.get(key), matters
+                )
 
 
 def _flat(result: Result) -> dict[str, Any]:
@@ -226,7 +307,9 @@ def _flat(result: Result) -> dict[str, Any]:
 
 def _columns(one: UtilityResult, other: UtilityResult) -> tuple[ColumnChange, ...]:
     mine, theirs = (
-        distances.per_column if isinstance(distances := result.results.get("jensen_shannon"), JensenShannon) else {}
+        distances.per_column
+        if isinstance(distances := result.results.get("jensen_shannon"), JensenShannon)
+        else {}
         for result in (one, other)
     )
     rows = [
@@ -254,7 +337,14 @@ def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[PairChange, ...
     for at in np.argsort(-np.abs(change), axis=None, kind="stable")[:MOST]:
         i, j = divmod(int(at), len(shared))
         if change[i, j]:
-            out.append(PairChange((shared[j], shared[i]), float(off[0][i, j]), float(off[1][i, j]), float(change[i, j])))
+            out.append(
+                PairChange(
+                    (shared[j], shared[i]),
+                    float(off[0][i, j]),
+                    float(off[1][i, j]),
+                    float(change[i, j]),
+                )
+            )
     return tuple(out)
 
 
@@ -263,7 +353,9 @@ def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[PairChange, ...
 
 def _by_attack(report: ReportResult) -> dict[tuple[Any, ...], Attack]:
     attacks = () if report.risk is None else report.risk.attacks
-    return {(attack.measure, tuple(sorted(attack.keys)), attack.sensitive): attack for attack in attacks}
+    return {
+        (attack.measure, tuple(sorted(attack.keys)), attack.sensitive): attack for attack in attacks
+    }
 
 
 def _attacks(first: ReportResult, second: ReportResult) -> list[AttackRow]:
@@ -280,18 +372,36 @@ def _attack_row(a: Attack, b: Attack, apart: bool) -> AttackRow:
         for side, attack in zip("AB", (a, b), strict=True)
         if attack.value is None
     ]
-    other = "other convention" if a.convention != b.convention else "other settings" if apart else ""
+    other = (
+        "other convention" if a.convention != b.convention else "other settings" if apart else ""
+    )
     why = "; ".join(missing) or other
     intervals = [attack.interval or None for attack in (a, b)]
     return AttackRow(
-        measure=a.measure, name=a.attacker.title, keys=a.keys, sensitive=a.sensitive, a=a.value, b=b.value,
-        interval_a=intervals[0], interval_b=intervals[1], difference=_less(b.value, a.value), excess_a=a.excess, excess_b=b.excess,
-        safer=None if why else _better([a.value, b.value], intervals, "lower is safer"), why=why, word_a=finding_word(a), word_b=finding_word(b),
-    )  # fmt: skip
+        measure=a.measure,
+        name=a.attacker.title,
+        keys=a.keys,
+        sensitive=a.sensitive,
+        a=a.value,
+        b=b.value,
+        interval_a=intervals[0],
+        interval_b=intervals[1],
+        difference=_less(b.value, a.value),
+        excess_a=a.excess,
+        excess_b=b.excess,
+        safer=None if why else _better([a.value, b.value], intervals, "lower is safer"),
+        why=why,
+        word_a=finding_word(a),
+        word_b=finding_word(b),
+    )
 
 
 def _by_test(report: ReportResult) -> dict[str, MemorisationFinding]:
-    return {} if report.risk is None else {test.test: test for test in report.risk.leading.memorisation_tests}
+    return (
+        {}
+        if report.risk is None
+        else {test.test: test for test in report.risk.leading.memorisation_tests}
+    )
 
 
 def _tests(first: ReportResult, second: ReportResult) -> list[AttackRow]:
@@ -311,10 +421,22 @@ def _test_row(a: MemorisationFinding, b: MemorisationFinding, apart: bool) -> At
     why = "; ".join(missing) or ("other settings" if apart else "")
     intervals = [test.excess_interval for test in (a, b)]
     return AttackRow(
-        measure=a.test, name=a.about.title, keys=(), sensitive="", a=a.value, b=b.value, interval_a=intervals[0], interval_b=intervals[1],
-        difference=_less(b.excess, a.excess), excess_a=a.excess, excess_b=b.excess,
-        safer=None if why else _better([a.excess, b.excess], intervals, "lower is safer"), why=why, word_a=finding_word(a), word_b=finding_word(b),
-    )  # fmt: skip
+        measure=a.test,
+        name=a.about.title,
+        keys=(),
+        sensitive="",
+        a=a.value,
+        b=b.value,
+        interval_a=intervals[0],
+        interval_b=intervals[1],
+        difference=_less(b.excess, a.excess),
+        excess_a=a.excess,
+        excess_b=b.excess,
+        safer=None if why else _better([a.excess, b.excess], intervals, "lower is safer"),
+        why=why,
+        word_a=finding_word(a),
+        word_b=finding_word(b),
+    )
 
 
 DECISIVE_OF_ATTACKS = ("numeric", "rare", "tolerance", "missing", "tau", "svm_rows")
@@ -330,14 +452,26 @@ def _risk_settings(first: ReportResult, second: ReportResult) -> Iterator[Settin
     """Yield the settings of attacks and tests that differ."""
     if first.risk is None or second.risk is None:
         return
-    one, other = ({"seed": risk.about.seed, **risk.about.settings} for risk in (first.risk, second.risk))
+    one, other = (
+        {"seed": risk.about.seed, **risk.about.settings} for risk in (first.risk, second.risk)
+    )
     for key in dict.fromkeys([*one, *other]):
         if one.get(key) != other.get(key):
-            yield SettingRow("risk", "Attacks and tests", key, one.get(key), other.get(key), key in DECISIVE_OF_ATTACKS)
+            yield SettingRow(
+                "risk",
+                "Attacks and tests",
+                key,
+                one.get(key),
+                other.get(key),
+                key in DECISIVE_OF_ATTACKS,
+            )
 
 
 def _unmatched(first: ReportResult, second: ReportResult) -> Iterator[str]:
-    for what, every in (("attack", [_by_attack(first), _by_attack(second)]), ("test", [_by_test(first), _by_test(second)])):
+    for what, every in (
+        ("attack", [_by_attack(first), _by_attack(second)]),
+        ("test", [_by_test(first), _by_test(second)]),
+    ):
         for side, mine, theirs in (("A", *every), ("B", *reversed(every))):
             if only := [key for key in mine if key not in theirs]:
                 found = sum(excess_found(mine[key]) for key in only)

@@ -15,13 +15,41 @@ from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN
 from .leaving import FROM_JSON
 from .naming import ReportDifference
 from .promise import PromiseLine
-from .sections import Block, Cell, Figure, Grid, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .sections import (
+    Block,
+    Cell,
+    Figure,
+    Grid,
+    Listing,
+    PageAnswer,
+    PageTable,
+    Paragraph,
+    Row,
+    Section,
+)
 from .several import differing_blocks, excess_words, most_telling
 
-__all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "SettingRow", "setting_words"]
+__all__ = [
+    "HEAD",
+    "AttackRow",
+    "ColumnChange",
+    "Comparison",
+    "MeasureRow",
+    "PairChange",
+    "SettingRow",
+    "setting_words",
+]
 
 MOST_SAID, MOST_SHOWN = 5, 40
-HEAD = ("measure", "A", "95 % interval A", "B", "95 % interval B", "B less A", "nearer to the original")
+HEAD = (
+    "measure",
+    "A",
+    "95 % interval A",
+    "B",
+    "95 % interval B",
+    "B less A",
+    "nearer to the original",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +186,15 @@ class Comparison:
             "B": self.names[1],
             **{
                 key: [_plain(row) for row in getattr(self, key)]
-                for key in ("measures", "columns", "pairs", "settings", "attacks", "tests", "promises")
+                for key in (
+                    "measures",
+                    "columns",
+                    "pairs",
+                    "settings",
+                    "attacks",
+                    "tests",
+                    "promises",
+                )
             },
             "differing": to_plain(self.differing),
             "notes": list(self.notes),
@@ -169,11 +205,16 @@ class Comparison:
         """Return the table of measures as text, one row for each; `HEAD` names its columns."""
         return [
             (
-                row.measure, number(row.a), between(row.interval_a), number(row.b), between(row.interval_b),
-                number(row.difference), _verdict(row),
+                row.measure,
+                number(row.a),
+                between(row.interval_a),
+                number(row.b),
+                between(row.interval_b),
+                number(row.difference),
+                _verdict(row),
             )
             for row in self.measures
-        ]  # fmt: skip
+        ]
 
     def to_text(self) -> str:
         """Return the comparison as plain text for a terminal."""
@@ -181,29 +222,63 @@ class Comparison:
         if self.promises:
             told = [(r.what, r.a, r.b) for r in self.promises]
             parts.append(
-                "\n".join((text_table(("promised", "A", "B"), told), *(f"- {note}" for note in self.promise_notes)))
+                "\n".join(
+                    (
+                        text_table(("promised", "A", "B"), told),
+                        *(f"- {note}" for note in self.promise_notes),
+                    )
+                )
             )
         parts.append(text_table(HEAD, self.rows()))
         if self.columns:
-            rows = [(shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns[:5]]
-            parts.append(text_table(("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"), rows))
+            rows = [
+                (shown(r.column), fixed(r.a), fixed(r.b), signed(r.change))
+                for r in self.columns[:5]
+            ]
+            parts.append(
+                text_table(
+                    ("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"),
+                    rows,
+                )
+            )
         if self.pairs:
             rows = [(_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs[:5]]
-            parts.append(text_table(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
-        parts += ["\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes))) for part in self.answers[:1]]
+            parts.append(
+                text_table(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows)
+            )
+        parts += [
+            "\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes)))
+            for part in self.answers[:1]
+        ]
         if self.findings:
             found = [_attack(row) for row in most_telling(self.findings, MOST_SAID)]
-            head = ("attacks and tests", "on", "A", "excess A", "B", "excess B", "B less A", "safer")
+            head = (
+                "attacks and tests",
+                "on",
+                "A",
+                "excess A",
+                "B",
+                "excess B",
+                "B less A",
+                "safer",
+            )
             parts.append(text_table(head, found))
             if len(found) < len(self.findings):
-                parts.append(f"{len(found)} of {len(self.findings):,} attacks and tests: all with an excess found, then those that differ most. All: --html PAGE or --json FILE.")
+                parts.append(
+                    f"{len(found)} of {len(self.findings):,} attacks and tests: all with an excess found, then those that differ most. All: --html PAGE or --json FILE."
+                )
         said = [*self.notes, *map(setting_words, self.settings)]
         return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
 
     @property
     def findings(self) -> tuple[AttackRow, ...]:
         """All attacks and tests of both: those with an excess found in one of the two first, then those that differ most."""
-        return tuple(sorted((*self.attacks, *self.tests), key=lambda row: (not row.found, -abs(row.difference or 0.0))))
+        return tuple(
+            sorted(
+                (*self.attacks, *self.tests),
+                key=lambda row: (not row.found, -abs(row.difference or 0.0)),
+            )
+        )
 
     def to_html(self) -> str:
         """Return the comparison as one HTML file."""
@@ -211,9 +286,22 @@ class Comparison:
 
         facts = (("A", self.names[0]), ("B", self.names[1]))
         promises = [row for row in self.promises if row.what == "promise"]
-        seeded = [side for side in "AB" for row in promises if "TEST ONLY" in getattr(row, side.lower())]
-        alarm = f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy." if seeded else ""
-        return page("Two reports compared", tuple(self.sections()), facts=facts, alarm=alarm, answers=self.answers, leaving=self.leaving)
+        seeded = [
+            side for side in "AB" for row in promises if "TEST ONLY" in getattr(row, side.lower())
+        ]
+        alarm = (
+            f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy."
+            if seeded
+            else ""
+        )
+        return page(
+            "Two reports compared",
+            tuple(self.sections()),
+            facts=facts,
+            alarm=alarm,
+            answers=self.answers,
+            leaving=self.leaving,
+        )
 
     def _repr_html_(self) -> str:
         from .._base.html import html_table
@@ -222,12 +310,18 @@ class Comparison:
 
     def sections(self) -> Iterator[Section]:
         """Yield the comparison as sections of a page."""
-        yield Section("differing", "What differs between them", tuple(differing_blocks(self.names, self.differing)))
+        yield Section(
+            "differing",
+            "What differs between them",
+            tuple(differing_blocks(self.names, self.differing)),
+        )
         if self.picture is not None:
             yield Section("tradeoff", "Risk beside worth", (self.picture,))
         if self.promises:
             told = tuple((r.what, r.a, r.b) for r in self.promises)
-            table = PageTable("The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2}))
+            table = PageTable(
+                "The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2})
+            )
             notes = tuple(Paragraph(note, "lead") for note in self.promise_notes)
             yield Section("promises", "What is promised", (*notes, table))
         numbers = frozenset({1, 2, 3, 4, 5})
@@ -237,7 +331,9 @@ class Comparison:
             for cells, row in zip(self.rows(), self.measures, strict=True)
         )
         caption = "Each measure of both tables"
-        blocks: list[Block] = [Paragraph(_tally(self.measures), "lead")] if self.measures or not self.findings else []
+        blocks: list[Block] = (
+            [Paragraph(_tally(self.measures), "lead")] if self.measures or not self.findings else []
+        )
         blocks += [Listing(self.notes)] if self.notes else []
         if rows or not self.findings:
             blocks.append(PageTable(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
@@ -245,26 +341,47 @@ class Comparison:
             yield Section("compared", "Measure by measure", tuple(blocks))
         changed: list[PageTable] = []
         if self.columns:
-            cells = tuple((shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns)
+            cells = tuple(
+                (shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns
+            )
             head = ("Column", "A", "B", "B less A")
             changed.append(
-                PageTable("Jensen-Shannon distance of columns that changed most", head, cells, frozenset({1, 2, 3}))
+                PageTable(
+                    "Jensen-Shannon distance of columns that changed most",
+                    head,
+                    cells,
+                    frozenset({1, 2, 3}),
+                )
             )
         if self.pairs:
             cells = tuple((_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs)
             head = ("Pair of columns", "A", "B", "B less A")
-            changed.append(PageTable("How far phi_k is off, pairs that changed most", head, cells, frozenset({1, 2, 3})))
+            changed.append(
+                PageTable(
+                    "How far phi_k is off, pairs that changed most",
+                    head,
+                    cells,
+                    frozenset({1, 2, 3}),
+                )
+            )
         if changed:
             yield Section("changed", "Where they differ most", (Grid(tuple(changed)),))
         if self.findings:
             yield Section("attacks", "What they give away", tuple(_attack_blocks(self.findings)))
         if self.settings:
-            yield Section("settings", "Settings that differ", (Listing(tuple(map(setting_words, self.settings))),))
+            yield Section(
+                "settings",
+                "Settings that differ",
+                (Listing(tuple(map(setting_words, self.settings))),),
+            )
 
 
 def _plain(row: Any) -> dict[str, Any]:
     """A row as plain data, its sides called A and B."""
-    return {re.sub(r"(^|_)([ab])$", lambda side: side[0].upper(), key): value for key, value in to_plain(row).items()}
+    return {
+        re.sub(r"(^|_)([ab])$", lambda side: side[0].upper(), key): value
+        for key, value in to_plain(row).items()
+    }
 
 
 def _verdict(row: MeasureRow) -> str:
@@ -276,9 +393,12 @@ def _verdict(row: MeasureRow) -> str:
 
 def _tally(rows: Sequence[MeasureRow]) -> str:
     words = {
-        "A": "{} nearer in A", "B": "{} nearer in B", "equal": "{} equal", "cannot be told apart": "{} cannot be told apart",
+        "A": "{} nearer in A",
+        "B": "{} nearer in B",
+        "equal": "{} equal",
+        "cannot be told apart": "{} cannot be told apart",
         None: "{} not comparable",
-    }  # fmt: skip
+    }
     counts = {word: sum(row.better == word for row in rows) for word in words}
     told = ", ".join(words[word].format(count) for word, count in counts.items() if count)
     return f"Of {count_noun(len(rows), 'measure')}: {told or 'none'}."
@@ -287,25 +407,54 @@ def _tally(rows: Sequence[MeasureRow]) -> str:
 def _attack(row: AttackRow) -> tuple[str, ...]:
     keys = ", ".join(shown(name, 32) for name in row.keys[:8])
     on = f"{shown(row.sensitive, 40)}, knowing {keys}" if row.keys else "whole records"
-    sides = [(number(value), excess_words(word, excess)) for value, word, excess in ((row.a, row.word_a, row.excess_a), (row.b, row.word_b, row.excess_b))]
-    safer = f"not comparable: {row.why}" if row.safer is None else row.safer.replace("cannot be told apart", "intervals overlap")
+    sides = [
+        (number(value), excess_words(word, excess))
+        for value, word, excess in (
+            (row.a, row.word_a, row.excess_a),
+            (row.b, row.word_b, row.excess_b),
+        )
+    ]
+    safer = (
+        f"not comparable: {row.why}"
+        if row.safer is None
+        else row.safer.replace("cannot be told apart", "intervals overlap")
+    )
     return row.name, on, *sides[0], *sides[1], signed(row.difference), safer
 
 
 def _attack_blocks(rows: Sequence[AttackRow]) -> Iterator[Block]:
     for side in "AB":
         words = [getattr(row, f"word_{side.lower()}") for row in rows]
-        counts = {word: words.count(word) for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE) if word in words}
+        counts = {
+            word: words.count(word)
+            for word in (FOUND, NONE_FOUND, UNKNOWN, NO_VALUE)
+            if word in words
+        }
         told = ", ".join(f"{word} by {count:,}" for word, count in counts.items())
-        yield Paragraph(f"{side}: of {count_noun(len(rows), 'attack or test', 'attacks and tests')} in both, {told}.", "lead")
+        yield Paragraph(
+            f"{side}: of {count_noun(len(rows), 'attack or test', 'attacks and tests')} in both, {told}.",
+            "lead",
+        )
     some = most_telling(rows, MOST_SHOWN)
     cells: tuple[Row, ...] = tuple((Cell(*found[:2]), *found[2:]) for found in map(_attack, some))
     head = ("Attack or test", "A", "Excess A", "B", "Excess B", "B less A", "Safer")
-    of = f", {len(some)} of {len(rows):,}: all with an excess found, then those that differ most" if len(some) < len(rows) else ""
-    yield PageTable(
-        f"Each attack and test of both tables{of}", head, cells, frozenset({1, 2, 3, 4, 5}), frozenset({0, 6}), cards=True
+    of = (
+        f", {len(some)} of {len(rows):,}: all with an excess found, then those that differ most"
+        if len(some) < len(rows)
+        else ""
     )
-    yield Paragraph("Lower is safer. Tests are compared by their excess, attacks by how often they are right.", "note")
+    yield PageTable(
+        f"Each attack and test of both tables{of}",
+        head,
+        cells,
+        frozenset({1, 2, 3, 4, 5}),
+        frozenset({0, 6}),
+        cards=True,
+    )
+    yield Paragraph(
+        "Lower is safer. Tests are compared by their excess, attacks by how often they are right.",
+        "note",
+    )
 
 
 def setting_words(row: SettingRow) -> str:

@@ -54,10 +54,20 @@ class Curve:
 
 
 def curves(
-    key: str, title: str, desc: str, lines: Sequence[Curve], *, across: Axis, up: Axis, labels: tuple[str, str],
-    level: tuple[str, float] | None = None, diagonal: str = "", size: tuple[float, float] = (560.0, 360.0),
-    at: Callable[[float], float] | None = None, extra: Sequence[str] = (),
-) -> Markup:  # fmt: skip
+    key: str,
+    title: str,
+    desc: str,
+    lines: Sequence[Curve],
+    *,
+    across: Axis,
+    up: Axis,
+    labels: tuple[str, str],
+    level: tuple[str, float] | None = None,
+    diagonal: str = "",
+    size: tuple[float, float] = (560.0, 360.0),
+    at: Callable[[float], float] | None = None,
+    extra: Sequence[str] = (),
+) -> Markup:
     """Return lines through points on two axes, with intervals as upright bars.
 
     Parameters
@@ -82,10 +92,16 @@ def curves(
     entries: dict[str, tuple[str, str, str]] = {}
     for i, line in enumerate(lines):
         colour, shape, dash = _look(i if line.look is None else line.look)
-        entries[line.name] = (colour, shape if line.marks else "", dash if line.joined else UNJOINED)
+        entries[line.name] = (
+            colour,
+            shape if line.marks else "",
+            dash if line.joined else UNJOINED,
+        )
     if diagonal:
         entries[diagonal] = (GREY, "", "4 4")
-        parts.append(_path([(across(value), up(value)) for value in _shared(across, up)], GREY, "4 4", 1.5))
+        parts.append(
+            _path([(across(value), up(value)) for value in _shared(across, up)], GREY, "4 4", 1.5)
+        )
     if level:
         entries[level[0]] = (GREY, "", "4 4")
         parts.append(_path([(left, up(level[1])), (right, up(level[1]))], GREY, "4 4", 1.5))
@@ -95,10 +111,15 @@ def curves(
         parts.append(_path(spots, colour, dash, 2) if line.joined else "")
         if line.marks:
             parts += [
-                _marked(line.name, p, x, y, up, colour, shape) for p, (x, y) in zip(line.points, spots, strict=True)
+                _marked(line.name, p, x, y, up, colour, shape)
+                for p, (x, y) in zip(line.points, spots, strict=True)
             ]
-    parts.append(text((left + right) / 2, bottom + 36, labels[0], anchor="middle", size=11, fill=GREY))
-    parts.append(text(12, (top + bottom) / 2, labels[1], anchor="middle", size=11, fill=GREY, turn=-90))
+    parts.append(
+        text((left + right) / 2, bottom + 36, labels[0], anchor="middle", size=11, fill=GREY)
+    )
+    parts.append(
+        text(12, (top + bottom) / 2, labels[1], anchor="middle", size=11, fill=GREY, turn=-90)
+    )
     legend, foot = _legend(entries, left, right, bottom + 60)
     # A figure may stand alone in a file, where no page says what its letters look like.
     body = ['<g font-family="sans-serif" font-size="12">', *parts, *legend, "</g>"]
@@ -113,14 +134,19 @@ def _marked(name: str, point: Point, x: float, y: float, up: Axis, colour: str, 
     return f"<g><title>{escape(said)}</title>{bar}{mark(x, y, colour, shape)}</g>"
 
 
-def frame(size: tuple[float, float] = (560.0, 360.0)) -> tuple[tuple[float, float], tuple[float, float]]:
+def frame(
+    size: tuple[float, float] = (560.0, 360.0),
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the pixels of a plot: left and right, then bottom and top, with room for labels and a legend below."""
     width, height = size
     return (LEFT, width - RIGHT - 6), (height - 84, HEAD)
 
 
 def success_figure(
-    rows: Sequence[Mapping[str, Any]], *, key: str = "success", title: str = "Success of singling out against epsilon"
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    key: str = "success",
+    title: str = "Success of singling out against epsilon",
 ) -> Markup:
     """Return success against epsilon, a line for each synthesiser with intervals, beside the baseline: Sedlmeyr (2024), figures 12 to 15.
 
@@ -152,38 +178,73 @@ def success_figure(
     promised = len(known) > 0
     none = any(row["epsilon"] is None for row in rows)
     edge = right - 96 if none and promised else right
-    across = Axis(known[0] if promised else 1.0, known[-1] if promised else 1.0, left + 14, edge - 14, log=True)
+    across = Axis(
+        known[0] if promised else 1.0,
+        known[-1] if promised else 1.0,
+        left + 14,
+        edge - 14,
+        log=True,
+    )
     if len(known) < 2:
         across.ticks = known
     apart = right - 40 if promised else (left + right) / 2
     up = Axis(
-        0.0, max(float(v) for row in rows for v in (*row["interval"], row["success"], row["baseline"])), bottom, top
+        0.0,
+        max(float(v) for row in rows for v in (*row["interval"], row["success"], row["baseline"])),
+        bottom,
+        top,
     )
     names = list(dict.fromkeys(str(row["synthesiser"]) for row in rows))
     lines = []
     for i, name in enumerate(names):
-        mine = sorted((row for row in rows if str(row["synthesiser"]) == name), key=lambda row: row["epsilon"] or 0.0)
+        mine = sorted(
+            (row for row in rows if str(row["synthesiser"]) == name),
+            key=lambda row: row["epsilon"] or 0.0,
+        )
         # No line leads from a budget to none: what has no promise stands apart.
-        for part in ([r for r in mine if r["epsilon"] is not None], [r for r in mine if r["epsilon"] is None]):
+        for part in (
+            [r for r in mine if r["epsilon"] is not None],
+            [r for r in mine if r["epsilon"] is None],
+        ):
             points = tuple(
-                Point(float(row["epsilon"] or math.inf), float(row["success"]), *map(float, row["interval"])) for row in part
-            )  # fmt: skip
+                Point(
+                    float(row["epsilon"] or math.inf),
+                    float(row["success"]),
+                    *map(float, row["interval"]),
+                )
+                for row in part
+            )
             # Bars at one epsilon would hide each other: each stands a little beside it.
-            lines += [Curve(name, points, look=i, shift=7.0 * (i - (len(names) - 1) / 2))] if points else []
+            lines += (
+                [Curve(name, points, look=i, shift=7.0 * (i - (len(names) - 1) / 2))]
+                if points
+                else []
+            )
     extra = []
     if none:
         extra = [text(apart, bottom + 16, "no promise", anchor="middle", size=11, fill=GREY)]
     if none and promised:
-        extra.append(f'<path d="M{edge:.1f} {top:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1"/>')
+        extra.append(
+            f'<path d="M{edge:.1f} {top:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1"/>'
+        )
     (guess,) = baselines
-    ways = [f"at {count_noun(len(known), 'value')} of epsilon"] * promised + ["without a promise"] * none
-    desc = (
-        f"{count_noun(len(names), 'synthesiser')} {' and '.join(ways)}; a guess reaches {number(guess)}."
-    )
+    ways = [f"at {count_noun(len(known), 'value')} of epsilon"] * promised + [
+        "without a promise"
+    ] * none
+    desc = f"{count_noun(len(names), 'synthesiser')} {' and '.join(ways)}; a guess reaches {number(guess)}."
     return curves(
-        key, title, desc, lines, across=across, up=up, labels=("epsilon", "share of releases"), level=("a guess: |X| / |D|", guess),
-        size=size, at=lambda x: across(x) if x < math.inf else apart, extra=extra,
-    )  # fmt: skip
+        key,
+        title,
+        desc,
+        lines,
+        across=across,
+        up=up,
+        labels=("epsilon", "share of releases"),
+        level=("a guess: |X| / |D|", guess),
+        size=size,
+        at=lambda x: across(x) if x < math.inf else apart,
+        extra=extra,
+    )
 
 
 def _look(place: int) -> tuple[str, str, str]:

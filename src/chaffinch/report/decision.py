@@ -18,13 +18,25 @@ from ..utility.verdict import VerdictRow
 from .promise import promise_of
 from .result import ReportResult
 
-__all__ = ["GIVES_AWAY", "GOOD_FOR", "NOT_TESTED", "Decision", "DecisionFigure", "DecisionPart", "TestedLine", "decision_of", "left_out_of"]
+__all__ = [
+    "GIVES_AWAY",
+    "GOOD_FOR",
+    "NOT_TESTED",
+    "Decision",
+    "DecisionFigure",
+    "DecisionPart",
+    "TestedLine",
+    "decision_of",
+    "left_out_of",
+]
 
 GIVES_AWAY = "What does it give away?"
 GOOD_FOR = "What is it good for?"
 NOT_TESTED = "What was not tested, what is not promised?"
 
-NO_ATTACK = "What the table gives away was not tested: name keys and sensitive columns, and it is attacked."
+NO_ATTACK = (
+    "What the table gives away was not tested: name keys and sensitive columns, and it is attacked."
+)
 NO_KEYS = "Whether someone who knows some columns of a person finds out others was not tested: name keys and sensitive columns."
 NO_HOLDOUT = "There was no holdout: whether the table tells more about its own people than about others is judged by models of half of them."
 NO_OTHERS = "There was no holdout: whether the table tells more about its own people than about others is not known."
@@ -99,9 +111,18 @@ class Decision:
 
     @classmethod
     def of(
-        cls, utility: Sequence[VerdictRow], risk: Sequence[RiskVerdictRow], promise: str, *, holdout: bool, keys: bool, limit: LimitVerdict | None = None,
-        crossed: bool = True, singled_out: bool = False, answers: tuple[DecisionPart, ...] = (),
-    ) -> Decision:  # fmt: skip
+        cls,
+        utility: Sequence[VerdictRow],
+        risk: Sequence[RiskVerdictRow],
+        promise: str,
+        *,
+        holdout: bool,
+        keys: bool,
+        limit: LimitVerdict | None = None,
+        crossed: bool = True,
+        singled_out: bool = False,
+        answers: tuple[DecisionPart, ...] = (),
+    ) -> Decision:
         """Return the decision that the rows of verdicts ask for.
 
         `keys`: whether somebody was tried who knows some columns; `crossed`: whether models of half the people stood in for a holdout; `singled_out`:
@@ -109,11 +130,21 @@ class Decision:
         """
         missing = [row.sentence for row in utility if row.value is None]
         without = NO_HOLDOUT if crossed else NO_OTHERS
-        untested = [*([NO_KEYS] if risk and not keys else [] if risk else [NO_ATTACK]), *([] if holdout or not risk else [without]), NO_MEMBERSHIP, *([] if singled_out else [NO_SINGLING_OUT]), *missing]
+        untested = [
+            *([NO_KEYS] if risk and not keys else [] if risk else [NO_ATTACK]),
+            *([] if holdout or not risk else [without]),
+            NO_MEMBERSHIP,
+            *([] if singled_out else [NO_SINGLING_OUT]),
+            *missing,
+        ]
         return cls(
-            answers=answers, gives_away=tuple(row.sentence for row in risk), promise=promise, not_tested=tuple(untested), limit=limit,
+            answers=answers,
+            gives_away=tuple(row.sentence for row in risk),
+            promise=promise,
+            not_tested=tuple(untested),
+            limit=limit,
             good_for=tuple(row for row in utility if row.value is not None),
-        )  # fmt: skip
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the three answers, the promise, what was not tested and what is known of the limit, as plain data."""
@@ -128,16 +159,22 @@ class Decision:
         if self.answers:
             yield "To decide by", tuple(f"{part.question} {part.sentence}" for part in self.answers)
         yield "What it gives away", self.gives_away or (NO_ATTACK,)
-        yield "What it is good for", tuple(f"{row.measure}: {row.word}. {row.sentence}" for row in self.good_for)
+        yield (
+            "What it is good for",
+            tuple(f"{row.measure}: {row.word}. {row.sentence}" for row in self.good_for),
+        )
         yield "What is promised", (self.promise,)
         yield "What was not tested", self.not_tested
 
     def __str__(self) -> str:
-        return "\n\n".join("\n".join((name, *(f"- {line}" for line in lines))) for name, lines in self.parts())
+        return "\n\n".join(
+            "\n".join((name, *(f"- {line}" for line in lines))) for name, lines in self.parts()
+        )
 
     def _repr_html_(self) -> str:
         return "".join(
-            f"<h4>{name}</h4><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" for name, lines in self.parts()
+            f"<h4>{name}</h4><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+            for name, lines in self.parts()
         )
 
 
@@ -154,12 +191,24 @@ def decision_of(report: ReportResult) -> Decision:
     limit = None if risk is None else risk.limit
     keys = risk is not None and any(attack.value is not None for attack in risk.attacks)
     crossed = risk is not None and risk.cross_fit is not None
-    holdout = risk.about.holdout is not None if risk is not None else report.about.holdout is not None
+    holdout = (
+        risk.about.holdout is not None if risk is not None else report.about.holdout is not None
+    )
     said = "" if promise is None else shown(promise.row.sentence, 2000)
     quick = not_measured(left_out_of(report))
     answers = (gives_away(report), good_for(report), not_tested(report, promise, quick))
-    singled_out = any(line.what == "Singling out" and line.state != "no" for line in answers[2].looks)
+    singled_out = any(
+        line.what == "Singling out" and line.state != "no" for line in answers[2].looks
+    )
     decision = Decision.of(
-        report.rows, report.risk_rows, said, holdout=holdout, keys=keys, limit=limit, crossed=crossed, singled_out=singled_out, answers=answers
+        report.rows,
+        report.risk_rows,
+        said,
+        holdout=holdout,
+        keys=keys,
+        limit=limit,
+        crossed=crossed,
+        singled_out=singled_out,
+        answers=answers,
     )
     return replace(decision, not_tested=(*decision.not_tested, *([quick] if quick else [])))

@@ -10,7 +10,14 @@ from typing import Any
 from .._base.html import Leaving
 from .._base.svg import Axis
 from .._base.words import NONE, count_noun, fixed, is_number, number, percent, shown, signed
-from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, OutputReport, ShownNumber, TracePoint
+from ..outputs.evolve_result import (
+    EvolveAbout,
+    EvolvedCopy,
+    EvolveResult,
+    OutputReport,
+    ShownNumber,
+    TracePoint,
+)
 from .curves import Curve, Point, curves, frame
 from .page import page
 from .page_heads import evolve_answers
@@ -20,7 +27,10 @@ from .sentences import EVOLVE_LIMITS
 __all__ = ["evolve_page", "sentence"]
 
 GENERATIONS = "generations"
-LEAVING = Leaving(True, "It was made from published numbers, and no record went into it; where these are not published yet, it leaves with them.")
+LEAVING = Leaving(
+    True,
+    "It was made from published numbers, and no record went into it; where these are not published yet, it leaves with them.",
+)
 MOST_LINES = 6
 MOST_POINTS = 12
 FULL = 6
@@ -29,7 +39,10 @@ FULL = 6
 
 def sentence(result: EvolveResult) -> str:
     """Return what was reached, in a sentence or two, and which outputs had no part in it."""
-    without = [f"'{shown(one.name)}' had no part in it (rules only): {shown(one.reason, 300)}." for one in result.about.rules_only]
+    without = [
+        f"'{shown(one.name)}' had no part in it (rules only): {shown(one.reason, 300)}."
+        for one in result.about.rules_only
+    ]
     return " ".join([_reached(result), *without])
 
 
@@ -64,7 +77,9 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
     others = [same for same in outputs if not same[0].regression]
     sections = [Section("finding", "What was reached", _finding(result, outputs))]
     if regressions:
-        blocks = tuple(block for k, same in enumerate(regressions) for block in _coefficients(same, k))
+        blocks = tuple(
+            block for k, same in enumerate(regressions) for block in _coefficients(same, k)
+        )
         sections.append(Section("coefficients", "Coefficients, original beside synthetic", blocks))
     if others:
         sections.append(Section("tables", "Tables and summaries", _tables(others)))
@@ -90,32 +105,56 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
 def _start(about: EvolveAbout) -> str:
     if about.start != "margins":
         return "uniform over levels"
-    return "published margins" + (f" ({', '.join(shown(name, 40) for name in about.margins)})" if about.margins else "")
+    return "published margins" + (
+        f" ({', '.join(shown(name, 40) for name in about.margins)})" if about.margins else ""
+    )
 
 
 def _engine(about: EvolveAbout) -> str:
     names = ("selection", "tournament_size", "best", "fitness")
-    more = [f"{name.replace('_', ' ')} {shown(about.options[name])}" for name in names if name in about.options]
+    more = [
+        f"{name.replace('_', ' ')} {shown(about.options[name])}"
+        for name in names
+        if name in about.options
+    ]
     return shown(about.engine) + (f" ({', '.join(more)})" if more else "")
 
 
 def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
-    head = ("Output", "Kind", "Numbers", "As published", "Largest difference", "Mean difference", "Verdict")
+    head = (
+        "Output",
+        "Kind",
+        "Numbers",
+        "As published",
+        "Largest difference",
+        "Mean difference",
+        "Verdict",
+    )
     rows: list[Row] = []
     for same in outputs:
         worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
         rows.append(
             (
-                shown(worst.name), shown(worst.kind), f"{worst.numbers:,}", f"{worst.numbers - worst.outside:,}",
-                number(worst.largest_error), number(worst.mean_error), Cell("not reached" if worst.outside else "reached"),
+                shown(worst.name),
+                shown(worst.kind),
+                f"{worst.numbers:,}",
+                f"{worst.numbers - worst.outside:,}",
+                number(worst.largest_error),
+                number(worst.mean_error),
+                Cell("not reached" if worst.outside else "reached"),
             )
-        )  # fmt: skip
+        )
     who = "largest over the copies; " if len(result.copies) > 1 else ""
     blocks: list[Block] = [
         Paragraph(sentence(result), "lead" if result.reached else "alarm"),
-        PageTable(f"Each output, computed again from the records ({who}differences in its own unit)", head, tuple(rows), numbers=frozenset({2, 3, 4, 5})),
+        PageTable(
+            f"Each output, computed again from the records ({who}differences in its own unit)",
+            head,
+            tuple(rows),
+            numbers=frozenset({2, 3, 4, 5}),
+        ),
         Paragraph(_by_whom(result, outputs), "note"),
-    ]  # fmt: skip
+    ]
     if not result.reached:
         limit = result.about.proposals_at_most
         used = max(copy.proposals for copy in result.copies)
@@ -129,7 +168,9 @@ def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
     if any(copy.moved for copy in result.copies):
         moved = percent(fmean(copy.moved for copy in result.copies))
         blocks.append(
-            Paragraph(f"After the outputs were reached, moves that keep every output changed {moved} of the records.")
+            Paragraph(
+                f"After the outputs were reached, moves that keep every output changed {moved} of the records."
+            )
         )
     return tuple(blocks)
 
@@ -141,7 +182,11 @@ def _by_whom(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
             "Regressions were not refitted: statsmodels is not installed (pip install 'chaffinch[statsmodels]'). What is said of them is what the "
             "engine worked out, to first order. Everything else was counted anew."
         )
-    fitted = f"Regressions were refitted by {shown(by)}; " if any(same[0].regression for same in outputs) else ""
+    fitted = (
+        f"Regressions were refitted by {shown(by)}; "
+        if any(same[0].regression for same in outputs)
+        else ""
+    )
     rest = "tables and summaries were counted anew, by other code than the engine's."
     return fitted + (rest if fitted else rest.capitalize())
 
@@ -162,10 +207,17 @@ def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]
     if not first.refitted:
         return (
             Paragraph(name, "strong"),
-            Paragraph(f"Not refitted: statsmodels is not installed. By the engine's count {_agreeing(first)}."),
+            Paragraph(
+                f"Not refitted: statsmodels is not installed. By the engine's count {_agreeing(first)}."
+            ),
         )
     several = len(same) > 1
-    head: tuple[str, ...] = ("Coefficient", "Original", "Mean of copies" if several else "Synthetic", "Difference")
+    head: tuple[str, ...] = (
+        "Coefficient",
+        "Original",
+        "Mean of copies" if several else "Synthetic",
+        "Difference",
+    )
     head += ("Largest of any copy", "As published") if several else ("As published",)
     rows: list[Row] = []
     for k, published in enumerate(first.shown):
@@ -173,19 +225,33 @@ def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]
         known = [value for value in values if value is not None]
         original, digits = published.published, _decimals(published)
         if len(known) < len(values) or original is None:
-            rows.append((shown(published.name), fixed(original, digits), *[NONE] * (len(head) - 3), "no"))
+            rows.append(
+                (shown(published.name), fixed(original, digits), *[NONE] * (len(head) - 3), "no")
+            )
             continue
         mean = fmean(known)
-        extra = (fixed(max(abs(value - original) for value in known), digits + 2),) if several else ()
+        extra = (
+            (fixed(max(abs(value - original) for value in known), digits + 2),) if several else ()
+        )
         agrees = "yes" if all(one.shown[k].within for one in same) else "no"
         rows.append(
-            (shown(published.name), fixed(original, digits), fixed(mean, digits), _difference(mean - original, digits), *extra, agrees)
-        )  # fmt: skip
+            (
+                shown(published.name),
+                fixed(original, digits),
+                fixed(mean, digits),
+                _difference(mean - original, digits),
+                *extra,
+                agrees,
+            )
+        )
     words = f"{name}: {_agreeing(max(same, key=lambda one: one.outside))}."
     if any(each.synthetic is None for one in same for each in one.shown):
         words += " Where nothing stands beside the original, statsmodels found no fit."
     caption = f"{shown(first.kind)}: {name}"
-    return (Paragraph(words), PageTable(caption, head, tuple(rows), numbers=frozenset(range(1, len(head) - 1))))
+    return (
+        Paragraph(words),
+        PageTable(caption, head, tuple(rows), numbers=frozenset(range(1, len(head) - 1))),
+    )
 
 
 def _difference(value: float, digits: int) -> str:
@@ -199,7 +265,11 @@ def _difference(value: float, digits: int) -> str:
     text = signed(value, digits + 1)
     if value == 0:
         return "0"
-    return text if any(c in "123456789" for c in text) else f"under {10.0 ** -(digits + 1):.{digits + 1}f}"
+    return (
+        text
+        if any(c in "123456789" for c in text)
+        else f"under {10.0 ** -(digits + 1):.{digits + 1}f}"
+    )
 
 
 def _agreeing(one: OutputReport) -> str:
@@ -218,12 +288,19 @@ def _tables(others: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
         for k, each in enumerate(n for n in worst.shown if not n.within):
             if k >= MOST_POINTS:
                 break
-            rows.append((shown(worst.name), shown(each.name), _interval(each), number(each.synthetic)))
+            rows.append(
+                (shown(worst.name), shown(each.name), _interval(each), number(each.synthetic))
+            )
     blocks: list[Block] = [Listing(tuple(words))]
     if rows:
         head = ("Output", "Number", "Original", "Synthetic")
         blocks.append(
-            PageTable("The largest differences to what was published", head, tuple(rows), numbers=frozenset({2, 3}))
+            PageTable(
+                "The largest differences to what was published",
+                head,
+                tuple(rows),
+                numbers=frozenset({2, 3}),
+            )
         )
     return tuple(blocks)
 
@@ -246,13 +323,19 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     """The mean error of each output on the way, as in Elliot, Little and Allmendinger's figures 1 and 2."""
     trace = copy.trace
     names = list(trace[-1].mean_error)
-    moving = [name for name in names if any((point.mean_error.get(name) or 0.0) > 0 for point in trace)]
+    moving = [
+        name for name in names if any((point.mean_error.get(name) or 0.0) > 0 for point in trace)
+    ]
     fits = {one.name for one in copy.outputs if one.regression}
     drawn = sorted(moving, key=lambda name: name not in fits)[:MOST_LINES]
     if not drawn:
         return ()
     lines = {
-        name: [(point.proposals, error) for point in trace if (error := point.mean_error.get(name)) is not None]
+        name: [
+            (point.proposals, error)
+            for point in trace
+            if (error := point.mean_error.get(name)) is not None
+        ]
         for name in drawn
     }
     above = [error for spots in lines.values() for _, error in spots if error > 0]
@@ -270,19 +353,36 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     axes = "on a logarithmic axis" if steps == GENERATIONS else "both axes logarithmic"
     desc = f"{count_noun(len(drawn), 'line')}, from {number(high)} down to {number(0.0 if gone else low)}."
     picture = curves(
-        "errors", f"Mean error by {steps}", desc, shapes, across=across, up=up, labels=(steps, "mean absolute error"), at=at,
-    )  # fmt: skip
+        "errors",
+        f"Mean error by {steps}",
+        desc,
+        shapes,
+        across=across,
+        up=up,
+        labels=(steps, "mean absolute error"),
+        at=at,
+    )
     table = PageTable(
-        f"Mean absolute error by {steps}{which}", (steps.capitalize(), *map(shown, drawn)),
-        tuple((f"{p.proposals:,}", *(number(p.mean_error.get(name)) for name in drawn)) for p in _some(trace)),
+        f"Mean absolute error by {steps}{which}",
+        (steps.capitalize(), *map(shown, drawn)),
+        tuple(
+            (f"{p.proposals:,}", *(number(p.mean_error.get(name)) for name in drawn))
+            for p in _some(trace)
+        ),
         numbers=frozenset(range(len(drawn) + 1)),
-    )  # fmt: skip
+    )
     note = "Each output in its own unit; coefficients to first order, as the engine works them out without refitting."
     if gone:
         note += " A line that ends at the bottom arrived at 0."
     if len(drawn) < len(moving):
-        note += f" Not drawn: {count_noun(len(moving) - len(drawn), 'more output', 'more outputs')}."
-    return (Figure("errors-figure", f"Mean error by {steps}, {axes}{which}", (picture,), table, note=note),)
+        note += (
+            f" Not drawn: {count_noun(len(moving) - len(drawn), 'more output', 'more outputs')}."
+        )
+    return (
+        Figure(
+            "errors-figure", f"Mean error by {steps}, {axes}{which}", (picture,), table, note=note
+        ),
+    )
 
 
 def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
@@ -292,7 +392,11 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
     (_, _), (bottom, top) = frame()
     up = Axis(0.0, max(most, 1), bottom, top)
     up.ticks = [tick for tick in up.ticks if tick == int(tick)]
-    names = [f"Copy {k}" for k in range(1, len(drawn) + 1)] if len(copies) > 1 else ["Numbers that are off"]
+    names = (
+        [f"Copy {k}" for k in range(1, len(drawn) + 1)]
+        if len(copies) > 1
+        else ["Numbers that are off"]
+    )
     shapes = [
         Curve(name, tuple(Point(p.proposals, p.outside) for p in copy.trace), marks=False)
         for name, copy in zip(names, drawn, strict=True)
@@ -300,17 +404,35 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
     ends = [copy.trace[-1].outside for copy in drawn]
     desc = f"{count_noun(len(drawn), 'line')}, from {most:,} down to {max(ends):,}."
     picture = curves(
-        "outside", f"Numbers not yet as published, by {steps}", desc, shapes, across=across, up=up, labels=(steps, "numbers that are off"), at=at,
-    )  # fmt: skip
+        "outside",
+        f"Numbers not yet as published, by {steps}",
+        desc,
+        shapes,
+        across=across,
+        up=up,
+        labels=(steps, "numbers that are off"),
+        at=at,
+    )
     table = PageTable(
-        f"Numbers that are off, by {steps}", ("Copy", steps.capitalize(), "Off"),
-        tuple((f"{k}", f"{p.proposals:,}", f"{p.outside:,}") for k, copy in enumerate(drawn, 1) for p in _some(copy.trace)),
+        f"Numbers that are off, by {steps}",
+        ("Copy", steps.capitalize(), "Off"),
+        tuple(
+            (f"{k}", f"{p.proposals:,}", f"{p.outside:,}")
+            for k, copy in enumerate(drawn, 1)
+            for p in _some(copy.trace)
+        ),
         numbers=frozenset({1, 2}),
-    )  # fmt: skip
+    )
     note = "As the engine counts them: a quantile is two numbers, records below it and up to it."
     if len(copies) > len(drawn):
         note += f" Not drawn: {count_noun(len(copies) - len(drawn), 'more copy', 'more copies')}."
-    return Figure("outside-figure", f"Published numbers that are still off, by {steps}", (picture,), table, note=note)
+    return Figure(
+        "outside-figure",
+        f"Published numbers that are still off, by {steps}",
+        (picture,),
+        table,
+        note=note,
+    )
 
 
 def _across(trace: Sequence[TracePoint], steps: str) -> tuple[Axis, Any]:

@@ -23,7 +23,9 @@ __all__ = ["front_picture", "frontier_page"]
 WIDE, TALL = 720.0, 420.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 20.0, 18.0, 52.0
 BLUE, ORANGE, PALE = "#0072B2", "#D55E00", "#858585"
-LEAVING = Leaving(False, "Its figures are taken from the original, and the choice was made by them.")
+LEAVING = Leaving(
+    False, "Its figures are taken from the original, and the choice was made by them."
+)
 HEAD = ("Settings", "Largest excess", "95 % bounds", "Strongest", "Worth", "95 % interval")
 
 
@@ -35,11 +37,29 @@ def frontier_page(result: FrontierResult) -> str:
         *_chosen_section(result),
         *_why_section(result),
         *(_curve_section(curve, place) for place, curve in enumerate(result.curves)),
-        Section("front-table", "Settings on the front", (_front_table(result), Paragraph(FRONTIER_READING, "note"))),
-        Section("evaluations", f"{count_noun(len(result.evaluations), 'setting')} tried", tuple(_all_tables(result)), folded=True),
-        Section("limits", "What this does not say", (Listing((*result.about.notes, *FRONTIER_LIMITS)),)),
+        Section(
+            "front-table",
+            "Settings on the front",
+            (_front_table(result), Paragraph(FRONTIER_READING, "note")),
+        ),
+        Section(
+            "evaluations",
+            f"{count_noun(len(result.evaluations), 'setting')} tried",
+            tuple(_all_tables(result)),
+            folded=True,
+        ),
+        Section(
+            "limits", "What this does not say", (Listing((*result.about.notes, *FRONTIER_LIMITS)),)
+        ),
     ]
-    return page(f"The frontier of {shown(name)}" if name else "The frontier", sections, facts=tuple(_facts(result)), answers=tuple(_answers(result)), alarm=_alarm(result), leaving=LEAVING)
+    return page(
+        f"The frontier of {shown(name)}" if name else "The frontier",
+        sections,
+        facts=tuple(_facts(result)),
+        answers=tuple(_answers(result)),
+        alarm=_alarm(result),
+        leaving=LEAVING,
+    )
 
 
 # What one decides by.
@@ -50,42 +70,79 @@ NO_TABLE = "No table was written."
 
 def _alarm(result: FrontierResult) -> str:
     """What is known of the limits and what became of the table, where that is not that they are shown to be kept."""
-    return "" if result.choice is None or result.choice.state is LimitState.SHOWN else result.choice.limit_sentence
+    return (
+        ""
+        if result.choice is None or result.choice.state is LimitState.SHOWN
+        else result.choice.limit_sentence
+    )
 
 
 def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     choice = result.choice
     if choice is None:
-        words = result.about.stopped if result.about.stopped.startswith("Stopped") else "Nothing was chosen: no limit was set."
-        yield PageAnswer("Which settings?", f"{words} The front below shows what each excess buys.", word="not decided", notes=(NO_TABLE,))
+        words = (
+            result.about.stopped
+            if result.about.stopped.startswith("Stopped")
+            else "Nothing was chosen: no limit was set."
+        )
+        yield PageAnswer(
+            "Which settings?",
+            f"{words} The front below shows what each excess buys.",
+            word="not decided",
+            notes=(NO_TABLE,),
+        )
         return
     last, search = choice.confirmation, choice.evaluation
     if search is None or last is None:
-        yield PageAnswer("Which settings?", choice.sentence, word="not confirmed", notes=(NO_TABLE,))
+        yield PageAnswer(
+            "Which settings?", choice.sentence, word="not confirmed", notes=(NO_TABLE,)
+        )
         return
     unseen = last.evaluation
     rule = (
-        "By a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure of this page had a part in it, and no promise covers a figure of this page." if choice.rule == "public" else
-        "By a private selection, charged to the same epsilon. No figure of this page had a part in it, and no promise covers a figure of this page." if choice.rule == "private" else
-        "The most useful of those that qualify, or within a standard error of it the one that gives least away."
-    )  # fmt: skip
-    yield PageAnswer("Which settings?", f"{_capital(shown(search.words, 300))}.", word="confirmed" if choice.allowed else "not confirmed", notes=(rule, f"The table is in {choice.table}." if choice.table else NO_TABLE))
-    state = {"shown to keep": "shown to be kept", "undecided": "undecided", "exceeds": "exceeded"}.get(last.word, last.word)
+        "By a public rule: the largest epsilon that is allowed, with the method's own defaults. No figure of this page had a part in it, and no promise covers a figure of this page."
+        if choice.rule == "public"
+        else "By a private selection, charged to the same epsilon. No figure of this page had a part in it, and no promise covers a figure of this page."
+        if choice.rule == "private"
+        else "The most useful of those that qualify, or within a standard error of it the one that gives least away."
+    )
+    yield PageAnswer(
+        "Which settings?",
+        f"{_capital(shown(search.words, 300))}.",
+        word="confirmed" if choice.allowed else "not confirmed",
+        notes=(rule, f"The table is in {choice.table}." if choice.table else NO_TABLE),
+    )
+    state = {
+        "shown to keep": "shown to be kept",
+        "undecided": "undecided",
+        "exceeds": "exceeded",
+    }.get(last.word, last.word)
     limit = f" The limit, {choice.limits.words}, is {state} there." if choice.limits else ""
     seen = unseen.risk.detectable
-    power = () if seen is None else (f"What would have been seen there in four of five tries: an excess of {detectable_words(seen[0])} by the most precise attack, {detectable_words(seen[1])} by the least.",)
+    power = (
+        ()
+        if seen is None
+        else (
+            f"What would have been seen there in four of five tries: an excess of {detectable_words(seen[0])} by the most precise attack, {detectable_words(seen[1])} by the least.",
+        )
+    )
     yield PageAnswer(
         "What does it give away?",
         f"The largest excess of any attack is {_estimate(unseen)} on {count_noun(unseen.people, 'person', 'people')} the search never saw, and {_estimate(search)} on the {search.people:,} it was chosen on.{limit}",
-        notes=power, word=last.word if choice.limits else "",
-    )  # fmt: skip
-    beside = [f"{one.words} {_value(one.worth_of(choice.worth))}" for one in result.references if one.worth_of(choice.worth).value is not None]
+        notes=power,
+        word=last.word if choice.limits else "",
+    )
+    beside = [
+        f"{one.words} {_value(one.worth_of(choice.worth))}"
+        for one in result.references
+        if one.worth_of(choice.worth).value is not None
+    ]
     figure = unseen.worth_of(choice.worth)
     yield PageAnswer(
         "What is it worth?",
         f"{_capital(figure.title or figure.name)}: {_value(figure)} on people the search never saw, {_value(search.worth_of(choice.worth))} on those it was chosen on.",
         notes=(f"On the people of the search: {'; '.join(beside)}.",) if beside else (),
-    )  # fmt: skip
+    )
 
 
 def _estimate(one: Evaluation) -> str:
@@ -98,9 +155,18 @@ def _capital(words: str) -> str:
 
 def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:
     about = result.about
-    yield "People", f"{about.people.get('all', 0):,}, of them {about.people.get('search', 0):,} for the search and {about.people.get('confirmation', 0):,} set aside to confirm"
-    yield "Others", "people of a holdout, parted alike" if about.holdout else "the other half of each part"
-    yield "Attack", f"knowing {', '.join(shown(name, 40) for name in about.keys)}, wanting {', '.join(shown(name, 40) for name in about.sensitive)}"
+    yield (
+        "People",
+        f"{about.people.get('all', 0):,}, of them {about.people.get('search', 0):,} for the search and {about.people.get('confirmation', 0):,} set aside to confirm",
+    )
+    yield (
+        "Others",
+        "people of a holdout, parted alike" if about.holdout else "the other half of each part",
+    )
+    yield (
+        "Attack",
+        f"knowing {', '.join(shown(name, 40) for name in about.keys)}, wanting {', '.join(shown(name, 40) for name in about.sensitive)}",
+    )
     yield "Limits", result.limits.words
     yield "Search", f"{count_noun(len(result.evaluations), 'setting')}. {about.stopped}"
     yield "Seed", shown(about.seed)
@@ -118,24 +184,68 @@ def _chosen_section(result: FrontierResult) -> Iterator[Section]:
         one = confirmation.evaluation
         search = next((e for e in result.evaluations if e.candidate == one.candidate), None)
         if search is not None:
-            rows.append(_figure_row(f"{shown(one.words, 160)}", f"{count_noun(search.people, 'person', 'people')} of the search, who it was chosen on", search.risk, search.worth_of(choice.worth), ""))
+            rows.append(
+                _figure_row(
+                    f"{shown(one.words, 160)}",
+                    f"{count_noun(search.people, 'person', 'people')} of the search, who it was chosen on",
+                    search.risk,
+                    search.worth_of(choice.worth),
+                    "",
+                )
+            )
         words = f"{count_noun(one.people, 'person', 'people')} the search never saw, attempt {confirmation.attempt} of {ATTEMPTS} at most"
-        rows.append(_figure_row(shown(one.words, 160), words, one.risk, one.worth_of(choice.worth), confirmation.word if choice.limits else ""))
+        rows.append(
+            _figure_row(
+                shown(one.words, 160),
+                words,
+                one.risk,
+                one.worth_of(choice.worth),
+                confirmation.word if choice.limits else "",
+            )
+        )
     if choice.released is not None:
         whom = "everybody, those included whom it was chosen on"
         rows.append(_figure_row("the release itself", whom, choice.released, WorthFigure(), ""))
-    head = ("Settings", "Measured on", "Largest excess", "95 % bounds", "Worth", "95 % interval", "Limit")
-    table = PageTable("The chosen settings, and whom each figure was measured on", head, tuple(rows), numbers=frozenset({2, 3, 4, 5}), wide=frozenset({0, 1}), cards=True)
+    head = (
+        "Settings",
+        "Measured on",
+        "Largest excess",
+        "95 % bounds",
+        "Worth",
+        "95 % interval",
+        "Limit",
+    )
+    table = PageTable(
+        "The chosen settings, and whom each figure was measured on",
+        head,
+        tuple(rows),
+        numbers=frozenset({2, 3, 4, 5}),
+        wide=frozenset({0, 1}),
+        cards=True,
+    )
     blocks: list[Block] = [table]
     if choice.rule not in ("public", "private"):
-        blocks.append(Paragraph("The first line flatters what was chosen, since it was chosen by it; the second does not: those people had no part in the choice.", "note"))
-    yield Section("chosen", "The choice, on people it was made on and on people it was not", tuple(blocks))
+        blocks.append(
+            Paragraph(
+                "The first line flatters what was chosen, since it was chosen by it; the second does not: those people had no part in the choice.",
+                "note",
+            )
+        )
+    yield Section(
+        "chosen", "The choice, on people it was made on and on people it was not", tuple(blocks)
+    )
 
 
 def _figure_row(name: str, whom: str, risk: RiskFigure, figure: WorthFigure, word: str) -> Row:
     return (
-        name, whom, number(risk.estimate), _bounds(risk), _value(figure), "" if figure.interval is None else between(figure.interval), word
-    )  # fmt: skip
+        name,
+        whom,
+        number(risk.estimate),
+        _bounds(risk),
+        _value(figure),
+        "" if figure.interval is None else between(figure.interval),
+        word,
+    )
 
 
 def _why_section(result: FrontierResult) -> Iterator[Section]:
@@ -146,7 +256,12 @@ def _why_section(result: FrontierResult) -> Iterator[Section]:
         some = [change for change in result.changes if change.towards == towards]
         blocks.append(Paragraph(f"Towards the {towards} neighbour on the front", "strong"))
         blocks.append(Listing(tuple(shown(change.sentence, 600) for change in some)))
-    blocks.append(Paragraph("Each sentence is of two settings that differ in one alone, fitted to the same people and attacked on the same people of the search. The attack named is the one whose excess moves furthest; its interval holds for all attacks together.", "note"))
+    blocks.append(
+        Paragraph(
+            "Each sentence is of two settings that differ in one alone, fitted to the same people and attacked on the same people of the search. The attack named is the one whose excess moves furthest; its interval holds for all attacks together.",
+            "note",
+        )
+    )
     yield Section("why", "Which setting moves what", tuple(blocks))
 
 
@@ -154,50 +269,112 @@ def _why_section(result: FrontierResult) -> Iterator[Section]:
 
 
 def _pictures(result: FrontierResult) -> Iterator[Block]:
-    yield Paragraph("Right is worth more, down gives less away. The line is the front: no other settings that were tried are better on both sides. Nothing is merged.", "note")
+    yield Paragraph(
+        "Right is worth more, down gives less away. The line is the front: no other settings that were tried are better on both sides. Nothing is merged.",
+        "note",
+    )
     for place, name in enumerate(result.worths):
         title = _title(result, name)
-        rows: list[Row] = [_row(one, name, str(number_)) for number_, one in enumerate(result.front(name), start=1)]
+        rows: list[Row] = [
+            _row(one, name, str(number_)) for number_, one in enumerate(result.front(name), start=1)
+        ]
         rows += [_row(one, name, "") for one in result.references]
-        table = PageTable(f"The front by {title}, and what it is held against", HEAD, tuple(rows), numbers=frozenset({1, 2, 4, 5}), wide=frozenset({0, 3}))
-        yield Figure(f"fig-front-{place}", f"The largest excess of any attack, by {title}", (front_picture(result, name, key=f"front-{place}"),), table)
+        table = PageTable(
+            f"The front by {title}, and what it is held against",
+            HEAD,
+            tuple(rows),
+            numbers=frozenset({1, 2, 4, 5}),
+            wide=frozenset({0, 3}),
+        )
+        yield Figure(
+            f"fig-front-{place}",
+            f"The largest excess of any attack, by {title}",
+            (front_picture(result, name, key=f"front-{place}"),),
+            table,
+        )
 
 
 def _title(result: FrontierResult, name: str) -> str:
-    return next((figure.title for one in result.evaluations if (figure := one.worth_of(name)).title), name)
+    return next(
+        (figure.title for one in result.evaluations if (figure := one.worth_of(name)).title), name
+    )
 
 
 def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     """Return settings by worth and by the largest excess of any attack, with bounds, the front as a line, references, and limits as lines."""
     front = result.front(worth)
     on_front = {one.candidate for one in front}
-    known = [one for one in result.evaluations if one.risk.estimate is not None and one.worth_of(worth).value is not None]
-    beside = [one for one in result.references if one.risk.estimate is not None and one.worth_of(worth).value is not None]
+    known = [
+        one
+        for one in result.evaluations
+        if one.risk.estimate is not None and one.worth_of(worth).value is not None
+    ]
+    beside = [
+        one
+        for one in result.references
+        if one.risk.estimate is not None and one.worth_of(worth).value is not None
+    ]
     title = f"The largest excess of any attack, by {_title(result, worth)}"
     if not known:
-        return picture(key, WIDE, 60, title=title, desc="No settings could be measured.", body=[text(12, 34, "No settings could be measured.")])
+        return picture(
+            key,
+            WIDE,
+            60,
+            title=title,
+            desc="No settings could be measured.",
+            body=[text(12, 34, "No settings could be measured.")],
+        )
     values = [ends for one in (*known, *beside) for ends in _ends(one.worth_of(worth))]
     limit = result.limits.max_excess
-    tall = [max(0.0, one.risk.estimate or 0.0) for one in (front if limit is None else [one for one in front if (one.risk.estimate or 0.0) <= 2.5 * limit])]
+    tall = [
+        max(0.0, one.risk.estimate or 0.0)
+        for one in (
+            front
+            if limit is None
+            else [one for one in front if (one.risk.estimate or 0.0) <= 2.5 * limit]
+        )
+    ]
     top = max([1.25 * max(tall, default=0.0), *([2.5 * limit] if limit is not None else []), 0.005])
     low = min([-0.04 * top, *((one.risk.estimate or 0.0) for one in (*known, *beside))])
-    across, upward = Axis(min(values), max(values), LEFT, WIDE - RIGHT), Axis(low, top, TALL - BOTTOM, TOP)
+    across, upward = (
+        Axis(min(values), max(values), LEFT, WIDE - RIGHT),
+        Axis(low, top, TALL - BOTTOM, TOP),
+    )
     body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
     labels = PointLabels(top=TOP + 8, bottom=TALL - BOTTOM, room=330, step=13)
     if limit is not None:
         y = upward(limit)
-        body.append(f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{ORANGE}" stroke-dasharray="6 3" stroke-width="1.5"/>')
-        body.append(labels.at(WIDE - RIGHT - 4, y - 5, f"the limit, {number(limit)}", fill=INK, anchor="end"))
+        body.append(
+            f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{ORANGE}" stroke-dasharray="6 3" stroke-width="1.5"/>'
+        )
+        body.append(
+            labels.at(
+                WIDE - RIGHT - 4, y - 5, f"the limit, {number(limit)}", fill=INK, anchor="end"
+            )
+        )
     above = [one for one in known if (one.risk.estimate or 0.0) > upward.high]
     for one in known:
         if one.candidate not in on_front:
             body.append(_spot(one, worth, across, upward, PALE, "circle", small=True))
     if above:
-        body.append(labels.at(LEFT + 6, TOP + 12, f"{len(above)} of {count_noun(len(known), 'setting')}: above this scale", fill=GREY, anchor="start"))
-    spots = [(across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)) for one in front]
+        body.append(
+            labels.at(
+                LEFT + 6,
+                TOP + 12,
+                f"{len(above)} of {count_noun(len(known), 'setting')}: above this scale",
+                fill=GREY,
+                anchor="start",
+            )
+        )
+    spots = [
+        (across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0))
+        for one in front
+    ]
     if len(spots) > 1:
         path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
-        body.append(f'<path d="M{spots[0][0]:.1f} {spots[0][1]:.1f}{path}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>')
+        body.append(
+            f'<path d="M{spots[0][0]:.1f} {spots[0][1]:.1f}{path}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>'
+        )
     chosen = None if result.choice is None else result.choice.candidate
     for one in front:
         body.append(_spot(one, worth, across, upward, BLUE, "circle"))
@@ -210,21 +387,70 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         body.append(labels.at(*_beside(x, y), "chosen", fill=INK, anchor=_anchor(x)))
     for one in beside:
         x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
-        body.append(_spot(one, worth, across, upward, GREY, "diamond", bars=(one.risk.estimate or 0.0) <= top))
-        off = f" (excess {number(one.risk.estimate)}, above the scale)" if (one.risk.estimate or 0.0) > upward.high else ""
+        body.append(
+            _spot(
+                one, worth, across, upward, GREY, "diamond", bars=(one.risk.estimate or 0.0) <= top
+            )
+        )
+        off = (
+            f" (excess {number(one.risk.estimate)}, above the scale)"
+            if (one.risk.estimate or 0.0) > upward.high
+            else ""
+        )
         body.append(labels.at(*_beside(x, y), f"{one.words}{off}", fill=GREY, anchor=_anchor(x)))
     apart = [one for one in known if one.candidate.method == "independent"]
-    for one in apart[:1] if all((one.risk.estimate or 0.0) > upward.high for one in apart) else [one for one in apart if (one.risk.estimate or 0.0) <= upward.high][:1]:
+    for one in (
+        apart[:1]
+        if all((one.risk.estimate or 0.0) > upward.high for one in apart)
+        else [one for one in apart if (one.risk.estimate or 0.0) <= upward.high][:1]
+    ):
         x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
         body.append(labels.at(x - 9, y + 20, "independent columns", fill=GREY, anchor="start"))
     arrow = "more is better" if known[0].worth_of(worth).higher else "less is better"
-    body.append(text((LEFT + WIDE) / 2, TALL - 10, cut(f"worth: {_title(result, worth)} ({arrow})", WIDE - LEFT), anchor="middle", fill=GREY))
-    body.append(text(14, (TALL - BOTTOM + TOP) / 2, "largest excess of any attack", anchor="middle", fill=GREY, turn=-90))
-    desc = "; ".join(f"{number_}: {one.words}, excess {number(one.risk.estimate)}, worth {number(one.worth_of(worth).value)}" for number_, one in enumerate(front, start=1))
-    return picture(key, WIDE, TALL, title=title, desc=desc, body=['<g font-family="sans-serif" font-size="12">', *body, "</g>"])
+    body.append(
+        text(
+            (LEFT + WIDE) / 2,
+            TALL - 10,
+            cut(f"worth: {_title(result, worth)} ({arrow})", WIDE - LEFT),
+            anchor="middle",
+            fill=GREY,
+        )
+    )
+    body.append(
+        text(
+            14,
+            (TALL - BOTTOM + TOP) / 2,
+            "largest excess of any attack",
+            anchor="middle",
+            fill=GREY,
+            turn=-90,
+        )
+    )
+    desc = "; ".join(
+        f"{number_}: {one.words}, excess {number(one.risk.estimate)}, worth {number(one.worth_of(worth).value)}"
+        for number_, one in enumerate(front, start=1)
+    )
+    return picture(
+        key,
+        WIDE,
+        TALL,
+        title=title,
+        desc=desc,
+        body=['<g font-family="sans-serif" font-size="12">', *body, "</g>"],
+    )
 
 
-def _spot(one: Evaluation, worth: str, across: Axis, upward: Axis, colour: str, shape: str, *, small: bool = False, bars: bool = True) -> str:
+def _spot(
+    one: Evaluation,
+    worth: str,
+    across: Axis,
+    upward: Axis,
+    colour: str,
+    shape: str,
+    *,
+    small: bool = False,
+    bars: bool = True,
+) -> str:
     figure, risk = one.worth_of(worth), one.risk
     x, y = across(figure.value or 0.0), upward(risk.estimate or 0.0)
     said = f"{one.words}: largest excess {number(risk.estimate)} ({_bounds(risk)}), {figure.title} {number(figure.value)}"
@@ -235,7 +461,11 @@ def _spot(one: Evaluation, worth: str, across: Axis, upward: Axis, colour: str, 
             lines += f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="1.2" stroke-opacity="0.5"/>'
         if risk.lower is not None and risk.upper is not None:
             lines += f'<path d="M{x:.1f} {upward(risk.lower):.1f}V{upward(risk.upper):.1f}" stroke="{colour}" stroke-width="1.2" stroke-opacity="0.5"/>'
-    dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' if small else mark(x, y, colour, shape)
+    dot = (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+        if small
+        else mark(x, y, colour, shape)
+    )
     return f"<g><title>{escape(shown(said, 300))}</title>{lines}{dot}</g>"
 
 
@@ -256,40 +486,82 @@ def _ends(figure: WorthFigure) -> list[float]:
 
 def _front_table(result: FrontierResult) -> PageTable:
     name = result.worths[0]
-    rows = tuple(_row(one, name, str(place)) for place, one in enumerate(result.front(name), start=1))
-    return PageTable(f"By {_title(result, name)}, the safest first", HEAD, rows, numbers=frozenset({1, 2, 4, 5}), wide=frozenset({0, 3}), cards=True)
+    rows = tuple(
+        _row(one, name, str(place)) for place, one in enumerate(result.front(name), start=1)
+    )
+    return PageTable(
+        f"By {_title(result, name)}, the safest first",
+        HEAD,
+        rows,
+        numbers=frozenset({1, 2, 4, 5}),
+        wide=frozenset({0, 3}),
+        cards=True,
+    )
 
 
 def _row(one: Evaluation, worth: str, place: str) -> Row:
     figure, risk = one.worth_of(worth), one.risk
-    name = Cell(f"{place}. {shown(one.words, 160)}" if place else shown(one.words, 160), note="" if not one.failure else shown(one.failure, 200))
-    return name, number(risk.estimate), _bounds(risk), shown(risk.strongest, 80) or NONE, _value(figure), "" if figure.interval is None else between(figure.interval)
+    name = Cell(
+        f"{place}. {shown(one.words, 160)}" if place else shown(one.words, 160),
+        note="" if not one.failure else shown(one.failure, 200),
+    )
+    return (
+        name,
+        number(risk.estimate),
+        _bounds(risk),
+        shown(risk.strongest, 80) or NONE,
+        _value(figure),
+        "" if figure.interval is None else between(figure.interval),
+    )
 
 
 def _all_tables(result: FrontierResult) -> Iterator[Block]:
     for name in result.worths:
-        rows = tuple(_row(one, name, str(place)) for place, one in enumerate(result.evaluations, start=1))
-        yield PageTable(f"In the order in which they were tried, by {_title(result, name)}", HEAD, rows, numbers=frozenset({1, 2, 4, 5}), wide=frozenset({0, 3}))
+        rows = tuple(
+            _row(one, name, str(place)) for place, one in enumerate(result.evaluations, start=1)
+        )
+        yield PageTable(
+            f"In the order in which they were tried, by {_title(result, name)}",
+            HEAD,
+            rows,
+            numbers=frozenset({1, 2, 4, 5}),
+            wide=frozenset({0, 3}),
+        )
 
 
 def _bounds(risk: RiskFigure) -> str:
     if risk.lower is None:
         return NONE
-    return f"above {number(risk.lower)}" if risk.upper is None else between((risk.lower, risk.upper))
+    return (
+        f"above {number(risk.lower)}" if risk.upper is None else between((risk.lower, risk.upper))
+    )
 
 
 def _value(figure: WorthFigure) -> str:
-    return percent(figure.value) if figure.name == "accuracy" and figure.value is not None else number(figure.value)
+    return (
+        percent(figure.value)
+        if figure.name == "accuracy" and figure.value is not None
+        else number(figure.value)
+    )
 
 
 # One setting at a time.
 
-SERIES_OF = (("mu", "mu (pattern of relations)"), ("delta", "delta (ease of learning)"), ("G", "G (both)"), ("risk", "largest excess"))
+SERIES_OF = (
+    ("mu", "mu (pattern of relations)"),
+    ("delta", "delta (ease of learning)"),
+    ("G", "G (both)"),
+    ("risk", "largest excess"),
+)
 
 
 def _curve_section(curve: SettingCurve, place: int) -> Section:
     words = f"All other settings as in: {curve.base.words}. mu, delta and G are 0 for identical tables and grow as tables differ; the excess is what attacks tell more about members."
-    return Section(f"vary-{curve.setting}", f"One setting at a time: {shown(curve.setting)}", (Paragraph(words, "note"), _curve_figure(curve, place)))
+    return Section(
+        f"vary-{curve.setting}",
+        f"One setting at a time: {shown(curve.setting)}",
+        (Paragraph(words, "note"), _curve_figure(curve, place)),
+    )
 
 
 def _curve_figure(curve: SettingCurve, place: int) -> Figure:
@@ -297,25 +569,60 @@ def _curve_figure(curve: SettingCurve, place: int) -> Figure:
     lines = []
     for look, (name, title) in enumerate(SERIES_OF):
         points = tuple(
-            Point(float(at), float(row[name]), _number(row.get("lower")) if name == "risk" else None, _number(row.get("upper")) if name == "risk" else None)
-            for at, row in enumerate(curve.rows) if row.get(name) is not None
-        )  # fmt: skip
+            Point(
+                float(at),
+                float(row[name]),
+                _number(row.get("lower")) if name == "risk" else None,
+                _number(row.get("upper")) if name == "risk" else None,
+            )
+            for at, row in enumerate(curve.rows)
+            if row.get(name) is not None
+        )
         if points:
             lines.append(Curve(title, points, look=look, shift=(look - 1.5) * 3))
     (left, right), (bottom, top) = frame()
     heights = [point.y for line in lines for point in line.points]
-    across, up = Axis(0.0, float(max(len(labels) - 1, 1)), left, right), Axis(min([0.0, *heights]), max([*heights, 0.01]), bottom, top)
+    across, up = (
+        Axis(0.0, float(max(len(labels) - 1, 1)), left, right),
+        Axis(min([0.0, *heights]), max([*heights, 0.01]), bottom, top),
+    )
     across.ticks = []
-    extra = [text(across(float(at)), bottom + 16, cut(label, 70), anchor="middle", size=11, fill=GREY) for at, label in enumerate(labels)]
+    extra = [
+        text(across(float(at)), bottom + 16, cut(label, 70), anchor="middle", size=11, fill=GREY)
+        for at, label in enumerate(labels)
+    ]
     caption = f"mu, delta, G and the largest excess over {shown(curve.setting)}"
-    desc = "; ".join(f"{number(row.get('value'))}: " + ", ".join(f"{name} {number(row.get(name))}" for name, _ in SERIES_OF) for row in curve.rows)
-    drawn = curves(f"vary-{place}-plot", caption, desc, lines, across=across, up=up, labels=(shown(curve.setting), "lower is better"), extra=extra)
+    desc = "; ".join(
+        f"{number(row.get('value'))}: "
+        + ", ".join(f"{name} {number(row.get(name))}" for name, _ in SERIES_OF)
+        for row in curve.rows
+    )
+    drawn = curves(
+        f"vary-{place}-plot",
+        caption,
+        desc,
+        lines,
+        across=across,
+        up=up,
+        labels=(shown(curve.setting), "lower is better"),
+        extra=extra,
+    )
     head = (shown(curve.setting), "mu", "delta", "G", "Largest excess", "95 % bounds", "Worth")
     rows = tuple(
-        (number(row.get("value")), *(number(row.get(name)) for name, _ in SERIES_OF), NONE if row.get("lower") is None else between((row["lower"], row["upper"])), number(row.get("worth")))
+        (
+            number(row.get("value")),
+            *(number(row.get(name)) for name, _ in SERIES_OF),
+            NONE if row.get("lower") is None else between((row["lower"], row["upper"])),
+            number(row.get("worth")),
+        )
         for row in curve.rows
-    )  # fmt: skip
-    return Figure(f"fig-vary-{place}", caption, (drawn,), PageTable(caption, head, rows, numbers=frozenset(range(1, 7))))
+    )
+    return Figure(
+        f"fig-vary-{place}",
+        caption,
+        (drawn,),
+        PageTable(caption, head, rows, numbers=frozenset(range(1, 7))),
+    )
 
 
 def _number(value: object) -> float | None:

@@ -17,7 +17,17 @@ from ..stats.intervals import LimitState
 from .candidate import CandidateSettings
 from .frontier_rules import Limits, pareto, pick, together, verdict_of
 
-__all__ = ["Confirmation", "Evaluation", "FrontierAbout", "FrontierChoice", "FrontierResult", "RiskFigure", "SettingChange", "SettingCurve", "WorthFigure"]
+__all__ = [
+    "Confirmation",
+    "Evaluation",
+    "FrontierAbout",
+    "FrontierChoice",
+    "FrontierResult",
+    "RiskFigure",
+    "SettingChange",
+    "SettingCurve",
+    "WorthFigure",
+]
 
 FORMAT, VERSION = "chaffinch-frontier", 1
 HEAD = ("settings", "largest excess", "bounds", "worth", "95 % interval", "")
@@ -45,7 +55,12 @@ class RiskFigure:
     @property
     def ceiling(self) -> float | None:
         """The estimate with room for doubt: as far above it as it is above its lower bound."""
-        return None if self.estimate is None else self.estimate + max(0.0, self.estimate - (self.estimate if self.lower is None else self.lower))
+        return (
+            None
+            if self.estimate is None
+            else self.estimate
+            + max(0.0, self.estimate - (self.estimate if self.lower is None else self.lower))
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +144,10 @@ class FrontierChoice:
         """What is known of the limits, of the settings on people the search never saw and of the release itself together; None without a limit."""
         if not self.limits:
             return None
-        figures = [*([] if self.confirmation is None else [self.confirmation.evaluation.risk]), *([] if self.released is None else [self.released])]
+        figures = [
+            *([] if self.confirmation is None else [self.confirmation.evaluation.risk]),
+            *([] if self.released is None else [self.released]),
+        ]
         return together([verdict_of(figure, self.limits) for figure in figures])
 
     @property
@@ -144,9 +162,22 @@ class FrontierChoice:
             LimitState.UNDECIDED: f"UNDECIDED: {self.limits.words} is neither shown to hold nor shown to be exceeded.",
         }[state]
         confirmation = None if self.confirmation is None else self.confirmation.evaluation.risk
-        parts = ((confirmation, "On people the search never saw"), (self.released, "Of the release itself, made of everybody"))
-        said = [sentence for figure, where in parts if figure is not None and (sentence := _bounds_sentence(figure, where))]
-        return " ".join((words, *said, f"The table is in {self.table}." if self.table else "No table was written."))
+        parts = (
+            (confirmation, "On people the search never saw"),
+            (self.released, "Of the release itself, made of everybody"),
+        )
+        said = [
+            sentence
+            for figure, where in parts
+            if figure is not None and (sentence := _bounds_sentence(figure, where))
+        ]
+        return " ".join(
+            (
+                words,
+                *said,
+                f"The table is in {self.table}." if self.table else "No table was written.",
+            )
+        )
 
     @property
     def candidate(self) -> CandidateSettings | None:
@@ -163,7 +194,10 @@ class FrontierChoice:
         """Whether the settings were confirmed, and the release itself, where it was attacked, does not exceed the limits either."""
         if self.evaluation is None or self.confirmation is None or not self.confirmation.passed:
             return False
-        return self.released is None or verdict_of(self.released, self.limits) is not LimitState.EXCEEDS
+        return (
+            self.released is None
+            or verdict_of(self.released, self.limits) is not LimitState.EXCEEDS
+        )
 
     def show(self) -> None:
         """Print what was chosen and how it was confirmed."""
@@ -172,15 +206,26 @@ class FrontierChoice:
 
 def _without_worked_out(choice: Any) -> Any:
     """The data of a choice without what is worked out from the others."""
-    return {name: value for name, value in choice.items() if name not in ("state", "limit_sentence")} if isinstance(choice, Mapping) else choice
+    return (
+        {name: value for name, value in choice.items() if name not in ("state", "limit_sentence")}
+        if isinstance(choice, Mapping)
+        else choice
+    )
 
 
 def _bounds_sentence(figure: RiskFigure, where: str) -> str:
     """Both bounds of the largest excess, and the smallest that would have been seen."""
     if figure.lower is None and figure.upper is None:
         return ""
-    low, high = ("no lower bound" if figure.lower is None else number(figure.lower)), ("no upper bound" if figure.upper is None else number(figure.upper))
-    seen = "" if figure.detectable is None else f" Detectable there with 80 % power: {detectable_words(figure.detectable[0])} (the most precise) to {detectable_words(figure.detectable[1])} (the least precise)."
+    low, high = (
+        ("no lower bound" if figure.lower is None else number(figure.lower)),
+        ("no upper bound" if figure.upper is None else number(figure.upper)),
+    )
+    seen = (
+        ""
+        if figure.detectable is None
+        else f" Detectable there with 80 % power: {detectable_words(figure.detectable[0])} (the most precise) to {detectable_words(figure.detectable[1])} (the least precise)."
+    )
     return f"{where}, the bounds of the largest excess are {low} and {high} (simultaneous, 95 %).{seen} {figure.not_shown}".strip()
 
 
@@ -271,7 +316,13 @@ class FrontierResult:
             raise unknown_name("worth", worth, self.worths)
         return worth
 
-    def best(self, *, max_excess: float | None = None, max_auc: float | None = None, worth: str | None = None) -> FrontierChoice:
+    def best(
+        self,
+        *,
+        max_excess: float | None = None,
+        max_auc: float | None = None,
+        worth: str | None = None,
+    ) -> FrontierChoice:
         """Return the most useful settings that keep to limits, confirmed on people whom the search never saw.
 
         Without limits those that were asked for. Each call with other limits looks at the people who were set aside for that: after three such looks
@@ -282,7 +333,9 @@ class FrontierResult:
         InputError
             If nothing keeps to the limits; it says which settings come nearest. Or if nobody is left unseen.
         """
-        limits = self.limits if max_excess is None and max_auc is None else Limits(max_excess, max_auc)
+        limits = (
+            self.limits if max_excess is None and max_auc is None else Limits(max_excess, max_auc)
+        )
         name = self.worth_name(worth)
         if self.choice is not None and self.choice.limits == limits and self.choice.worth == name:
             return self.choice
@@ -293,17 +346,33 @@ class FrontierResult:
         if self.confirm is None:
             evaluation = pick(self.evaluations, limits, name)
             return FrontierChoice(
-                rule="search", limits=limits, worth=name, evaluation=evaluation, sentence="Not confirmed: the people are not at hand where a result was read from its file."
-            )  # fmt: skip
+                rule="search",
+                limits=limits,
+                worth=name,
+                evaluation=evaluation,
+                sentence="Not confirmed: the people are not at hand where a result was read from its file.",
+            )
         choice: FrontierChoice = self.confirm(self.evaluations, limits, name)
         return choice
 
     def to_dict(self) -> dict[str, Any]:
         """Return the frontier as plain data: `chaffinch-frontier`, version 1."""
-        parts = ("about", "evaluations", "references", "worths", "limits", "choice", "changes", "curves")
+        parts = (
+            "about",
+            "evaluations",
+            "references",
+            "worths",
+            "limits",
+            "choice",
+            "changes",
+            "curves",
+        )
         plain = {name: to_plain(getattr(self, name)) for name in parts}
         if self.choice is not None and self.choice.state is not None:
-            plain["choice"] |= {"state": str(self.choice.state), "limit_sentence": self.choice.limit_sentence}
+            plain["choice"] |= {
+                "state": str(self.choice.state),
+                "limit_sentence": self.choice.limit_sentence,
+            }
         return {"format": FORMAT, "version": VERSION, **plain, "run": self.run.to_dict()}
 
     @classmethod
@@ -318,14 +387,23 @@ class FrontierResult:
         check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch frontier.")
         if not data.get("worths"):
             raise InputError("The data of a frontier must name at least one worth.")
-        parts = {name: data.get(name) for name in ("evaluations", "references", "worths", "changes", "curves")}
+        parts = {
+            name: data.get(name)
+            for name in ("evaluations", "references", "worths", "changes", "curves")
+        }
         return cls(
             about=from_plain(FrontierAbout, without_none(data.get("about")), what="'about'"),
             limits=from_plain(Limits, data.get("limits") or {}, what="'limits'"),
-            choice=from_plain(FrontierChoice, _without_worked_out(data["choice"]), what="'choice'") if data.get("choice") else None,
+            choice=from_plain(FrontierChoice, _without_worked_out(data["choice"]), what="'choice'")
+            if data.get("choice")
+            else None,
             run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
-            evaluations=from_plain(tuple[Evaluation, ...], parts["evaluations"] or (), what="'evaluations'"),
-            references=from_plain(tuple[Evaluation, ...], parts["references"] or (), what="'references'"),
+            evaluations=from_plain(
+                tuple[Evaluation, ...], parts["evaluations"] or (), what="'evaluations'"
+            ),
+            references=from_plain(
+                tuple[Evaluation, ...], parts["references"] or (), what="'references'"
+            ),
             worths=from_plain(tuple[str, ...], parts["worths"], what="'worths'"),
             changes=from_plain(tuple[SettingChange, ...], parts["changes"] or (), what="'changes'"),
             curves=from_plain(tuple[SettingCurve, ...], parts["curves"] or (), what="'curves'"),
@@ -335,7 +413,9 @@ class FrontierResult:
         """Return the frontier with the name of its table."""
         return replace(self, about=replace(self.about, original=original))
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> str:
         """Return the frontier as one HTML file, to be kept inside, and write it to a path if one is given."""
         from .frontier import frontier_page
 
@@ -352,14 +432,32 @@ class FrontierResult:
         for one in (*self.front(name), *self.references):
             figure, risk = one.worth_of(name), one.risk
             word = "reference" if one.reference else "chosen" if one.candidate == chosen else ""
-            bounds = "" if risk.lower is None or risk.upper is None else between((risk.lower, risk.upper))
-            out.append([one.words, number(risk.estimate), bounds, number(figure.value), "" if figure.interval is None else between(figure.interval), word])
+            bounds = (
+                ""
+                if risk.lower is None or risk.upper is None
+                else between((risk.lower, risk.upper))
+            )
+            out.append(
+                [
+                    one.words,
+                    number(risk.estimate),
+                    bounds,
+                    number(figure.value),
+                    "" if figure.interval is None else between(figure.interval),
+                    word,
+                ]
+            )
         return out
 
     def show(self) -> None:
         """Print the front, the references and what was chosen."""
-        figure = next((one.worth_of(self.worths[0]) for one in self.evaluations if one.worth), WorthFigure(name=self.worths[0]))
-        print(f"{count_noun(len(self.evaluations), 'setting')} tried; worth: {figure.title or figure.name}.")
+        figure = next(
+            (one.worth_of(self.worths[0]) for one in self.evaluations if one.worth),
+            WorthFigure(name=self.worths[0]),
+        )
+        print(
+            f"{count_noun(len(self.evaluations), 'setting')} tried; worth: {figure.title or figure.name}."
+        )
         print(text_table(HEAD, self.rows()))
         if self.choice is not None:
             self.choice.show()

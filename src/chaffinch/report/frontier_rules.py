@@ -23,7 +23,19 @@ from ..stats.intervals import LimitState, limit_state
 if TYPE_CHECKING:
     from .frontier_result import Evaluation, RiskFigure
 
-__all__ = ["ATTEMPTS", "Limits", "nearest", "no_candidate", "pareto", "passes", "pick", "qualifies", "ranked", "together", "verdict_of"]
+__all__ = [
+    "ATTEMPTS",
+    "Limits",
+    "nearest",
+    "no_candidate",
+    "pareto",
+    "passes",
+    "pick",
+    "qualifies",
+    "ranked",
+    "together",
+    "verdict_of",
+]
 
 ATTEMPTS = 3
 """The most settings that are measured on the people who were set aside."""
@@ -40,7 +52,9 @@ class Limits:
         if self.max_excess is not None and not 0 <= self.max_excess <= 1:
             raise InputError(f"max_excess must lie between 0 and 1. Got {self.max_excess:g}.")
         if self.max_auc is not None and not 0.5 <= self.max_auc <= 1:
-            raise InputError(f"max_auc must lie between 0.5, which is guessing, and 1. Got {self.max_auc:g}.")
+            raise InputError(
+                f"max_auc must lie between 0.5, which is guessing, and 1. Got {self.max_auc:g}."
+            )
 
     def __bool__(self) -> bool:
         return self.max_excess is not None or self.max_auc is not None
@@ -48,14 +62,26 @@ class Limits:
     @property
     def words(self) -> str:
         """The limits in words."""
-        said = [f"an excess of at most {number(self.max_excess)}"] if self.max_excess is not None else []
-        said += [f"a membership AUC of at most {number(self.max_auc)}"] if self.max_auc is not None else []
+        said = (
+            [f"an excess of at most {number(self.max_excess)}"]
+            if self.max_excess is not None
+            else []
+        )
+        said += (
+            [f"a membership AUC of at most {number(self.max_auc)}"]
+            if self.max_auc is not None
+            else []
+        )
         return " and ".join(said) or "no limit"
 
 
 def pareto(evaluations: Sequence[Evaluation], worth: str) -> tuple[Evaluation, ...]:
     """Return the settings that no others beat on both sides, the safest first; of equal ones the first tried."""
-    known = [one for one in evaluations if one.risk.estimate is not None and one.worth_of(worth).rank is not None]
+    known = [
+        one
+        for one in evaluations
+        if one.risk.estimate is not None and one.worth_of(worth).rank is not None
+    ]
     out: list[Evaluation] = []
     for one in sorted(known, key=lambda e: (_risk(e), -_worth(e, worth))):
         if not out or _worth(one, worth) > _worth(out[-1], worth):
@@ -75,14 +101,20 @@ def verdict_of(risk: RiskFigure, limits: Limits) -> LimitState:
     low_auc, high_auc = risk.auc_interval or (None, None)
     upper = None if risk.not_shown else risk.upper
     pairs = [(risk.lower, upper, limits.max_excess), (low_auc, high_auc, limits.max_auc)]
-    return together([limit_state(low, high, limit) for low, high, limit in pairs if limit is not None])
+    return together(
+        [limit_state(low, high, limit) for low, high, limit in pairs if limit is not None]
+    )
 
 
 def together(states: Sequence[LimitState]) -> LimitState:
     """Return the state of several findings: exceeded where one is, shown to be kept where all are."""
     if LimitState.EXCEEDS in states:
         return LimitState.EXCEEDS
-    return LimitState.SHOWN if states and all(state is LimitState.SHOWN for state in states) else LimitState.UNDECIDED
+    return (
+        LimitState.SHOWN
+        if states and all(state is LimitState.SHOWN for state in states)
+        else LimitState.UNDECIDED
+    )
 
 
 def passes(risk: RiskFigure, limits: Limits, attempt: int) -> bool:
@@ -93,16 +125,28 @@ def passes(risk: RiskFigure, limits: Limits, attempt: int) -> bool:
         return False
     if verdict_of(risk, limits) is LimitState.EXCEEDS:
         return False
-    return attempt == 1 or limits.max_excess is None or (risk.estimate is not None and risk.estimate <= limits.max_excess)
+    return (
+        attempt == 1
+        or limits.max_excess is None
+        or (risk.estimate is not None and risk.estimate <= limits.max_excess)
+    )
 
 
 def ranked(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> list[Evaluation]:
     """Return the settings that qualify, in the order in which they are chosen: by the rule of one standard error, and then of what is safer the same."""
-    left = [one for one in evaluations if qualifies(one.risk, limits) and one.worth_of(worth).rank is not None]
+    left = [
+        one
+        for one in evaluations
+        if qualifies(one.risk, limits) and one.worth_of(worth).rank is not None
+    ]
     out: list[Evaluation] = []
     while left:
         top = max(left, key=lambda e: _worth(e, worth))
-        near = [one for one in left if _worth(one, worth) >= _worth(top, worth) - top.worth_of(worth).error]
+        near = [
+            one
+            for one in left
+            if _worth(one, worth) >= _worth(top, worth) - top.worth_of(worth).error
+        ]
         chosen = min(near, key=lambda e: (_risk(e), -_worth(e, worth)))
         out.append(chosen)
         left = [one for one in left if _risk(one) < _risk(chosen)]
@@ -121,8 +165,14 @@ def nearest(evaluations: Sequence[Evaluation], limits: Limits) -> Evaluation | N
     """Return the settings that come nearest to limits: the least above them."""
 
     def over(one: Evaluation) -> float:
-        above = max(0.0, (one.risk.ceiling or 0.0) - limits.max_excess) if limits.max_excess is not None else 0.0
-        return above + (max(0.0, (one.risk.auc or 1.0) - limits.max_auc) if limits.max_auc is not None else 0.0)
+        above = (
+            max(0.0, (one.risk.ceiling or 0.0) - limits.max_excess)
+            if limits.max_excess is not None
+            else 0.0
+        )
+        return above + (
+            max(0.0, (one.risk.auc or 1.0) - limits.max_auc) if limits.max_auc is not None else 0.0
+        )
 
     known = [one for one in evaluations if one.risk.estimate is not None]
     return min(known, key=over, default=None)
@@ -132,8 +182,14 @@ def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputErro
     """Return the error that nothing is within limits, with what comes nearest."""
     close = nearest(evaluations, limits)
     if close is None:
-        return InputError(f"None of {count_noun(len(evaluations), 'setting')} could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people.")
-    auc = "" if limits.max_auc is None or close.risk.auc is None else f" and a membership AUC of {number(close.risk.auc)}"
+        return InputError(
+            f"None of {count_noun(len(evaluations), 'setting')} could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people."
+        )
+    auc = (
+        ""
+        if limits.max_auc is None or close.risk.auc is None
+        else f" and a membership AUC of {number(close.risk.auc)}"
+    )
     return InputError(
         f"None of {count_noun(len(evaluations), 'setting')} is within {limits.words}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
         "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."

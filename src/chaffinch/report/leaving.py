@@ -17,15 +17,34 @@ from .decision_box import looks_picture
 from .result import ReportResult
 from .sections import PageAnswer, Section
 
-__all__ = ["FROM_JSON", "leaving_of", "promises", "public_answers", "public_facts", "public_sections"]
+__all__ = [
+    "FROM_JSON",
+    "leaving_of",
+    "promises",
+    "public_answers",
+    "public_facts",
+    "public_sections",
+]
 
-INSIDE = Leaving(False, "It draws how values of the original are distributed, and its figures are exact; the variant that may leave is written by --public.")
-INSIDE_PROMISED = Leaving(
-    False, "Its figures are taken from the original without noise, and the promise does not cover them; the variant that may leave is written by --public."
+INSIDE = Leaving(
+    False,
+    "It draws how values of the original are distributed, and its figures are exact; the variant that may leave is written by --public.",
 )
-PUBLIC = Leaving(True, "It holds measures over many people, rounded counts and names of columns: no record, and no value or count of fewer people than the threshold.")
-PUBLIC_PROMISED = Leaving(True, "It holds settings and what is promised: no figure in it was taken from the original.")
-FROM_JSON = Leaving(True, "It was made from what --json holds: measures over many people and rounded counts, no record, and no value or count of few people.")
+INSIDE_PROMISED = Leaving(
+    False,
+    "Its figures are taken from the original without noise, and the promise does not cover them; the variant that may leave is written by --public.",
+)
+PUBLIC = Leaving(
+    True,
+    "It holds measures over many people, rounded counts and names of columns: no record, and no value or count of fewer people than the threshold.",
+)
+PUBLIC_PROMISED = Leaving(
+    True, "It holds settings and what is promised: no figure in it was taken from the original."
+)
+FROM_JSON = Leaving(
+    True,
+    "It was made from what --json holds: measures over many people and rounded counts, no record, and no value or count of few people.",
+)
 """The first line of a page made of plain data, where none of them comes with a promise."""
 
 PRIVATE_SECTIONS = ("promise", "synthesis")
@@ -54,7 +73,9 @@ def public_sections(report: ReportResult, sections: Iterable[Section]) -> Iterat
             yield section
 
 
-def public_answers(report: ReportResult, decision: Decision, answers: tuple[PageAnswer, ...]) -> tuple[PageAnswer, ...]:
+def public_answers(
+    report: ReportResult, decision: Decision, answers: tuple[PageAnswer, ...]
+) -> tuple[PageAnswer, ...]:
     """Return the answers that may leave: where privacy was promised, those that rest on the original say that they stay inside.
 
     How many attacks could be made depends on the data, too, and is not told then.
@@ -68,7 +89,14 @@ def public_answers(report: ReportResult, decision: Decision, answers: tuple[Page
             out.append(replace(answer, sentence=stays, picture=None, notes=(), word=""))
             continue
         looks = [line for line in part.looks if line.what in TOLD]
-        out.append(replace(answer, picture=looks_picture(f"box-{len(out) + 1}", part.question, looks), notes=(), sentence=_promised(part.sentence)))
+        out.append(
+            replace(
+                answer,
+                picture=looks_picture(f"box-{len(out) + 1}", part.question, looks),
+                notes=(),
+                sentence=_promised(part.sentence),
+            )
+        )
     return tuple(out)
 
 
@@ -77,9 +105,15 @@ def _promised(sentence: str) -> str:
     return f"{sentence.partition('; not tested:')[0].rstrip('.')}; what attacks on the table found is not on this page."
 
 
-def public_facts(report: ReportResult, facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def public_facts(
+    report: ReportResult, facts: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
     """Return the facts that may leave: no seed; where privacy was promised, settings alone."""
     if not promises(report):
         return tuple((name, words) for name, words in facts if name != SEED)
     known = ("Promise", "Label", "Keys", "Sensitive", "Versions")
-    return tuple((name, words.removesuffix("; this report is not covered")) for name, words in facts if name in known)
+    return tuple(
+        (name, words.removesuffix("; this report is not covered"))
+        for name, words in facts
+        if name in known
+    )

@@ -32,7 +32,11 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
     ]
     alarm = "Membership can be told from what is released." if result.above_baseline else ""
     if result.secret is not None:
-        alarm = "Values of people can be told from what is released." if result.secret.interval[0] > 0.5 else ""
+        alarm = (
+            "Values of people can be told from what is released."
+            if result.secret.interval[0] > 0.5
+            else ""
+        )
     answers = membership_answers(result, _limits(result)[1])
     return page(title, sections, facts=attack_facts(result), alarm=alarm, answers=answers)
 
@@ -56,7 +60,9 @@ def _short(words: str) -> str:
     name, bracket, rest = words.partition("(")
     wanted = ("parents=", "search=", "variant=", "epsilon=", "delta=")
     kept = [
-        part for part in rest.rstrip(")").split(", ") if part.startswith(wanted) and not part.endswith(("None", "''"))
+        part
+        for part in rest.rstrip(")").split(", ")
+        if part.startswith(wanted) and not part.endswith(("None", "''"))
     ]
     return f"{name}({', '.join(kept)})" if bracket else name
 
@@ -79,7 +85,9 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
         f"target, and wants to know whether the target is among the {count_noun(result.rows, 'record')} that a release was made from. {design} {box} Every fit has "
         "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
-    return Paragraph(words), PageTable("Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1}))
+    return Paragraph(words), PageTable(
+        "Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1})
+    )
 
 
 def _finding(result: MembershipResult) -> tuple[Block, ...]:
@@ -89,7 +97,11 @@ def _finding(result: MembershipResult) -> tuple[Block, ...]:
         if result.above_baseline
         else "No more was found than guessing gives."
     )
-    lead = result.sentence if result.secret is not None else f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
+    lead = (
+        result.sentence
+        if result.secret is not None
+        else f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
+    )
     sides = (
         ("Attackers, all targets", result.pooled),
         ("Closest row alone", result.closest),
@@ -98,18 +110,26 @@ def _finding(result: MembershipResult) -> tuple[Block, ...]:
     levels = [f"True positives at {100 * at.level:g} % false" for at in result.pooled.at]
     rows: list[Row] = [
         (
-            name, fixed(one.auc), _ends(one.auc_interval), fixed(one.advantage), _ends(one.advantage_interval),
+            name,
+            fixed(one.auc),
+            _ends(one.auc_interval),
+            fixed(one.advantage),
+            _ends(one.advantage_interval),
             *(_rate(at) for at in one.at),
         )
         for name, one in sides
-    ]  # fmt: skip
+    ]
     head = ("", "AUC", "95 % interval", "Advantage", "95 % interval", *levels)
-    table = PageTable("How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head))))
-    why = sorted({at.reason for _, one in sides for at in one.at if at.reason})
-    notes = [Paragraph(f"{NONE} means too few trials: {' '.join(shown(w, 200) for w in why)}", "note")] if why else []
-    worst = (
-        f"The worst target is the highest of {result.targets:,}, and by chance alone the highest lies above the mean."
+    table = PageTable(
+        "How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head)))
     )
+    why = sorted({at.reason for _, one in sides for at in one.at if at.reason})
+    notes = (
+        [Paragraph(f"{NONE} means too few trials: {' '.join(shown(w, 200) for w in why)}", "note")]
+        if why
+        else []
+    )
+    worst = f"The worst target is the highest of {result.targets:,}, and by chance alone the highest lies above the mean."
     return Paragraph(lead, "lead"), table, *notes, Paragraph(worst, "note"), *_parts(result)
 
 
@@ -118,12 +138,25 @@ def _parts(result: MembershipResult) -> tuple[Block, ...]:
     if not result.strengths:
         return ()
     rows = tuple(
-        (shown(part.name), shown(ATTACKERS[part.name].definition if part.name in ATTACKERS else part.evidence, 200), fixed(part.auc),
-         _ends(part.interval), fixed(part.mean_auc))
+        (
+            shown(part.name),
+            shown(
+                ATTACKERS[part.name].definition if part.name in ATTACKERS else part.evidence, 200
+            ),
+            fixed(part.auc),
+            _ends(part.interval),
+            fixed(part.mean_auc),
+        )
         for part in result.strengths
-    )  # fmt: skip
+    )
     head = ("Part", "What it goes by", "AUC", "95 % interval", "Mean AUC of targets")
-    table = PageTable("How well each part does alone", head, rows, numbers=frozenset({2, 3, 4}), wide=frozenset({1}))
+    table = PageTable(
+        "How well each part does alone",
+        head,
+        rows,
+        numbers=frozenset({2, 3, 4}),
+        wide=frozenset({1}),
+    )
     note = (
         "The attackers weigh these parts for each target by how well each does on shadows that it did not learn from. AUC is over all targets; the mean is of "
         "the targets' own AUCs. The strongest of several is a little flattered."
@@ -144,13 +177,23 @@ def _roc(result: MembershipResult) -> Figure:
     others = result.pooled.others
     low = 10.0 ** -min(4, max(1, math.floor(math.log10(max(others, 1)))))
     across, up = Axis(low, 1.0, left, right, log=True), Axis(low, 1.0, bottom, top, log=True)
-    sides: tuple[tuple[str, Rates], ...] = (("Attackers, all targets", result.pooled), ("Closest row alone", result.closest))
+    sides: tuple[tuple[str, Rates], ...] = (
+        ("Attackers, all targets", result.pooled),
+        ("Closest row alone", result.closest),
+    )
     lines = [Curve(name, _stairs(one.fpr, one.tpr, low), marks=False) for name, one in sides]
     desc = f"Both axes are logarithmic, from {number(low)} to 1. AUC {fixed(result.auc)}, by the closest row {fixed(result.closest.auc)}."
     drawn = curves(
-        "roc", "True against false positives", desc, lines, across=across, up=up, labels=("false positives", "true positives"),
-        diagonal="A guess", size=SIZE,
-    )  # fmt: skip
+        "roc",
+        "True against false positives",
+        desc,
+        lines,
+        across=across,
+        up=up,
+        labels=("false positives", "true positives"),
+        diagonal="A guess",
+        size=SIZE,
+    )
     rows = tuple(
         (number(at), *(fixed(_height(one.fpr, one.tpr, at)) for _, one in sides))
         for at in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
@@ -167,7 +210,11 @@ def _roc(result: MembershipResult) -> Figure:
         "attackers than the table above, whose thresholds were chosen before."
     )
     return Figure(
-        "roc-figure", "True positives against false positives, both axes logarithmic", (drawn,), table, note=note
+        "roc-figure",
+        "True positives against false positives, both axes logarithmic",
+        (drawn,),
+        table,
+        note=note,
     )
 
 
@@ -192,16 +239,32 @@ def _targets(result: MembershipResult) -> Figure:
     across.ticks = [tick for tick in across.ticks if tick == int(tick)]
     up = Axis(min([0.4, *aucs]), 1.0, bottom, top)
     points = tuple(Point(i + 1, auc) for i, auc in enumerate(aucs))
-    desc = f"{count_noun(len(aucs), 'target')}, AUC from {fixed(aucs[-1])} to {fixed(aucs[0])}." if aucs else "No target."
+    desc = (
+        f"{count_noun(len(aucs), 'target')}, AUC from {fixed(aucs[-1])} to {fixed(aucs[0])}."
+        if aucs
+        else "No target."
+    )
     drawn = curves(
-        "aucs", "AUC of each target", desc, [Curve("One target", points, joined=False)], across=across, up=up,
-        labels=("targets, the one told best first", "AUC"), level=("A guess: 0.5", 0.5), size=size,
-    )  # fmt: skip
+        "aucs",
+        "AUC of each target",
+        desc,
+        [Curve("One target", points, joined=False)],
+        across=across,
+        up=up,
+        labels=("targets, the one told best first", "AUC"),
+        level=("A guess: 0.5", 0.5),
+        size=size,
+    )
     shares = [
         (f"at least {edge:g}", percent(sum(a >= edge for a in aucs) / len(aucs) if aucs else None))
         for edge in (0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
     ]
-    table = PageTable("Share of targets by AUC", ("AUC", "Share of targets"), tuple(shares), numbers=frozenset({1}))
+    table = PageTable(
+        "Share of targets by AUC",
+        ("AUC", "Share of targets"),
+        tuple(shares),
+        numbers=frozenset({1}),
+    )
     return Figure(
         "aucs-figure",
         "AUC of each target",

@@ -24,14 +24,37 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
     choices = Choices(account)
     strengths = model.strengths or (None,) * len(model.edges)
     ranked = sorted(zip(model.edges, strengths, strict=False), key=lambda edge: -(edge[1] or 0.0))
-    measured = "Mutual information (nats, from released tables)" if model.privacy else "Mutual information (nats)"
+    measured = (
+        "Mutual information (nats, from released tables)"
+        if model.privacy
+        else "Mutual information (nats)"
+    )
     rows = tuple(
-        (shown(a, 40), shown(b, 40), number(strength), choices.why((a, b)).removeprefix("chosen: this link was ")) for (a, b), strength in ranked[:MOST_LISTED]
-    )  # fmt: skip
-    table = PageTable("Edges of the network", ("From", "To", measured, "Chosen"), rows, frozenset({2}))
+        (
+            shown(a, 40),
+            shown(b, 40),
+            number(strength),
+            choices.why((a, b)).removeprefix("chosen: this link was "),
+        )
+        for (a, b), strength in ranked[:MOST_LISTED]
+    )
+    table = PageTable(
+        "Edges of the network", ("From", "To", measured, "Chosen"), rows, frozenset({2})
+    )
     if picture is not None:
-        out.append(Figure("fig-network", "The network that was learnt: wider edges tell more", (picture,), table))
-    known = {f"{shown(a, 40)} → {shown(b, 40)}": float(strength) for (a, b), strength in ranked if strength is not None}
+        out.append(
+            Figure(
+                "fig-network",
+                "The network that was learnt: wider edges tell more",
+                (picture,),
+                table,
+            )
+        )
+    known = {
+        f"{shown(a, 40)} → {shown(b, 40)}": float(strength)
+        for (a, b), strength in ranked
+        if strength is not None
+    }
     if known:
         some = dict(list(known.items())[:MOST_DRAWN])
         of = f", the {len(some)} strongest of {len(known)} links" if len(some) < len(known) else ""
@@ -39,5 +62,12 @@ def network_figures(account: SynthesisAccount | None, picture: Markup | None) ->
         desc = "; ".join(f"{name}: {number(value)}" for name, value in some.items())
         plot = bars("fig-links-plot", caption, desc, some)
         listed = tuple((name, number(value)) for name, value in some.items())
-        out.append(Figure("fig-links", caption, (plot,), PageTable(caption, ("Link", measured), listed, frozenset({1}))))
+        out.append(
+            Figure(
+                "fig-links",
+                caption,
+                (plot,),
+                PageTable(caption, ("Link", measured), listed, frozenset({1})),
+            )
+        )
     return out

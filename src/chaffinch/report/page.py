@@ -43,12 +43,26 @@ PRINTED_ROWS = 60
 OPEN = frozenset(("promise", "tradeoff", "look-columns", "look-pairs", "why", "synthesis"))
 """Sections of a report that stand open; all others are behind a line that opens them, on paper too."""
 UNSEEN = dict.fromkeys(
-    [*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0xD800, 0xE000)], "\ufffd"
+    [
+        *range(9),
+        11,
+        12,
+        *range(14, 32),
+        *range(127, 160),
+        *range(0x202A, 0x202F),
+        *range(0xD800, 0xE000),
+    ],
+    "\ufffd",
 )
 """Characters that no page may hold, or that turn the words after them, wherever they come from."""
 
 
-def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None = None, public: bool = False) -> str:
+def render(
+    report: ReportResult | Mapping[str, Any],
+    *,
+    network_svg: str | None = None,
+    public: bool = False,
+) -> str:
     """Return a report as one HTML file: what is promised, the verdict, then where it is good and where it is bad, then figures.
 
     Parameters
@@ -72,7 +86,11 @@ def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None 
     html = _rendered(result, picture, public)
     if picture is not None and len(html.encode()) > LARGEST:
         html = _rendered(
-            result, Markup("<p>The picture of this network is too large for a page. Its edges are in the table.</p>"), public
+            result,
+            Markup(
+                "<p>The picture of this network is too large for a page. Its edges are in the table.</p>"
+            ),
+            public,
         )
     return html
 
@@ -92,11 +110,17 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise, public=public)
-    looks = look_sections(report.utility, Choices(report.synthesis)) if report.utility is not None else ()
+    looks = (
+        look_sections(report.utility, Choices(report.synthesis))
+        if report.utility is not None
+        else ()
+    )
     synthesis = synthesis_section(report.synthesis, picture, public=public)
     first = (promised, tradeoff_section(report), *looks, why_section(report), synthesis)
     sections: list[Section] = [*(section for section in first if section is not None), *verdicts]
-    sections += utility_sections(report.utility, report.threshold) if report.utility is not None else ()
+    sections += (
+        utility_sections(report.utility, report.threshold) if report.utility is not None else ()
+    )
     sections += risk_sections(report.risk, report.threshold) if report.risk is not None else ()
     if verdicts:
         sections.append(words_section(utility=bool(report.rows), risk=bool(report.risk_rows)))
@@ -104,22 +128,38 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
     facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
     decision = decision_of(report)
     alarms = [promise.alarm] if promise else []
-    if decision.limit is not None and not decision.limit.passed and not (public and promises(report)):
+    if (
+        decision.limit is not None
+        and not decision.limit.passed
+        and not (public and promises(report))
+    ):
         alarms.append(decision.limit.sentence)
     answers = answers_of(decision)
     if public:
-        sections, answers = list(public_sections(report, sections)), public_answers(report, decision, answers)
+        sections, answers = (
+            list(public_sections(report, sections)),
+            public_answers(report, decision, answers),
+        )
         facts = public_facts(report, facts)
     return page(
-        report.title or "Report", [replace(section, folded=section.id not in OPEN) for section in sections], facts=facts,
-        alarm=" ".join(words for words in alarms if words), answers=answers, leaving=leaving_of(report, public=public),
-    )  # fmt: skip
+        report.title or "Report",
+        [replace(section, folded=section.id not in OPEN) for section in sections],
+        facts=facts,
+        alarm=" ".join(words for words in alarms if words),
+        answers=answers,
+        leaving=leaving_of(report, public=public),
+    )
 
 
 def page(
-    title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "", answers: Sequence[PageAnswer] = (),
+    title: str,
+    sections: Iterable[Section],
+    *,
+    facts: Sequence[tuple[str, str]] = (),
+    alarm: str = "",
+    answers: Sequence[PageAnswer] = (),
     leaving: Leaving = INSIDE,
-) -> str:  # fmt: skip
+) -> str:
     """Return sections as one HTML file, whose first line says whether it may leave, and why.
 
     Parameters
@@ -149,7 +189,13 @@ def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("chaffinch.report", "templates")
-    every = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    every = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     every.filters["kind"] = lambda block: type(block).__name__
     return every.get_template("page.html.j2")
 
@@ -158,14 +204,32 @@ class _Shapes(HTMLParser):
     """Lets shapes and text pass, and refuses what could call, run or link."""
 
     TAGS = frozenset(
-        ("svg", "title", "desc", "g", "rect", "path", "text", "tspan", "circle", "line", "polyline", "polygon", "ellipse", "defs", "marker")
-    )  # fmt: skip
+        (
+            "svg",
+            "title",
+            "desc",
+            "g",
+            "rect",
+            "path",
+            "text",
+            "tspan",
+            "circle",
+            "line",
+            "polyline",
+            "polygon",
+            "ellipse",
+            "defs",
+            "marker",
+        )
+    )
     REFUSED = re.compile(r"^on|href$|^style$|^src")
     OUTSIDE = re.compile(r"url\(\s*[^#\s]|javascript:", re.IGNORECASE)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in self.TAGS:
-            raise InputError(f"A picture in a report holds shapes and text only. Got an element '{shown(tag, 30)}'.")
+            raise InputError(
+                f"A picture in a report holds shapes and text only. Got an element '{shown(tag, 30)}'."
+            )
         for name, value in attrs:
             if self.REFUSED.search(name) or self.OUTSIDE.search(value or ""):
                 raise InputError(
@@ -173,7 +237,9 @@ class _Shapes(HTMLParser):
                 )
 
     def handle_decl(self, data: str) -> None:
-        raise InputError("A picture in a report is a plain <svg> element. Got a declaration or a comment in it.")
+        raise InputError(
+            "A picture in a report is a plain <svg> element. Got a declaration or a comment in it."
+        )
 
     unknown_decl = handle_pi = handle_comment = handle_decl
 

@@ -25,19 +25,32 @@ def pairs_figure(shapes: TableShapes, chosen: Callable[[Sequence[str]], str]) ->
     """Return the worst pairs drawn; `chosen` says why a pair is as it is where that was asked for, "" where it was not."""
     if not shapes.pairs:
         return None
-    pictures = tuple(pair_picture(f"fig-pair-{i}", pair, shapes.threshold, chosen(pair.columns)) for i, pair in enumerate(shapes.pairs))
+    pictures = tuple(
+        pair_picture(f"fig-pair-{i}", pair, shapes.threshold, chosen(pair.columns))
+        for i, pair in enumerate(shapes.pairs)
+    )
     rows: list[Row] = []
     for pair in shapes.pairs:
         rows.append(Heading(" × ".join(shown(name, 40) for name in pair.columns)))
         wide = len(pair.labels[1])
         rows += [
-            (f"{pair.labels[0][k // wide]} × {pair.labels[1][k % wide]}", _share(one, shapes.threshold), _share(other, shapes.threshold))
+            (
+                f"{pair.labels[0][k // wide]} × {pair.labels[1][k % wide]}",
+                _share(one, shapes.threshold),
+                _share(other, shapes.threshold),
+            )
             for k, (one, other) in enumerate(zip(pair.original, pair.synthetic, strict=True))
         ]
     count = len(pictures)
-    caption = f"The {count} pairs of columns furthest from the original" if count > 1 else "The pair of columns furthest from the original"
+    caption = (
+        f"The {count} pairs of columns furthest from the original"
+        if count > 1
+        else "The pair of columns furthest from the original"
+    )
     note = f"Darker: a larger share of all rows, rounded. Left: original; right: synthetic. Dashed: {hidden_words(shapes.threshold)}, hidden."
-    table = PageTable("Shares of rows", ("Values", "Original", "Synthetic"), tuple(rows), frozenset({1, 2}))
+    table = PageTable(
+        "Shares of rows", ("Values", "Original", "Synthetic"), tuple(rows), frozenset({1, 2})
+    )
     return Figure("fig-pairs", caption, pictures, table, note, across=3)
 
 
@@ -54,18 +67,54 @@ def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") ->
     body = [text(0, 12, cut(names, WIDE - width_of(value, 12) - 4) + value, bold=True)]
     if chosen:
         body.append(text(0, 27, cut(chosen, WIDE, 11), size=11, fill="#5e2600"))
-    most = max([*(share for shares in (pair.original, pair.synthetic) for share in shares if share is not None), 0.01])
+    most = max(
+        [
+            *(
+                share
+                for shares in (pair.original, pair.synthetic)
+                for share in shares
+                if share is not None
+            ),
+            0.01,
+        ]
+    )
     top = HEAD + (14 if chosen else 0)
-    for place, (shares, title) in enumerate(((pair.original, "original"), (pair.synthetic, "synthetic"))):
+    for place, (shares, title) in enumerate(
+        ((pair.original, "original"), (pair.synthetic, "synthetic"))
+    ):
         left = LABELS + place * (side * len(columns) + GAP)
         body += _map(shares, pair, left, top, side, most, title, threshold)
     for i, label in enumerate(rows):
-        body.append(text(LABELS - 5, top + (i + 0.5) * side + 4, cut(label, LABELS - 6, 11), anchor="end", size=11))
+        body.append(
+            text(
+                LABELS - 5,
+                top + (i + 0.5) * side + 4,
+                cut(label, LABELS - 6, 11),
+                anchor="end",
+                size=11,
+            )
+        )
     desc = f"{len(rows)} by {count_noun(len(columns), 'value')}; the shares are in the table below{value}. {chosen}".strip()
-    return picture(key, WIDE, top + side * len(rows) + 18, title=f"{names}: original, synthetic", desc=desc, body=body)
+    return picture(
+        key,
+        WIDE,
+        top + side * len(rows) + 18,
+        title=f"{names}: original, synthetic",
+        desc=desc,
+        body=body,
+    )
 
 
-def _map(shares: Shares, pair: PairShape, left: float, top: float, side: float, most: float, title: str, threshold: int) -> list[str]:
+def _map(
+    shares: Shares,
+    pair: PairShape,
+    left: float,
+    top: float,
+    side: float,
+    most: float,
+    title: str,
+    threshold: int,
+) -> list[str]:
     rows, columns = pair.labels
     out = []
     for k, share in enumerate(shares):

@@ -20,7 +20,16 @@ from ..privacy.budget import HEAD
 from ..synth.account import SynthesisAccount
 from .sections import Block, Listing, PageTable, Paragraph, Section
 
-__all__ = ["Promise", "PromiseLine", "PromiseRow", "best_guess", "promise_notes", "promise_of", "promise_rows", "promise_section"]
+__all__ = [
+    "Promise",
+    "PromiseLine",
+    "PromiseRow",
+    "best_guess",
+    "promise_notes",
+    "promise_of",
+    "promise_rows",
+    "promise_section",
+]
 
 TEST_ONLY = "TEST ONLY: the noise was drawn from a seed, so the table and its model carry no promise of privacy. Do not release them."
 NONE = "No formal promise: the table was made without epsilon."
@@ -73,8 +82,12 @@ class Promise:
         if account is not None and self.holds:
             return PromiseRow(
                 question=f"How much can one {account.unit.whose} change what is released?",
-                value=account.epsilon, delta=account.delta, relation=account.unit.words, word="promised", sentence=account.sentence,
-            )  # fmt: skip
+                value=account.epsilon,
+                delta=account.delta,
+                relation=account.unit.words,
+                word="promised",
+                sentence=account.sentence,
+            )
         word = "test only" if account is not None and account.test_only else "no promise"
         return PromiseRow(word=word, sentence=self.alarm or self.line)
 
@@ -98,7 +111,9 @@ def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
             f"NO PROMISE FOR THIS TABLE: {listed(kept, most=4)} stand in it as they are in the original, row by row. The model alone "
             f"is private ({account.short}). Make a table without kept columns."
         )
-        return Promise(account, kept, "NO PROMISE for this table: it holds columns of the original", alarm)
+        return Promise(
+            account, kept, "NO PROMISE for this table: it holds columns of the original", alarm
+        )
     return Promise(account, kept, f"{account.short}; this report is not covered")
 
 
@@ -129,7 +144,9 @@ def promise_section(promise: Promise | None, *, public: bool = False) -> Section
     if promise.alarm:
         blocks.append(Paragraph(promise.alarm, "alarm"))
     if account.test_only:
-        blocks.append(Paragraph("With noise of the operating system, these settings would promise:"))
+        blocks.append(
+            Paragraph("With noise of the operating system, these settings would promise:")
+        )
     real = replace(account, test_only=False)
     blocks.append(Paragraph(real.sentence, "lead"))
     blocks.append(Listing(tuple(_meaning(real))))
@@ -143,7 +160,11 @@ def _meaning(account: Account) -> Iterator[str]:
     """What the numbers mean here, for someone who meets them for the first time."""
     unit, epsilon, delta = account.unit, account.epsilon, account.delta
     person = unit.whose == "person"
-    most = "of which one is kept" if unit.rows_per_person == 1 else f"at most {unit.rows_per_person} of them"
+    most = (
+        "of which one is kept"
+        if unit.rows_per_person == 1
+        else f"at most {unit.rows_per_person} of them"
+    )
     whose = f"one person's rows, {most}" if person else "one record"
     if unit.replaced:
         told = f"Two tables are compared that differ in {whose}: exchanged for {'those of another' if person else 'any other'}."
@@ -169,9 +190,17 @@ def _meaning(account: Account) -> Iterator[str]:
 
 
 def _whose(account: Account) -> str:
-    unit, declared, most = account.unit, account.rows_how == "declared", account.unit.rows_per_person
+    unit, declared, most = (
+        account.unit,
+        account.rows_how == "declared",
+        account.unit.rows_per_person,
+    )
     if unit.by_person:
-        kept = "one row of each person was used" if most == 1 else f"at most {most} rows of each person were used"
+        kept = (
+            "one row of each person was used"
+            if most == 1
+            else f"at most {most} rows of each person were used"
+        )
         who = (
             f"Each person is protected, with all of their rows: {kept}, by the identifier of people in the table. This is no promise for a single record: "
             "without one record of a person another of theirs may take its place, which can count twice."
@@ -222,7 +251,11 @@ def _spending(account: Account) -> Iterator[Block]:
         head = tuple(name[0].upper() + name[1:] for name in HEAD)
         yield PageTable("What was spent on what", head, rows, frozenset({1}), frozenset({0}))
     left = account.unspent
-    unspent = f"{budget.currency} {left:.4g} was not spent" if left > 1e-6 * budget.total else "nothing is left"
+    unspent = (
+        f"{budget.currency} {left:.4g} was not spent"
+        if left > 1e-6 * budget.total
+        else "nothing is left"
+    )
     at = f" at delta {delta:.6g}" if delta else ""
     yield Paragraph(
         f"Spent: {budget.currency} {account.spent:.4g} of {budget.total:.4g}, which is epsilon {epsilon:.4g}{at}; {unspent}. "
@@ -261,7 +294,9 @@ def _promise_column(promise: Promise | None) -> dict[str, str]:
     account = None if promise is None else promise.account
     words = UNKNOWN if promise is None else promise.line
     if account is None:
-        return {"promise": words} | dict.fromkeys(("epsilon", "delta", "neighbours", "rows per person", "noise"), "–")
+        return {"promise": words} | dict.fromkeys(
+            ("epsilon", "delta", "neighbours", "rows per person", "noise"), "–"
+        )
     return {
         "promise": words if promise is not None and not promise.holds else "differentially private",
         "epsilon": f"{account.epsilon:.6g}",
@@ -284,7 +319,9 @@ def promise_notes(a: SynthesisAccount | None, b: SynthesisAccount | None) -> Ite
         none = "no promise" if pair["AB".index(without)] is not None else "none that is known"
         yield f"{with_it} carries a promise of privacy, {without} {none}. {_PRICE}"
         return
-    accounts = [promise.account for promise in pair if promise is not None and promise.account is not None]
+    accounts = [
+        promise.account for promise in pair if promise is not None and promise.account is not None
+    ]
     if len(accounts) == 2:
         yield from _promise_differences(*accounts)
 
@@ -324,7 +361,11 @@ def _implied(added: Account, replaced: Account, side: str) -> str:
     if delta is not None:
         grown = delta * (1 + exp(min(epsilon, 700.0)))
         at = f" at delta {grown:.3g}" if grown < 1 else ", with a delta that means nothing"
-    rows = "" if added.unit.rows_per_person == replaced.unit.rows_per_person else " for as many rows of a person"
+    rows = (
+        ""
+        if added.unit.rows_per_person == replaced.unit.rows_per_person
+        else " for as many rows of a person"
+    )
     return (
         f"An epsilon under add-remove implies twice that epsilon under replace-one, not the other way round: {side} promises epsilon "
         f"{2 * epsilon:.6g}{at} if one is replaced{rows}."

@@ -56,12 +56,21 @@ class ReportResult:
         """Return the report as plain data: `chaffinch-report`, version 1. `decision` is what a page opens with, worked out anew when read."""
         from .decision import decision_of  # which is made of reports
 
-        out: dict[str, Any] = {"format": FORMAT, "version": VERSION, "title": self.title, "about": self.about.to_dict()}
+        out: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self.title,
+            "about": self.about.to_dict(),
+        }
         out["synthesis"] = None if self.synthesis is None else self.synthesis.to_dict()
         if self.utility is not None:
-            out["utility"] = {k: v for k, v in self.utility.to_dict().items() if k not in APART and k != "about"}
+            out["utility"] = {
+                k: v for k, v in self.utility.to_dict().items() if k not in APART and k != "about"
+            }
         if self.risk is not None:
-            out["risk"] = {key: value for key, value in self.risk.to_dict().items() if key not in APART}
+            out["risk"] = {
+                key: value for key, value in self.risk.to_dict().items() if key not in APART
+            }
         if self.threshold != THRESHOLD:
             out["threshold"] = self.threshold
         verdict: list[VerdictRow | RiskVerdictRow | PromiseRow] = [*self.rows, *self.risk_rows]
@@ -80,7 +89,9 @@ class ReportResult:
         """
         check_format(data, FORMAT, VERSION, "Make one of a study: report_of(study, title=...).")
         part = without_none(data)
-        frame: dict[str, Any] = {name: _known(part[name]) for name in ("about", "run") if name in part}
+        frame: dict[str, Any] = {
+            name: _known(part[name]) for name in ("about", "run") if name in part
+        }
         verdict = part.get("verdict", ())
         # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
         on_utility = (row for row in verdict if row.get("section") not in ("promise", "risk"))
@@ -88,20 +99,27 @@ class ReportResult:
             title=str(part.get("title", "")),
             about=from_plain(UtilityAbout, frame.get("about", {}), what="'about'"),
             synthesis=SynthesisAccount.from_dict(part.get("synthesis")),
-            utility=UtilityResult.from_dict({**part.get("utility", {}), **UTILITY, **frame}) if "utility" in data else None,
+            utility=UtilityResult.from_dict({**part.get("utility", {}), **UTILITY, **frame})
+            if "utility" in data
+            else None,
             risk=RiskResult.from_dict({**part.get("risk", {}), **RISK}) if "risk" in data else None,
             rows=tuple(map(VerdictRow.from_dict, on_utility)),
-            risk_rows=tuple(RiskVerdictRow.from_dict(row) for row in verdict if row.get("section") == "risk"),
+            risk_rows=tuple(
+                RiskVerdictRow.from_dict(row) for row in verdict if row.get("section") == "risk"
+            ),
             threshold=from_plain(int, part.get("threshold", THRESHOLD), what="'threshold'"),
             run=from_plain(RunFacts, frame.get("run", {}), what="'run'"),
         )
 
 
 def report_of(
-    study: UtilityResult | Mapping[str, Any] | None = None, *, title: str,
-    synthesis: SynthesisAccount | Mapping[str, Any] | None = None, risk: RiskResult | Mapping[str, Any] | None = None,
+    study: UtilityResult | Mapping[str, Any] | None = None,
+    *,
+    title: str,
+    synthesis: SynthesisAccount | Mapping[str, Any] | None = None,
+    risk: RiskResult | Mapping[str, Any] | None = None,
     threshold: int = THRESHOLD,
-) -> ReportResult:  # fmt: skip
+) -> ReportResult:
     """Return a report: studies of utility, of risk or of both with their verdicts, and how the table was made.
 
     Each may be a result, or its JSON as the commands write it. A synthesis adds a row on its promise of privacy to the verdict, also where
@@ -112,22 +130,39 @@ def report_of(
     InputError
         If neither study is given, or one is something else.
     """
-    utility = study if study is None or isinstance(study, UtilityResult) else UtilityResult.from_dict(study)
+    utility = (
+        study
+        if study is None or isinstance(study, UtilityResult)
+        else UtilityResult.from_dict(study)
+    )
     attacked = risk if risk is None or isinstance(risk, RiskResult) else RiskResult.from_dict(risk)
-    account = synthesis if isinstance(synthesis, SynthesisAccount) else SynthesisAccount.from_dict(synthesis)
+    account = (
+        synthesis
+        if isinstance(synthesis, SynthesisAccount)
+        else SynthesisAccount.from_dict(synthesis)
+    )
     if utility is not None:
         about = utility.about
     elif attacked is not None:
         about = _about(attacked)
     else:
-        raise InputError("A report needs a study of utility, of risk, or both. Got none: give study or risk.")
+        raise InputError(
+            "A report needs a study of utility, of risk, or both. Got none: give study or risk."
+        )
     runs = [result.run for result in (utility, attacked) if result is not None]
     # Under a promise, a broken one included, how long work on the records took is nobody's business.
     timed = account is None or account.model.privacy is None
     return ReportResult(
-        title=title, about=about, synthesis=account, utility=utility, risk=attacked, threshold=threshold, run=_together(runs, timed=timed),
-        rows=() if utility is None else utility.verdict, risk_rows=() if attacked is None else attacked.verdict,
-    )  # fmt: skip
+        title=title,
+        about=about,
+        synthesis=account,
+        utility=utility,
+        risk=attacked,
+        threshold=threshold,
+        run=_together(runs, timed=timed),
+        rows=() if utility is None else utility.verdict,
+        risk_rows=() if attacked is None else attacked.verdict,
+    )
 
 
 def as_report(data: Any, which: str) -> ReportResult:
@@ -140,7 +175,9 @@ def as_report(data: Any, which: str) -> ReportResult:
         return report_of(title="", risk=data)
     if not isinstance(data, Mapping):
         raise InputError(f"{which} must be a report as JSON. Got a {type(data).__name__}. {STEP}")
-    formats: dict[Any, Any] = {one["format"]: kind for one, kind in ((UTILITY, UtilityResult), (RISK, RiskResult))}
+    formats: dict[Any, Any] = {
+        one["format"]: kind for one, kind in ((UTILITY, UtilityResult), (RISK, RiskResult))
+    }
     formats[FORMAT] = ReportResult
     if data.get("format") not in formats:
         got = f"format '{shown(data['format'])}'" if "format" in data else "data without a format"
@@ -160,9 +197,13 @@ def _about(risk: RiskResult) -> UtilityAbout:
 
     about = risk.about
     return UtilityAbout(
-        original=told(about.original), synthetic=told(about.one_synthetic), label=about.label, seed=about.seed, notes=about.notes,
+        original=told(about.original),
+        synthetic=told(about.one_synthetic),
+        label=about.label,
+        seed=about.seed,
+        notes=about.notes,
         holdout=None if about.holdout is None else told(about.holdout),
-    )  # fmt: skip
+    )
 
 
 def _together(runs: Sequence[RunFacts], *, timed: bool) -> RunFacts:
@@ -170,10 +211,18 @@ def _together(runs: Sequence[RunFacts], *, timed: bool) -> RunFacts:
     *others, last = runs
     for run in reversed(others):
         seconds = {**last.seconds, **run.seconds}
-        last = RunFacts(seconds, run.versions or last.versions, run.date or last.date, run.command or last.command)
+        last = RunFacts(
+            seconds,
+            run.versions or last.versions,
+            run.date or last.date,
+            run.command or last.command,
+        )
     return last if timed else replace(last, seconds={})
 
 
 def _known(data: Any) -> dict[str, Any]:
     """A mapping without what is not known, however deep."""
-    return {key: _known(part) if isinstance(part, Mapping) else part for key, part in without_none(data).items()}
+    return {
+        key: _known(part) if isinstance(part, Mapping) else part
+        for key, part in without_none(data).items()
+    }

@@ -45,8 +45,16 @@ def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Se
         ("risk-records", "How the risk is spread over records", _records(result, threshold)),
         ("risk-together", "Several releases together", joint_blocks(result)),
         ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
-        ("memorisation", "Memorisation: what the released table shows about who was in the data", _memorisation(result)),
-        ("risk-limits", "What the attacks do not show", [Listing(RISK_LIMITS)] if result.attacks or result.memorisation_tests else []),
+        (
+            "memorisation",
+            "Memorisation: what the released table shows about who was in the data",
+            _memorisation(result),
+        ),
+        (
+            "risk-limits",
+            "What the attacks do not show",
+            [Listing(RISK_LIMITS)] if result.attacks or result.memorisation_tests else [],
+        ),
         ("risk-measures", "How each attack is defined", _definitions(result)),
     )
     for key, title, blocks in parts:
@@ -74,7 +82,10 @@ def _some(groups: Mapping[str, list[T]]) -> Iterator[tuple[int, str, list[T]]]:
 
 def _left_out(groups: Mapping[str, Any]) -> Iterator[Block]:
     if len(groups) > MOST_SENSITIVE:
-        yield Paragraph(f"The first {MOST_SENSITIVE} of {len(groups)} sensitive columns; all are in the JSON.", "note")
+        yield Paragraph(
+            f"The first {MOST_SENSITIVE} of {len(groups)} sensitive columns; all are in the JSON.",
+            "note",
+        )
 
 
 # Attacks and keys.
@@ -119,15 +130,34 @@ def _keys(result: RiskResult) -> Iterator[Block]:
     yield from _left_out(groups)
     cells = tuple(
         (
-            Cell(attacker_of(row.measure).title, f"on {shown(row.sensitive, 40)}"), number(row.key_sets), fixed(row.mean),
-            fixed(row.maximum), keys_words(row.maximum_keys, most=12), signed(row.mean_excess), signed(row.maximum_excess),
+            Cell(attacker_of(row.measure).title, f"on {shown(row.sensitive, 40)}"),
+            number(row.key_sets),
+            fixed(row.mean),
+            fixed(row.maximum),
+            keys_words(row.maximum_keys, most=12),
+            signed(row.mean_excess),
+            signed(row.maximum_excess),
         )
         for row in result.by_measure[: 2 * MOST]
-    )  # fmt: skip
+    )
     if cells:
-        head = ("Attack", "Sets of keys", "Mean", "Largest", "Keys of the largest", "Mean excess", "Largest excess")
+        head = (
+            "Attack",
+            "Sets of keys",
+            "Mean",
+            "Largest",
+            "Keys of the largest",
+            "Mean excess",
+            "Largest excess",
+        )
         yield _folded(
-            PageTable("Mean and largest value over sets of keys", head, cells, frozenset({1, 2, 3, 5, 6}), frozenset({4}))
+            PageTable(
+                "Mean and largest value over sets of keys",
+                head,
+                cells,
+                frozenset({1, 2, 3, 5, 6}),
+                frozenset({4}),
+            )
         )
 
 
@@ -143,28 +173,56 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
     of = f", the {len(some)} worst of {len(rows):,}" if len(some) < len(rows) else ""
     names = dict.fromkeys(name for row in some for name in row.attackers)
     head = (
-        "Sensitive", "Keys", "Mean", "Largest", "Guess", "Marginals only", "Label only", "Holdout", "Original",
-    )  # fmt: skip
+        "Sensitive",
+        "Keys",
+        "Mean",
+        "Largest",
+        "Guess",
+        "Marginals only",
+        "Label only",
+        "Holdout",
+        "Original",
+    )
     cells: tuple[Row, ...] = tuple(
         (
-            shown(row.sensitive, 40), keys_words(row.keys), fixed(row.value),
+            shown(row.sensitive, 40),
+            keys_words(row.keys),
+            fixed(row.value),
             Cell(fixed(row.maximum), attacker_of(row.maximum_attacker).title),
-            *(fixed(side) for side in (row.guess, row.marginals_only, row.label_only, row.holdout, row.original)),
+            *(
+                fixed(side)
+                for side in (
+                    row.guess,
+                    row.marginals_only,
+                    row.label_only,
+                    row.holdout,
+                    row.original,
+                )
+            ),
         )
         for row in some
-    )  # fmt: skip
+    )
     words = ", ".join(attacker_of(name).title for name in list(names)[:20])
-    yield Paragraph(f"Mean and largest share of right answers over attackers that say a value: {words}.")
+    yield Paragraph(
+        f"Mean and largest share of right answers over attackers that say a value: {words}."
+    )
     table = PageTable(
-        f"Attackers together; references are means over the same attackers{of}", head, cells,
-        frozenset(range(2, 9)), frozenset({0, 1}),
-    )  # fmt: skip
+        f"Attackers together; references are means over the same attackers{of}",
+        head,
+        cells,
+        frozenset(range(2, 9)),
+        frozenset({0, 1}),
+    )
     yield _folded(table)
 
 
 def _folded(table: PageTable) -> Block:
     """Return a table, a long one behind a line that opens it."""
-    return table if len(table.rows) <= MOST_OPEN else Details(f"{table.caption} ({count_noun(table.length, 'row')})", (table,))
+    return (
+        table
+        if len(table.rows) <= MOST_OPEN
+        else Details(f"{table.caption} ({count_noun(table.length, 'row')})", (table,))
+    )
 
 
 # The funnel, records, cross-fit, memorisation.
@@ -189,12 +247,23 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
     names = list(dict.fromkeys([*conventions, *(name for row in worst for name in row.tcap)]))[:12]
     used = [name for name in names if any(row.tcap.get(name) is not None for row in worst)]
     chosen = result.about.settings.get("convention")
-    head = ("Sensitive", "Keys", *(f"{shown(name, 20)}{' (used here)' * (name == chosen)}" for name in used))
+    head = (
+        "Sensitive",
+        "Keys",
+        *(f"{shown(name, 20)}{' (used here)' * (name == chosen)}" for name in used),
+    )
     cells = tuple(
-        (shown(row.sensitive, 40), keys_words(row.keys), *(fixed(row.tcap.get(name)) for name in used)) for row in worst
+        (
+            shown(row.sensitive, 40),
+            keys_words(row.keys),
+            *(fixed(row.tcap.get(name)) for name in used),
+        )
+        for row in worst
     )
     of = f", the {len(worst)} worst of {len(rows):,} sets of keys" if len(worst) < len(rows) else ""
-    yield PageTable(f"TCAP by convention{of}", head, cells, frozenset(range(2, len(head))), frozenset({0, 1}))
+    yield PageTable(
+        f"TCAP by convention{of}", head, cells, frozenset(range(2, len(head))), frozenset({0, 1})
+    )
     yield Listing(tuple(f"{name}: {conventions[name]}." for name in used if name in conventions))
 
 
@@ -206,7 +275,9 @@ def _records(result: RiskResult, threshold: int) -> Iterator[Block]:
     words = [sentence for one in result.classes or () if (sentence := _exposed(one))]
     if words:
         yield Listing(tuple(words[:MOST]))
-        yield Paragraph("Which people and which combinations of keys they are is confidential.", "note")
+        yield Paragraph(
+            "Which people and which combinations of keys they are is confidential.", "note"
+        )
 
 
 def _exposed(exposed: ExposedPeople) -> str:
@@ -227,14 +298,23 @@ def _cross_fit(result: RiskResult) -> Iterator[Block]:
         "The original was split into halves; a model was fitted to one half and its table used to attack people of both, then the reverse. "
         "People of the other half are a true holdout for that model."
     )
-    note = crossed.note or "The figures are for models of half the size, not for the table that was made."
+    note = (
+        crossed.note
+        or "The figures are for models of half the size, not for the table that was made."
+    )
     yield Paragraph(shown(note, 600), "lead")
     yield Paragraph(family_sentence(crossed.family, crossed.attacks, crossed.memorisation_tests))
     if crossed.attacks:
         some = sorted(crossed.attacks, key=worse, reverse=True)[:MOST]
-        of = f", the {len(some)} worst of {len(crossed.attacks):,}" if len(some) < len(crossed.attacks) else ""
+        of = (
+            f", the {len(some)} worst of {len(crossed.attacks):,}"
+            if len(some) < len(crossed.attacks)
+            else ""
+        )
         sets = several(crossed.attacks)
-        yield attacks_table(f"Attacks from models of half the size{of}", some, keys=sets, sensitive=True)
+        yield attacks_table(
+            f"Attacks from models of half the size{of}", some, keys=sets, sensitive=True
+        )
     yield from memorisation_tests(crossed.memorisation_tests)
 
 
@@ -248,7 +328,9 @@ def _memorisation(result: RiskResult) -> Iterator[Block]:
         if equal.holdout_rows_equal is None
         else f" Of the holdout's rows, {percent(equal.holdout_rows_equal)} equal one."
     )
-    yield Paragraph(f"{percent(equal.rows_equal)} of the synthetic rows equal a row of the original.{by_chance}")
+    yield Paragraph(
+        f"{percent(equal.rows_equal)} of the synthetic rows equal a row of the original.{by_chance}"
+    )
     yield Paragraph(MEMORISATION)
 
 
@@ -259,14 +341,23 @@ def _definitions(result: RiskResult) -> Iterator[Block]:
     attackers = [attacker_of(name) for name in _names(result.attacks)]
     if not attackers:
         return
-    rows = tuple((attacker.title, attacker.definition, attacker.reference) for attacker in attackers)
+    rows = tuple(
+        (attacker.title, attacker.definition, attacker.reference) for attacker in attackers
+    )
     yield PageTable(
-        "Definitions and where they come from", ("Attack", "Definition", "Reference"), rows, wide=frozenset({1, 2})
+        "Definitions and where they come from",
+        ("Attack", "Definition", "Reference"),
+        rows,
+        wide=frozenset({1, 2}),
     )
     settings = result.about.settings
     if settings:
-        cells = tuple((shown(key), _plain(value)) for key, value in list(settings.items())[: 2 * MOST])
-        table = PageTable("Settings of the attacks", ("Setting", "Value"), cells, wide=frozenset({1}))
+        cells = tuple(
+            (shown(key), _plain(value)) for key, value in list(settings.items())[: 2 * MOST]
+        )
+        table = PageTable(
+            "Settings of the attacks", ("Setting", "Value"), cells, wide=frozenset({1})
+        )
         yield Details("Settings of the attacks", (table,))
 
 
@@ -275,4 +366,6 @@ def _names(attacks: Sequence[Attack]) -> Iterable[str]:
 
 
 def _plain(value: Any) -> str:
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), MOST_SETTING)
+    return shown(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), MOST_SETTING
+    )

@@ -19,7 +19,9 @@ MOST = 40
 DRAWN = 20
 
 
-def attacks_table(caption: str, attacks: Sequence[Attack], *, keys: bool, sensitive: bool = False) -> PageTable:
+def attacks_table(
+    caption: str, attacks: Sequence[Attack], *, keys: bool, sensitive: bool = False
+) -> PageTable:
     """Return attacks with all their numbers, one row each; `keys` and `sensitive` say whether these are named."""
     sides = {
         "guess": "Guess",
@@ -28,20 +30,34 @@ def attacks_table(caption: str, attacks: Sequence[Attack], *, keys: bool, sensit
         "holdout": "Holdout",
         "original": "Original",
     }
-    used = {side: name for side, name in sides.items() if any(getattr(a, side) is not None for a in attacks)}
+    used = {
+        side: name
+        for side, name in sides.items()
+        if any(getattr(a, side) is not None for a in attacks)
+    }
     head = (
-        "Attack", *(["Keys"] if keys else []), "Value and 95 % interval", *used.values(), "Excess and 95 % interval", "p, all attacks",
-        "Detectable", "With a match",
-    )  # fmt: skip
+        "Attack",
+        *(["Keys"] if keys else []),
+        "Value and 95 % interval",
+        *used.values(),
+        "Excess and 95 % interval",
+        "p, all attacks",
+        "Detectable",
+        "With a match",
+    )
     rows: tuple[Row, ...] = tuple(
         (
             Cell(_title(a), f"on {shown(a.sensitive, 40)}" if sensitive else ""),
-            *([keys_words(a.keys, most=8)] if keys else []), with_interval(fixed(a.value), a.interval),
-            *(fixed(getattr(a, side)) for side in used), with_interval(signed(a.excess), a.excess_interval),
-            number(a.p_family), detectable_words(a.detectable) if a.detectable is not None else number(None), Cell(_count(a.n_matched), f"of {_count(a.n_records)}"),
+            *([keys_words(a.keys, most=8)] if keys else []),
+            with_interval(fixed(a.value), a.interval),
+            *(fixed(getattr(a, side)) for side in used),
+            with_interval(signed(a.excess), a.excess_interval),
+            number(a.p_family),
+            detectable_words(a.detectable) if a.detectable is not None else number(None),
+            Cell(_count(a.n_matched), f"of {_count(a.n_records)}"),
         )
         for a in attacks
-    )  # fmt: skip
+    )
     return PageTable(caption, head, rows, frozenset(range(2 if keys else 1, len(head))))
 
 
@@ -73,7 +89,9 @@ def ladder(key: str, sensitive: str, attacks: Sequence[Attack], *, several: bool
     )
     series = sides_of(some)
     if "label_only" not in series:
-        note = note.replace(" Label only: from one whose sensitive column follows the label alone.", "")
+        note = note.replace(
+            " Label only: from one whose sensitive column follows the label alone.", ""
+        )
     if "holdout" not in series:
         note = note.replace(" Holdout: on people who are not in the data.", " There is no holdout.")
     if many:
@@ -100,14 +118,20 @@ OTHERS = {
 
 def funnel(key: str, row: Funnel, of: int) -> Figure | None:
     """Return how many people remain at each step from a match to a certain and right answer; `of` sets of keys were tried."""
-    values = {words: share for name, words in STEPS.items() if (share := getattr(row, name)) is not None}
+    values = {
+        words: share for name, words in STEPS.items() if (share := getattr(row, name)) is not None
+    }
     if not values:
         return None
     worst = f", the worst of {of:,} sets of keys" if of > 1 else ""
     caption = f"From a match to disclosure: {shown(row.sensitive, 40)} knowing {keys_words(row.keys)}{worst}"
-    desc = "Share of people: " + "; ".join(f"{words}: {percent(value)}" for words, value in values.items())
+    desc = "Share of people: " + "; ".join(
+        f"{words}: {percent(value)}" for words, value in values.items()
+    )
     steps = {**STEPS, **OTHERS}
-    cells = tuple((steps[name], percent(share)) for name in steps if (share := getattr(row, name)) is not None)
+    cells = tuple(
+        (steps[name], percent(share)) for name in steps if (share := getattr(row, name)) is not None
+    )
     table = PageTable(caption, ("Step", "Share of people in the original"), cells, frozenset({1}))
     note = "Each bar is a share of all people in the original. DiSCO: someone would be certain, and right."
     plot = bars(f"{key}-plot", caption, desc, values, top=1.0)

@@ -21,14 +21,18 @@ __all__ = ["subset_map"]
 MOST_KEYS = 16
 
 
-def subset_map(key: str, sensitive: str, attacks: Sequence[Attack], p_family: float | None) -> Figure | None:
+def subset_map(
+    key: str, sensitive: str, attacks: Sequence[Attack], p_family: float | None
+) -> Figure | None:
     """Return sets of keys by attacks, coloured by the excess, or where there is none by how far the value is above the guess."""
     by_excess = any(attack.excess is not None for attack in attacks)
     cells: dict[tuple[str, ...], dict[str, Attack]] = {}
     for attack in attacks:
         cells.setdefault(attack.keys, {})[attack.measure] = attack
     every = list(cells)
-    if len(every) < 2 or not any(_shade(a, by_excess) is not None for row in cells.values() for a in row.values()):
+    if len(every) < 2 or not any(
+        _shade(a, by_excess) is not None for row in cells.values() for a in row.values()
+    ):
         return None
     rank = {chosen: max(_rank(a, by_excess) for a in row.values()) for chosen, row in cells.items()}
     some = sorted(every, key=lambda chosen: -rank[chosen])[:MOST]
@@ -49,12 +53,19 @@ def subset_map(key: str, sensitive: str, attacks: Sequence[Attack], p_family: fl
         "Orange with a plus is riskier, blue with a minus lower than the reference."
     )
     rows = tuple(
-        (", ".join(shown(name, 32) for name in chosen[:12]), *(signed(_shade(cells[chosen].get(m), by_excess)) for m in measures))
+        (
+            ", ".join(shown(name, 32) for name in chosen[:12]),
+            *(signed(_shade(cells[chosen].get(m), by_excess)) for m in measures),
+        )
         for chosen in some
-    )  # fmt: skip
+    )
     head = ("Keys", *(attacker_of(m).title for m in measures))
     return Figure(
-        key, caption, (plot,), PageTable(caption, head, rows, frozenset(range(1, len(head))), frozenset({0})), note
+        key,
+        caption,
+        (plot,),
+        PageTable(caption, head, rows, frozenset(range(1, len(head))), frozenset({0})),
+        note,
     )
 
 
@@ -70,10 +81,17 @@ def _rank(attack: Attack, by_excess: bool) -> float:
 
 
 def _map(
-    key: str, caption: str, cells: Mapping[tuple[str, ...], Mapping[str, Attack]], some: Sequence[tuple[str, ...]], measures: Sequence[str],
-    top: Attack, by_excess: bool,
-) -> Markup:  # fmt: skip
-    names = list(dict.fromkeys(name for chosen in sorted(cells, key=len, reverse=True) for name in chosen))
+    key: str,
+    caption: str,
+    cells: Mapping[tuple[str, ...], Mapping[str, Attack]],
+    some: Sequence[tuple[str, ...]],
+    measures: Sequence[str],
+    top: Attack,
+    by_excess: bool,
+) -> Markup:
+    names = list(
+        dict.fromkeys(name for chosen in sorted(cells, key=len, reverse=True) for name in chosen)
+    )
     marked = _marked(cells)
     side, wide, pitch = 22.0, 52.0, 22.0
     heads = [*(names if marked else ()), *(attacker_of(m).title for m in measures)]
@@ -84,19 +102,26 @@ def _map(
     xs = [*(8 + (i + 0.5) * side for i in range(len(names) if marked else 0))]
     start = left + 14
     xs += [start + (i + 0.5) * wide for i in range(len(measures))]
-    body = [text(x + 4, head - 6, label, size=11, turn=-52) for x, label in zip(xs, labels, strict=True)]
+    body = [
+        text(x + 4, head - 6, label, size=11, turn=-52) for x, label in zip(xs, labels, strict=True)
+    ]
     known = [v for c in some for a in cells[c].values() if (v := _shade(a, by_excess)) is not None]
     reach = next((r for r in (0.05, 0.1, 0.2, 0.5) if max(map(abs, known)) <= r), 1.0)
     ring = ""
     for i, chosen in enumerate(some):
         y = head + i * pitch
         if marked:
-            body += [_known(8 + (j + 0.5) * side, y + pitch / 2, name in chosen) for j, name in enumerate(names)]
+            body += [
+                _known(8 + (j + 0.5) * side, y + pitch / 2, name in chosen)
+                for j, name in enumerate(names)
+            ]
         else:
             body.append(text(left - 6, y + 15, words[i], anchor="end"))
         for j, measure in enumerate(measures):
             attack = cells[chosen].get(measure)
-            body.append(_cell(start + j * wide, y, wide, pitch, attack, _shade(attack, by_excess), reach))
+            body.append(
+                _cell(start + j * wide, y, wide, pitch, attack, _shade(attack, by_excess), reach)
+            )
             if attack is top:
                 ring = (
                     f'<rect x="{start + j * wide:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{pitch - 2:.0f}" fill="none" '
@@ -127,10 +152,22 @@ def _known(x: float, y: float, is_known: bool) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="none" stroke="#bbb"/>'
 
 
-def _cell(x: float, y: float, wide: float, high: float, attack: Attack | None, value: float | None, reach: float) -> str:
+def _cell(
+    x: float,
+    y: float,
+    wide: float,
+    high: float,
+    attack: Attack | None,
+    value: float | None,
+    reach: float,
+) -> str:
     colour = None if value is None else blend(SIGNED, (value + reach) / (2 * reach))
     fill = UNKNOWN if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)
-    said = f"{shown(attack.title, 80)}, {keys_words(attack.keys)}: {signed(value)}" if attack else "not measured"
+    said = (
+        f"{shown(attack.title, 80)}, {keys_words(attack.keys)}: {signed(value)}"
+        if attack
+        else "not measured"
+    )
     out = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{high - 2:.0f}" fill="{fill}">'
         f"<title>{escape(said)}</title></rect>"
@@ -156,6 +193,8 @@ def _scale(x: float, y: float, reach: float) -> list[str]:
         words = signed((2 * share - 1) * reach, 2) if share != 0.5 else "0"
         out.append(text(x + share * steps * wide, y + 24, words, size=11, fill=GREY, anchor=anchor))
     end = x + steps * wide
-    out.append(f'<rect x="{end + 14:.1f}" y="{y:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>')
+    out.append(
+        f'<rect x="{end + 14:.1f}" y="{y:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>'
+    )
     out.append(text(end + 30, y + 9.5, "no value", size=11, fill=GREY))
     return out

@@ -11,7 +11,20 @@ from markupsafe import Markup
 
 from .._base.words import count_noun
 
-__all__ = ["Block", "Cell", "Details", "Figure", "Grid", "Heading", "Listing", "PageAnswer", "PageTable", "Paragraph", "Row", "Section"]
+__all__ = [
+    "Block",
+    "Cell",
+    "Details",
+    "Figure",
+    "Grid",
+    "Heading",
+    "Listing",
+    "PageAnswer",
+    "PageTable",
+    "Paragraph",
+    "Row",
+    "Section",
+]
 
 
 @dataclass(frozen=True)
@@ -83,7 +96,9 @@ class PageTable:
     def __post_init__(self) -> None:
         for row in self.rows:
             if not isinstance(row, Heading) and len(row) != len(self.head):
-                raise ValueError(f"Table '{self.caption}' has {count_noun(len(self.head), 'column')}. Got a row of {len(row)}.")
+                raise ValueError(
+                    f"Table '{self.caption}' has {count_noun(len(self.head), 'column')}. Got a row of {len(row)}."
+                )
 
 
 @dataclass(frozen=True)

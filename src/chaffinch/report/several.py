@@ -11,7 +11,15 @@ from .._base.plain import to_plain
 from .._base.text import text_table
 from .._base.words import between, number, shown, signed
 from ..risk.attribution.attack import Attack
-from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, excess_found, keys_words, worse
+from ..risk.attribution.verdict import (
+    FOUND,
+    NO_VALUE,
+    NONE_FOUND,
+    UNKNOWN,
+    excess_found,
+    keys_words,
+    worse,
+)
 from ..risk.memorisation.finding import MemorisationFinding
 from ..utility.metric import METRICS, Metric
 from ..utility.verdict import metrics_of
@@ -24,9 +32,23 @@ from .result import ReportResult
 from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
 from .tradeoff import headline_step, shared_attack, tradeoff_of
 
-__all__ = ["SeveralReports", "SharedAttack", "SharedMeasure", "compared_answers", "differing_blocks", "excess_words", "finding_word", "leaving_of_all", "most_telling", "several_reports"]
+__all__ = [
+    "SeveralReports",
+    "SharedAttack",
+    "SharedMeasure",
+    "compared_answers",
+    "differing_blocks",
+    "excess_words",
+    "finding_word",
+    "leaving_of_all",
+    "most_telling",
+    "several_reports",
+]
 
-UNCOVERED = Leaving(False, "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.")
+UNCOVERED = Leaving(
+    False,
+    "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.",
+)
 MOST_ATTACKS = 40
 
 
@@ -90,9 +112,11 @@ class SeveralReports:
         """Return the comparison as plain data: `chaffinch-comparison`, version 2 for more than two reports."""
         parts = ("differing", "measures", "attacks", "tests", "notes")
         return {
-            "format": "chaffinch-comparison", "version": 2, "reports": dict(zip(self.letters, self.names, strict=True)),
+            "format": "chaffinch-comparison",
+            "version": 2,
+            "reports": dict(zip(self.letters, self.names, strict=True)),
             **{name: to_plain(getattr(self, name)) for name in parts},
-        }  # fmt: skip
+        }
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -101,44 +125,111 @@ class SeveralReports:
 
     def to_text(self) -> str:
         """Return the comparison as plain text for a terminal."""
-        parts = ["\n".join(f"{one}: {name}" for one, name in zip(self.letters, self.names, strict=True))]
-        rows = [(row.measure, *map(number, row.values), _letters(row.nearest, self.letters)) for row in self.measures]
+        parts = [
+            "\n".join(f"{one}: {name}" for one, name in zip(self.letters, self.names, strict=True))
+        ]
+        rows = [
+            (row.measure, *map(number, row.values), _letters(row.nearest, self.letters))
+            for row in self.measures
+        ]
         parts += [text_table(("measure", *self.letters, "nearest"), rows)] if rows else []
-        parts += ["\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes))) for part in self.answers[:1]]
-        found = [(_words(row), *(f"{number(v)}, {told}" for v, told in zip(row.values, _findings(row), strict=True)), _letters(row.safest, self.letters)) for row in most_telling((*self.attacks, *self.tests))]
-        parts += [text_table(("attacks and tests", *self.letters, "safest"), found)] if found else []
-        return "\n\n".join([*parts, *(["\n".join(f"- {note}" for note in self.notes)] if self.notes else [])])
+        parts += [
+            "\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes)))
+            for part in self.answers[:1]
+        ]
+        found = [
+            (
+                _words(row),
+                *(
+                    f"{number(v)}, {told}"
+                    for v, told in zip(row.values, _findings(row), strict=True)
+                ),
+                _letters(row.safest, self.letters),
+            )
+            for row in most_telling((*self.attacks, *self.tests))
+        ]
+        parts += (
+            [text_table(("attacks and tests", *self.letters, "safest"), found)] if found else []
+        )
+        return "\n\n".join(
+            [*parts, *(["\n".join(f"- {note}" for note in self.notes)] if self.notes else [])]
+        )
 
     def to_html(self) -> str:
         """Return the comparison as one HTML file."""
         from .page import page
 
         facts = tuple(zip(self.letters, self.names, strict=True))
-        return page(f"{len(self.names)} reports compared", tuple(self.sections()), facts=facts, answers=self.answers, leaving=self.leaving)
+        return page(
+            f"{len(self.names)} reports compared",
+            tuple(self.sections()),
+            facts=facts,
+            answers=self.answers,
+            leaving=self.leaving,
+        )
 
     def sections(self) -> Iterator[Section]:
         """Yield the comparison as sections of a page."""
         blocks = differing_blocks(self.names, self.differing)
-        yield Section("differing", "What differs between them", (*blocks, *([Listing(self.notes)] if self.notes else [])))
+        yield Section(
+            "differing",
+            "What differs between them",
+            (*blocks, *([Listing(self.notes)] if self.notes else [])),
+        )
         if self.picture is not None:
             yield Section("tradeoff", "Risk beside worth", (self.picture,))
         places = frozenset(range(1, len(self.names) + 1))
         if self.measures:
             cells: tuple[Row, ...] = tuple(
-                (Cell(row.measure, row.direction), *(_cell(v, i) for v, i in zip(row.values, row.intervals, strict=True)), _letters(row.nearest, self.letters))
+                (
+                    Cell(row.measure, row.direction),
+                    *(_cell(v, i) for v, i in zip(row.values, row.intervals, strict=True)),
+                    _letters(row.nearest, self.letters),
+                )
                 for row in self.measures
-            )  # fmt: skip
-            yield Section("compared", "Measure by measure", (PageTable("Each measure of every table", ("Measure", *self.letters, "Nearest"), cells, places, cards=True),))
+            )
+            yield Section(
+                "compared",
+                "Measure by measure",
+                (
+                    PageTable(
+                        "Each measure of every table",
+                        ("Measure", *self.letters, "Nearest"),
+                        cells,
+                        places,
+                        cards=True,
+                    ),
+                ),
+            )
         every = (*self.attacks, *self.tests)
         if every:
             some = most_telling(every, MOST_ATTACKS)
             found: tuple[Row, ...] = tuple(
-                (Cell(*_attack_words(row)), *(Cell(number(v), finding) for v, finding in zip(row.values, _findings(row), strict=True)), _letters(row.safest, self.letters))
+                (
+                    Cell(*_attack_words(row)),
+                    *(
+                        Cell(number(v), finding)
+                        for v, finding in zip(row.values, _findings(row), strict=True)
+                    ),
+                    _letters(row.safest, self.letters),
+                )
                 for row in some
-            )  # fmt: skip
+            )
             of = "" if len(some) == len(every) else f", {len(some)} of {len(every):,}"
             caption = f"Each attack and test of every table{of}, those with an excess found first"
-            yield Section("attacks", "What they give away", (PageTable(caption, ("Attack or test", *self.letters, "Safest"), found, places, cards=True),))
+            yield Section(
+                "attacks",
+                "What they give away",
+                (
+                    PageTable(
+                        caption,
+                        ("Attack or test", *self.letters, "Safest"),
+                        found,
+                        places,
+                        cards=True,
+                    ),
+                ),
+            )
 
 
 def differing_blocks(names: Sequence[str], differing: Sequence[ReportDifference]) -> list[Block]:
@@ -146,7 +237,14 @@ def differing_blocks(names: Sequence[str], differing: Sequence[ReportDifference]
     letters = [letter(i) for i in range(len(names))]
     rows: tuple[Row, ...] = (("report", *names), *((one.what, *one.values) for one in differing))
     table = PageTable("What differs", ("What", *letters), rows)
-    return [table] if differing else [table, Paragraph("Nothing else that the reports say of how the tables were made differs.")]
+    return (
+        [table]
+        if differing
+        else [
+            table,
+            Paragraph("Nothing else that the reports say of how the tables were made differs."),
+        ]
+    )
 
 
 def most_telling(rows: Sequence[T], many: int = 5) -> list[T]:
@@ -162,7 +260,9 @@ def excess_words(word: str, excess: float | None) -> str:
 
 def _findings(row: SharedAttack) -> list[str]:
     """What an attack or a test found in each report: the value, and the excess with the word for it."""
-    return [excess_words(word, excess) for excess, word in zip(row.excesses, row.words, strict=True)]
+    return [
+        excess_words(word, excess) for excess, word in zip(row.excesses, row.words, strict=True)
+    ]
 
 
 def _letters(some: Sequence[str], every: Sequence[str]) -> str:
@@ -179,46 +279,76 @@ def _attack_words(row: SharedAttack) -> tuple[str, str]:
 
     if not row.keys:
         return memorisation_test_of(row.measure).title, "test of whole records"
-    return attacker_of(row.measure).title, f"{shown(row.sensitive, 40)}, knowing {keys_words(row.keys)}"
+    return attacker_of(
+        row.measure
+    ).title, f"{shown(row.sensitive, 40)}, knowing {keys_words(row.keys)}"
 
 
 def _words(row: SharedAttack) -> str:
     return ", ".join(_attack_words(row))
 
 
-def _best(values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None], *, higher: bool) -> tuple[str, ...]:
+def _best(
+    values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None], *, higher: bool
+) -> tuple[str, ...]:
     """Return the letters of the best value and of those whose intervals reach it; none where fewer than two are known."""
     known = [i for i, value in enumerate(values) if value is not None]
     if len(known) < len(values) or len(known) < 2:
         return ()
-    ends = [interval or (value or 0.0, value or 0.0) for value, interval in zip(values, intervals, strict=True)]
+    ends = [
+        interval or (value or 0.0, value or 0.0)
+        for value, interval in zip(values, intervals, strict=True)
+    ]
     sign = -1.0 if higher else 1.0
     best = min(known, key=lambda i: sign * (values[i] or 0.0))
-    overlapping = [i for i in known if max(ends[i][0], ends[best][0]) <= min(ends[i][1], ends[best][1])]
+    overlapping = [
+        i for i in known if max(ends[i][0], ends[best][0]) <= min(ends[i][1], ends[best][1])
+    ]
     return tuple(letter(i) for i in overlapping)
 
 
 def several_reports(
-    reports: Sequence[ReportResult], *, labels: Sequence[str] = (), apart: frozenset[str] = frozenset(), notes: Sequence[str] = ()
+    reports: Sequence[ReportResult],
+    *,
+    labels: Sequence[str] = (),
+    apart: frozenset[str] = frozenset(),
+    notes: Sequence[str] = (),
 ) -> SeveralReports:
     """Return reports side by side; `labels` say which run each is of, `apart` are ids of measures whose numbers cannot be compared, `notes` why."""
     names = names_of_reports(reports, labels)
     measures = [_measure(metric, reports, apart) for metric in _metrics(reports)]
     return SeveralReports(
-        names=names, differing=differences(reports), measures=tuple(measures), attacks=tuple(_attacks(reports)), tests=tuple(_tests(reports)), notes=tuple(notes),
-        picture=tradeoff_of(reports, names), answers=compared_answers(reports, names), leaving=leaving_of_all(reports),
-    )  # fmt: skip
+        names=names,
+        differing=differences(reports),
+        measures=tuple(measures),
+        attacks=tuple(_attacks(reports)),
+        tests=tuple(_tests(reports)),
+        notes=tuple(notes),
+        picture=tradeoff_of(reports, names),
+        answers=compared_answers(reports, names),
+        leaving=leaving_of_all(reports),
+    )
 
 
 def _metrics(reports: Sequence[ReportResult]) -> list[Metric]:
-    every = [name for report in reports if report.utility is not None for name in report.utility.results]
+    every = [
+        name for report in reports if report.utility is not None for name in report.utility.results
+    ]
     return metrics_of(name for name in dict.fromkeys(every) if name in METRICS)
 
 
-def _measure(metric: Metric, reports: Sequence[ReportResult], apart: frozenset[str]) -> SharedMeasure:
-    results = [None if report.utility is None else report.utility.results.get(metric.name) for report in reports]
+def _measure(
+    metric: Metric, reports: Sequence[ReportResult], apart: frozenset[str]
+) -> SharedMeasure:
+    results = [
+        None if report.utility is None else report.utility.results.get(metric.name)
+        for report in reports
+    ]
     values = tuple(None if result is None else result.value for result in results)
-    intervals = tuple(None if result is None or not result.interval else (result.interval[0], result.interval[1]) for result in results)
+    intervals = tuple(
+        None if result is None or not result.interval else (result.interval[0], result.interval[1])
+        for result in results
+    )
     higher = metric.kind.direction == "higher is better"
     nearest = () if metric.id in apart else _best(values, intervals, higher=higher)
     return SharedMeasure(metric.id, metric.title, metric.kind.direction, values, intervals, nearest)
@@ -226,7 +356,10 @@ def _measure(metric: Metric, reports: Sequence[ReportResult], apart: frozenset[s
 
 def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
     every = [
-        {(one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one for one in (() if report.risk is None else report.risk.attacks)}
+        {
+            (one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one
+            for one in (() if report.risk is None else report.risk.attacks)
+        }
         for report in reports
     ]
     rows = []
@@ -235,7 +368,18 @@ def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
             continue
         some = [one[key] for one in every]
         values, intervals = tuple(one.value for one in some), tuple(one.interval for one in some)
-        rows.append(SharedAttack(first.measure, first.keys, first.sensitive, values, intervals, tuple(one.excess for one in some), _best(values, intervals, higher=False), tuple(map(finding_word, some))))
+        rows.append(
+            SharedAttack(
+                first.measure,
+                first.keys,
+                first.sensitive,
+                values,
+                intervals,
+                tuple(one.excess for one in some),
+                _best(values, intervals, higher=False),
+                tuple(map(finding_word, some)),
+            )
+        )
 
     def spread(row: SharedAttack) -> float:
         known = [value for value in row.values if value is not None]
@@ -245,15 +389,35 @@ def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
 
 
 def _tests(reports: Sequence[ReportResult]) -> list[SharedAttack]:
-    every = [{one.test: one for one in (() if report.risk is None else report.risk.leading.memorisation_tests)} for report in reports]
+    every = [
+        {
+            one.test: one
+            for one in (() if report.risk is None else report.risk.leading.memorisation_tests)
+        }
+        for report in reports
+    ]
     rows = []
     for name in every[0] if every else ():
         if not all(name in tests for tests in every):
             continue
         some = [tests[name] for tests in every]
-        excesses, intervals = tuple(one.excess for one in some), tuple(one.excess_interval for one in some)
+        excesses, intervals = (
+            tuple(one.excess for one in some),
+            tuple(one.excess_interval for one in some),
+        )
         values = tuple(one.value for one in some)
-        rows.append(SharedAttack(name, (), "", values, intervals, excesses, _best(excesses, intervals, higher=False), tuple(map(finding_word, some))))
+        rows.append(
+            SharedAttack(
+                name,
+                (),
+                "",
+                values,
+                intervals,
+                excesses,
+                _best(excesses, intervals, higher=False),
+                tuple(map(finding_word, some)),
+            )
+        )
     return rows
 
 
@@ -269,9 +433,13 @@ def finding_word(finding: Attack | MemorisationFinding) -> str:
 # The head, for two reports and for more.
 
 
-def compared_answers(reports: Sequence[ReportResult], names: Sequence[str]) -> tuple[PageAnswer, ...]:
+def compared_answers(
+    reports: Sequence[ReportResult], names: Sequence[str]
+) -> tuple[PageAnswer, ...]:
     """Return what compared tables give away, what they are good for, and what none of them was tested for."""
-    fit = all(len(name) <= 20 for name in names)  # a name that would have to be cut says less than its letter
+    fit = all(
+        len(name) <= 20 for name in names
+    )  # a name that would have to be cut says less than its letter
     labels = [f"{letter(i)}: {name}" if fit else letter(i) for i, name in enumerate(names)]
     return _away(reports, labels), _good(reports, labels), _untested(reports, labels)
 
@@ -283,8 +451,13 @@ def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     each = [gives_away(report) for report in reports]
     words = [part.word or "not known" for part in each]
     if set(words) == {"not assessed"}:
-        return PageAnswer(GIVES_AWAY, "Not compared: no report has an attack or a test.", word="not assessed")
-    told = " ".join(f"{', '.join(letter(i) for i, one in enumerate(words) if one == word)}: {word}." for word in dict.fromkeys(words))
+        return PageAnswer(
+            GIVES_AWAY, "Not compared: no report has an attack or a test.", word="not assessed"
+        )
+    told = " ".join(
+        f"{', '.join(letter(i) for i, one in enumerate(words) if one == word)}: {word}."
+        for word in dict.fromkeys(words)
+    )
     notes = [f"{letter(i)}: {part.sentence}" for i, part in enumerate(each)]
     attacks = shared_attack(reports)
     if attacks is None:
@@ -292,22 +465,49 @@ def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
         return PageAnswer(GIVES_AWAY, told, notes=(*notes, nothing))
     best = _best([one.value for one in attacks], [one.interval for one in attacks], higher=False)
     first = max(attacks, key=worse)
-    figures = [DecisionFigure(label, one.value or 0.0, one.interval) for label, one in zip(labels, attacks, strict=True)]
+    figures = [
+        DecisionFigure(label, one.value or 0.0, one.interval)
+        for label, one in zip(labels, attacks, strict=True)
+    ]
     shared = f"{shown(first.title, 60)} on {shown(first.sensitive, 40)} knowing {keys_words(first.keys, most=4)}, the attack that is right most often in any of them: "
-    shared += "the 95 % intervals overlap." if len(best) == len(reports) else f"lowest in {' and '.join(best)}."
-    return PageAnswer(GIVES_AWAY, told, dots_picture("box-1", GIVES_AWAY, figures), (*notes, shared))
+    shared += (
+        "the 95 % intervals overlap."
+        if len(best) == len(reports)
+        else f"lowest in {' and '.join(best)}."
+    )
+    return PageAnswer(
+        GIVES_AWAY, told, dots_picture("box-1", GIVES_AWAY, figures), (*notes, shared)
+    )
 
 
 def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     steps = [headline_step(report.rows) for report in reports]
     known = [step for step in steps if step is not None]
     if len(known) < len(reports) or len({step[0].id for step in known}) > 1:
-        return PageAnswer(GOOD_FOR, "Not compared: the reports share no headline measure that has a scale in each of them.", word="not assessed")
+        return PageAnswer(
+            GOOD_FOR,
+            "Not compared: the reports share no headline measure that has a scale in each of them.",
+            word="not assessed",
+        )
     best = _best([step[1] for step in known], [step[2] for step in known], higher=True)
-    told = "the 95 % intervals overlap" if len(best) == len(reports) else f"{' and '.join(best)} {'come' if len(best) > 1 else 'comes'} nearest"
-    figures = [DecisionFigure(label, step[1], step[2]) for label, step in zip(labels, known, strict=True)]
-    sentence = f"By {known[0][0].measure}, from independent columns to the best that can be had, {told}."
-    return PageAnswer(GOOD_FOR, sentence, bars_picture("box-2", GOOD_FOR, figures, ("independent columns", "the best that can be had")))
+    told = (
+        "the 95 % intervals overlap"
+        if len(best) == len(reports)
+        else f"{' and '.join(best)} {'come' if len(best) > 1 else 'comes'} nearest"
+    )
+    figures = [
+        DecisionFigure(label, step[1], step[2]) for label, step in zip(labels, known, strict=True)
+    ]
+    sentence = (
+        f"By {known[0][0].measure}, from independent columns to the best that can be had, {told}."
+    )
+    return PageAnswer(
+        GOOD_FOR,
+        sentence,
+        bars_picture(
+            "box-2", GOOD_FOR, figures, ("independent columns", "the best that can be had")
+        ),
+    )
 
 
 def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
@@ -315,7 +515,11 @@ def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAns
     for label, report in zip(labels, reports, strict=True):
         promise = promise_of(report.synthesis)
         held = promise is not None and promise.holds and promise.account is not None
-        words = f"epsilon {promise.account.epsilon:.4g}" if held and promise is not None and promise.account is not None else "no promise"
+        words = (
+            f"epsilon {promise.account.epsilon:.4g}"
+            if held and promise is not None and promise.account is not None
+            else "no promise"
+        )
         if promise is not None and promise.account is not None and promise.account.test_only:
             words = "test only: no promise"
         attacked = "attacked" if report.risk is not None and report.risk.attacks else "not attacked"

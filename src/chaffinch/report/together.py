@@ -18,8 +18,15 @@ MOST_OPEN = 24
 MOST_ALONE = 6
 
 HEAD = (
-    "Attack or test", "Together", "Holdout", "Excess, together", "Excess, each alone", "Added to one", "95 % interval", "p, all together",
-)  # fmt: skip
+    "Attack or test",
+    "Together",
+    "Holdout",
+    "Excess, together",
+    "Excess, each alone",
+    "Added to one",
+    "95 % interval",
+    "p, all together",
+)
 
 
 def joint_blocks(result: RiskResult) -> Iterator[Block]:
@@ -32,17 +39,32 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
     yield Paragraph(joint.sentence, "lead")
     yield Paragraph(_how(joint))
     table = PageTable(
-        "What all releases tell together, and what that adds to one of them", HEAD, tuple(_row(one) for one in joint.ranked[:MOST]),
-        frozenset(range(1, 8)), frozenset({0}),
-    )  # fmt: skip
-    yield table if len(table.rows) <= MOST_OPEN else Details(f"{table.caption} ({count_noun(len(table.rows), 'row')})", (table,))
+        "What all releases tell together, and what that adds to one of them",
+        HEAD,
+        tuple(_row(one) for one in joint.ranked[:MOST]),
+        frozenset(range(1, 8)),
+        frozenset({0}),
+    )
+    yield (
+        table
+        if len(table.rows) <= MOST_OPEN
+        else Details(f"{table.caption} ({count_noun(len(table.rows), 'row')})", (table,))
+    )
     yield Listing(JOINT_LIMITS)
 
 
 def _how(joint: Together) -> str:
     names = [shown(name, 40) for name in joint.names[:MOST_ALONE]]
-    which = f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_ALONE else ''}." if names else ""
-    model = "" if joint.model_rows is None else f" The last of those alone is the model, as {count_noun(joint.model_rows, 'row')} drawn from it."
+    which = (
+        f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_ALONE else ''}."
+        if names
+        else ""
+    )
+    model = (
+        ""
+        if joint.model_rows is None
+        else f" The last of those alone is the model, as {count_noun(joint.model_rows, 'row')} drawn from it."
+    )
     return f"The rows of all releases were attacked as one table, by attacks that do not learn and by all memorisation tests.{which}{model}"
 
 
@@ -50,6 +72,12 @@ def _row(one: JointFinding) -> Row:
     about = f"on {shown(one.sensitive, 40)} knowing {keys_words(one.keys)}" if one.sensitive else ""
     alone = ", ".join("masked" if each is None else signed(each) for each in one.alone[:MOST_ALONE])
     return (
-        Cell(one.title, about), fixed(one.value), fixed(one.holdout), signed(one.excess), alone + ", ..." * (len(one.alone) > MOST_ALONE),
-        signed(one.added), "" if one.added_interval is None else between(one.added_interval), number(one.added_p_family),
-    )  # fmt: skip
+        Cell(one.title, about),
+        fixed(one.value),
+        fixed(one.holdout),
+        signed(one.excess),
+        alone + ", ..." * (len(one.alone) > MOST_ALONE),
+        signed(one.added),
+        "" if one.added_interval is None else between(one.added_interval),
+        number(one.added_p_family),
+    )

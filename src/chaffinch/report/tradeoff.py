@@ -18,7 +18,15 @@ from .naming import letter
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section
 
-__all__ = ["TradePoint", "attack_words", "headline_step", "shared_attack", "tradeoff_figure", "tradeoff_of", "tradeoff_section"]
+__all__ = [
+    "TradePoint",
+    "attack_words",
+    "headline_step",
+    "shared_attack",
+    "tradeoff_figure",
+    "tradeoff_of",
+    "tradeoff_section",
+]
 
 WIDE, TALL = 560.0, 330.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 16.0, 14.0, 46.0
@@ -41,20 +49,28 @@ def attack_words(attack: Attack) -> str:
     return f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
 
 
-def headline_step(rows: Sequence[VerdictRow], ids: Sequence[str] = HEADLINES) -> tuple[VerdictRow, float, tuple[float, float] | None] | None:
+def headline_step(
+    rows: Sequence[VerdictRow], ids: Sequence[str] = HEADLINES
+) -> tuple[VerdictRow, float, tuple[float, float] | None] | None:
     """Return the first headline measure that has a scale, how much of the way it goes, and the interval; None where none has."""
     steps = {row.id: (row, dot) for row, dot in ladder(rows)}
     for name in ids:
         if name in steps:
             row, dot = steps[name]
-            return row, dot.value, None if dot.low is None or dot.high is None else (dot.low, dot.high)
+            return (
+                row,
+                dot.value,
+                None if dot.low is None or dot.high is None else (dot.low, dot.high),
+            )
     return None
 
 
 def tradeoff_section(report: ReportResult) -> Section | None:
     """Return the picture of one table between independent columns and the original itself; None without both an attack and a measure."""
     risk, step = report.risk, headline_step(report.rows)
-    attacks = [attack for attack in risk.attacks if attack.value is not None] if risk is not None else []
+    attacks = (
+        [attack for attack in risk.attacks if attack.value is not None] if risk is not None else []
+    )
     if not attacks or step is None:
         return None
     attack, (row, worth, interval) = max(attacks, key=worse), step
@@ -63,7 +79,9 @@ def tradeoff_section(report: ReportResult) -> Section | None:
         points.append(TradePoint("independent columns", 0.0, attack.marginals_only, reference=True))
     if attack.original is not None:
         points.append(TradePoint("the original itself", 1.0, attack.original, reference=True))
-    figure = tradeoff_figure("fig-tradeoff", points, worth=row, attack=attack_words(attack), lines=_lines(attack))
+    figure = tradeoff_figure(
+        "fig-tradeoff", points, worth=row, attack=attack_words(attack), lines=_lines(attack)
+    )
     words = "Up is more given away, right is more kept. One attack and one measure of each kind: the others are in the folded sections, and nothing is merged."
     return Section("tradeoff", "Risk beside worth", (Paragraph(words, "note"), figure))
 
@@ -80,7 +98,11 @@ def shared_attack(reports: Sequence[ReportResult]) -> tuple[Attack, ...] | None:
 
 def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Attack]:
     attacks = () if report.risk is None else report.risk.attacks
-    return {(one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one for one in attacks if one.value is not None}
+    return {
+        (one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one
+        for one in attacks
+        if one.value is not None
+    }
 
 
 def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure | None:
@@ -95,28 +117,61 @@ def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure
         step = headline_step(report.rows, shared)
         assert step is not None  # every report has the measure
         first = first or step[0]
-        points.append(TradePoint(letter(place), step[1], attack.value or 0.0, step[2], attack.interval))
+        points.append(
+            TradePoint(letter(place), step[1], attack.value or 0.0, step[2], attack.interval)
+        )
     assert first is not None
-    figure = tradeoff_figure("fig-tradeoff", points, worth=first, attack=attack_words(attacks[0]), lines=_lines(attacks[0]))
-    return replace(figure, note="; ".join(f"{letter(i)}: {shown(name, 120)}" for i, name in enumerate(names)) + ".")
+    figure = tradeoff_figure(
+        "fig-tradeoff",
+        points,
+        worth=first,
+        attack=attack_words(attacks[0]),
+        lines=_lines(attacks[0]),
+    )
+    return replace(
+        figure,
+        note="; ".join(f"{letter(i)}: {shown(name, 120)}" for i, name in enumerate(names)) + ".",
+    )
 
 
 def _lines(attack: Attack) -> list[tuple[str, float]]:
-    sides = (("a guess without keys", attack.guess), ("people who are not in the data", attack.holdout))
+    sides = (
+        ("a guess without keys", attack.guess),
+        ("people who are not in the data", attack.holdout),
+    )
     return [(name, value) for name, value in sides if value is not None]
 
 
 def tradeoff_figure(
-    id: str, points: Sequence[TradePoint], *, worth: VerdictRow, attack: str, lines: Sequence[tuple[str, float]] = ()
-) -> Figure:  # fmt: skip
+    id: str,
+    points: Sequence[TradePoint],
+    *,
+    worth: VerdictRow,
+    attack: str,
+    lines: Sequence[tuple[str, float]] = (),
+) -> Figure:
     """Return tables by how much they keep and how often an attack on them is right; `lines` are levels of the attack without them."""
     kept = SHORT.get(worth.id, worth.measure)
     best = "a fresh sample" if worth.holdout is not None else "the best that can be had"
-    caption = f"How often {attack} is right, by how far {kept} go from independent columns to {best}"
+    caption = (
+        f"How often {attack} is right, by how far {kept} go from independent columns to {best}"
+    )
     rows = tuple(
-        (shown(point.name, 60), percent(point.worth), way_between(*point.worth_interval) if point.worth_interval else "", percent(point.risk), _ends(point.risk_interval)) for point in points
-    )  # fmt: skip
-    table = PageTable(caption, ("Table", "Worth", "95 % interval", "Attack right for", "95 % interval"), rows, frozenset({1, 2, 3, 4}))
+        (
+            shown(point.name, 60),
+            percent(point.worth),
+            way_between(*point.worth_interval) if point.worth_interval else "",
+            percent(point.risk),
+            _ends(point.risk_interval),
+        )
+        for point in points
+    )
+    table = PageTable(
+        caption,
+        ("Table", "Worth", "95 % interval", "Attack right for", "95 % interval"),
+        rows,
+        frozenset({1, 2, 3, 4}),
+    )
     return Figure(id, caption, (_drawn(f"{id}-plot", caption, points, lines, kept),), table)
 
 
@@ -124,15 +179,30 @@ def _ends(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f"{number(interval[0])} to {number(interval[1])}"
 
 
-def _drawn(key: str, title: str, points: Sequence[TradePoint], lines: Sequence[tuple[str, float]], kept: str) -> Markup:
+def _drawn(
+    key: str,
+    title: str,
+    points: Sequence[TradePoint],
+    lines: Sequence[tuple[str, float]],
+    kept: str,
+) -> Markup:
     across = Axis(0.0, 1.0, LEFT, WIDE - RIGHT)
-    top = max([*(point.risk for point in points), *(point.risk_interval[1] for point in points if point.risk_interval), *(value for _, value in lines), 0.05])
+    top = max(
+        [
+            *(point.risk for point in points),
+            *(point.risk_interval[1] for point in points if point.risk_interval),
+            *(value for _, value in lines),
+            0.05,
+        ]
+    )
     upward = Axis(0.0, min(top, 1.0), TALL - BOTTOM, TOP)
     body = [*across.across(TOP, TALL - BOTTOM), *upward.up(LEFT, WIDE - RIGHT)]
     labels = PointLabels(top=TOP + 6, bottom=TALL - BOTTOM, room=240, step=14)
     for name, value in lines:
         y = upward(value)
-        body.append(f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{GREY}" stroke-dasharray="5 3"/>')
+        body.append(
+            f'<path d="M{LEFT:.1f} {y:.1f}H{WIDE - RIGHT:.1f}" stroke="{GREY}" stroke-dasharray="5 3"/>'
+        )
         body.append(labels.at(LEFT + 6, y - 4, name, fill=GREY, anchor="start"))
     place = 0
     for point in points:
@@ -141,15 +211,38 @@ def _drawn(key: str, title: str, points: Sequence[TradePoint], lines: Sequence[t
         place += not point.reference
         if point.worth_interval:
             low, high = (across(end) for end in point.worth_interval)
-            body.append(f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="2"/>')
+            body.append(
+                f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="2"/>'
+            )
         if point.risk_interval:
             low, high = (upward(end) for end in point.risk_interval)
-            body.append(f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>')
+            body.append(
+                f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>'
+            )
         said = f"{point.name}: worth {percent(point.worth)}, attack right for {percent(point.risk)}"
         body.append(f"<g><title>{escape(said)}</title>{mark(x, y, colour, shape)}</g>")
         right = x > (LEFT + WIDE) / 2
-        body.append(labels.at(x + (-9 if right else 9), y - 8, point.name, fill=GREY if point.reference else INK, anchor="end" if right else "start"))
-    body.append(text((LEFT + WIDE) / 2, TALL - 8, cut(f"kept: {kept}, from independent columns to the best that can be had", WIDE - LEFT), anchor="middle", fill=GREY))
+        body.append(
+            labels.at(
+                x + (-9 if right else 9),
+                y - 8,
+                point.name,
+                fill=GREY if point.reference else INK,
+                anchor="end" if right else "start",
+            )
+        )
+    body.append(
+        text(
+            (LEFT + WIDE) / 2,
+            TALL - 8,
+            cut(f"kept: {kept}, from independent columns to the best that can be had", WIDE - LEFT),
+            anchor="middle",
+            fill=GREY,
+        )
+    )
     body.append(text(12, TALL / 2, "attack right for", anchor="middle", fill=GREY, turn=-90))
-    desc = "; ".join(f"{point.name}: worth {percent(point.worth)}, risk {percent(point.risk)}" for point in points)
+    desc = "; ".join(
+        f"{point.name}: worth {percent(point.worth)}, risk {percent(point.risk)}"
+        for point in points
+    )
     return picture(key, WIDE, TALL, title=title, desc=desc, body=body)

@@ -27,7 +27,10 @@ from .sentences import TOLD_TOGETHER, TREE_KEY
 __all__ = ["tree_page", "tree_picture"]
 
 MOST_LEAVES = 200
-LEAVING = Leaving(False, "It shows where a model is vulnerable: it does not go beside a model that was not pruned.")
+LEAVING = Leaving(
+    False,
+    "It shows where a model is vulnerable: it does not go beside a model that was not pruned.",
+)
 MARKED, PLAIN = "#D55E00", "#8a8a8a"
 WIDTH, TOP, LEFT = 520.0, 34.0, 12.0
 NAMED, NAMED_WIDTH, DEEPEST = 4, 92.0, 24
@@ -44,9 +47,13 @@ _SIDES = {
 
 
 def tree_page(
-    audit: TreeAudit, pruned: PruneResult | None, title: str, *, scores: tuple[float, float] | None = None,
+    audit: TreeAudit,
+    pruned: PruneResult | None,
+    title: str,
+    *,
+    scores: tuple[float, float] | None = None,
     certificate: CertificateSummary | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Return one HTML file on a tree or a forest: what isolates whom, the tree drawn, what pruning took and what it cost.
 
     The page holds no constant of a predicate and no count of records under the threshold of the audit. It shows where a model is vulnerable: it should not be
@@ -80,8 +87,12 @@ def tree_page(
     drawn = _worst(audit)
     sections = [
         Section("finding", "What was found", _finding(audit, after, pruned, scores, score)),
-        Section("tree", "The tree" if len(audit.model.trees) == 1 else "The tree with most to hide", (_figure(audit, after, drawn),)),
-    ]  # fmt: skip
+        Section(
+            "tree",
+            "The tree" if len(audit.model.trees) == 1 else "The tree with most to hide",
+            (_figure(audit, after, drawn),),
+        ),
+    ]
     if len(audit.model.trees) > 1:
         every = range(len(audit.model.trees))
         table = _depths("Nodes of all trees by depth", audit, after, every)
@@ -96,18 +107,36 @@ def tree_page(
         ("Threshold", f"fewer than {audit.at_least} records isolate"),
     )
     found = _isolates(audit, after, pruned, certificate)
-    alarm = f"{'This' if after is None else 'The pruned'} model isolates people. Do not publish it as it is." if found else ""
+    alarm = (
+        f"{'This' if after is None else 'The pruned'} model isolates people. Do not publish it as it is."
+        if found
+        else ""
+    )
     lead = _lead(audit) if after is None else _written_words(audit, after, pruned, certificate)
-    isolating = _total(audit) if after is None else 0 if not found and (_told_together(audit, pruned) or certificate is not None) else _total(after)
+    isolating = (
+        _total(audit)
+        if after is None
+        else 0
+        if not found and (_told_together(audit, pruned) or certificate is not None)
+        else _total(after)
+    )
     if after is None:
-        cost = "The model was not pruned here: chaffinch tree prune writes one that isolates nobody."
+        cost = (
+            "The model was not pruned here: chaffinch tree prune writes one that isolates nobody."
+        )
     elif scores is None:
         cost = f"Not known: no records were given to measure the {'accuracy' if audit.model.kind == 'classification' else 'R²'} on. Give --holdout, or --data."
     else:
         cost = f"{score}: {fixed(scores[0])} before pruning, {fixed(scores[1])} after."
     answers = tree_answers(
-        audit, lead, cost, _limits(audit, pruned)[0], isolating=isolating, scores=scores if after is not None else None, isolates=found,
-    )  # fmt: skip
+        audit,
+        lead,
+        cost,
+        _limits(audit, pruned)[0],
+        isolating=isolating,
+        scores=scores if after is not None else None,
+        isolates=found,
+    )
     return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
 
 
@@ -120,7 +149,12 @@ def _check(model: Ensemble, pruned: PruneResult) -> None:
         )
 
 
-def _isolates(audit: TreeAudit, after: TreeAudit | None, pruned: PruneResult | None, certificate: CertificateSummary | None) -> bool:
+def _isolates(
+    audit: TreeAudit,
+    after: TreeAudit | None,
+    pruned: PruneResult | None,
+    certificate: CertificateSummary | None,
+) -> bool:
     """Whether the model that the page is about isolates someone: the file as written, the pruned model, or where nothing was pruned the model."""
     if after is None:
         return audit.exposed or _found_by_trying(audit)
@@ -129,10 +163,21 @@ def _isolates(audit: TreeAudit, after: TreeAudit | None, pruned: PruneResult | N
     return after.exposed and not _told_together(audit, pruned)
 
 
-def _written_words(audit: TreeAudit, after: TreeAudit, pruned: PruneResult | None, certificate: CertificateSummary | None) -> str:
+def _written_words(
+    audit: TreeAudit,
+    after: TreeAudit,
+    pruned: PruneResult | None,
+    certificate: CertificateSummary | None,
+) -> str:
     """What the pruned model isolates, with what the attack on its file found where there is a file."""
     told = _pruned_words(audit, after, pruned)
-    return told if certificate is None else certificate.sentence() if not _told_together(audit, pruned) else f"{told} {certificate.sentence()}"
+    return (
+        told
+        if certificate is None
+        else certificate.sentence()
+        if not _told_together(audit, pruned)
+        else f"{told} {certificate.sentence()}"
+    )
 
 
 def _audited_again(audit: TreeAudit, pruned: PruneResult) -> TreeAudit:
@@ -172,14 +217,20 @@ def _share(audit: TreeAudit) -> str:
 
 
 def _finding(
-    audit: TreeAudit, after: TreeAudit | None, pruned: PruneResult | None, scores: tuple[float, float] | None, score: str
+    audit: TreeAudit,
+    after: TreeAudit | None,
+    pruned: PruneResult | None,
+    scores: tuple[float, float] | None,
+    score: str,
 ) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if after is None:
         blocks.append(Paragraph(_lead(audit), "lead"))
     else:
         alarming = after.exposed and not _told_together(audit, pruned)
-        blocks.append(Paragraph(_pruned_words(audit, after, pruned), "alarm" if alarming else "lead"))
+        blocks.append(
+            Paragraph(_pruned_words(audit, after, pruned), "alarm" if alarming else "lead")
+        )
         blocks.append(Paragraph(f"The model before pruning. {_lead(audit)}"))
     if audit.model.note:
         blocks.append(Paragraph(shown(audit.model.note, 400), "note"))
@@ -187,21 +238,35 @@ def _finding(
     rows: list[Row] = [
         ("Nodes", *(f"{sum(t.n_nodes for t in a.model.trees):,}" for a in columns)),
         ("Leaves", *(f"{sum(len(t.leaves) for t in a.model.trees):,}" for a in columns)),
-        ("Depth of the deepest leaf", *(f"{max(int(t.depth.max()) for t in a.model.trees):,}" for a in columns)),
+        (
+            "Depth of the deepest leaf",
+            *(f"{max(int(t.depth.max()) for t in a.model.trees):,}" for a in columns),
+        ),
         ("Nodes that isolate", *(_few(_total(a), a.threshold) for a in columns)),
-        ("Trees with such a node", *(NONE if a.vulnerable_trees is None else f"{a.vulnerable_trees:,}" for a in columns)),
+        (
+            "Trees with such a node",
+            *(NONE if a.vulnerable_trees is None else f"{a.vulnerable_trees:,}" for a in columns),
+        ),
         ("Records in leaves that isolate them", *(_share(a) for a in columns)),
-    ]  # fmt: skip
+    ]
     if scores is not None:
         cells = [fixed(value) for value in scores[: len(columns)]]
         rows.append((shown(score), *cells))
     head = ("", "Before") if after is None else ("", "Before", "After pruning")
-    blocks.append(PageTable("The model in numbers", head, tuple(rows), numbers=frozenset(range(1, len(head)))))
+    blocks.append(
+        PageTable("The model in numbers", head, tuple(rows), numbers=frozenset(range(1, len(head))))
+    )
     if scores is not None and after is not None:
-        blocks.append(Paragraph(f"Pruning changed the {score_words(audit.model.kind, audit.scored_on)} by {signed(scores[1] - scores[0])}."))
+        blocks.append(
+            Paragraph(
+                f"Pruning changed the {score_words(audit.model.kind, audit.scored_on)} by {signed(scores[1] - scores[0])}."
+            )
+        )
     if pruned is not None and pruned.hidden_classes:
         blocks.append(
-            Paragraph("Classes with too few records in all were taken out: the pruned model never predicts them.")
+            Paragraph(
+                "Classes with too few records in all were taken out: the pruned model never predicts them."
+            )
         )
     return tuple(blocks)
 
@@ -213,16 +278,18 @@ def _total(audit: TreeAudit) -> int | None:
 def _lead(audit: TreeAudit) -> str:
     who = "one record" if audit.at_least == 2 else f"fewer than {audit.at_least} records"
     if audit.predicates is None:
-        tried = "Trying leaves on the data found a condition that isolates one record. " if audit.exposed else ""
+        tried = (
+            "Trying leaves on the data found a condition that isolates one record. "
+            if audit.exposed
+            else ""
+        )
         return f"{tried}How many records stand behind each node is not known. {shown(audit.reason, 300)}"
     if not audit.exposed:
         tried = " But trying leaves on the data, with what they predict, found a condition that is true of one record."
         return f"No node of this model isolates {who} by its count.{tried if _found_by_trying(audit) else ''}"
     what = "some class" if audit.model.kind == "classification" else "a leaf"
     verb = "has" if audit.model.kind == "classification" else "holds"
-    return (
-        f"Whoever has this model can write down conditions that are true of {who}: nodes in which {what} {verb} so few."
-    )
+    return f"Whoever has this model can write down conditions that are true of {who}: nodes in which {what} {verb} so few."
 
 
 def _told_together(audit: TreeAudit, pruned: PruneResult | None) -> bool:
@@ -248,24 +315,43 @@ def _found_by_trying(audit: TreeAudit) -> bool:
 
 
 def _figure(audit: TreeAudit, after: TreeAudit | None, drawn: int) -> Figure:
-    both = [("before", "Before", audit)] + ([("after", "After pruning", after)] if after is not None else [])
+    both = [("before", "Before", audit)] + (
+        [("after", "After pruning", after)] if after is not None else []
+    )
     pictures, folded = [], False
     for key, words, each in both:
         picture, part = tree_picture(
-            f"tree-{key}", words, each.model.trees[drawn], each.model.features, _isolating(each)[drawn]
+            f"tree-{key}",
+            words,
+            each.model.trees[drawn],
+            each.model.features,
+            _isolating(each)[drawn],
         )
         pictures.append(picture)
         folded |= part
     which = "" if len(audit.model.trees) == 1 else f" {drawn + 1:,} of {len(audit.model.trees):,}"
-    note = TREE_KEY + (" The deepest parts are folded: there are too many leaves to draw." if folded else "")
-    unknown = "" if audit.predicates is not None else " Counts are not known: at most what trying found is marked."
+    note = TREE_KEY + (
+        " The deepest parts are folded: there are too many leaves to draw." if folded else ""
+    )
+    unknown = (
+        ""
+        if audit.predicates is not None
+        else " Counts are not known: at most what trying found is marked."
+    )
     return Figure(
-        "drawn", f"Tree{which}: the ways to nodes that isolate{', before and after' if after else ''}",
-        tuple(pictures), _depths("Nodes of this tree by depth", audit, after, [drawn]), note=note + unknown, open=True, across=len(pictures),
-    )  # fmt: skip
+        "drawn",
+        f"Tree{which}: the ways to nodes that isolate{', before and after' if after else ''}",
+        tuple(pictures),
+        _depths("Nodes of this tree by depth", audit, after, [drawn]),
+        note=note + unknown,
+        open=True,
+        across=len(pictures),
+    )
 
 
-def _depths(caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Collection[int]) -> PageTable:
+def _depths(
+    caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Collection[int]
+) -> PageTable:
     """Nodes, leaves and isolating nodes at each depth, before and after."""
     sides = [audit] if after is None else [audit, after]
     told = []
@@ -284,13 +370,19 @@ def _depths(caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Col
         cells = [
             cell
             for (nodes, leaves, vulnerable), sure in zip(told, known, strict=True)
-            for cell in (f"{nodes[depth]:,}", f"{leaves[depth]:,}", _few(vulnerable[depth], audit.threshold) if sure else NONE)
+            for cell in (
+                f"{nodes[depth]:,}",
+                f"{leaves[depth]:,}",
+                _few(vulnerable[depth], audit.threshold) if sure else NONE,
+            )
         ]
         rows.append((f"{depth}", *cells))
     head: Sequence[str] = ("Nodes", "Leaves", "Isolate")
     if after is not None:
         head = [f"{name}, {when}" for when in ("before", "after") for name in head]
-    return PageTable(caption, ("Depth", *head), tuple(rows), numbers=frozenset(range(1, len(head) + 1)))
+    return PageTable(
+        caption, ("Depth", *head), tuple(rows), numbers=frozenset(range(1, len(head) + 1))
+    )
 
 
 def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
@@ -301,16 +393,29 @@ def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
         ("Trees attacked", f"{len(tries):,}"),
         ("Trees in which a condition was found", f"{len(found):,}"),
         ("Mean of 1 / tries over trees (0 none, 1 at the first try)", fixed(score)),
-        ("Mean number of tries where one was found", number(float(np.mean(found))) if found else NONE),
+        (
+            "Mean number of tries where one was found",
+            number(float(np.mean(found))) if found else NONE,
+        ),
     )
     words = (
         "An attacker without counts takes leaves, deepest first, with every label (for numbers: above what the leaf says, or not), and asks whether "
         "exactly one record fits. Here the data answered."
     )
-    blocks: list[Block] = [Paragraph(words), PageTable("Tries", ("", "Before"), rows, numbers=frozenset({1}))]
-    if after is not None and after.predicates == () and audit.model.kind == "classification" and not audit.model.note:
+    blocks: list[Block] = [
+        Paragraph(words),
+        PageTable("Tries", ("", "Before"), rows, numbers=frozenset({1})),
+    ]
+    if (
+        after is not None
+        and after.predicates == ()
+        and audit.model.kind == "classification"
+        and not audit.model.note
+    ):
         blocks.append(
-            Paragraph("After pruning no leaf with any label isolates a record, so no number of tries finds one.")
+            Paragraph(
+                "After pruning no leaf with any label isolates a record, so no number of tries finds one."
+            )
         )
     return tuple(blocks)
 
@@ -351,7 +456,10 @@ def tree_picture(
             y[node] = (y[int(tree.left[node])] + y[int(tree.right[node])]) / 2
     # Marked ways last, so that they lie on top.
     lines = sorted(levels[1:], key=lambda node: node in ways)
-    parts = [text(LEFT, 16, title, bold=True), *(_edge(tree, node, x, y, node in ways) for node in lines)]
+    parts = [
+        text(LEFT, 16, title, bold=True),
+        *(_edge(tree, node, x, y, node in ways) for node in lines),
+    ]
     folds = set()
     for node in levels:
         at, depth = y[node], int(tree.depth[node])
@@ -363,7 +471,9 @@ def tree_picture(
         name = "" if leaf else features[int(tree.feature[node])]
         parts.append(_node(x[depth], at, leaf, node in marked, shown(name), pitch))
         if name and depth < min(NAMED, deepest) and _has_room(tree, node, y):
-            parts.append(text(x[depth] + 7, at + 3.5, cut(name, x[depth + 1] - x[depth] - 12, 10), size=10))
+            parts.append(
+                text(x[depth] + 7, at + 3.5, cut(name, x[depth + 1] - x[depth] - 12, 10), size=10)
+            )
     height = TOP + pitch * len(ends) + 10
     told = "Ways to nodes that isolate are marked." if ways else "No node is marked."
     desc = f"A tree of {count_noun(tree.n_nodes, 'node')} and {count_noun(len(tree.leaves), 'leaf', 'leaves')}, the root at the left. {told}"
@@ -395,20 +505,30 @@ def _has_room(tree: Tree, node: int, y: dict[int, float]) -> bool:
 def _edge(tree: Tree, node: int, x: Sequence[float], y: dict[int, float], marked: bool) -> str:
     above = int(tree.parent[node])
     at, to = x[int(tree.depth[above])], x[int(tree.depth[node])]
-    look = f'stroke="{MARKED}" stroke-width="2.6"' if marked else f'stroke="{PLAIN}" stroke-width="0.9"'
+    look = (
+        f'stroke="{MARKED}" stroke-width="2.6"'
+        if marked
+        else f'stroke="{PLAIN}" stroke-width="0.9"'
+    )
     return f'<path d="M{at:.1f} {y[above]:.1f}V{y[node]:.1f}H{to:.1f}" fill="none" {look}/>'
 
 
 def _node(x: float, y: float, leaf: bool, marked: bool, name: str, pitch: float) -> str:
     size = min(4.5, pitch / 2 - 0.6)
     if marked:
-        box = f'x="{x - size:.1f}" y="{y - size:.1f}" width="{2 * size:.1f}" height="{2 * size:.1f}"'
+        box = (
+            f'x="{x - size:.1f}" y="{y - size:.1f}" width="{2 * size:.1f}" height="{2 * size:.1f}"'
+        )
         shape = f'<rect {box} fill="{MARKED}" stroke="{INK}" stroke-width="0.8"'
     elif leaf:
-        shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size * 0.75:.1f}" fill="#fff" stroke="{GREY}"'
+        shape = (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size * 0.75:.1f}" fill="#fff" stroke="{GREY}"'
+        )
     else:
         shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size * 0.6:.1f}" fill="{GREY}"'
-    return f"{shape}><title>{escape(name)}</title></{shape[1:].split()[0]}>" if name else f"{shape}/>"
+    return (
+        f"{shape}><title>{escape(name)}</title></{shape[1:].split()[0]}>" if name else f"{shape}/>"
+    )
 
 
 def _fold(x: float, y: float, marked: bool, pitch: float) -> str:

@@ -64,7 +64,9 @@ def _side(name: str) -> str:
 
 
 def _described(drawn: Sequence[tuple[str, Sequence[Dot]]]) -> str:
-    return "; ".join(f"{name}: " + ", ".join(f"{d.series} {number(d.value)}" for d in row) for name, row in drawn)
+    return "; ".join(
+        f"{name}: " + ", ".join(f"{d.series} {number(d.value)}" for d in row) for name, row in drawn
+    )
 
 
 # Learning a label.
@@ -82,12 +84,19 @@ def _learning(result: Learning, threshold: int) -> Iterator[Block]:
     )
     sides = [side for side in SIDES if any(row.trained_on == side for row in rows)]
     models = list(dict.fromkeys(row.model for row in rows))
-    drawn = [(_model(m), [_scored(row) for row in rows if row.model == m and row.trained_on in SIDES]) for m in models]
+    drawn = [
+        (_model(m), [_scored(row) for row in rows if row.model == m and row.trained_on in SIDES])
+        for m in models
+    ]
     caption = f"{score.capitalize()} on real records, by what the model learnt from"
     plot = dots(
-        "fig-learning-plot", caption, _described(drawn), drawn, [SIDES[side] for side in sides],
+        "fig-learning-plot",
+        caption,
+        _described(drawn),
+        drawn,
+        [SIDES[side] for side in sides],
         label=f"{score}; bars: ± one standard deviation",
-    )  # fmt: skip
+    )
     yield Figure("fig-learning", caption, (plot,), _learning_table(rows, score, caption), open=True)
     yield from _confusions(result.confusion, label, threshold)
     yield from _notes(result.notes)
@@ -100,11 +109,23 @@ def _scored(row: LearningRow) -> Dot:
 
 def _learning_table(rows: Sequence[LearningRow], score: str, caption: str) -> PageTable:
     rates = [name for name in RATES if any(getattr(row, name) is not None for row in rows)]
-    head = ("Model", "Learnt from", score.capitalize(), "Standard deviation", *(RATES[name] for name in rates))
+    head = (
+        "Model",
+        "Learnt from",
+        score.capitalize(),
+        "Standard deviation",
+        *(RATES[name] for name in rates),
+    )
     cells = tuple(
-        (_model(row.model), _side(row.trained_on), fixed(row.score), fixed(row.sd), *(fixed(getattr(row, n)) for n in rates))
+        (
+            _model(row.model),
+            _side(row.trained_on),
+            fixed(row.score),
+            fixed(row.sd),
+            *(fixed(getattr(row, n)) for n in rates),
+        )
         for row in rows
-    )  # fmt: skip
+    )
     return PageTable(caption, head, cells, frozenset(range(2, len(head))))
 
 
@@ -118,19 +139,27 @@ def _confusions(matrices: Sequence[Confusion], label: str, threshold: int) -> It
         )
         yield Details(f"Confusion matrices ({len(tables)})", (note, Grid(tables)))
     if len(small) < len(matrices):
-        yield Paragraph(f"Confusion matrices of more than {MOST_LEVELS} levels are in the JSON.", "note")
+        yield Paragraph(
+            f"Confusion matrices of more than {MOST_LEVELS} levels are in the JSON.", "note"
+        )
 
 
 def _confusion(matrix: Confusion) -> PageTable:
     levels = [shown(level, 24) for level in matrix.levels]
-    rows = tuple((level, *map(number, counts)) for level, counts in zip(levels, matrix.counts, strict=True))
+    rows = tuple(
+        (level, *map(number, counts)) for level, counts in zip(levels, matrix.counts, strict=True)
+    )
     caption = f"{_model(matrix.model)}, {_side(matrix.trained_on)}"
     return PageTable(caption, ("", *levels), rows, frozenset(range(1, len(levels) + 1)))
 
 
 def _notes(notes: Sequence[str]) -> Iterator[Block]:
     if notes:
-        more = [f"And {len(notes) - MOST_COLUMNS} more, in the JSON."] if len(notes) > MOST_COLUMNS else []
+        more = (
+            [f"And {len(notes) - MOST_COLUMNS} more, in the JSON."]
+            if len(notes) > MOST_COLUMNS
+            else []
+        )
         yield Listing((*(shown(note, 400) for note in notes[:MOST_COLUMNS]), *more))
 
 
@@ -154,17 +183,39 @@ def _delta(result: Delta) -> Iterator[Block]:
     rows = sorted(result.rows, key=lambda row: -abs(row.synthetic_on_original - row.original))
     some = rows[:MOST_COLUMNS]
     apart = [key for key in ("model", "score") if len({getattr(row, key) for row in rows}) > 1]
-    names = [", ".join([shown(row.label), *(_model(getattr(row, key)) for key in apart)]) for row in some]
+    names = [
+        ", ".join([shown(row.label), *(_model(getattr(row, key)) for key in apart)]) for row in some
+    ]
     what = "error rate" if {row.score for row in rows} == {"error"} else "score"
-    drawn = [(name, [Dot(words, rate) for words, rate in _rates(row)]) for name, row in zip(names, some, strict=True)]
+    drawn = [
+        (name, [Dot(words, rate) for words, rate in _rates(row)])
+        for name, row in zip(names, some, strict=True)
+    ]
     of = f", the {len(some)} that differ most of {len(rows)}" if len(some) < len(rows) else ""
     caption = f"{what.capitalize()} by label{of}"
     plot = dots(
-        "fig-delta-plot", caption, _described(drawn[:12]), drawn, tuple(ERRORS.values()), label=what, low=0.0
-    )  # fmt: skip
-    head = ("Label", "Model", "Original", "Synthetic, tested on synthetic", "Synthetic, tested on original")
-    cells = tuple((shown(row.label), _model(row.model), *(fixed(rate) for _, rate in _rates(row))) for row in some)
-    yield Figure("fig-delta", caption, (plot,), PageTable(caption, head, cells, frozenset({2, 3, 4})))
+        "fig-delta-plot",
+        caption,
+        _described(drawn[:12]),
+        drawn,
+        tuple(ERRORS.values()),
+        label=what,
+        low=0.0,
+    )
+    head = (
+        "Label",
+        "Model",
+        "Original",
+        "Synthetic, tested on synthetic",
+        "Synthetic, tested on original",
+    )
+    cells = tuple(
+        (shown(row.label), _model(row.model), *(fixed(rate) for _, rate in _rates(row)))
+        for row in some
+    )
+    yield Figure(
+        "fig-delta", caption, (plot,), PageTable(caption, head, cells, frozenset({2, 3, 4}))
+    )
     left_out = [f"{shown(one.label)}: left out, {shown(one.why, 200)}" for one in result.skipped]
     yield from _notes((*left_out, *result.notes))
 
@@ -182,26 +233,48 @@ def _regression(result: Regression) -> Iterator[Block]:
         return
     family = {"ols": "Linear regression", "logit": "Logistic regression"}[result.family]
     yield Paragraph(f"{family}: {shown(result.formula, 300)}")
-    least = sorted(range(len(rows)), key=lambda i: -99.0 if (overlap := rows[i].overlap) is None else overlap)
+    least = sorted(
+        range(len(rows)), key=lambda i: -99.0 if (overlap := rows[i].overlap) is None else overlap
+    )
     some = [rows[i] for i in sorted(least[:MOST_COLUMNS])]
     of = f", the {len(some)} of {len(rows)} that overlap least" if len(some) < len(rows) else ""
     caption = f"Coefficients with 95 % confidence intervals{of}"
     drawn = [(shown(row.term), both) for row in some if (both := _in_errors(row))]
-    values = (f"{shown(row.term)}: {number(row.original)}, {number(row.synthetic)}" for row in some[:12])
+    values = (
+        f"{shown(row.term)}: {number(row.original)}, {number(row.synthetic)}" for row in some[:12]
+    )
     plot = dots(
-        "fig-regression-plot", caption, f"Original and synthetic coefficients. {'; '.join(values)}", drawn, ("original", "synthetic"),
-        label="distance from the original's coefficient, in its standard errors", line=0.0,
-    )  # fmt: skip
+        "fig-regression-plot",
+        caption,
+        f"Original and synthetic coefficients. {'; '.join(values)}",
+        drawn,
+        ("original", "synthetic"),
+        label="distance from the original's coefficient, in its standard errors",
+        line=0.0,
+    )
     noted = any(row.note for row in some)
-    head = ("Term", "Original", "95 % interval", "Synthetic", "95 % interval", "Overlap", "Difference in standard errors")
+    head = (
+        "Term",
+        "Original",
+        "95 % interval",
+        "Synthetic",
+        "95 % interval",
+        "Overlap",
+        "Difference in standard errors",
+    )
     cells = tuple(
         (
-            shown(row.term), number(row.original), between(row.original_interval), number(row.synthetic),
-            between(row.synthetic_interval), fixed(row.overlap, 2), fixed(row.difference_in_se, 2),
+            shown(row.term),
+            number(row.original),
+            between(row.original_interval),
+            number(row.synthetic),
+            between(row.synthetic_interval),
+            fixed(row.overlap, 2),
+            fixed(row.difference_in_se, 2),
             *([shown(row.note, 200)] if noted else []),
         )
         for row in some
-    )  # fmt: skip
+    )
     table = PageTable(caption, (*head, "Note") if noted else head, cells, frozenset(range(1, 7)))
     yield Figure("fig-regression", caption, (plot,) if drawn else (), table, open=not drawn)
 
@@ -234,10 +307,18 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
         return
     caption = f"mu, delta and G by {setting}: lower is nearer to the original"
     head = (setting, "Synthesis", "mu", "delta", "G")
-    cells = tuple(tuple(map(number, (row.setting, row.copy, row.mu, row.delta, row.G))) for row in sweep.rows[:500])
+    cells = tuple(
+        tuple(map(number, (row.setting, row.copy, row.mu, row.delta, row.G)))
+        for row in sweep.rows[:500]
+    )
     note = "Circles: single syntheses. Line: their means."
     yield Figure(
-        "fig-sweep", caption, tuple(plots), PageTable(caption, head, cells, frozenset({1, 2, 3, 4})), note, across=3
+        "fig-sweep",
+        caption,
+        tuple(plots),
+        PageTable(caption, head, cells, frozenset({1, 2, 3, 4})),
+        note,
+        across=3,
     )
 
 
@@ -245,7 +326,9 @@ def _place(setting: float | str) -> float | str:
     return shown(setting, 30) if isinstance(setting, str) else float(setting)
 
 
-def sweep_plot(key: str, measure: str, setting: str, points: Sequence[tuple[float | str, float]]) -> Markup:
+def sweep_plot(
+    key: str, measure: str, setting: str, points: Sequence[tuple[float | str, float]]
+) -> Markup:
     """Return the values of a measure at each setting: a point for each synthesis, a line through the means.
 
     Settings that are numbers stand on an axis, a logarithmic one where they span more than a factor of twenty; others side by side.
@@ -264,12 +347,18 @@ def sweep_plot(key: str, measure: str, setting: str, points: Sequence[tuple[floa
         at = {place: left + (i + 0.5) * step for i, place in enumerate(settings)}  # type: ignore[misc]
     values = [value for _, value in points]
     up = Axis(min(0.0, *values), max(values) or 1.0, foot, 28)
-    means = [(at[place], up(fmean(value for p, value in points if p == place))) for place in settings]  # type: ignore[index]
+    means = [
+        (at[place], up(fmean(value for p, value in points if p == place)))  # type: ignore[index]
+        for place in settings
+    ]
     parts = [text(0, 14, measure, size=13, bold=True), *up.up(left, width - 6)]
     if by_number:
         parts += across.across(foot, foot + 5)
     else:
-        parts += [text(at[p], foot + 16, cut(p, step, 11), anchor="middle", size=11, fill=GREY) for p in settings]  # type: ignore[index]
+        parts += [
+            text(at[p], foot + 16, cut(p, step, 11), anchor="middle", size=11, fill=GREY)  # type: ignore[index]
+            for p in settings
+        ]
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in means)
     parts.append(f'<path d="M{path}" fill="none" stroke="{SERIES[0][0]}" stroke-width="2"/>')
     for place, value in points:
@@ -277,6 +366,8 @@ def sweep_plot(key: str, measure: str, setting: str, points: Sequence[tuple[floa
         parts.append(
             f'<circle cx="{at[place]:.1f}" cy="{up(value):.1f}" r="3.5" fill="#fff" stroke="{INK}"><title>{title}</title></circle>'  # type: ignore[index]
         )
-    parts.append(text((left + width) / 2, foot + 36, shown(setting, 40), anchor="middle", size=11, fill=GREY))
+    parts.append(
+        text((left + width) / 2, foot + 36, shown(setting, 40), anchor="middle", size=11, fill=GREY)
+    )
     desc = f"{count_noun(len(points), 'synthesis', 'syntheses')} at {count_noun(len(settings), 'setting')}; {measure} from {number(min(values))} to {number(max(values))}."
     return picture(key, width, height, title=f"{measure} by {setting}", desc=desc, body=parts)

@@ -13,7 +13,15 @@ from ..utility.impossible import ImpossiblePairs
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
-from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot, way_between
+from ..utility.verdict import (
+    LADDER,
+    NOT_APPLICABLE,
+    WORDS,
+    VerdictRow,
+    ladder,
+    ladder_plot,
+    way_between,
+)
 from .columns import columns_figure
 from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
 from .pairs import pairs_figure
@@ -43,7 +51,10 @@ def look_sections(result: UtilityResult, choices: Choices) -> Iterator[Section]:
     """Yield pictures of columns and of the worst pairs: nothing where the result was read from its plain data, which hold none."""
     if result.shapes is None:
         return
-    columns, pairs = columns_figure(result.shapes, dict(_by_column(result))), pairs_figure(result.shapes, choices.why)
+    columns, pairs = (
+        columns_figure(result.shapes, dict(_by_column(result))),
+        pairs_figure(result.shapes, choices.why),
+    )
     if columns is not None:
         yield Section("look-columns", "Each column by itself", (columns,))
     if pairs is not None:
@@ -60,25 +71,43 @@ def not_applicable(result: Result) -> str:
 
 def verdict_section(rows: Sequence[VerdictRow]) -> Section:
     """Return the table that a person reads first: number, interval, references, a word and a sentence for each metric."""
-    sides = {"marginals": "Independent columns", "resample": "Resampled original", "holdout": "Holdout"}
-    used = {side: name for side, name in sides.items() if any(getattr(row, side) is not None for row in rows)}
+    sides = {
+        "marginals": "Independent columns",
+        "resample": "Resampled original",
+        "holdout": "Holdout",
+    }
+    used = {
+        side: name
+        for side, name in sides.items()
+        if any(getattr(row, side) is not None for row in rows)
+    }
     head = ("Measure", "Value and 95 % interval", *used.values(), "In words")
     last = len(head) - 1
     tally = {word: sum(row.word == word for row in rows) for word in (*WORDS, NOT_APPLICABLE)}
     counts = ", ".join(f"{count} {word}" for word, count in tally.items() if count)
     blocks: list[Block] = [
-        Paragraph(f"Nearness to the original by {count_noun(len(rows), 'measure')}: {counts}.", "lead"),
+        Paragraph(
+            f"Nearness to the original by {count_noun(len(rows), 'measure')}: {counts}.", "lead"
+        ),
         PageTable(
-            f"Each number beside that of {_references(list(used))}", head, tuple(_verdict_rows(rows, list(used))), frozenset(range(1, last)),
-            frozenset({0, last}), cards=True,
+            f"Each number beside that of {_references(list(used))}",
+            head,
+            tuple(_verdict_rows(rows, list(used))),
+            frozenset(range(1, last)),
+            frozenset({0, last}),
+            cards=True,
         ),
         *_ladder(rows),
-    ]  # fmt: skip
+    ]
     return Section("verdict", "What it is worth, measure by measure", tuple(blocks))
 
 
 def _references(used: Sequence[str]) -> str:
-    words = {"marginals": "independent columns", "resample": "the original's records drawn again", "holdout": "a holdout"}
+    words = {
+        "marginals": "independent columns",
+        "resample": "the original's records drawn again",
+        "holdout": "a holdout",
+    }
     return ", of ".join(words[side] for side in used) or "nothing: there are no references"
 
 
@@ -90,7 +119,10 @@ def _verdict_rows(rows: Sequence[VerdictRow], used: Sequence[str]) -> Iterator[R
             yield Heading(group)
         yield (
             Cell(row.measure, f"{row.question} {row.direction.capitalize()}."),
-            Cell(number(row.value), "" if row.value is None or row.interval is None else between(row.interval)),
+            Cell(
+                number(row.value),
+                "" if row.value is None or row.interval is None else between(row.interval),
+            ),
             *(number(getattr(row, side)) for side in used),
             Cell(row.sentence, word=row.word),
         )
@@ -102,8 +134,13 @@ def _ladder(rows: Sequence[VerdictRow]) -> Iterator[Figure]:
         cells = tuple(
             (row.measure, percent(dot.value), way_between(dot.low, dot.high), row.word)
             for row, dot in steps
-        )  # fmt: skip
-        table = PageTable(LADDER, ("Measure", "Share of the way", "95 % interval", "Word"), cells, frozenset({1, 2}))
+        )
+        table = PageTable(
+            LADDER,
+            ("Measure", "Share of the way", "95 % interval", "Word"),
+            cells,
+            frozenset({1, 2}),
+        )
         yield Figure("fig-ladder", LADDER, (ladder_plot("fig-ladder-plot", steps),), table)
 
 
@@ -116,15 +153,21 @@ def _where(result: UtilityResult) -> Iterator[Block]:
     if len(ranked) > 1:
         best = ", ".join(shown(name, 32) for name, _ in ranked[::-1][:3])
         worst = ", ".join(shown(name, 32) for name, _ in ranked[:3])
-        yield Paragraph(f"By themselves, nearest to the original: {best}. Farthest: {worst}.", "lead")
-    sides = (("farthest from", ranked[:half]), ("nearest to", ranked[::-1][:half])) if ranked else ()
+        yield Paragraph(
+            f"By themselves, nearest to the original: {best}. Farthest: {worst}.", "lead"
+        )
+    sides = (
+        (("farthest from", ranked[:half]), ("nearest to", ranked[::-1][:half])) if ranked else ()
+    )
     tables = [
         PageTable(
-            f"Columns {words} the original", ("Column", "Jensen-Shannon distance"),
-            tuple((shown(name), fixed(value)) for name, value in some), frozenset({1}),
+            f"Columns {words} the original",
+            ("Column", "Jensen-Shannon distance"),
+            tuple((shown(name), fixed(value)) for name, value in some),
+            frozenset({1}),
         )
         for words, some in sides
-    ]  # fmt: skip
+    ]
     tables += [*_worst_pairs(result), *_impossible(result), *_worst_marginals(result)]
     if tables:
         yield Grid(tuple(tables))
@@ -145,7 +188,12 @@ def _worst_pairs(result: UtilityResult) -> Iterator[PageTable]:
     phi = result.results.get("phi_k")
     if isinstance(phi, Association) and phi.worst:
         rows = tuple(
-            (_pair(pair.columns), fixed(pair.original), fixed(pair.synthetic), signed(pair.difference))
+            (
+                _pair(pair.columns),
+                fixed(pair.original),
+                fixed(pair.synthetic),
+                signed(pair.difference),
+            )
             for pair in phi.worst[:FEW]
         )
         head = ("Pair of columns", "phi_k, original", "phi_k, synthetic", "Difference")
@@ -155,7 +203,9 @@ def _worst_pairs(result: UtilityResult) -> Iterator[PageTable]:
 def _worst_marginals(result: UtilityResult) -> Iterator[PageTable]:
     for name, distance in result.results.items():
         if isinstance(distance, MarginalDistance) and distance.largest:
-            rows = tuple((_pair(clique.columns), fixed(clique.value)) for clique in distance.largest[:5])
+            rows = tuple(
+                (_pair(clique.columns), fixed(clique.value)) for clique in distance.largest[:5]
+            )
             width = name.partition(".")[2]
             caption = f"{width}-way tables farthest from the original ({number(distance.cliques)} of {number(distance.of)} measured)"
             yield PageTable(caption, ("Columns", "Total variation distance"), rows, frozenset({1}))
@@ -169,7 +219,9 @@ def _impossible(result: UtilityResult) -> Iterator[PageTable]:
             f"Pairs of values that no original record has: {count_noun(pairs.pairs, 'pair')} of columns, {number(pairs.cells)} "
             "combinations of values"
         )
-        yield PageTable(caption, ("Pair of columns", "Share of synthetic rows"), rows, frozenset({1}))
+        yield PageTable(
+            caption, ("Pair of columns", "Share of synthetic rows"), rows, frozenset({1})
+        )
 
 
 # Figures of columns and of relations.
@@ -189,11 +241,16 @@ def _columns(result: UtilityResult) -> Iterator[Block]:
     rows = tuple((shown(name), fixed(value, 4)) for name, value in some)
     table = PageTable(caption, ("Column", "Jensen-Shannon distance"), rows, frozenset({1}))
     note = "0: the same distribution; 1: no value in common."
-    yield Figure("fig-js", caption, (bars("fig-js-plot", caption, desc, dict(some), top=0.05),), table, note)
+    yield Figure(
+        "fig-js", caption, (bars("fig-js-plot", caption, desc, dict(some), top=0.05),), table, note
+    )
 
 
 def _relations(result: UtilityResult) -> Iterator[Block]:
-    for name, what, signs in (("phi_k", "phi_k", False), ("pearson", "Pearson correlation of codes", True)):
+    for name, what, signs in (
+        ("phi_k", "phi_k", False),
+        ("pearson", "Pearson correlation of codes", True),
+    ):
         relations = result.results.get(name)
         if isinstance(relations, Association):
             matrices = Matrices(relations)
@@ -205,11 +262,23 @@ def _relations(result: UtilityResult) -> Iterator[Block]:
 
 def _map_figure(key: str, what: str, matrices: Matrices, signs: bool) -> Figure:
     size = len(matrices.names)
-    cut = f", the {size} of {matrices.of} columns with the largest differences" if size < matrices.of else ""
+    cut = (
+        f", the {size} of {matrices.of} columns with the largest differences"
+        if size < matrices.of
+        else ""
+    )
     caption = f"{what} of pairs of columns{cut}"
     most = 60 if size <= NUMBERED else 20
-    rows = tuple((shown(a, most), shown(b, most), fixed(o), fixed(s), signed(d)) for a, b, o, s, d in matrices.pairs())
-    table = PageTable(caption, ("Column", "Column", "Original", "Synthetic", "Difference"), rows, frozenset({2, 3, 4}))
+    rows = tuple(
+        (shown(a, most), shown(b, most), fixed(o), fixed(s), signed(d))
+        for a, b, o, s, d in matrices.pairs()
+    )
+    table = PageTable(
+        caption,
+        ("Column", "Column", "Original", "Synthetic", "Difference"),
+        rows,
+        frozenset({2, 3, 4}),
+    )
     note = "Difference: synthetic less original. Blue with a minus: weaker or lower than in the original; orange with a plus: stronger or higher."
     if size > NUMBERED:
         note += " Numbers are printed where the difference is at least 0.05."

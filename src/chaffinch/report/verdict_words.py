@@ -39,5 +39,11 @@ def words_section(*, utility: bool, risk: bool) -> Section:
         rows.append(Heading("On what it gives away"))
         rows += [(Cell("", word=word), rule) for word, rule in RISK.items()]
         more.append(Details("How words on risk are chosen, in full", (Listing(RISK_RULES),)))
-    table = PageTable("The words of the verdicts, and their rules", ("Word", "Said when a number"), tuple(rows), wide=frozenset({1}), short=frozenset({0}))
+    table = PageTable(
+        "The words of the verdicts, and their rules",
+        ("Word", "Said when a number"),
+        tuple(rows),
+        wide=frozenset({1}),
+        short=frozenset({0}),
+    )
     return Section("words", "What the words mean, by rule", (table, *more))

@@ -39,7 +39,11 @@ class Choices:
             return ""
         hidden = [name for name in names if name in self.model.sensitive]
         other = next((name for name in names if name not in hidden), None)
-        if hidden and (other is None or other != self.model.label) and not (len(hidden) == 2 and self.together):
+        if (
+            hidden
+            and (other is None or other != self.model.label)
+            and not (len(hidden) == 2 and self.together)
+        ):
             return f"chosen: {' and '.join(shown(name, 32) for name in hidden)} {'is' if len(hidden) == 1 else 'are'} protected"
         if frozenset(names) in self.forbidden:
             return "chosen: this link was forbidden"
@@ -66,12 +70,18 @@ def _chosen(choices: Choices) -> Iterator[Block]:
         names = ", ".join(shown(name, 40) for name in model.sensitive)
         kept = f" but {shown(model.label, 40)}" if model.label else ""
         each = " and each other" if choices.together and len(model.sensitive) > 1 else ""
-        sentences.append(f"Protected on purpose: {names}. Relations with all columns{kept}{each} were cut, so that these columns are hard to guess; they count as lost below.")
+        sentences.append(
+            f"Protected on purpose: {names}. Relations with all columns{kept}{each} were cut, so that these columns are hard to guess; they count as lost below."
+        )
     for word, edges in (("Required", model.require), ("Forbidden", model.forbid)):
         if edges:
-            sentences.append(f"{word} on purpose: {', '.join(f'{shown(a, 32)} to {shown(b, 32)}' for a, b in edges[:MOST_CUTS])}.")
+            sentences.append(
+                f"{word} on purpose: {', '.join(f'{shown(a, 32)} to {shown(b, 32)}' for a, b in edges[:MOST_CUTS])}."
+            )
     if model.kept:
-        sentences.append(f"Kept as they are in the original: {', '.join(shown(name, 40) for name in model.kept)}.")
+        sentences.append(
+            f"Kept as they are in the original: {', '.join(shown(name, 40) for name in model.kept)}."
+        )
     if sentences:
         yield Paragraph("What was chosen", "strong")
         yield Listing(tuple(sentences))
@@ -79,7 +89,11 @@ def _chosen(choices: Choices) -> Iterator[Block]:
     if known:
         worst = sorted(known, key=lambda cut: -cut["information"])[:MOST_CUTS]
         rows: tuple[Row, ...] = tuple(
-            (f"{shown(cut.get('sensitive'), 40)} × {shown(cut.get('other'), 40)}", fixed(cut["information"]), fixed(cut.get("through_label")))
+            (
+                f"{shown(cut.get('sensitive'), 40)} × {shown(cut.get('other'), 40)}",
+                fixed(cut["information"]),
+                fixed(cut.get("through_label")),
+            )
             for cut in worst
         )
         of = f", the {len(worst)} largest of {len(known)}" if len(worst) < len(known) else ""
@@ -100,7 +114,13 @@ def _mending(report: ReportResult, choices: Choices) -> Iterator[Block]:
             where, how = _mend(row, result, choices)
             rows.append((f"{row.measure}: {row.word}", where, how))
     if rows:
-        yield PageTable("What is bad, where, and the setting that would mend it", ("Measure", "Where", "What would mend it"), tuple(rows), wide=frozenset({1, 2}), cards=True)
+        yield PageTable(
+            "What is bad, where, and the setting that would mend it",
+            ("Measure", "Where", "What would mend it"),
+            tuple(rows),
+            wide=frozenset({1, 2}),
+            cards=True,
+        )
 
 
 def _mend(row: VerdictRow, result: UtilityResult, choices: Choices) -> tuple[str, str]:
@@ -119,14 +139,16 @@ def _mend(row: VerdictRow, result: UtilityResult, choices: Choices) -> tuple[str
 def _worst_columns(result: UtilityResult) -> list[str]:
     distances = result.results.get("jensen_shannon")
     known = distances.per_column if isinstance(distances, JensenShannon) else {}
-    return [shown(name, 40) for name, _ in sorted(known.items(), key=lambda item: -item[1])[:MOST_PAIRS]]
+    return [
+        shown(name, 40) for name, _ in sorted(known.items(), key=lambda item: -item[1])[:MOST_PAIRS]
+    ]
 
 
 def _single(names: Sequence[str], choices: Choices) -> str:
     column = names[0] if names else "the column"
     if choices.model.privacy:
         return f"A larger epsilon, fewer columns, or fewer bins for {column} in the schema."
-    return f"More bins for {column} in the schema (bins = 40), or rare = \"keep\" where its rare levels were pooled."
+    return f'More bins for {column} in the schema (bins = 40), or rare = "keep" where its rare levels were pooled.'
 
 
 def _pairs(row: VerdictRow, result: UtilityResult) -> list[tuple[str, ...]]:
@@ -135,7 +157,13 @@ def _pairs(row: VerdictRow, result: UtilityResult) -> list[tuple[str, ...]]:
     if isinstance(own, MarginalDistance):
         return [tuple(one.columns) for one in own.largest]
     relations = own if isinstance(own, Association) else result.results.get("phi_k")
-    if isinstance(relations, Association) and row.id in ("phi_k", "pearson", "mu", "G", "pmse_ratio"):
+    if isinstance(relations, Association) and row.id in (
+        "phi_k",
+        "pearson",
+        "mu",
+        "G",
+        "pmse_ratio",
+    ):
         return [tuple(pair.columns) for pair in relations.worst]
     return []
 
@@ -153,7 +181,11 @@ def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: boo
     worst = list(some)[:MOST_PAIRS]
     free = [names for names in worst if not choices.why(names)]
     if worst and not free:
-        hidden = [name for name in dict.fromkeys(name for names in worst for name in names) if name in model.sensitive]
+        hidden = [
+            name
+            for name in dict.fromkeys(name for names in worst for name in names)
+            if name in model.sensitive
+        ]
         if hidden:
             return f"Chosen, not damage. To have it back, take {', '.join(shown(name, 32) for name in hidden)} out of --sensitive."
         return "Chosen, not damage: it was required or forbidden."
@@ -169,8 +201,16 @@ def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: boo
         parts.append("a larger epsilon or fewer columns")
     elif model.parents is not None:
         parts.append(f"--parents {model.parents + 1}")
-    widest = max((name for names in free for name in names), key=lambda name: sum(name in names for names in free), default=None)
+    widest = max(
+        (name for names in free for name in names),
+        key=lambda name: sum(name in names for names in free),
+        default=None,
+    )
     if widest is not None:
         parts.append(f"leave {shown(widest, 32)} out if it is not needed")
     words = ", or ".join(parts)
-    return f"{words[:1].upper()}{words[1:]}." if words else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."
+    return (
+        f"{words[:1].upper()}{words[1:]}."
+        if words
+        else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."
+    )

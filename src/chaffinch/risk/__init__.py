@@ -19,7 +19,15 @@ from .attribution.settings import RiskSettings
 from .attribution.study import measure_risk
 from .attribution.study import risk as _risk
 
-__all__ = ["ATTACKERS", "Attack", "Attacker", "RiskResult", "RiskSettings", "cross_fit", "measure_risk"]
+__all__ = [
+    "ATTACKERS",
+    "Attack",
+    "Attacker",
+    "RiskResult",
+    "RiskSettings",
+    "cross_fit",
+    "measure_risk",
+]
 
 del cap, tcap, gcap, learners
 

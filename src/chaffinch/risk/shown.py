@@ -44,7 +44,9 @@ class ShownResult:
         for sentence in self.said():
             print(sentence)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> str:
         """Return the table and the picture as one HTML file, and write it to a path if one is given."""
         page = html_page(self.title, self._repr_html_())
         if path is not None:
@@ -155,4 +157,10 @@ class ShadowResult(ShadowFigures, ShownResult):
         """Return the result that plain data hold."""
         check_format(data, cls.format, 1, f"Give the JSON of chaffinch attack {cls.command}.")
         duplicates = data.get("duplicates_left_out", 0)
-        return cls(**vars(from_plain(cls.plain, {**data, "duplicates": duplicates, **cls.parts(data)}, what=cls.what)))
+        return cls(
+            **vars(
+                from_plain(
+                    cls.plain, {**data, "duplicates": duplicates, **cls.parts(data)}, what=cls.what
+                )
+            )
+        )

@@ -17,13 +17,34 @@ if TYPE_CHECKING:
     from .session import Workers, check_workers
 
 __all__ = [
-    "SparkAttribution", "SparkCounter", "SparkScan", "Workers", "WrittenRows", "attribution", "check_workers", "draw", "prepare", "sample_rows", "scan", "write",
-]  # fmt: skip
+    "SparkAttribution",
+    "SparkCounter",
+    "SparkScan",
+    "Workers",
+    "WrittenRows",
+    "attribution",
+    "check_workers",
+    "draw",
+    "prepare",
+    "sample_rows",
+    "scan",
+    "write",
+]
 
 _HOMES = {
-    "SparkAttribution": "key_sums", "SparkCounter": "counter", "SparkScan": "scanning", "Workers": "session", "WrittenRows": "files", "attribution": "key_sums",
-    "check_workers": "session", "draw": "drawing", "prepare": "private", "sample_rows": "sampling", "scan": "scanning", "write": "files",
-}  # fmt: skip
+    "SparkAttribution": "key_sums",
+    "SparkCounter": "counter",
+    "SparkScan": "scanning",
+    "Workers": "session",
+    "WrittenRows": "files",
+    "attribution": "key_sums",
+    "check_workers": "session",
+    "draw": "drawing",
+    "prepare": "private",
+    "sample_rows": "sampling",
+    "scan": "scanning",
+    "write": "files",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -52,7 +52,7 @@ __all__ = [
     "schema_text",
     "summed",
     "unhashable",
-]  # fmt: skip
+]
 
 BLOCK_ROWS = 1 << 16
 """Records in a block, at most."""
@@ -61,7 +61,15 @@ CHECK = "_chaffinch_check"
 """The column of rows' hashes."""
 
 BLOCK_SHAPE = "rows long, codes8 binary, codes16 binary, codes32 binary, checksum long"
-_BLOCK = pa.schema([("rows", pa.int64()), ("codes8", pa.binary()), ("codes16", pa.binary()), ("codes32", pa.binary()), ("checksum", pa.int64())])
+_BLOCK = pa.schema(
+    [
+        ("rows", pa.int64()),
+        ("codes8", pa.binary()),
+        ("codes16", pa.binary()),
+        ("codes32", pa.binary()),
+        ("checksum", pa.int64()),
+    ]
+)
 
 
 class BlockSource(Protocol):
@@ -111,7 +119,9 @@ def hashed(frame: Any, names: Sequence[str]) -> Any:
     places = {field.name: f"c{j}" for j, field in enumerate(fields)}
     plain = [places[field.name] for field in fields if not unhashable(field.dataType)]
     check = functions.xxhash64(*plain) if plain else functions.lit(0).cast("long")
-    return frame.toDF(*places.values()).select(*(places[name] for name in names), check.alias(CHECK))
+    return frame.toDF(*places.values()).select(
+        *(places[name] for name in names), check.alias(CHECK)
+    )
 
 
 def unhashable(kind: Any) -> bool:
@@ -129,7 +139,9 @@ def schema_text(schema: Schema) -> str:
 @lru_cache(maxsize=8)
 def schema_of(text: str) -> Schema:
     """Return the schema in a text: read once by a worker, whatever the number of its tasks."""
-    from ..synth.model_file import schema_from_dict  # a worker that counts codes needs no schema, and starts the sooner
+    from ..synth.model_file import (
+        schema_from_dict,
+    )  # a worker that counts codes needs no schema, and starts the sooner
 
     return schema_from_dict(json.loads(text))
 
@@ -154,7 +166,12 @@ class CodeColumns:
 
 @lru_cache(maxsize=8)
 def _bare_schema(columns: CodeColumns) -> Schema:
-    return Schema(tuple(Column(name, "categorical", codec=Categories(tuple(range(size)))) for name, size in zip(columns.names, columns.sizes, strict=True)))
+    return Schema(
+        tuple(
+            Column(name, "categorical", codec=Categories(tuple(range(size))))
+            for name, size in zip(columns.names, columns.sizes, strict=True)
+        )
+    )
 
 
 def summed(hashes: NDArray[np.int64]) -> int:
@@ -165,7 +182,9 @@ def summed(hashes: NDArray[np.int64]) -> int:
     >>> summed(np.array([2**63 - 1, 1], dtype=np.int64)) == -(2**63)
     True
     """
-    return int(np.add.reduce(hashes.astype(np.int64).view(np.uint64), dtype=np.uint64).astype(np.int64))
+    return int(
+        np.add.reduce(hashes.astype(np.int64).view(np.uint64), dtype=np.uint64).astype(np.int64)
+    )
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -178,7 +197,11 @@ def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def in_utc_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of the same moments in UTC; any other type as it is."""
-    return pa.timestamp(kind.unit, "UTC") if pa.types.is_timestamp(kind) and kind.tz is not None else kind
+    return (
+        pa.timestamp(kind.unit, "UTC")
+        if pa.types.is_timestamp(kind) and kind.tz is not None
+        else kind
+    )
 
 
 def regrouped(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
@@ -214,17 +237,26 @@ class Encode:
         for batch in regrouped(batches, BLOCK_ROWS):
             batch = batch.rename_columns([*schema.names, CHECK])
             values = typed(batch, spellings, text=False)
-            codes = Codes.of([encode_column(column, *values[column.name]) for column in schema.modelled], schema.sizes, n_rows=batch.num_rows)
+            codes = Codes.of(
+                [encode_column(column, *values[column.name]) for column in schema.modelled],
+                schema.sizes,
+                n_rows=batch.num_rows,
+            )
             yield block_of(codes, summed(batch.column(CHECK).to_numpy()))
 
 
 def block_of(codes: Codes, check: int) -> pa.RecordBatch:
     """Return the block of some rows: their codes, and the sum of their hashes."""
-    arrays = [array if pa.types.is_integer(array.type) else array.cast(pa.binary()) for array in block_of_codes(codes).columns]
+    arrays = [
+        array if pa.types.is_integer(array.type) else array.cast(pa.binary())
+        for array in block_of_codes(codes).columns
+    ]
     return pa.RecordBatch.from_arrays([*arrays, pa.array([check], pa.int64())], schema=_BLOCK)
 
 
-def codes_of(blocks: Iterator[pa.RecordBatch], sizes: tuple[int, ...]) -> Iterator[tuple[Codes, int]]:
+def codes_of(
+    blocks: Iterator[pa.RecordBatch], sizes: tuple[int, ...]
+) -> Iterator[tuple[Codes, int]]:
     """Return the codes of blocks, each with the sum of its rows' hashes."""
     for batch in blocks:
         for place, check in enumerate(batch.column("checksum").to_pylist()):
@@ -253,7 +285,9 @@ class WriteBlocks:
             try:
                 for block in self.encode(batches):
                     if writer is None:
-                        sink = os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+                        sink = os.fdopen(
+                            os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
+                        )
                         writer = pa.ipc.new_file(sink, _BLOCK)
                     writer.write_batch(block)
                     blocks += 1
@@ -270,5 +304,10 @@ class WriteBlocks:
                 "about a byte for each cell of the table."
             ) from None
         if blocks:
-            arrays = [pa.array([str(path)]), pa.array([blocks], pa.int32()), pa.array([n_rows], pa.int64()), pa.array([int(checks[0])], pa.int64())]
+            arrays = [
+                pa.array([str(path)]),
+                pa.array([blocks], pa.int32()),
+                pa.array([n_rows], pa.int64()),
+                pa.array([int(checks[0])], pa.int64()),
+            ]
             yield pa.RecordBatch.from_arrays(arrays, ["path", "blocks", "n", "checksum"])

@@ -63,7 +63,11 @@ class RowsSeen:
     def check(self, later: RowsSeen) -> None:
         """Raise ClusterError unless a later pass saw the same rows."""
         if self != later:
-            what = "another number of rows" if self.n_rows != later.n_rows else "as many rows, but other values"
+            what = (
+                "another number of rows"
+                if self.n_rows != later.n_rows
+                else "as many rows, but other values"
+            )
             raise ClusterError(
                 f"The data changed between passes: a later one saw {what}. Write the DataFrame to a table first, or fix what makes it differ each time it "
                 "is computed (a function of its own, a limit without an order, a table that others write to), and read that."
@@ -95,7 +99,12 @@ class SparkCounter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -113,7 +122,11 @@ class SparkCounter:
                 f"{len(dense):,} marginals with {total:,} cells together are over the limit of {MOST_COLLECTED:,} for the driver of a cluster. Ask for "
                 "fewer at a time, or use fewer bins."
             )
-        results = dict(zip(dense, self._dense([tables[q] for q in dense]), strict=True)) if dense or not tables else {}
+        results = (
+            dict(zip(dense, self._dense([tables[q] for q in dense]), strict=True))
+            if dense or not tables
+            else {}
+        )
         sparse = [q for q in range(len(tables)) if q not in results]
         if sparse:
             results |= zip(sparse, self._sparse([tables[q] for q in sparse]), strict=True)
@@ -129,7 +142,9 @@ class SparkCounter:
         if dense:
             lengths = tuple(tables[q].n_cells for q in dense)
             pieces = self._pieces([tables[q] for q in dense])
-            sums = self._checked(collected(mapped(pieces, ReducePieces(SumPieces(lengths)), SPREAD_SHAPE)))
+            sums = self._checked(
+                collected(mapped(pieces, ReducePieces(SumPieces(lengths)), SPREAD_SHAPE))
+            )
             # Pieces in their order: sums of fractions then do not depend on which task was first.
             sums = sums.sort_by([("clique", "ascending"), ("piece", "ascending")])
             where = np.array(dense)[sums.column("clique").to_numpy()]
@@ -138,10 +153,21 @@ class SparkCounter:
         if sparse:
             functions = spark_functions()
             # How many cells have each count: whole numbers, so that these sums do not depend on partitions either.
-            word = functions.when(functions.col("clique") == ROWS, functions.col("cell")).alias("cell")
-            tallies = self._cells([tables[q] for q in sparse]).groupBy("clique", "n", word).agg(functions.count(functions.lit(1)).alias("cells"))
-            sums = self._checked_cells(collected(tallies)).sort_by([("clique", "ascending"), ("n", "ascending")])
-            where, counts = np.array(sparse)[sums.column("clique").to_numpy()], sums.column("n").to_numpy()
+            word = functions.when(functions.col("clique") == ROWS, functions.col("cell")).alias(
+                "cell"
+            )
+            tallies = (
+                self._cells([tables[q] for q in sparse])
+                .groupBy("clique", "n", word)
+                .agg(functions.count(functions.lit(1)).alias("cells"))
+            )
+            sums = self._checked_cells(collected(tallies)).sort_by(
+                [("clique", "ascending"), ("n", "ascending")]
+            )
+            where, counts = (
+                np.array(sparse)[sums.column("clique").to_numpy()],
+                sums.column("n").to_numpy(),
+            )
             cells = sums.column("cells").to_numpy()
             np.add.at(spread, where, cells * (counts * np.log(counts)))
             np.add.at(filled, where, cells)
@@ -149,26 +175,41 @@ class SparkCounter:
 
     def _tables(self, cliques: Sequence[Sequence[str]]) -> list[_Clique]:
         if self._state["closed"]:
-            raise ClusterError("This counter is closed, and its codes are removed: count inside the with block, or code the scan again.")
+            raise ClusterError(
+                "This counter is closed, and its codes are removed: count inside the with block, or code the scan again."
+            )
         sizes = self.schema.sizes
-        return [_Clique(tuple(clique), tuple(sizes[j] for j in resolve(self.schema, clique))) for clique in cliques]
+        return [
+            _Clique(tuple(clique), tuple(sizes[j] for j in resolve(self.schema, clique)))
+            for clique in cliques
+        ]
 
     def _pieces(self, tables: Sequence[_Clique]) -> Any:
         """The frame of pieces of dense tables, all parts of a piece in one partition."""
-        task = CountPieces(self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables))
+        task = CountPieces(
+            self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables)
+        )
         tasks = min(MOST_TASKS, ceil(sum(table.n_cells for table in tables) / CELLS_A_TASK) or 1)
         return mapped(self.frame, task, PIECE_SHAPE).repartition(tasks, "clique", "piece")
 
     def _dense(self, tables: Sequence[_Clique]) -> list[Marginal]:
         lengths = tuple(table.n_cells for table in tables)
         if self.n_tasks is not None and self.n_tasks * sum(lengths) <= MOST_PARTS:
-            task = CountPieces(self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables))
+            task = CountPieces(
+                self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables)
+            )
             parts = collected(mapped(self.frame, task, PIECE_SHAPE))
-            sums = self._checked(pa.Table.from_batches(SumPieces(lengths)(iter(parts.to_batches()))))
+            sums = self._checked(
+                pa.Table.from_batches(SumPieces(lengths)(iter(parts.to_batches())))
+            )
         else:
-            sums = self._checked(collected(mapped(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE)))
+            sums = self._checked(
+                collected(mapped(self._pieces(tables), SumPieces(lengths), PIECE_SHAPE))
+            )
         counts = [np.zeros(length, dtype=np.int64) for length in lengths]
-        for clique, piece, places, part in zip(*(sums.column(name) for name in ("clique", "piece", "places", "counts")), strict=True):
+        for clique, piece, places, part in zip(
+            *(sums.column(name) for name in ("clique", "piece", "places", "counts")), strict=True
+        ):
             start = piece.as_py() * PIECE_CELLS
             at, values = unpacked(places, part)
             cells = counts[clique.as_py()][start : start + PIECE_CELLS]
@@ -176,17 +217,24 @@ class SparkCounter:
                 cells[at] = values
             else:
                 cells[:] = values
-        return [Marginal(table.columns, table.sizes, cells.reshape(table.sizes)) for table, cells in zip(tables, counts, strict=True)]
+        return [
+            Marginal(table.columns, table.sizes, cells.reshape(table.sizes))
+            for table, cells in zip(tables, counts, strict=True)
+        ]
 
     def _cells(self, tables: Sequence[_Clique]) -> Any:
         """The frame of filled cells of large tables, each once, with its count."""
-        task = CountCells(self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables))
+        task = CountCells(
+            self.source, CodeColumns.of(self.schema), tuple(table.columns for table in tables)
+        )
         return added_cells(mapped(self.frame, task, CELL_SHAPE))
 
     def _sparse(self, tables: Sequence[_Clique]) -> list[Marginal]:
         found = collected(self._cells(tables).limit(MOST_SPARSE))
         if found.num_rows >= MOST_SPARSE:
-            raise TooLargeError(f"Marginals have more than {MOST_SPARSE:,} combinations that occur. Ask for fewer columns, or use fewer bins.")
+            raise TooLargeError(
+                f"Marginals have more than {MOST_SPARSE:,} combinations that occur. Ask for fewer columns, or use fewer bins."
+            )
         found = self._checked_cells(found)
         results = []
         for q, table in enumerate(tables):
@@ -199,15 +247,21 @@ class SparkCounter:
         """The rows of an answer without the one that stands for rows seen, which must be those of the first pass."""
         of_rows = pc.equal(answer.column("clique"), ROWS)
         seen = answer.filter(of_rows)
-        self.rows.check(RowsSeen(sum(seen.column("n").to_pylist()), sum(seen.column("checksum").to_pylist())))
+        self.rows.check(
+            RowsSeen(sum(seen.column("n").to_pylist()), sum(seen.column("checksum").to_pylist()))
+        )
         return answer.filter(pc.invert(of_rows))
 
     def _checked_cells(self, answer: pa.Table) -> pa.Table:
         """The same for cells of large tables."""
         of_rows = pc.equal(answer.column("clique"), ROWS)
         seen = answer.filter(of_rows)
-        hashes = [int.from_bytes(word[:8], "big", signed=True) for word in seen.column("cell").to_pylist()]
-        self.rows.check(RowsSeen(sum(seen.column("n").to_pylist()), summed(np.array(hashes, dtype=np.int64))))
+        hashes = [
+            int.from_bytes(word[:8], "big", signed=True) for word in seen.column("cell").to_pylist()
+        ]
+        self.rows.check(
+            RowsSeen(sum(seen.column("n").to_pylist()), summed(np.array(hashes, dtype=np.int64)))
+        )
         return answer.filter(pc.invert(of_rows))
 
 
@@ -217,7 +271,11 @@ def added_cells(cells: Any) -> Any:
     A task for each core, where Spark would take 200 whatever there is. Tasks gave each cell once, so adding up before cells travel would save nothing.
     """
     functions = spark_functions()
-    return cells.repartition(parallelism(session_of(cells)), "clique", "cell").groupBy("clique", "cell").agg(functions.sum("n").alias("n"))
+    return (
+        cells.repartition(parallelism(session_of(cells)), "clique", "cell")
+        .groupBy("clique", "cell")
+        .agg(functions.sum("n").alias("n"))
+    )
 
 
 @dataclass(frozen=True)

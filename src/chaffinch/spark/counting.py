@@ -23,7 +23,23 @@ from ..counts.sparse import SparseCounts
 from ..counts.tally import CliqueTally
 from .blocks import BlockSource, CodeColumns, codes_of, summed
 
-__all__ = ["CELL_SHAPE", "PIECE_CELLS", "PIECE_SHAPE", "ROWS", "SPREAD_SHAPE", "CountCells", "CountPieces", "ReducePieces", "SumPieces", "cell_batch", "cell_keys", "gathered", "marginal_of_cells", "packed", "unpacked"]
+__all__ = [
+    "CELL_SHAPE",
+    "PIECE_CELLS",
+    "PIECE_SHAPE",
+    "ROWS",
+    "SPREAD_SHAPE",
+    "CountCells",
+    "CountPieces",
+    "ReducePieces",
+    "SumPieces",
+    "cell_batch",
+    "cell_keys",
+    "gathered",
+    "marginal_of_cells",
+    "packed",
+    "unpacked",
+]
 
 PIECE_CELLS = 1 << 16
 """Cells of a piece: at most 512 KiB of counts."""
@@ -58,10 +74,25 @@ class CountPieces:
         sizes = dict(zip(schema.names, schema.sizes, strict=True))
         # Tables of many sets do not fit into memory together; codes of a partition do, a byte or so for each cell.
         every = list(codes_of(self.source.read(batches), schema.sizes))
-        yield _piece(ROWS, 0, n=sum(codes.n_rows for codes, _ in every), check=summed(np.array([check for _, check in every], dtype=np.int64)))
+        yield _piece(
+            ROWS,
+            0,
+            n=sum(codes.n_rows for codes, _ in every),
+            check=summed(np.array([check for _, check in every], dtype=np.int64)),
+        )
         n_rows = sum(codes.n_rows for codes, _ in every)
-        for run in runs_of([prod(sizes[name] for name in clique) for clique in self.cliques]) if every else ():
-            tally = CliqueTally(schema, [self.cliques[q] for q in run], dense_cells=1 << 62, threads=1, n_rows=n_rows)
+        for run in (
+            runs_of([prod(sizes[name] for name in clique) for clique in self.cliques])
+            if every
+            else ()
+        ):
+            tally = CliqueTally(
+                schema,
+                [self.cliques[q] for q in run],
+                dense_cells=1 << 62,
+                threads=1,
+                n_rows=n_rows,
+            )
             for codes, _ in every:
                 tally.add(codes)
             for q, marginal in zip(run, tally.marginals(), strict=True):
@@ -85,13 +116,21 @@ def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting)
 
 
-def _piece(clique: int, piece: int, cells: NDArray[np.int64] | None = None, *, n: int = 0, check: int = 0) -> pa.RecordBatch:
+def _piece(
+    clique: int, piece: int, cells: NDArray[np.int64] | None = None, *, n: int = 0, check: int = 0
+) -> pa.RecordBatch:
     places, counts = (b"", b"") if cells is None else packed(cells)
     arrays = [
-        pa.array([clique], pa.int32()), pa.array([piece], pa.int32()), pa.array([n], pa.int64()), pa.array([check], pa.int64()),
-        pa.array([places], pa.binary()), pa.array([counts], pa.binary()),
-    ]  # fmt: skip
-    return pa.RecordBatch.from_arrays(arrays, ["clique", "piece", "n", "checksum", "places", "counts"])
+        pa.array([clique], pa.int32()),
+        pa.array([piece], pa.int32()),
+        pa.array([n], pa.int64()),
+        pa.array([check], pa.int64()),
+        pa.array([places], pa.binary()),
+        pa.array([counts], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(
+        arrays, ["clique", "piece", "n", "checksum", "places", "counts"]
+    )
 
 
 def packed(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
@@ -103,7 +142,9 @@ def packed(cells: NDArray[np.int64]) -> tuple[bytes, bytes]:
     places = np.flatnonzero(cells)
     if not len(places) or len(places) * (2 + kind.itemsize) >= len(cells) * kind.itemsize:
         return b"", bytes([kind.itemsize]) + cells.astype(kind).tobytes()
-    return places.astype(np.uint16).tobytes(), bytes([kind.itemsize]) + cells[places].astype(kind).tobytes()
+    return places.astype(np.uint16).tobytes(), bytes([kind.itemsize]) + cells[places].astype(
+        kind
+    ).tobytes()
 
 
 def unpacked(places: pa.Scalar, counts: pa.Scalar) -> tuple[NDArray[np.uint16], NDArray[Any]]:
@@ -112,7 +153,9 @@ def unpacked(places: pa.Scalar, counts: pa.Scalar) -> tuple[NDArray[np.uint16], 
     if not buffer.size:
         return np.empty(0, dtype=np.uint16), np.empty(0, dtype=np.int64)
     kind = np.uint32 if memoryview(buffer)[0] == np.dtype(np.uint32).itemsize else np.int64
-    return np.frombuffer(places.as_buffer(), dtype=np.uint16), np.frombuffer(buffer, dtype=kind, offset=1)
+    return np.frombuffer(places.as_buffer(), dtype=np.uint16), np.frombuffer(
+        buffer, dtype=kind, offset=1
+    )
 
 
 @dataclass(frozen=True)
@@ -122,9 +165,13 @@ class SumPieces:
     lengths: tuple[int, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from gathered(_piece(*key, cells, n=n, check=check) for key, (n, check, cells) in self.sums(batches))
+        yield from gathered(
+            _piece(*key, cells, n=n, check=check) for key, (n, check, cells) in self.sums(batches)
+        )
 
-    def sums(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[tuple[int, int], tuple[int, int, NDArray[np.int64]]]]:
+    def sums(
+        self, batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[tuple[tuple[int, int], tuple[int, int, NDArray[np.int64]]]]:
         """Return each piece of this partition: its table and number, and rows, hashes and cells."""
         rows: dict[tuple[int, int], tuple[int, int]] = {}
         cells: dict[tuple[int, int], NDArray[np.int64]] = {}
@@ -133,10 +180,16 @@ class SumPieces:
                 key = (clique.as_py(), piece.as_py())
                 if key[0] == ROWS:
                     before = rows.get(key, (0, 0))
-                    rows[key] = (before[0] + n.as_py(), summed(np.array([before[1], check.as_py()])))
+                    rows[key] = (
+                        before[0] + n.as_py(),
+                        summed(np.array([before[1], check.as_py()])),
+                    )
                     continue
                 if key not in cells:
-                    cells[key] = np.zeros(min(PIECE_CELLS, self.lengths[key[0]] - key[1] * PIECE_CELLS), dtype=np.int64)
+                    cells[key] = np.zeros(
+                        min(PIECE_CELLS, self.lengths[key[0]] - key[1] * PIECE_CELLS),
+                        dtype=np.int64,
+                    )
                 at, part = unpacked(places, counts)
                 if len(at):
                     cells[key][at] += part
@@ -161,9 +214,12 @@ class ReducePieces:
         for (clique, piece), (n, check, cells) in self.pieces.sums(batches):
             full = cells[cells > 0].astype(np.float64)
             arrays = [
-                pa.array([clique], pa.int32()), pa.array([piece], pa.int32()), pa.array([n if clique == ROWS else len(full)], pa.int64()),
-                pa.array([check], pa.int64()), pa.array([float((full * np.log(full)).sum())], pa.float64()),
-            ]  # fmt: skip
+                pa.array([clique], pa.int32()),
+                pa.array([piece], pa.int32()),
+                pa.array([n if clique == ROWS else len(full)], pa.int64()),
+                pa.array([check], pa.int64()),
+                pa.array([float((full * np.log(full)).sum())], pa.float64()),
+            ]
             yield pa.RecordBatch.from_arrays(arrays, ["clique", "piece", "n", "checksum", "spread"])
 
 
@@ -187,31 +243,57 @@ class CountCells:
             n_rows += codes.n_rows
             checks[0] = summed(np.array([checks[0], check]))
         # In place of a cell: the sum of hashes, and a word of this task's own, so that no group-by joins it with another's.
-        yield cell_batch(ROWS, [int(checks[0]).to_bytes(8, "big", signed=True) + secrets.token_bytes(8)], np.array([n_rows]))
+        yield cell_batch(
+            ROWS,
+            [int(checks[0]).to_bytes(8, "big", signed=True) + secrets.token_bytes(8)],
+            np.array([n_rows]),
+        )
         for q, tally in enumerate(tallies):
             keys = cell_keys(tally)
             for start in range(0, len(keys), PIECE_CELLS):
-                yield cell_batch(q, keys[start : start + PIECE_CELLS].tolist(), tally.counts[start : start + PIECE_CELLS])
+                yield cell_batch(
+                    q,
+                    keys[start : start + PIECE_CELLS].tolist(),
+                    tally.counts[start : start + PIECE_CELLS],
+                )
 
 
 def cell_batch(clique: int, keys: Sequence[bytes], counts: NDArray[Any]) -> pa.RecordBatch:
     """Return rows of cells of a table, as they travel."""
-    arrays = [pa.array([clique] * len(keys), pa.int32()), pa.array(keys, pa.binary()), pa.array(counts, pa.int64())]
+    arrays = [
+        pa.array([clique] * len(keys), pa.int32()),
+        pa.array(keys, pa.binary()),
+        pa.array(counts, pa.int64()),
+    ]
     return pa.RecordBatch.from_arrays(arrays, ["clique", "cell", "n"])
 
 
 def cell_keys(tally: SparseCounts) -> NDArray[np.bytes_]:
     """Return the cells of a tally as bytes whose order is that of cells."""
     width = 8 * len(tally.keys)
-    stacked = np.stack(tally.keys, axis=1).astype(">i8")  # after stacking, which gives bytes the order of the machine
-    return np.frombuffer(stacked.tobytes(), dtype=f"V{width}") if len(stacked) else np.empty(0, dtype=f"V{width}")
+    stacked = np.stack(tally.keys, axis=1).astype(
+        ">i8"
+    )  # after stacking, which gives bytes the order of the machine
+    return (
+        np.frombuffer(stacked.tobytes(), dtype=f"V{width}")
+        if len(stacked)
+        else np.empty(0, dtype=f"V{width}")
+    )
 
 
-def marginal_of_cells(columns: tuple[str, ...], sizes: tuple[int, ...], keys: Sequence[bytes], counts: NDArray[np.int64]) -> Marginal:
+def marginal_of_cells(
+    columns: tuple[str, ...],
+    sizes: tuple[int, ...],
+    keys: Sequence[bytes],
+    counts: NDArray[np.int64],
+) -> Marginal:
     """Return the sparse marginal of cells by their keys."""
     tally = SparseCounts(sizes)
     spans = len(tally.keys)
     table = np.frombuffer(b"".join(keys), dtype=">i8").astype(np.int64).reshape(-1, spans)
     order = np.lexsort([table[:, k] for k in reversed(range(spans))])
-    tally.keys, tally.counts = [table[order, k] for k in range(spans)], np.asarray(counts, dtype=np.int64)[order]
+    tally.keys, tally.counts = (
+        [table[order, k] for k in range(spans)],
+        np.asarray(counts, dtype=np.int64)[order],
+    )
     return tally.marginal(columns)

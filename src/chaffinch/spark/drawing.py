@@ -45,14 +45,24 @@ class DrawRows:
 
     def tables(self, numbers: list[int]) -> Iterator[pa.Table]:
         """Return batches of rows by their numbers, in types that Spark has."""
-        model, entropy = cached_model(self.model), list(self.entropy) if isinstance(self.entropy, tuple) else self.entropy
+        model, entropy = (
+            cached_model(self.model),
+            list(self.entropy) if isinstance(self.entropy, tuple) else self.entropy,
+        )
         seed = np.random.SeedSequence(entropy, spawn_key=self.spawn_key)
         for number in numbers:
             for table in model.batches(self.n_rows, seed=seed, threads=1, numbers=[number]):
                 yield plain_table(table.data)
 
 
-def draw(model: FittedModel, n_rows: int | None = None, *, seed: Seed = None, session: Any = None, partitions: int | None = None) -> Any:
+def draw(
+    model: FittedModel,
+    n_rows: int | None = None,
+    *,
+    seed: Seed = None,
+    session: Any = None,
+    partitions: int | None = None,
+) -> Any:
     """Return a Spark DataFrame of new rows, drawn when it is written or counted: those of `model.sample(n_rows, seed=seed)`, in any number of partitions.
 
     `session`: the active one unless given. `partitions`: one for each batch of rows at most, 65,536 or, of more than 64 columns, fewer, and as many as Spark likes unless given. The order of rows is
@@ -65,8 +75,13 @@ def draw(model: FittedModel, n_rows: int | None = None, *, seed: Seed = None, se
 
     batches = max(1, -(-task.n_rows // model.batch_rows))
     with in_our_words():
-        numbers = session.range(0, batches, 1, None if partitions is None else min(partitions, batches))
-        shape = from_arrow_schema(next(DrawRows(task.model, 0, task.entropy, task.spawn_key).tables([0])).schema, prefer_timestamp_ntz=True)
+        numbers = session.range(
+            0, batches, 1, None if partitions is None else min(partitions, batches)
+        )
+        shape = from_arrow_schema(
+            next(DrawRows(task.model, 0, task.entropy, task.spawn_key).tables([0])).schema,
+            prefer_timestamp_ntz=True,
+        )
     return mapped(numbers, task, shape)
 
 
@@ -80,11 +95,18 @@ def draw_task(model: FittedModel, n_rows: int | None, seed: Seed) -> DrawRows:
     rows = model.n_rows if n_rows is None else whole_rows(n_rows)
     raw = model_to_bytes(model)
     if len(raw) > MOST_MODEL_BYTES:
-        raise TooLargeError(f"The model has {len(raw):,} bytes, too many to send to workers ({MOST_MODEL_BYTES:,}). Use fewer parents or bins.")
+        raise TooLargeError(
+            f"The model has {len(raw):,} bytes, too many to send to workers ({MOST_MODEL_BYTES:,}). Use fewer parents or bins."
+        )
     root = seed_sequence(seed)
     entropy = root.entropy
     assert entropy is not None
-    return DrawRows(raw, rows, int(entropy) if isinstance(entropy, int | np.integer) else tuple(int(e) for e in entropy), tuple(root.spawn_key))
+    return DrawRows(
+        raw,
+        rows,
+        int(entropy) if isinstance(entropy, int | np.integer) else tuple(int(e) for e in entropy),
+        tuple(root.spawn_key),
+    )
 
 
 def plain_table(table: pa.Table) -> pa.Table:
@@ -92,7 +114,9 @@ def plain_table(table: pa.Table) -> pa.Table:
     for i, field in enumerate(table.schema):
         if (kind := plain_type(field.type)) != field.type:
             table = table.set_column(i, field.with_type(kind), table.column(i).cast(kind))
-    return pa.Table.from_arrays(table.columns, schema=pa.schema([field.remove_metadata() for field in table.schema]))
+    return pa.Table.from_arrays(
+        table.columns, schema=pa.schema([field.remove_metadata() for field in table.schema])
+    )
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -115,6 +139,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 _PLAIN = {
-    pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0), pa.float16(): pa.float32(),
-    pa.date64(): pa.date32(), pa.large_string(): pa.string(), pa.string_view(): pa.string(), pa.large_binary(): pa.binary(),
-}  # fmt: skip
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+}

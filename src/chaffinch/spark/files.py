@@ -71,14 +71,25 @@ class WriteRows:
                 f"A worker cannot write rows: {reason(error)}. Name a folder that the driver and all workers see under the same path."
             ) from None
         if numbers:
-            arrays = [pa.array([str(path)] * len(numbers)), pa.array(numbers, pa.int64()), pa.array(counts, pa.int64())]
+            arrays = [
+                pa.array([str(path)] * len(numbers)),
+                pa.array(numbers, pa.int64()),
+                pa.array(counts, pa.int64()),
+            ]
             yield pa.RecordBatch.from_arrays(arrays, ["path", "batch", "n"])
 
 
 def write(
-    model: FittedModel, folder: str | os.PathLike[str], n_rows: int | None = None, *, seed: Seed = None, session: Any = None, partitions: int | None = None,
-    overwrite: bool = False, paid: bool = False,
-) -> WrittenRows:  # fmt: skip
+    model: FittedModel,
+    folder: str | os.PathLike[str],
+    n_rows: int | None = None,
+    *,
+    seed: Seed = None,
+    session: Any = None,
+    partitions: int | None = None,
+    overwrite: bool = False,
+    paid: bool = False,
+) -> WrittenRows:
     """Write new rows to a folder of Parquet files, and return what was written: the rows of `model.sample(n_rows, seed=seed)`, in the order of the files.
 
     `folder`: a path that the driver and all workers see; there may be none yet, an empty one, or with `overwrite` one that this function wrote, which is
@@ -109,17 +120,25 @@ def write(
     return WrittenRows(target, tuple(target / name for name in names), task.n_rows)
 
 
-def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False) -> Path:
+def check_folder(
+    folder: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False
+) -> Path:
     """Return the folder to write, checked: nothing that somebody else put there is ever replaced, and rows of an earlier run only with `overwrite`."""
     if is_address(os.fspath(folder)):
-        raise FileError(f"'{os.fspath(folder)}' is an address, which Spark writes to and not workers: use draw(model, n_rows, seed=seed).write.parquet(...).")
+        raise FileError(
+            f"'{os.fspath(folder)}' is an address, which Spark writes to and not workers: use draw(model, n_rows, seed=seed).write.parquet(...)."
+        )
     target = local_path(os.fspath(folder)).absolute()
     if target.exists() and not target.is_dir():
         raise FileError(f"Cannot write into '{target}': it is a file. Name a folder.")
     if not target.parent.is_dir():
-        raise FileError(f"Cannot write '{target}': there is no folder '{target.parent}'. Make it first, or name another.")
+        raise FileError(
+            f"Cannot write '{target}': there is no folder '{target.parent}'. Make it first, or name another."
+        )
     if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
-        raise FileError(f"'{target}' holds other files. Name a new folder, or empty it: it would be replaced.")
+        raise FileError(
+            f"'{target}' holds other files. Name a new folder, or empty it: it would be replaced."
+        )
     if target.is_dir() and any(target.iterdir()):
         safe_files.check_free(target, overwrite=overwrite, paid=paid)
     return target
@@ -128,11 +147,17 @@ def check_folder(folder: str | os.PathLike[str], *, overwrite: bool = False, pai
 def _sorted_files(part: Path, answer: pa.Table, *, batches: int, n_rows: int) -> list[str]:
     """Rename the files that count by the order of their rows, remove the others, and write the manifest; return the names."""
     rows = sorted(answer.to_pylist(), key=lambda row: int(row["batch"]))
-    if [row["batch"] for row in rows] != list(range(batches)) or sum(row["n"] for row in rows) != n_rows:
-        raise ClusterError("Workers wrote other rows than they were asked for: nothing was put in place. Try again.")
+    if [row["batch"] for row in rows] != list(range(batches)) or sum(
+        row["n"] for row in rows
+    ) != n_rows:
+        raise ClusterError(
+            "Workers wrote other rows than they were asked for: nothing was put in place. Try again."
+        )
     paths = list(dict.fromkeys(row["path"] for row in rows))
     if absent := [path for path in paths if not Path(path).is_file()]:
-        raise FileError(f"{len(absent)} of {len(paths)} files that workers wrote are not there: the folder must be one that the driver and all workers see.")
+        raise FileError(
+            f"{len(absent)} of {len(paths)} files that workers wrote are not there: the folder must be one that the driver and all workers see."
+        )
     names = [f"part-{number:05d}.parquet" for number in range(len(paths))]
     for path, name in zip(paths, names, strict=True):
         os.replace(path, part / name)
@@ -142,7 +167,9 @@ def _sorted_files(part: Path, answer: pa.Table, *, batches: int, n_rows: int) ->
     for row in rows:
         counts[row["path"]] += row["n"]
     files = [{"name": name, "rows": counts[path]} for path, name in zip(paths, names, strict=True)]
-    text = json.dumps({"format": "chaffinch-rows", "version": 1, "rows": n_rows, "files": files}, indent=1)
+    text = json.dumps(
+        {"format": "chaffinch-rows", "version": 1, "rows": n_rows, "files": files}, indent=1
+    )
     (part / MANIFEST).write_text(text, encoding="utf-8")
     part.chmod(0o755)
     return names
@@ -150,7 +177,9 @@ def _sorted_files(part: Path, answer: pa.Table, *, batches: int, n_rows: int) ->
 
 def _place(part: Path, target: Path) -> None:
     """Put a whole folder in the place of the old one, if there is one: it is moved aside, and back if that fails."""
-    old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old") if target.exists() else None
+    old = (
+        target.with_name(f".{target.name}.{secrets.token_hex(4)}.old") if target.exists() else None
+    )
     if old is not None:
         os.rename(target, old)
     try:

@@ -93,7 +93,9 @@ class NumberFrame:
 
     def select(self, names: Sequence[str], *, check: bool) -> Any:
         """Return the frame of numbers, a task for each core or for 16 batches."""
-        tasks = max(1, min(self.n_batches, max(parallelism(self.session), -(-self.n_batches // 16))))
+        tasks = max(
+            1, min(self.n_batches, max(parallelism(self.session), -(-self.n_batches // 16)))
+        )
         with in_our_words():
             return self.session.range(0, self.n_batches, 1, tasks)
 
@@ -118,14 +120,26 @@ class FrameParts:
         """Return what a task makes of each partition."""
         names = None if columns is None else tuple(columns)
         work = OverParts(self.reader, names, task)
-        answer = collected(mapped(self.frame.select(self.reader.raw(names), check=names is None), work, SUMMARY_SHAPE)).sort_by("part")
+        answer = collected(
+            mapped(
+                self.frame.select(self.reader.raw(names), check=names is None), work, SUMMARY_SHAPE
+            )
+        ).sort_by("part")
         self._check(answer, hashes=names is None)
         yield from (unpacked_table(raw) for raw in answer.column("summary").to_pylist())
 
-    def code_summaries(self, task: Callable[[Iterator[Codes]], pa.Table], groups: int) -> Iterator[pa.Table]:
+    def code_summaries(
+        self, task: Callable[[Iterator[Codes]], pa.Table], groups: int
+    ) -> Iterator[pa.Table]:
         """Return what a task makes of the codes of each partition."""
         counter = self._coded(groups)
-        answer = collected(mapped(counter.frame, OverCodes(counter.source, tuple(counter.schema.sizes), task), SUMMARY_SHAPE))
+        answer = collected(
+            mapped(
+                counter.frame,
+                OverCodes(counter.source, tuple(counter.schema.sizes), task),
+                SUMMARY_SHAPE,
+            )
+        )
         counter.rows.check(_seen(answer))
         yield from (unpacked_table(raw) for raw in answer.column("summary").to_pylist())
 
@@ -133,24 +147,39 @@ class FrameParts:
         """Return what counts the codes, a column of groups before the others; what was asked before is remembered."""
         counter = self._coded(group.size)
         schema = replace(counter.schema, columns=(group, *counter.schema.columns[1:]))
-        return _RememberingCounter(replace(counter, schema=schema, dense_cells=dense_cells), self._marginals)
+        return _RememberingCounter(
+            replace(counter, schema=schema, dense_cells=dense_cells), self._marginals
+        )
 
     def key_counts(
-        self, code: Callable[[Table, int], Mapping[str, NDArray[Any]]], columns: Collection[str], cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]
+        self,
+        code: Callable[[Table, int], Mapping[str, NDArray[Any]]],
+        columns: Collection[str],
+        cliques: Sequence[Sequence[str]],
+        sizes: Mapping[str, int],
     ) -> list[Marginal]:
         """Return the marginals of codes that are made of parts on workers; Spark's group-by adds them up."""
-        task = CountKeyCells(PartCodes(self.reader, tuple(columns), code), tuple(map(tuple, cliques)), dict(sizes))
+        task = CountKeyCells(
+            PartCodes(self.reader, tuple(columns), code), tuple(map(tuple, cliques)), dict(sizes)
+        )
         found, n_rows = _cells(self.frame.select(self.reader.raw(columns), check=False), task)
         if self.rows is not None:
             replace(self.rows, checksum=0).check(RowsSeen(n_rows, 0))
         return found
 
     def drawn_key_counts(
-        self, draw: Callable[[int, int], Mapping[str, NDArray[Any]]], n_rows: int, cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]
+        self,
+        draw: Callable[[int, int], Mapping[str, NDArray[Any]]],
+        n_rows: int,
+        cliques: Sequence[Sequence[str]],
+        sizes: Mapping[str, int],
     ) -> list[Marginal]:
         """Return the marginals of rows that workers draw."""
         numbers = NumberFrame(self.session, -(-n_rows // BATCH_ROWS)).select((), check=False)
-        return _cells(numbers, CountKeyCells(DrawnBatches(draw, n_rows), tuple(map(tuple, cliques)), dict(sizes)))[0]
+        return _cells(
+            numbers,
+            CountKeyCells(DrawnBatches(draw, n_rows), tuple(map(tuple, cliques)), dict(sizes)),
+        )[0]
 
     def chosen(self, share: float, key: int, by: str, most: float) -> Table | None:
         """Return the rows that a keyed hash chooses, in an order that partitions do not change where it is one of values; None where they are more than `most`.
@@ -161,21 +190,39 @@ class FrameParts:
         task = ChooseRows(self.reader, share, key, by)
         if np.isfinite(most) and share < 1:  # before they come to the driver
             counts = collected(mapped(frame, replace(task, count=True), SUMMARY_SHAPE))
-            if sum(unpacked_table(raw).column(0)[0].as_py() for raw in counts.column("summary").to_pylist()) > most:
+            if (
+                sum(
+                    unpacked_table(raw).column(0)[0].as_py()
+                    for raw in counts.column("summary").to_pylist()
+                )
+                > most
+            ):
                 return None
         answer = collected(mapped(frame, task, SUMMARY_SHAPE)).sort_by("part")
         self._check(answer, hashes=True)
         schema, width = self.reader.schema, len(self.reader.schema.names)
         tables, hashes = [], [np.zeros(0, dtype=np.uint64)]
-        for raw, n in zip(answer.column("summary").to_pylist(), answer.column("n").to_pylist(), strict=True):
+        for raw, n in zip(
+            answer.column("summary").to_pylist(), answer.column("n").to_pylist(), strict=True
+        ):
             if n:
                 continue
             rows = unpacked_table(raw)
-            codes = Codes.of([rows.column(width + j).to_numpy() for j in range(width)], schema.sizes)
-            tables.append(Table(schema, rows.select(list(range(width))).rename_columns(list(schema.names)), codes))
+            codes = Codes.of(
+                [rows.column(width + j).to_numpy() for j in range(width)], schema.sizes
+            )
+            tables.append(
+                Table(
+                    schema,
+                    rows.select(list(range(width))).rename_columns(list(schema.names)),
+                    codes,
+                )
+            )
             hashes.append(rows.column(2 * width).to_numpy())
         if not tables:
-            return Table(schema, pa.table({}), Codes.of([np.zeros(0, dtype=np.uint8)] * width, schema.sizes))
+            return Table(
+                schema, pa.table({}), Codes.of([np.zeros(0, dtype=np.uint8)] * width, schema.sizes)
+            )
         whole = joined(tables)
         if by == "place":
             return whole
@@ -186,11 +233,15 @@ class FrameParts:
 
     def recoded(self, schema: Schema, codes: Callable[[Table], list[NDArray[Any]]]) -> FrameParts:
         """Return the same rows under other codes."""
-        return replace(self, reader=RecodedRows(schema, self.reader, codes), _counters={}, _marginals={})
+        return replace(
+            self, reader=RecodedRows(schema, self.reader, codes), _counters={}, _marginals={}
+        )
 
     def independent(self, n_rows: int, seed: np.random.SeedSequence) -> FrameParts:
         """Return as many rows of independent columns, drawn by workers: the very rows that one machine draws from the seed."""
-        counter = _WithoutGroups(self.reader.schema, self._coded(1) if 1 in self._counters else self._coded(GROUPS))
+        counter = _WithoutGroups(
+            self.reader.schema, self._coded(1) if 1 in self._counters else self._coded(GROUPS)
+        )
         model = model_to_bytes(Independent().fit(counter))
         entropy = seed.entropy
         assert isinstance(entropy, int)
@@ -201,7 +252,10 @@ class FrameParts:
         """Return each row a Poisson number of times: about as many rows in all."""
         assert self.rows is not None
         words = tuple(int(word) for word in seed.generate_state(4))
-        return self._derived(self.frame, ResampledRows(self.reader.schema, self.reader, n_rows / self.rows.n_rows, words))
+        return self._derived(
+            self.frame,
+            ResampledRows(self.reader.schema, self.reader, n_rows / self.rows.n_rows, words),
+        )
 
     def count_rows(self) -> int:
         """Return how many rows there are: those of the codes, which are made for it where nobody counted before."""
@@ -216,7 +270,16 @@ class FrameParts:
             schema = self.reader.schema
             wide = replace(schema, columns=(group_column(groups), *schema.columns), rules=())
             rows = self.frame.select(self.reader.raw(None), check=True)
-            self._counters[groups] = self.held.enter_context(held_codes(rows, EncodeParts(self.reader, groups), wide, self.rows, self.session, self.cache))
+            self._counters[groups] = self.held.enter_context(
+                held_codes(
+                    rows,
+                    EncodeParts(self.reader, groups),
+                    wide,
+                    self.rows,
+                    self.session,
+                    self.cache,
+                )
+            )
         return self._counters[groups]
 
     def _check(self, answer: pa.Table, *, hashes: bool) -> None:
@@ -267,7 +330,10 @@ class _RememberingCounter:
 
 
 def _seen(answer: pa.Table) -> RowsSeen:
-    return RowsSeen(sum(answer.column("n").to_pylist()), summed(np.array(answer.column("checksum").to_pylist(), dtype=np.int64)))
+    return RowsSeen(
+        sum(answer.column("n").to_pylist()),
+        summed(np.array(answer.column("checksum").to_pylist(), dtype=np.int64)),
+    )
 
 
 def _cells(frame: Any, task: CountKeyCells) -> tuple[list[Marginal], int]:
@@ -283,13 +349,21 @@ def _cells(frame: Any, task: CountKeyCells) -> tuple[list[Marginal], int]:
     for q, clique in enumerate(task.cliques):
         own = found.filter(pc.equal(found.column("clique"), q))
         sizes = tuple(task.sizes[name] for name in clique)
-        marginals.append(marginal_of_cells(clique, sizes, own.column("cell").to_pylist(), own.column("n").to_numpy()))
+        marginals.append(
+            marginal_of_cells(
+                clique, sizes, own.column("cell").to_pylist(), own.column("n").to_numpy()
+            )
+        )
     return marginals, n_rows
 
 
 @contextmanager
 def frames_on_one_grid(
-    original: SparkScan, *others: Any, names: Sequence[str] = ("synthetic", "holdout"), cache: str | os.PathLike[str] | None = None, progress: Progress = silent
+    original: SparkScan,
+    *others: Any,
+    names: Sequence[str] = ("synthetic", "holdout"),
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
 ) -> Iterator[tuple[LongTable, ...]]:
     """Give a scanned DataFrame and others (DataFrames, or scans of them) with one schema between them, as `align_files` does for files.
 
@@ -315,28 +389,59 @@ def frames_on_one_grid(
     if gone:
         for room in _rooms(RawFrame(original.frame), gone, "original")[0]:
             own[room.column.name] = [room]
-    shared, schema, notes = shared_columns(original.schema, [rooms for rooms, _ in found], own, called)
+    shared, schema, notes = shared_columns(
+        original.schema, [rooms for rooms, _ in found], own, called
+    )
     with ExitStack() as held:
-        sides = [("", original.frame, original.rows, original.notes), *((name, frame, seen, tuple(said)) for name, frame, (_, seen), said in zip(called, frames, found, notes, strict=True))]
+        sides = [
+            ("", original.frame, original.rows, original.notes),
+            *(
+                (name, frame, seen, tuple(said))
+                for name, frame, (_, seen), said in zip(called, frames, found, notes, strict=True)
+            ),
+        ]
         yield tuple(
             LongTable(
-                schema, seen.n_rows, _refuse, _refuse, said,
-                remote=FrameParts(RawFrame(frame), FrameRows(schema, tuple(shared), name), seen, session, cache, held),
+                schema,
+                seen.n_rows,
+                _refuse,
+                _refuse,
+                said,
+                remote=FrameParts(
+                    RawFrame(frame),
+                    FrameRows(schema, tuple(shared), name),
+                    seen,
+                    session,
+                    cache,
+                    held,
+                ),
             )
             for name, frame, seen, said in sides
-        )  # fmt: skip
+        )
 
 
 def _refuse(_columns: Collection[str] | None) -> Iterator[Table]:
-    raise ClusterError("Rows of a table on Spark stay there: this measure needs them all. Measure a file on one machine.")
+    raise ClusterError(
+        "Rows of a table on Spark stay there: this measure needs them all. Measure a file on one machine."
+    )
 
 
-def _rooms(frame: RawFrame, columns: Sequence[Column], name: str) -> tuple[list[ColumnRoom], RowsSeen]:
+def _rooms(
+    frame: RawFrame, columns: Sequence[Column], name: str
+) -> tuple[list[ColumnRoom], RowsSeen]:
     """What of a frame's values the columns have no codes for, and the rows that were seen."""
     rooms = [ColumnRoom(column) for column in columns]
-    answer = collected(mapped(frame.select([column.name for column in columns], check=True), FindRoom(tuple(columns), name), SUMMARY_SHAPE))
+    answer = collected(
+        mapped(
+            frame.select([column.name for column in columns], check=True),
+            FindRoom(tuple(columns), name),
+            SUMMARY_SHAPE,
+        )
+    )
     for raw in answer.column("summary").to_pylist():
-        for room, used, fractions in zip(rooms, *unpacked_table(raw).to_pydict().values(), strict=True):
+        for room, used, fractions in zip(
+            rooms, *unpacked_table(raw).to_pydict().values(), strict=True
+        ):
             room.used |= np.frombuffer(used, dtype=bool)
             room.fractions |= fractions
     return rooms, _seen(answer)

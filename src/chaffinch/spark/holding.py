@@ -27,7 +27,14 @@ TASK_BLOCKS = 512
 """Blocks that one task reads, about, where there are more than cores: thirty million records."""
 
 
-def held_codes(rows: Any, encode: Task, schema: Schema, seen: RowsSeen | None, session: Any, cache: str | os.PathLike[str] | None) -> SparkCounter:
+def held_codes(
+    rows: Any,
+    encode: Task,
+    schema: Schema,
+    seen: RowsSeen | None,
+    session: Any,
+    cache: str | os.PathLike[str] | None,
+) -> SparkCounter:
     """Return a counter of what a task encodes of a frame, held as `SparkScan.coded` says.
 
     `seen`: the rows that an earlier pass saw, which must be the same; None: they are made here, and counted for the first time.
@@ -51,7 +58,9 @@ def _persisted(blocks: Any, schema: Schema, seen: RowsSeen | None) -> SparkCount
     return SparkCounter(held, RowBlocks(), schema, seen or _rows_of_blocks(held), on_close=forget)
 
 
-def _written_by_spark(blocks: Any, schema: Schema, seen: RowsSeen | None, session: Any, address: str) -> SparkCounter:
+def _written_by_spark(
+    blocks: Any, schema: Schema, seen: RowsSeen | None, session: Any, address: str
+) -> SparkCounter:
     place = f"{address.rstrip('/')}/chaffinch-codes-{secrets.token_hex(8)}"
     forget = remover(session, blocks, place, inside="/blocks")
     try:
@@ -59,7 +68,9 @@ def _written_by_spark(blocks: Any, schema: Schema, seen: RowsSeen | None, sessio
             own_folder(session, place)
             blocks.write.option("compression", "zstd").parquet(f"{place}/blocks")
             held = session.read.parquet(f"{place}/blocks")
-        return SparkCounter(held, RowBlocks(), schema, seen or _rows_of_blocks(held), on_close=forget)
+        return SparkCounter(
+            held, RowBlocks(), schema, seen or _rows_of_blocks(held), on_close=forget
+        )
     except BaseException:
         forget()
         raise
@@ -68,14 +79,20 @@ def _written_by_spark(blocks: Any, schema: Schema, seen: RowsSeen | None, sessio
 def _rows_of_blocks(blocks: Any) -> RowsSeen:
     """How many rows blocks have, and the sum of their hashes: a job of Spark's own."""
     functions = spark_functions()
-    total = functions.sum(functions.col("checksum").cast("decimal(38,0)")).cast("string").alias("total")
+    total = (
+        functions.sum(functions.col("checksum").cast("decimal(38,0)")).cast("string").alias("total")
+    )
     (row,) = collected(blocks.agg(functions.sum("rows").cast("long").alias("n"), total)).to_pylist()
     return RowsSeen(row["n"] or 0, (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)
 
 
-def _written_by_workers(rows: Any, encode: Task, schema: Schema, seen: RowsSeen | None, session: Any, parent: Path) -> SparkCounter:
+def _written_by_workers(
+    rows: Any, encode: Task, schema: Schema, seen: RowsSeen | None, session: Any, parent: Path
+) -> SparkCounter:
     if not parent.is_dir():
-        raise FileError(f"There is no folder '{parent}' for the code cache. Make it first, where the driver and all workers see it.")
+        raise FileError(
+            f"There is no folder '{parent}' for the code cache. Make it first, where the driver and all workers see it."
+        )
     folder = parent.absolute() / f"chaffinch-codes-{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)
@@ -86,11 +103,19 @@ def _written_by_workers(rows: Any, encode: Task, schema: Schema, seen: RowsSeen 
         shutil.rmtree(folder, ignore_errors=True)
 
     try:
-        files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by("path")
-        written = RowsSeen(sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy()))
+        files = collected(mapped(rows, WriteBlocks(encode, str(folder)), FILE_SHAPE)).sort_by(
+            "path"
+        )
+        written = RowsSeen(
+            sum(files.column("n").to_pylist()), summed(files.column("checksum").to_numpy())
+        )
         (seen or written).check(written)
         blocks = FileBlocks(_units(files))
-        tasks = _tasks(len(blocks.units), sum(stop - first for _, first, stop in blocks.units), parallelism(session))
+        tasks = _tasks(
+            len(blocks.units),
+            sum(stop - first for _, first, stop in blocks.units),
+            parallelism(session),
+        )
         with in_our_words():
             numbers = session.range(0, len(blocks.units), 1, tasks)
     except BaseException:
@@ -109,6 +134,8 @@ def _units(files: pa.Table) -> tuple[tuple[str, int, int], ...]:
     """What tasks read: files, or parts of large ones."""
     return tuple(
         (path, first, min(first + UNIT_BLOCKS, blocks))
-        for path, blocks in zip(files.column("path").to_pylist(), files.column("blocks").to_pylist(), strict=True)
+        for path, blocks in zip(
+            files.column("path").to_pylist(), files.column("blocks").to_pylist(), strict=True
+        )
         for first in range(0, blocks, UNIT_BLOCKS)
     )

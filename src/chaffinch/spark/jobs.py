@@ -22,7 +22,18 @@ from .._base import errors
 from .._base.errors import ChaffinchError, ClusterError, MissingExtraError
 from .._base.threads import one_thread
 
-__all__ = ["Task", "WorkerError", "collected", "guarded", "in_our_words", "install_sentence", "mapped", "reason", "settle", "translated"]
+__all__ = [
+    "Task",
+    "WorkerError",
+    "collected",
+    "guarded",
+    "in_our_words",
+    "install_sentence",
+    "mapped",
+    "reason",
+    "settle",
+    "translated",
+]
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What a worker does with the batches of a partition. Frozen dataclasses of plain values: they travel."""
@@ -33,15 +44,21 @@ MANY_MODULES = 20
 _FAULT = re.compile(r"chaffinch-fault (\{.*?\}) end-of-fault")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _ARROW_TYPES = {
-    "int": pa.int32(), "bigint": pa.int64(), "binary": pa.binary(), "double": pa.float64(), "string": pa.string(),
-}  # fmt: skip
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "binary": pa.binary(),
+    "double": pa.float64(),
+    "string": pa.string(),
+}
 
 
 class WorkerError(RuntimeError):
     """A fault in a task, as it travels to the driver: its kind and a sentence, and no value."""
 
     def __init__(self, kind: str, sentence: str) -> None:
-        super().__init__(f"chaffinch-fault {json.dumps({'kind': kind, 'sentence': sentence})} end-of-fault")
+        super().__init__(
+            f"chaffinch-fault {json.dumps({'kind': kind, 'sentence': sentence})} end-of-fault"
+        )
 
 
 def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -60,7 +77,11 @@ def guarded(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 def _place(error: Exception) -> str:
     """Where in our code a fault arose, as far as that is known: a module and a line."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "chaffinch" in frame.filename]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "chaffinch" in frame.filename
+    ]
     if not frames:
         return "an unknown place"
     tail = frames[-1].filename.replace("\\", "/").rpartition("chaffinch/")[2]
@@ -87,7 +108,10 @@ def mapped(frame: Any, task: Task, shape: str) -> Any:
     """Return the frame of what a task makes of each partition's batches; `shape` names its columns and types, as Spark writes them."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from chaffinch.spark.jobs import guarded, settle  # this function travels by value, what it calls by name
+        from chaffinch.spark.jobs import (
+            guarded,
+            settle,
+        )  # this function travels by value, what it calls by name
 
         yield from guarded(task, batches)
         settle()
@@ -113,7 +137,12 @@ def collected(frame: Any) -> pa.Table:
         if hasattr(frame, "toArrow"):  # Spark 4
             return frame.toArrow()
         rows, types = frame.collect(), frame.dtypes
-    return pa.table({name: pa.array([_plain(row[name]) for row in rows], _ARROW_TYPES[kind]) for name, kind in types})
+    return pa.table(
+        {
+            name: pa.array([_plain(row[name]) for row in rows], _ARROW_TYPES[kind])
+            for name, kind in types
+        }
+    )
 
 
 ADAPTIVE = "spark.sql.adaptive.enabled"
@@ -157,7 +186,10 @@ def in_our_words() -> Iterator[None]:
 
 
 def _of_spark(error: Exception) -> bool:
-    return any(kind.__module__.partition(".")[0] in ("pyspark", "py4j", "grpc") for kind in type(error).__mro__)
+    return any(
+        kind.__module__.partition(".")[0] in ("pyspark", "py4j", "grpc")
+        for kind in type(error).__mro__
+    )
 
 
 def translated(error: Exception) -> ChaffinchError:

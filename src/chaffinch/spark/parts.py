@@ -20,7 +20,13 @@ from ..synth.model import BATCH_ROWS
 from ..table.align import OtherTable
 from ..table.codes import Codes
 from ..table.long import Summary
-from ..table.long_align import ColumnRoom, SharedColumn, part_of_original, part_of_other, wanted_columns
+from ..table.long_align import (
+    ColumnRoom,
+    SharedColumn,
+    part_of_original,
+    part_of_other,
+    wanted_columns,
+)
 from ..table.row_hash import below_share, hashes_of_places, hashes_of_values
 from ..table.schema import Column, Schema
 from ..table.table import Table
@@ -30,12 +36,29 @@ from .drawing import cached_model
 from .profiles import PART
 
 __all__ = [
-    "SUMMARY_SHAPE", "ChooseRows", "CountKeyCells", "DrawnBatches", "DrawnRows", "EncodeParts", "FindRoom", "FrameRows", "OverCodes", "OverParts", "PartCodes", "PartReader", "PlacedPart",
-    "RecodedRows", "ResampledRows", "packed_table", "unpacked_table",
-]  # fmt: skip
+    "SUMMARY_SHAPE",
+    "ChooseRows",
+    "CountKeyCells",
+    "DrawnBatches",
+    "DrawnRows",
+    "EncodeParts",
+    "FindRoom",
+    "FrameRows",
+    "OverCodes",
+    "OverParts",
+    "PartCodes",
+    "PartReader",
+    "PlacedPart",
+    "RecodedRows",
+    "ResampledRows",
+    "packed_table",
+    "unpacked_table",
+]
 
 SUMMARY_SHAPE = "part int, n long, checksum long, summary binary"
-_SUMMARY = pa.schema([("part", pa.int32()), ("n", pa.int64()), ("checksum", pa.int64()), ("summary", pa.binary())])
+_SUMMARY = pa.schema(
+    [("part", pa.int32()), ("n", pa.int64()), ("checksum", pa.int64()), ("summary", pa.binary())]
+)
 
 PLACES = 40
 """Bits of a row's place that are its number in its partition; those above are the number of the partition."""
@@ -60,7 +83,9 @@ class PartReader(Protocol):
     def raw(self, columns: Collection[str] | None) -> list[str]:
         """Return the columns of the frame that the named ones are made of."""
 
-    def read(self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None) -> Iterator[PlacedPart]:
+    def read(
+        self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None
+    ) -> Iterator[PlacedPart]:
         """Return the parts, with values and codes of the named columns, or of all."""
 
 
@@ -76,13 +101,19 @@ class FrameRows:
         """Return the columns themselves: one at least, to learn how many rows a part has."""
         return [one.own.name for one in wanted_columns(self.shared, columns)]
 
-    def read(self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None) -> Iterator[PlacedPart]:
+    def read(
+        self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None
+    ) -> Iterator[PlacedPart]:
         """Return the parts of this partition."""
         wanted, names, seen = wanted_columns(self.shared, columns), self.raw(columns), 0
         for batch in regrouped(batches, BLOCK_ROWS):
             rows, check, part = _named(batch, names)
             if self.name:
-                table = part_of_other(OtherTable(self.name, names, None, None, pa.Table.from_batches([rows])), self.schema, wanted)
+                table = part_of_other(
+                    OtherTable(self.name, names, None, None, pa.Table.from_batches([rows])),
+                    self.schema,
+                    wanted,
+                )
             else:
                 table = part_of_original(rows, self.schema, wanted)
             yield PlacedPart((part << PLACES) + seen, check, table)
@@ -108,10 +139,19 @@ class RecodedRows:
         """Return all columns: other codes may be made of any."""
         return self.rows.raw(None)
 
-    def read(self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None) -> Iterator[PlacedPart]:
+    def read(
+        self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None
+    ) -> Iterator[PlacedPart]:
         """Return the parts of this partition under the other codes."""
         for part in self.rows.read(batches):
-            yield replace(part, table=replace(part.table, schema=self.schema, codes=Codes.of(self.codes(part.table), self.schema.sizes)))
+            yield replace(
+                part,
+                table=replace(
+                    part.table,
+                    schema=self.schema,
+                    codes=Codes.of(self.codes(part.table), self.schema.sizes),
+                ),
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +167,17 @@ class ResampledRows:
         """Return what the rows are made of."""
         return self.rows.raw(columns)
 
-    def read(self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None) -> Iterator[PlacedPart]:
+    def read(
+        self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None
+    ) -> Iterator[PlacedPart]:
         """Return the parts of this partition, drawn by a stream of each one's place."""
         for part in self.rows.read(batches, columns):
-            times = np.random.default_rng([*self.entropy, part.place]).poisson(self.rate, part.table.n_rows)
-            yield replace(part, table=part.table.take(np.repeat(np.arange(part.table.n_rows), times)))
+            times = np.random.default_rng([*self.entropy, part.place]).poisson(
+                self.rate, part.table.n_rows
+            )
+            yield replace(
+                part, table=part.table.take(np.repeat(np.arange(part.table.n_rows), times))
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +194,16 @@ class DrawnRows:
         """Return nothing: a row of the frame is a number."""
         return []
 
-    def read(self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None) -> Iterator[PlacedPart]:
+    def read(
+        self, batches: Iterator[pa.RecordBatch], columns: Collection[str] | None = None
+    ) -> Iterator[PlacedPart]:
         """Return the batches of this partition."""
         seed = np.random.SeedSequence(self.entropy, spawn_key=self.spawn_key)
         for numbers in batches:
             for number in numbers.column(0).to_pylist():
-                for table in cached_model(self.model).batches(self.n_rows, seed=seed, threads=1, numbers=[number]):
+                for table in cached_model(self.model).batches(
+                    self.n_rows, seed=seed, threads=1, numbers=[number]
+                ):
                     yield PlacedPart(number * BATCH_ROWS, 0, replace(table, schema=self.schema))
 
 
@@ -168,7 +218,10 @@ class FindRoom:
     name: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rooms, names = [ColumnRoom(column) for column in self.columns], [column.name for column in self.columns]
+        rooms, names = (
+            [ColumnRoom(column) for column in self.columns],
+            [column.name for column in self.columns],
+        )
         n_rows, check, part = 0, 0, 0
         for batch in regrouped(batches, BLOCK_ROWS):
             rows, own, part = _named(batch, names)
@@ -177,7 +230,12 @@ class FindRoom:
                 room.add(*other.values(room.column))
             n_rows, check = n_rows + batch.num_rows, summed(np.array([check, own]))
         if n_rows:
-            summary = pa.table({"used": [room.used.tobytes() for room in rooms], "fractions": [bool(room.fractions) for room in rooms]})
+            summary = pa.table(
+                {
+                    "used": [room.used.tobytes() for room in rooms],
+                    "fractions": [bool(room.fractions) for room in rooms],
+                }
+            )
             yield _summary(part, n_rows, check, summary)
 
 
@@ -249,9 +307,16 @@ class EncodeParts:
             codes = part.table.codes
             # From a turn of the part's own on: else short parts would all fill the first groups.
             dealt = np.resize(np.arange(self.groups, dtype=np.uint32), codes.n_rows)
-            dealt = (dealt + (part.place % 1_000_003 + (part.place >> PLACES) * 7) % self.groups) % self.groups
+            dealt = (
+                dealt + (part.place % 1_000_003 + (part.place >> PLACES) * 7) % self.groups
+            ) % self.groups
             generator(part.place % (1 << 63)).shuffle(dealt)
-            yield block_of(Codes.of([dealt, *(codes[j] for j in range(len(codes)))], sizes, n_rows=codes.n_rows), part.checksum)
+            yield block_of(
+                Codes.of(
+                    [dealt, *(codes[j] for j in range(len(codes)))], sizes, n_rows=codes.n_rows
+                ),
+                part.checksum,
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,11 +334,21 @@ class ChooseRows:
         for part in self.reader.read(batches):
             table, place = part.table, part.place
             n_rows, check = n_rows + table.n_rows, summed(np.array([check, part.checksum]))
-            hashes = hashes_of_places(part.place, table.n_rows, self.key) if self.by == "place" else hashes_of_values(table, self.key)
-            rows = np.flatnonzero(hashes < below_share(self.share)) if self.share < 1 else np.arange(table.n_rows)
+            hashes = (
+                hashes_of_places(part.place, table.n_rows, self.key)
+                if self.by == "place"
+                else hashes_of_values(table, self.key)
+            )
+            rows = (
+                np.flatnonzero(hashes < below_share(self.share))
+                if self.share < 1
+                else np.arange(table.n_rows)
+            )
             chosen += len(rows)
             if len(rows) and not self.count:
-                yield _summary(part.place >> PLACES, 0, 0, _values_and_codes(table.take(rows), hashes[rows]))
+                yield _summary(
+                    part.place >> PLACES, 0, 0, _values_and_codes(table.take(rows), hashes[rows])
+                )
         if n_rows:
             yield _summary(place >> PLACES, n_rows, check, pa.table({"chosen": [chosen]}))
 
@@ -281,7 +356,11 @@ class ChooseRows:
 def _values_and_codes(table: Table, hashes: NDArray[np.uint64]) -> pa.Table:
     """The values, codes and hashes of rows, columns called by their places."""
     data = table.data.select(list(table.schema.names))
-    arrays = [*(column.combine_chunks() for column in data.columns), *(pa.array(table.codes[j]) for j in range(len(table.codes))), pa.array(hashes)]
+    arrays = [
+        *(column.combine_chunks() for column in data.columns),
+        *(pa.array(table.codes[j]) for j in range(len(table.codes))),
+        pa.array(hashes),
+    ]
     return pa.table(arrays, names=[f"x{j}" for j in range(len(arrays))])
 
 
@@ -333,11 +412,23 @@ class CountKeyCells:
         for q, tally in enumerate(tallies):
             keys = cell_keys(tally)
             for start in range(0, len(keys), PIECE_CELLS):
-                yield cell_batch(q, keys[start : start + PIECE_CELLS].tolist(), tally.counts[start : start + PIECE_CELLS])
+                yield cell_batch(
+                    q,
+                    keys[start : start + PIECE_CELLS].tolist(),
+                    tally.counts[start : start + PIECE_CELLS],
+                )
 
 
 def _summary(part: int, n: int, check: int, table: pa.Table) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([value], kind) for value, kind in zip((part, n, check, packed_table(table)), _SUMMARY.types, strict=True)], schema=_SUMMARY)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([value], kind)
+            for value, kind in zip(
+                (part, n, check, packed_table(table)), _SUMMARY.types, strict=True
+            )
+        ],
+        schema=_SUMMARY,
+    )
 
 
 def packed_table(table: pa.Table) -> bytes:

@@ -14,7 +14,17 @@ from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.safe_files import may_overwrite
 from .jobs import in_our_words, reason, translated
 
-__all__ = ["MANIFEST", "check_free", "is_address", "local_path", "on_hadoop", "own_folder", "read_frame", "remover", "write_frame"]
+__all__ = [
+    "MANIFEST",
+    "check_free",
+    "is_address",
+    "local_path",
+    "on_hadoop",
+    "own_folder",
+    "read_frame",
+    "remover",
+    "write_frame",
+]
 
 MANIFEST = "_chaffinch.json"
 """The file that says that a folder of rows is ours, and may be replaced; readers of Parquet folders pass over names that begin so."""
@@ -23,9 +33,29 @@ MOST_FILES = 10_000
 """Files of a folder whose columns are compared one by one, at most: beyond, evenly chosen ones."""
 
 _ADDRESS = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/")
-_FORMATS = {".csv": ("csv", ","), ".tsv": ("csv", "\t"), ".orc": ("orc", ""), ".parquet": ("parquet", ""), ".parq": ("parquet", "")}
-_NO_TABLE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "Path does not exist", "is not a Parquet file")
-_MIXED = ("CANNOT_MERGE_SCHEMA", "Failed merging schema", "CSV header does not conform", "SparkException: Failed to merge", "FAILED_MERGE")
+_FORMATS = {
+    ".csv": ("csv", ","),
+    ".tsv": ("csv", "\t"),
+    ".orc": ("orc", ""),
+    ".parquet": ("parquet", ""),
+    ".parq": ("parquet", ""),
+}
+_NO_TABLE = (
+    "PATH_NOT_FOUND",
+    "UNABLE_TO_INFER_SCHEMA",
+    "CANNOT_READ_FILE_FOOTER",
+    "FAILED_READ_FILE",
+    "DATA_SOURCE_NOT_FOUND",
+    "Path does not exist",
+    "is not a Parquet file",
+)
+_MIXED = (
+    "CANNOT_MERGE_SCHEMA",
+    "Failed merging schema",
+    "CSV header does not conform",
+    "SparkException: Failed to merge",
+    "FAILED_MERGE",
+)
 
 
 def is_address(place: str) -> bool:
@@ -60,12 +90,22 @@ def read_frame(session: Any, place: str) -> Any:
         If there is no table, or a folder whose files have different columns.
     """
     address = place if is_address(place) else _on_disk(local_path(place))
-    form, separator = next((form for ending, form in _FORMATS.items() if place.rstrip("/").lower().endswith(ending)), ("parquet", ""))
+    form, separator = next(
+        (form for ending, form in _FORMATS.items() if place.rstrip("/").lower().endswith(ending)),
+        ("parquet", ""),
+    )
     try:
         if form == "parquet" and _there(session, f"{address.rstrip('/')}/_delta_log"):
-            return session.read.format("delta").load(address)  # as plain Parquet it would have rows that were deleted
+            return session.read.format("delta").load(
+                address
+            )  # as plain Parquet it would have rows that were deleted
         if form == "csv":
-            reader = session.read.option("header", True).option("sep", separator).option("inferSchema", True).option("enforceSchema", False)
+            reader = (
+                session.read.option("header", True)
+                .option("sep", separator)
+                .option("inferSchema", True)
+                .option("enforceSchema", False)
+            )
             frame = reader.csv(address)
         else:
             frame = session.read.format(form).load(address)
@@ -73,7 +113,9 @@ def read_frame(session: Any, place: str) -> Any:
     except Exception as error:
         raise _no_table(place, error) from None
     if not fields:
-        raise FileError(f"'{place}' is no table: it has no columns. Name a table, or a folder of Parquet files.")
+        raise FileError(
+            f"'{place}' is no table: it has no columns. Name a table, or a folder of Parquet files."
+        )
     if form == "parquet":
         _check_alike(session, frame, place)
     return frame
@@ -81,7 +123,9 @@ def read_frame(session: Any, place: str) -> Any:
 
 def _on_disk(path: Path) -> str:
     if not path.exists():
-        raise FileError(f"There is no table '{path}'. Name a folder or a file of this machine, or an address with its scheme, as hdfs:///people.")
+        raise FileError(
+            f"There is no table '{path}'. Name a folder or a file of this machine, or an address with its scheme, as hdfs:///people."
+        )
     return f"file:{path.absolute()}"
 
 
@@ -95,10 +139,20 @@ def _no_table(place: str, error: Exception) -> ChaffinchError:
             f"There is no table at '{place}': it is absent, empty, or holds no file of the kind that its name says (Parquet, unless it ends in .csv, .tsv or .orc)."
         )
     for condition, advice in (
-        ("UnknownHostException", "its host is unknown"), ("ConnectException", "nothing answers there"), ("No FileSystem for scheme", "Spark knows no such scheme: its package is not among the jars"),
-        ("UnsupportedFileSystemException", "Spark knows no such scheme: its package is not among the jars"), ("AccessControlException", "access is denied"),
-        ("AccessDenied", "access is denied"), ("ClassNotFoundException", "Spark knows no such scheme: its package is not among the jars"),
-    ):  # fmt: skip
+        ("UnknownHostException", "its host is unknown"),
+        ("ConnectException", "nothing answers there"),
+        (
+            "No FileSystem for scheme",
+            "Spark knows no such scheme: its package is not among the jars",
+        ),
+        (
+            "UnsupportedFileSystemException",
+            "Spark knows no such scheme: its package is not among the jars",
+        ),
+        ("AccessControlException", "access is denied"),
+        ("AccessDenied", "access is denied"),
+        ("ClassNotFoundException", "Spark knows no such scheme: its package is not among the jars"),
+    ):
         if condition in text:
             return FileError(f"Cannot read '{place}': {advice}.")
     with contextlib.suppress(ChaffinchError), in_our_words():
@@ -107,7 +161,9 @@ def _no_table(place: str, error: Exception) -> ChaffinchError:
 
 
 def _mixed(place: str) -> FileError:
-    return FileError(f"The files of '{place}' have different columns or types: they are no one table. Read the ones that belong together, or write them anew as one table.")
+    return FileError(
+        f"The files of '{place}' have different columns or types: they are no one table. Read the ones that belong together, or write them anew as one table."
+    )
 
 
 def _check_alike(session: Any, frame: Any, place: str) -> None:
@@ -126,7 +182,9 @@ def _check_alike(session: Any, frame: Any, place: str) -> None:
         return
     try:  # Connect shows no footers: columns that some lack are found where the first file lacks them, types that differ always
         merged = session.read.option("mergeSchema", True).parquet(*chosen)
-        same = sorted(merged.dtypes) == sorted((name, kind) for name, kind in frame.dtypes if name in merged.columns)
+        same = sorted(merged.dtypes) == sorted(
+            (name, kind) for name, kind in frame.dtypes if name in merged.columns
+        )
     except Exception as error:
         raise _no_table(place, error) from None
     if not same:
@@ -135,7 +193,9 @@ def _check_alike(session: Any, frame: Any, place: str) -> None:
 
 def _footer(jvm: Any, conf: Any, file: str) -> Any:
     path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
-    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(path, conf))
+    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(
+        jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(path, conf)
+    )
     try:
         return reader.getFileMetaData()
     finally:
@@ -162,11 +222,17 @@ def check_free(session: Any, place: str, *, paid: bool = False) -> None:
         except Exception as error:
             raise _no_table(place, error) from None
         if blocked:
-            raise FileError(f"'{place}' holds other files. Name a new folder, or empty it: it would be replaced.")
+            raise FileError(
+                f"'{place}' holds other files. Name a new folder, or empty it: it would be replaced."
+            )
         if used and paid:
-            raise FileError(f"Cannot write '{place}': it holds rows, and with --epsilon nothing is overwritten, since a privacy budget is spent once. Name another.")
+            raise FileError(
+                f"Cannot write '{place}': it holds rows, and with --epsilon nothing is overwritten, since a privacy budget is spent once. Name another."
+            )
         if used and not may_overwrite():
-            raise FileError(f"Cannot write '{place}': it holds rows of an earlier run. Name another, or replace them with --overwrite.")
+            raise FileError(
+                f"Cannot write '{place}': it holds rows of an earlier run. Name another, or replace them with --overwrite."
+            )
 
 
 def write_frame(session: Any, frame: Any, place: str, n_rows: int, *, paid: bool = False) -> None:
@@ -180,7 +246,9 @@ def write_frame(session: Any, frame: Any, place: str, n_rows: int, *, paid: bool
             frame.write.parquet(place)
         except Exception as error:
             if "ALREADY_EXISTS" in str(error):
-                raise InputError(f"There is something at '{place}', and Connect replaces nothing. Name a new address.") from None
+                raise InputError(
+                    f"There is something at '{place}', and Connect replaces nothing. Name a new address."
+                ) from None
             raise _no_table(place, error) from None
         return
     parent, _, name = place.rstrip("/").rpartition("/")
@@ -189,7 +257,11 @@ def write_frame(session: Any, frame: Any, place: str, n_rows: int, *, paid: bool
     try:
         with in_our_words():
             frame.write.parquet(part)
-            _write_text(session, f"{part}/{MANIFEST}", json.dumps({"format": "chaffinch-rows", "version": 1, "rows": n_rows}))
+            _write_text(
+                session,
+                f"{part}/{MANIFEST}",
+                json.dumps({"format": "chaffinch-rows", "version": 1, "rows": n_rows}),
+            )
             check_free(session, place, paid=paid)  # as it is by now
             replaced = _there(session, place)
             if replaced:
@@ -250,7 +322,9 @@ def _empty(session: Any, place: str) -> bool:
 def _rename(session: Any, place: str, to: str) -> None:
     path, files = on_hadoop(session, place)
     if not files.rename(path, session._jvm.org.apache.hadoop.fs.Path(to)):
-        raise FileError(f"Cannot rename what was written to '{to}': {reason(OSError())}. Look at who may write there.")
+        raise FileError(
+            f"Cannot rename what was written to '{to}': {reason(OSError())}. Look at who may write there."
+        )
 
 
 def _write_text(session: Any, place: str, text: str) -> None:

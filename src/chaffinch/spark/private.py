@@ -23,7 +23,16 @@ from ..table.fit_schema import check_columns
 from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.schema import Schema
 from ..table.schema_file import SchemaLike, as_schema
-from .blocks import BLOCK_ROWS, CHECK, block_of, regrouped, schema_of, schema_text, summed, unhashable
+from .blocks import (
+    BLOCK_ROWS,
+    CHECK,
+    block_of,
+    regrouped,
+    schema_of,
+    schema_text,
+    summed,
+    unhashable,
+)
 from .scanning import SparkScan, counted_rows
 from .session import ready, session_of, spark_functions
 
@@ -43,12 +52,19 @@ class EncodeDeclared:
         for batch in regrouped(batches, BLOCK_ROWS):
             cells = batch.rename_columns([*schema.names, CHECK])
             table = prepare_declared(pa.Table.from_batches([cells]).select(schema.names), schema)
-            codes = Codes.of([table.code(name) for name in schema.names], schema.sizes, n_rows=batch.num_rows)
+            codes = Codes.of(
+                [table.code(name) for name in schema.names], schema.sizes, n_rows=batch.num_rows
+            )
             yield block_of(codes, summed(cells.column(CHECK).to_numpy()))
 
 
 def prepare(
-    frame: Any, schema: SchemaLike, *, person: str | None = None, rows_per_person: int = 1, check: Callable[[Schema], object] = lambda schema: None
+    frame: Any,
+    schema: SchemaLike,
+    *,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    check: Callable[[Schema], object] = lambda schema: None,
 ) -> SparkScan:
     """Return a scan of a DataFrame for a private fit, as `chaffinch.prepare` does for a table: `BayesNet(epsilon=1).fit(counter)` of its `coded`.
 
@@ -60,13 +76,17 @@ def prepare(
     session = session_of(frame)
     declared = as_schema(schema)
     if declared is None:
-        raise InputError("A private fit on Spark needs a declared schema: `chaffinch schema DATA --blank -o schema.toml` writes one to fill in.")
+        raise InputError(
+            "A private fit on Spark needs a declared schema: `chaffinch schema DATA --blank -o schema.toml` writes one to fill in."
+        )
     person = declared.only("person") if person is None else person
     promised = promised_schema(declared, person=person, rows_per_person=rows_per_person)
     check_declared(promised, source="the DataFrame")
     if waiting := wanted_columns(promised):
         names = listed(column.name for column in waiting)
-        raise InputError(f"Nothing is discovered on Spark, and the schema leaves it to be for: {names}. Declare levels or bounds of these columns.")
+        raise InputError(
+            f"Nothing is discovered on Spark, and the schema leaves it to be for: {names}. Declare levels or bounds of these columns."
+        )
     check_columns("the DataFrame", frame.columns, promised)
     warn_of(personal_note(with_evidence(promised)))
     check(promised)
@@ -74,8 +94,14 @@ def prepare(
     if person is not None:
         frame = first_rows(frame, person, rows_per_person)
     sealed = declared_schema(with_person(declared, person))
-    sealed = replace(sealed, columns=tuple(sealed[name] for name in frame.columns), persons=0 if person is None else rows_per_person)
-    return SparkScan(frame, sealed, counted_rows(frame), encode=EncodeDeclared(_modelled_text(sealed)))
+    sealed = replace(
+        sealed,
+        columns=tuple(sealed[name] for name in frame.columns),
+        persons=0 if person is None else rows_per_person,
+    )
+    return SparkScan(
+        frame, sealed, counted_rows(frame), encode=EncodeDeclared(_modelled_text(sealed))
+    )
 
 
 def _modelled_text(schema: Schema) -> str:
@@ -96,7 +122,9 @@ def first_rows(frame: Any, person: str, most: int, *, key: str | None = None) ->
     names, kinds = frame.columns, [field.dataType.simpleString() for field in frame.schema]
     kind = kinds[names.index(person)]
     if kind == "binary" or "<" in kind:
-        raise InputError(f"A person cannot be told by a column of type {kind} on Spark. Cast it to text or numbers.")
+        raise InputError(
+            f"A person cannot be told by a column of type {kind} on Spark. Cast it to text or numbers."
+        )
     places = [f"c{j}" for j in range(len(names))]
     plain = frame.toDF(*places)
     who = functions.col(places[names.index(person)])
@@ -105,11 +133,18 @@ def first_rows(frame: Any, person: str, most: int, *, key: str | None = None) ->
         who = functions.when(who != "", who)
     elif kind in ("float", "double"):
         who = functions.when(~functions.isnan(who), who)
-    hashes = [place for place, field in zip(places, frame.schema, strict=True) if not unhashable(field.dataType)]
+    hashes = [
+        place
+        for place, field in zip(places, frame.schema, strict=True)
+        if not unhashable(field.dataType)
+    ]
     order = functions.xxhash64(functions.lit(key or secrets.token_hex(16)), *hashes)
     rows = plain.withColumn("who", who).withColumn("place", order)
     # Rows without an id are no group: a window over them would put them all into one task.
-    alone, others = rows.where(functions.col("who").isNull()), rows.where(functions.col("who").isNotNull())
+    alone, others = (
+        rows.where(functions.col("who").isNull()),
+        rows.where(functions.col("who").isNotNull()),
+    )
     rank = functions.row_number().over(Window.partitionBy("who").orderBy("place", *hashes))
     kept = others.withColumn("rank", rank).where(functions.col("rank") <= most)
     return kept.select(*places).unionAll(alone.select(*places)).toDF(*names)

@@ -38,7 +38,16 @@ ROWS = -1
 """The number in place of a column's that stands for rows: how many there were, and the sum of their hashes."""
 
 PROFILE_SHAPE = "part int, bucket int, field int, n long, checksum long, profile binary"
-_PROFILE = pa.schema([("part", pa.int32()), ("bucket", pa.int32()), ("field", pa.int32()), ("n", pa.int64()), ("checksum", pa.int64()), ("profile", pa.binary())])
+_PROFILE = pa.schema(
+    [
+        ("part", pa.int32()),
+        ("bucket", pa.int32()),
+        ("field", pa.int32()),
+        ("n", pa.int64()),
+        ("checksum", pa.int64()),
+        ("profile", pa.binary()),
+    ]
+)
 
 Missing = tuple[Any, ...]
 
@@ -47,12 +56,22 @@ def profiled(frame: Any, empty: TableProfile) -> tuple[TableProfile, RowsSeen]:
     """Return the profiles of a frame's columns, read as empty ones say, and how many rows were seen with the sum of their hashes: one job."""
     functions, names = spark_functions(), tuple(empty.columns)
     rows = hashed(frame, names).withColumn(PART, functions.spark_partition_id())
-    parts = mapped(rows, ProfileRows(names, tuple(empty.columns[name].missing for name in names)), PROFILE_SHAPE)
+    parts = mapped(
+        rows,
+        ProfileRows(names, tuple(empty.columns[name].missing for name in names)),
+        PROFILE_SHAPE,
+    )
     for by in (("bucket", "field"), ("field",)):
-        parts = mapped(parts.repartition(-(-len(names) // COLUMNS_A_TASK), *by), MergeProfiles(), PROFILE_SHAPE)
+        parts = mapped(
+            parts.repartition(-(-len(names) // COLUMNS_A_TASK), *by), MergeProfiles(), PROFILE_SHAPE
+        )
     answer = {row["field"]: row for row in collected(parts).to_pylist()}
-    seen = RowsSeen(answer[ROWS]["n"], answer[ROWS]["checksum"]) if ROWS in answer else RowsSeen(0, 0)
-    columns = {name: unpacked_profile(answer[j]["profile"]) for j, name in enumerate(names) if j in answer}
+    seen = (
+        RowsSeen(answer[ROWS]["n"], answer[ROWS]["checksum"]) if ROWS in answer else RowsSeen(0, 0)
+    )
+    columns = {
+        name: unpacked_profile(answer[j]["profile"]) for j, name in enumerate(names) if j in answer
+    }
     return replace(empty, columns={**empty.columns, **columns}, n_rows=seen.n_rows), seen
 
 
@@ -70,7 +89,10 @@ class ProfileRows:
         for batch in regrouped(batches, PROFILE_ROWS):
             batch = batch.rename_columns([*self.names, CHECK, PART])
             if not profiles:
-                profiles = [Profile(batch.column(name).type, missing) for name, missing in zip(self.names, self.missing, strict=True)]
+                profiles = [
+                    Profile(batch.column(name).type, missing)
+                    for name, missing in zip(self.names, self.missing, strict=True)
+                ]
                 part = batch.column(PART)[0].as_py()
             for name, profile in zip(self.names, profiles, strict=True):
                 profile.add(batch.column(name))
@@ -78,7 +100,9 @@ class ProfileRows:
             checks[0] = summed(np.array([checks[0], summed(batch.column(CHECK).to_numpy())]))
         if profiles:
             yield _row(part, ROWS, n_rows, int(checks[0]), b"")
-            yield from (_row(part, j, 0, 0, packed_profile(profile)) for j, profile in enumerate(profiles))
+            yield from (
+                _row(part, j, 0, 0, packed_profile(profile)) for j, profile in enumerate(profiles)
+            )
 
 
 @dataclass(frozen=True)
@@ -93,7 +117,9 @@ class MergeProfiles:
         for (field, _), group in groups.items():
             check = summed(np.array([row["checksum"] for row in group], dtype=np.int64))
             raw = b"" if field == ROWS else _merged([row["profile"] for row in group])
-            yield _row(group[0]["part"], field, sum(row["n"] for row in group), check, raw, merged=True)
+            yield _row(
+                group[0]["part"], field, sum(row["n"] for row in group), check, raw, merged=True
+            )
 
 
 def _merged(raws: list[bytes]) -> bytes:
@@ -105,10 +131,20 @@ def _merged(raws: list[bytes]) -> bytes:
     return packed_profile(whole)
 
 
-def _row(part: int, field: int, n: int, check: int, raw: bytes, *, merged: bool = False) -> pa.RecordBatch:
+def _row(
+    part: int, field: int, n: int, check: int, raw: bytes, *, merged: bool = False
+) -> pa.RecordBatch:
     # After the first merge all buckets of a column are one.
     bucket = 0 if merged else part // NEIGHBOURS
-    return pa.RecordBatch.from_arrays([pa.array([value], kind) for value, kind in zip((part, bucket, field, n, check, raw), _PROFILE.types, strict=True)], schema=_PROFILE)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([value], kind)
+            for value, kind in zip(
+                (part, bucket, field, n, check, raw), _PROFILE.types, strict=True
+            )
+        ],
+        schema=_PROFILE,
+    )
 
 
 def packed_profile(profile: Profile) -> bytes:

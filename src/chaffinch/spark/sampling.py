@@ -30,7 +30,9 @@ def sample_rows(scans: Sequence[SparkScan], rows: int, *, key: str | None = None
     cluster for the driver by this alone, so call it only where the driver may hold records.
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_SAMPLED:
-        raise InputError(f"rows must be a whole number from 1 to {MOST_SAMPLED:,}: that many records come to the driver. Got {rows!r}.")
+        raise InputError(
+            f"rows must be a whole number from 1 to {MOST_SAMPLED:,}: that many records come to the driver. Got {rows!r}."
+        )
     if not scans:
         raise InputError("sample_rows needs a scan or more.")
     share = min(1.0, rows / max(scan.n_rows for scan in scans))
@@ -42,13 +44,23 @@ def _chosen(scan: SparkScan, share: float, key: str, most: int) -> pa.Table:
     functions, names = spark_functions(), scan.frame.columns
     places = [f"c{j}" for j in range(len(names))]
     plain = scan.frame.toDF(*places)
-    hashes = [place for place, field in zip(places, scan.frame.schema, strict=True) if not unhashable(field.dataType)]
+    hashes = [
+        place
+        for place, field in zip(places, scan.frame.schema, strict=True)
+        if not unhashable(field.dataType)
+    ]
     with in_our_words():
         at = functions.pmod(functions.xxhash64(functions.lit(key), *hashes), functions.lit(_SPAN))
-        frame = plain.where(at < int(share * _SPAN)).limit(most + 1) if share < 1 else plain.limit(most + 1)
+        frame = (
+            plain.where(at < int(share * _SPAN)).limit(most + 1)
+            if share < 1
+            else plain.limit(most + 1)
+        )
         table = _on_driver(frame)
     if table.num_rows > most:
-        raise InputError("Rows are alike so often that the sample by their values has more than twice what was asked for. Ask for more rows, or draw a sample by another rule.")
+        raise InputError(
+            "Rows are alike so often that the sample by their values has more than twice what was asked for. Ask for more rows, or draw a sample by another rule."
+        )
     batches = [in_utc(batch) for batch in table.rename_columns(names).combine_chunks().to_batches()]
     return pa.Table.from_batches(batches) if batches else table.rename_columns(names)
 
@@ -57,4 +69,8 @@ def _on_driver(frame: Any) -> pa.Table:
     if hasattr(frame, "toArrow"):  # Spark 4
         return frame.toArrow()
     batches = frame._collect_as_arrow() if hasattr(frame, "_collect_as_arrow") else []
-    return pa.Table.from_batches(batches) if batches else pa.Table.from_pandas(frame.toPandas(), preserve_index=False)
+    return (
+        pa.Table.from_batches(batches)
+        if batches
+        else pa.Table.from_pandas(frame.toPandas(), preserve_index=False)
+    )

@@ -14,7 +14,13 @@ import pyarrow as pa
 from .._base.errors import InputError, listed
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
-from ..table.fit_schema import check_columns, check_declared, enough_rows, fit_profiles, typed_profile
+from ..table.fit_schema import (
+    check_columns,
+    check_declared,
+    enough_rows,
+    fit_profiles,
+    typed_profile,
+)
 from ..table.long import LongTable
 from ..table.note import Note
 from ..table.personal.decisions import check_decided, check_declared_decided
@@ -66,22 +72,32 @@ class SparkScan:
         else:
             check_decided(self.schema)
         if self.schema.only("weight") is not None:
-            raise InputError("Records are not counted by weight on Spark: give the column another role, or fit on one machine.")
+            raise InputError(
+                "Records are not counted by weight on Spark: give the column another role, or fit on one machine."
+            )
         encode = self.encode or Encode(schema_text(self.schema))
         rows = hashed(self.frame, self.schema.names)
         return held_codes(rows, encode, self.schema, self.rows, session_of(self.frame), cache)
 
     @contextmanager
-    def beside(self, *others: Any, progress: Progress = silent, cache: str | os.PathLike[str] | None = None) -> Iterator[tuple[LongTable, ...]]:
+    def beside(
+        self, *others: Any, progress: Progress = silent, cache: str | os.PathLike[str] | None = None
+    ) -> Iterator[tuple[LongTable, ...]]:
         """Give this table and others, DataFrames too, on one grid for measures, until the block ends: see `chaffinch.spark.frames`."""
         from .frames import frames_on_one_grid
 
-        with frames_on_one_grid(self, *others, cache=cache or self.cache, progress=progress) as aligned:
+        with frames_on_one_grid(
+            self, *others, cache=cache or self.cache, progress=progress
+        ) as aligned:
             yield aligned
 
 
 def scan(
-    frame: Any, schema: SchemaLike | None = None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD
+    frame: Any,
+    schema: SchemaLike | None = None,
+    *,
+    rare: Literal["pool", "keep"] = "pool",
+    threshold: int = THRESHOLD,
 ) -> SparkScan:
     """Return a scan of a Spark DataFrame, classic or Connect: arguments as for `chaffinch.scan`, and the same codecs, whatever the partitions.
 
@@ -113,9 +129,13 @@ def scan(
     source = _source(frame)
     profiles, rows = profiled(frame, typed_profile(source, declared))
     rare_below = RARE_BELOW if declared is None else declared.rare_below
-    fitted = fit_profiles(source, profiles, declared, rare=rare, rare_below=rare_below, threshold=threshold)
+    fitted = fit_profiles(
+        source, profiles, declared, rare=rare, rare_below=rare_below, threshold=threshold
+    )
     warn_of(fitted.notes)
-    unsearched = [Note("", "rules", _NO_RULES)] if declared is None or declared.leaves_rules_open else []
+    unsearched = (
+        [Note("", "rules", _NO_RULES)] if declared is None or declared.leaves_rules_open else []
+    )
     return SparkScan(frame, fitted.schema, rows, (*fitted.notes, *unsearched))
 
 
@@ -130,7 +150,9 @@ def _source(frame: Any) -> Source:
         raise InputError("Rows of a Spark DataFrame stay on Spark.")
 
     with in_our_words():
-        asked = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}  # from Spark 4.1 on
+        asked = (
+            {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+        )  # from Spark 4.1 on
         kinds = to_arrow_schema(frame.schema, **asked)
     kinds = pa.schema([field.with_type(in_utc_type(field.type)) for field in kinds])
     return Source("Spark DataFrame", kinds, refuse, native="spark")
@@ -140,5 +162,7 @@ def counted_rows(frame: Any) -> RowsSeen:
     """How many rows a frame has and the sum of their hashes, by Spark alone."""
     functions = spark_functions()
     total = functions.sum(functions.col(CHECK).cast("decimal(38,0)")).cast("string").alias("total")
-    (row,) = collected(hashed(frame, ()).agg(functions.count(functions.lit(1)).alias("n"), total)).to_pylist()
+    (row,) = collected(
+        hashed(frame, ()).agg(functions.count(functions.lit(1)).alias("n"), total)
+    ).to_pylist()
     return RowsSeen(row["n"], (int(row["total"] or 0) + 2**63) % 2**64 - 2**63)

@@ -18,7 +18,16 @@ import pyarrow as pa
 from .._base.errors import ClusterError, InputError, MissingExtraError
 from .jobs import collected, in_our_words, install_sentence
 
-__all__ = ["Workers", "check_workers", "current_session", "parallelism", "ready", "session_of", "spark_functions", "started_session"]
+__all__ = [
+    "Workers",
+    "check_workers",
+    "current_session",
+    "parallelism",
+    "ready",
+    "session_of",
+    "spark_functions",
+    "started_session",
+]
 
 PROBES = 8
 """Tasks of the self-test: workers of one kind are alike, and a job of few tasks is short."""
@@ -56,7 +65,9 @@ def session_of(frame: Any) -> Any:
     """Return the session of a Spark DataFrame, classic or Connect; InputError for anything else."""
     spark_functions()
     if not hasattr(frame, "mapInArrow") or not hasattr(frame, "sparkSession"):
-        raise InputError(f"A Spark DataFrame is needed. Got a {type(frame).__name__}: spark.createDataFrame or spark.read makes one.")
+        raise InputError(
+            f"A Spark DataFrame is needed. Got a {type(frame).__name__}: spark.createDataFrame or spark.read makes one."
+        )
     return frame.sparkSession
 
 
@@ -79,7 +90,9 @@ def current_session(session: Any = None) -> Any:
     with in_our_words():
         session = SparkSession.getActiveSession()
     if session is None:
-        raise ClusterError("No Spark session is active. Start one (SparkSession.builder.getOrCreate()), or pass it: session=spark.")
+        raise ClusterError(
+            "No Spark session is active. Start one (SparkSession.builder.getOrCreate()), or pass it: session=spark."
+        )
     return session
 
 
@@ -122,7 +135,15 @@ def started_session() -> Iterator[Any]:
 
 def _use_own_python() -> None:
     """Have workers of this machine run the Python that runs here, unless something else is asked for."""
-    if not any(os.environ.get(name) for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT")):
+    if not any(
+        os.environ.get(name)
+        for name in (
+            "PYSPARK_PYTHON",
+            "PYSPARK_DRIVER_PYTHON",
+            "SPARK_REMOTE",
+            "PYSPARK_GATEWAY_PORT",
+        )
+    ):
         os.environ["PYSPARK_PYTHON"] = sys.executable
 
 
@@ -140,8 +161,14 @@ def _check_remote(address: str) -> None:
 def _no_cluster(error: Exception) -> ClusterError:
     """The error of ours for a session that could not be started; Spark's settings are named, and nothing that it says is repeated."""
     text = f"{type(error).__name__} {error}"
-    if "JAVA_GATEWAY_EXITED" in text or "JAVA_HOME" in text or "Java gateway process exited" in text:
-        return ClusterError("Spark could not be started: it needs Java 17, and settings that it understands. Install a JRE (Debian and Ubuntu: default-jre-headless), or set JAVA_HOME.")
+    if (
+        "JAVA_GATEWAY_EXITED" in text
+        or "JAVA_HOME" in text
+        or "Java gateway process exited" in text
+    ):
+        return ClusterError(
+            "Spark could not be started: it needs Java 17, and settings that it understands. Install a JRE (Debian and Ubuntu: default-jre-headless), or set JAVA_HOME."
+        )
     return ClusterError(
         f"No Spark cluster could be reached ({_kind(error)}). Look at the address of its master (spark-submit --master, SPARK_REMOTE, spark-defaults.conf), and "
         "whether it runs. Without any of these Spark runs on this machine."
@@ -174,7 +201,9 @@ def check_workers(session: Any) -> Workers:
                     said[name] = str(importlib.import_module(name).__version__)
                 except ImportError:
                     said[name] = ""
-            yield pyarrow.RecordBatch.from_arrays([pyarrow.array([json.dumps(said)] * batch.num_rows)], ["said"])
+            yield pyarrow.RecordBatch.from_arrays(
+                [pyarrow.array([json.dumps(said)] * batch.num_rows)], ["said"]
+            )
 
     with in_our_words():
         frame = session.range(0, PROBES, 1, PROBES).mapInArrow(probe, "said string")
@@ -202,7 +231,11 @@ def _check(workers: Workers) -> None:
         if not getattr(workers, name):
             raise ClusterError(f"Workers have no package '{name}'. {install_sentence()}")
     if workers.chaffinch != __version__:
-        raise ClusterError(f"Workers run chaffinch {workers.chaffinch}, the driver {__version__}: counts could differ. {install_sentence()}")
+        raise ClusterError(
+            f"Workers run chaffinch {workers.chaffinch}, the driver {__version__}: counts could differ. {install_sentence()}"
+        )
     ours = platform.python_version_tuple()[:2]
     if tuple(workers.python.split(".")[:2]) != ours:
-        raise ClusterError(f"Workers run Python {workers.python}, the driver {'.'.join(ours)}. {install_sentence()}")
+        raise ClusterError(
+            f"Workers run Python {workers.python}, the driver {'.'.join(ours)}. {install_sentence()}"
+        )

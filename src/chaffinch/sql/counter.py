@@ -29,8 +29,12 @@ MOST_ROWS = 1 << 24
 
 def query_of(connection: Any) -> Query:
     """Return what runs statements on a connection: DuckDB's, or any of Python's database interface (PEP 249); a function is taken as it is."""
-    if hasattr(connection, "fetchnumpy"):  # DuckDB: a cursor of it would not see what the connection registered
-        return lambda sql: _of_columns(connection.execute(f"SELECT * FROM ({sql}) LIMIT {MOST_ROWS + 1}").fetchnumpy())  # noqa: S608 - as it came
+    if hasattr(
+        connection, "fetchnumpy"
+    ):  # DuckDB: a cursor of it would not see what the connection registered
+        return lambda sql: _of_columns(
+            connection.execute(f"SELECT * FROM ({sql}) LIMIT {MOST_ROWS + 1}").fetchnumpy()  # noqa: S608
+        )
     if hasattr(connection, "cursor"):
 
         def run(sql: str) -> Rows:
@@ -45,7 +49,9 @@ def query_of(connection: Any) -> Query:
     if callable(connection):
         query: Query = connection
         return query
-    raise InputError(f"A database connection is needed, or a function that runs SQL. Got a {type(connection).__name__}.")
+    raise InputError(
+        f"A database connection is needed, or a function that runs SQL. Got a {type(connection).__name__}."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +84,20 @@ class SqlCounter:
 
     def __post_init__(self) -> None:
         if not self.schema.fitted:
-            raise InputError("Counting in SQL needs a fitted schema: that of a table that was read, or declared levels and bins.")
-        codes_sql(self.schema, self.table, dialect=self.dialect)  # raises for columns that SQL cannot code
+            raise InputError(
+                "Counting in SQL needs a fitted schema: that of a table that was read, or declared levels and bins."
+            )
+        codes_sql(
+            self.schema, self.table, dialect=self.dialect
+        )  # raises for columns that SQL cannot code
 
     @property
     def n_rows(self) -> int:
         """The number of records, asked for once."""
         if "n" not in self._rows:
-            ((n,),) = query_of(self.connection)(f"SELECT COUNT(*) AS n FROM {quoted_name(self.coded or self.table)}")  # noqa: S608 - names are quoted
+            ((n,),) = query_of(self.connection)(
+                f"SELECT COUNT(*) AS n FROM {quoted_name(self.coded or self.table)}"  # noqa: S608
+            )
             self._rows["n"] = int(n)
         return self._rows["n"]
 
@@ -93,7 +105,11 @@ class SqlCounter:
         """Return the statements that count cliques, to be read or to be run elsewhere."""
         for clique in cliques:
             resolve(self.schema, clique)
-        coded = codes_sql(self.schema, self.table, dialect=self.dialect) if self.coded is None else quoted_name(self.coded)
+        coded = (
+            codes_sql(self.schema, self.table, dialect=self.dialect)
+            if self.coded is None
+            else quoted_name(self.coded)
+        )
         return list(counts_sql(cliques, self._sizes, coded, dialect=self.dialect))
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
@@ -101,15 +117,23 @@ class SqlCounter:
         places = [resolve(self.schema, clique) for clique in cliques]
         if not cliques:
             return []
-        plan, names = cover(places, self.schema.sizes, n_rows=self.n_rows, small_cells=COVERING_CELLS), self.schema.names
+        plan, names = (
+            cover(places, self.schema.sizes, n_rows=self.n_rows, small_cells=COVERING_CELLS),
+            self.schema.names,
+        )
         if self.coded is not None:
             self._check_coded()
         counted: list[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]] = []
         for statement in self.statements([[names[j] for j in columns] for columns in plan.counted]):
             counted += self._counted(statement)
-        by_set = {frozenset(columns): (columns, codes, counts) for columns, codes, counts in counted}
+        by_set = {
+            frozenset(columns): (columns, codes, counts) for columns, codes, counts in counted
+        }
         wider = [by_set[frozenset(names[j] for j in columns)] for columns in plan.counted]
-        return [self._marginal(tuple(clique), *wider[k]) for clique, k in zip(cliques, plan.of, strict=True)]
+        return [
+            self._marginal(tuple(clique), *wider[k])
+            for clique, k in zip(cliques, plan.of, strict=True)
+        ]
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -119,19 +143,33 @@ class SqlCounter:
         """Raise where a table of codes has some that the schema has not: it was made with another. Asked once."""
         if "coded" in self._rows or not self.n_rows:
             return
-        columns = ", ".join(f"MAX({quoted_name(name)}) AS {quoted_name(name)}" for name in self.schema.names)
-        (largest,) = query_of(self.connection)(f"SELECT {columns} FROM {quoted_name(self.coded or self.table)}")  # noqa: S608 - names are quoted
+        columns = ", ".join(
+            f"MAX({quoted_name(name)}) AS {quoted_name(name)}" for name in self.schema.names
+        )
+        (largest,) = query_of(self.connection)(
+            f"SELECT {columns} FROM {quoted_name(self.coded or self.table)}"  # noqa: S608
+        )
         for name, code in zip(self.schema.names, largest, strict=True):
             if code is not None and int(code) >= self._sizes[name]:
-                raise SchemaError(f"The table of codes has codes of column '{name}' that this schema has not: it was made with another. Make it again with `codes_sql`.")
+                raise SchemaError(
+                    f"The table of codes has codes of column '{name}' that this schema has not: it was made with another. Make it again with `codes_sql`."
+                )
         self._rows["coded"] = 1
 
-    def _counted(self, statement: CountStatement) -> Iterator[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]]:
+    def _counted(
+        self, statement: CountStatement
+    ) -> Iterator[tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]]:
         """The columns of each set of a statement, the codes that occur together, and how often."""
         rows = query_of(self.connection)(statement.sql)
         if len(rows) > MOST_ROWS:
-            raise TooLargeError(f"Marginals have more than {MOST_ROWS:,} combinations that occur. Ask for fewer columns, or use fewer bins.")
-        cells = rows if isinstance(rows, np.ndarray) else np.array([[cell or 0 for cell in row] for row in rows], dtype=np.int64)
+            raise TooLargeError(
+                f"Marginals have more than {MOST_ROWS:,} combinations that occur. Ask for fewer columns, or use fewer bins."
+            )
+        cells = (
+            rows
+            if isinstance(rows, np.ndarray)
+            else np.array([[cell or 0 for cell in row] for row in rows], dtype=np.int64)
+        )
         cells = cells.reshape(len(rows), -1)
         for number, columns in enumerate(statement.sets):
             own = cells[cells[:, 0] == number] if len(cells) else np.zeros((0, 3), dtype=np.int64)
@@ -140,13 +178,21 @@ class SqlCounter:
                 if (codes[:, place] < 0).any():
                     raise SchemaError(
                         f"Column '{name}' has values that its schema does not know: levels that are not declared, values outside its bins, or missing ones. Widen "
-                        "the schema, set other = true or out_of_range = \"clip\", or add nullable = true."
+                        'the schema, set other = true or out_of_range = "clip", or add nullable = true.'
                     )
             if int(own[:, -1].sum()) != self.n_rows:
-                raise InputError("The table changed while it was counted. Count a copy, or in one transaction.")
+                raise InputError(
+                    "The table changed while it was counted. Count a copy, or in one transaction."
+                )
             yield columns, codes, own[:, -1]
 
-    def _marginal(self, clique: tuple[str, ...], columns: tuple[str, ...], codes: NDArray[np.int64], counts: NDArray[np.int64]) -> Marginal:
+    def _marginal(
+        self,
+        clique: tuple[str, ...],
+        columns: tuple[str, ...],
+        codes: NDArray[np.int64],
+        counts: NDArray[np.int64],
+    ) -> Marginal:
         """The marginal of a clique, from the codes and counts of a set that holds it."""
         sizes = tuple(self._sizes[name] for name in clique)
         if not clique:
@@ -154,9 +200,15 @@ class SqlCounter:
         tally = SparseCounts(sizes)
         tally.add([codes[:, columns.index(name)].astype(np.uint32) for name in clique], counts)
         marginal = tally.marginal(clique)
-        return marginal if marginal.n_cells > self.dense_cells or marginal.cells is None else Marginal(clique, sizes, marginal.dense())
+        return (
+            marginal
+            if marginal.n_cells > self.dense_cells or marginal.cells is None
+            else Marginal(clique, sizes, marginal.dense())
+        )
 
 
 def _of_columns(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
     """Rows of columns of numbers, 0 where one is missing."""
-    return np.stack([np.ma.filled(column, 0).astype(np.int64) for column in columns.values()], axis=1)
+    return np.stack(
+        [np.ma.filled(column, 0).astype(np.int64) for column in columns.values()], axis=1
+    )

@@ -22,7 +22,16 @@ from ..table.codec import OTHER, Categories, Intervals, Scalar
 from ..table.schema import Column, Schema
 from ..table.types import is_words, parse_type, value_type
 
-__all__ = ["MOST_LEVELS", "UNKNOWN_CODE", "CountStatement", "Dialect", "codes_sql", "counts_sql", "key_spans", "quoted_name"]
+__all__ = [
+    "MOST_LEVELS",
+    "UNKNOWN_CODE",
+    "CountStatement",
+    "Dialect",
+    "codes_sql",
+    "counts_sql",
+    "key_spans",
+    "quoted_name",
+]
 
 Dialect = Literal["duckdb", "postgresql", "standard"]
 
@@ -36,7 +45,11 @@ UNKNOWN_CODE = -1
 
 _ONCE = {"duckdb": "MATERIALIZED ", "postgresql": "MATERIALIZED ", "standard": ""}
 _NAN = {"duckdb": "isnan({x})", "postgresql": "{x} = 'NaN'", "standard": "{x} <> {x}"}
-_DAYS = {"duckdb": "({x} - DATE '1970-01-01')", "postgresql": "({x} - DATE '1970-01-01')", "standard": "CAST(({x} - DATE '1970-01-01') DAY AS BIGINT)"}
+_DAYS = {
+    "duckdb": "({x} - DATE '1970-01-01')",
+    "postgresql": "({x} - DATE '1970-01-01')",
+    "standard": "CAST(({x} - DATE '1970-01-01') DAY AS BIGINT)",
+}
 
 
 @dataclass(frozen=True)
@@ -96,11 +109,20 @@ def codes_sql(schema: Schema, table: str | Sequence[str], *, dialect: Dialect = 
     """Return the SELECT of the codes of all modelled columns, under the names of the columns."""
     if dialect not in get_args(Dialect):
         raise unknown_name("dialect", dialect, get_args(Dialect))
-    lines = [f"  CAST({_code(column, dialect)} AS {'SMALLINT' if column.size < 1 << 15 else 'INTEGER'}) AS {quoted_name(column.name)}" for column in schema.modelled]
+    lines = [
+        f"  CAST({_code(column, dialect)} AS {'SMALLINT' if column.size < 1 << 15 else 'INTEGER'}) AS {quoted_name(column.name)}"
+        for column in schema.modelled
+    ]
     return "SELECT\n" + ",\n".join(lines) + f"\nFROM {quoted_name(table)}"
 
 
-def counts_sql(sets: Sequence[Sequence[str]], sizes: Mapping[str, int], coded: str, *, dialect: Dialect = "duckdb") -> Iterator[CountStatement]:
+def counts_sql(
+    sets: Sequence[Sequence[str]],
+    sizes: Mapping[str, int],
+    coded: str,
+    *,
+    dialect: Dialect = "duckdb",
+) -> Iterator[CountStatement]:
     """Return statements that count sets of columns, each once, up to 64 in one; `sizes`: how many codes each column has.
 
     `coded`: the table of codes as SQL names it, or the SELECT that makes it, which is then run once for each statement.
@@ -111,7 +133,9 @@ def counts_sql(sets: Sequence[Sequence[str]], sizes: Mapping[str, int], coded: s
         yield _statement(wanted[start : start + MOST_SETS], sizes, coded, dialect)
 
 
-def _statement(sets: tuple[tuple[str, ...], ...], sizes: Mapping[str, int], coded: str, dialect: Dialect) -> CountStatement:
+def _statement(
+    sets: tuple[tuple[str, ...], ...], sizes: Mapping[str, int], coded: str, dialect: Dialect
+) -> CountStatement:
     made = coded.startswith("SELECT")
     source = "coded" if made else coded
     own = tuple(tuple(sizes[name] for name in columns) for columns in sets)
@@ -120,7 +144,9 @@ def _statement(sets: tuple[tuple[str, ...], ...], sizes: Mapping[str, int], code
     lines = []
     for number, (columns, some) in enumerate(zip(sets, own, strict=True)):
         spans = key_spans(some)
-        values = [_key([columns[j] for j in span], [some[j] for j in span]) for span in spans] + ["0"] * (n_keys - len(spans))
+        values = [_key([columns[j] for j in span], [some[j] for j in span]) for span in spans] + [
+            "0"
+        ] * (n_keys - len(spans))
         inner = ", ".join(f"{value} AS {key}" for value, key in zip(values, keys, strict=True))
         groups = f" GROUP BY {', '.join(keys[: len(spans)])}" if spans else ""
         names = [*keys[: len(spans)], *(f"0 AS {key}" for key in keys[len(spans) :])]
@@ -135,13 +161,23 @@ def _key(columns: Sequence[str], sizes: Sequence[int]) -> str:
     strides = [prod(size + 1 for size in sizes[j + 1 :]) for j in range(len(sizes))]
     wide = prod(size + 1 for size in sizes) >= 1 << 31
     names = [f"CAST({quoted_name(name)} AS {'BIGINT' if wide else 'INTEGER'})" for name in columns]
-    return " + ".join([*(name if stride == 1 else f"{name} * {stride}" for name, stride in zip(names, strides, strict=True)), str(sum(strides))])
+    return " + ".join(
+        [
+            *(
+                name if stride == 1 else f"{name} * {stride}"
+                for name, stride in zip(names, strides, strict=True)
+            ),
+            str(sum(strides)),
+        ]
+    )
 
 
 def _code(column: Column, dialect: Dialect) -> str:
     codec, kind = column.fitted_codec, value_type(parse_type(column.type))
     if column.spelled and codec.missing:
-        raise InputError(f"Column '{column.name}' has missing codes that a file spelled beside its values: a database has no such cells.")
+        raise InputError(
+            f"Column '{column.name}' has missing codes that a file spelled beside its values: a database has no such cells."
+        )
     x = _number(column, kind, dialect)
     cases: list[tuple[str, int]] = []
     absent = [f"{x} IS NULL"]
@@ -150,7 +186,11 @@ def _code(column: Column, dialect: Dialect) -> str:
     outside = isinstance(codec, Categories) and codec.other and not is_words(kind)
     nothing = codec.n_values if codec.null else codec.n_values - 1 if outside else UNKNOWN_CODE
     cases += [(condition, nothing) for condition in absent]
-    cases += [(f"{x} = {literal(code)}", codec.n_values + codec.null + i) for i, code in enumerate(codec.missing) if _comparable(code, kind)]
+    cases += [
+        (f"{x} = {literal(code)}", codec.n_values + codec.null + i)
+        for i, code in enumerate(codec.missing)
+        if _comparable(code, kind)
+    ]
     last = UNKNOWN_CODE
     if isinstance(codec, Intervals):
         own, last = _interval_cases(column, codec, x)
@@ -159,8 +199,14 @@ def _code(column: Column, dialect: Dialect) -> str:
         last = codec.n_values  # too few numbers to keep: made missing
     else:
         if len(codec.levels) > MOST_LEVELS:
-            raise InputError(f"Column '{column.name}' has {len(codec.levels):,} levels, and SQL codes at most {MOST_LEVELS:,}. Pool rare ones, or declare fewer.")
-        cases += [(f"{x} = {literal(level)}", code) for code, level in enumerate(codec.levels) if _comparable(level, kind)]
+            raise InputError(
+                f"Column '{column.name}' has {len(codec.levels):,} levels, and SQL codes at most {MOST_LEVELS:,}. Pool rare ones, or declare fewer."
+            )
+        cases += [
+            (f"{x} = {literal(level)}", code)
+            for code, level in enumerate(codec.levels)
+            if _comparable(level, kind)
+        ]
         if codec.other:
             last = len(codec.levels)
             cases += [(f"{x} = {literal(OTHER)}", last)] if is_words(kind) else []
@@ -173,7 +219,9 @@ def _number(column: Column, kind: pa.DataType, dialect: Dialect) -> str:
     if pa.types.is_date32(kind):
         return _DAYS[dialect].format(x=name)
     if pa.types.is_temporal(kind):
-        raise InputError(f"Column '{column.name}' has moments or times ({column.type}), which are not coded in SQL. Make a date or a number of it in a view.")
+        raise InputError(
+            f"Column '{column.name}' has moments or times ({column.type}), which are not coded in SQL. Make a date or a number of it in a view."
+        )
     return f"CAST({name} AS DOUBLE PRECISION)" if pa.types.is_decimal(kind) else name
 
 
@@ -186,16 +234,27 @@ def _interval_cases(column: Column, codec: Intervals, x: str) -> tuple[list[tupl
         if column.out_of_range == "error":
             cases.append((f"{x} < {literal(low)} OR {x} > {literal(high)}", UNKNOWN_CODE))
         else:
-            ends = codec.encode(np.array([low, high], dtype=np.int64 if codec.whole else np.float64)).tolist()
+            ends = codec.encode(
+                np.array([low, high], dtype=np.int64 if codec.whole else np.float64)
+            ).tolist()
             cases += [(f"{x} < {literal(low)}", ends[0]), (f"{x} > {literal(high)}", ends[1])]
     if not len(codec.starts):
         if not len(codec.atoms):
             return cases, 0
         middles = ((codec.atoms[:-1].astype(np.float64) + codec.atoms[1:]) / 2).tolist()
-        cases += [(f"{x} < {literal(middle)}", int(code)) for middle, code in zip(middles, codec.atom_codes[:-1], strict=True)]
+        cases += [
+            (f"{x} < {literal(middle)}", int(code))
+            for middle, code in zip(middles, codec.atom_codes[:-1], strict=True)
+        ]
         return cases, int(codec.atom_codes[-1])
-    cases += [(f"{x} = {literal(atom)}", int(code)) for atom, code in zip(codec.atoms.tolist(), codec.atom_codes, strict=True)]
-    cases += [(f"{x} < {literal(start)}", int(code)) for start, code in zip(codec.starts[1:].tolist(), codec.bin_codes[:-1], strict=True)]
+    cases += [
+        (f"{x} = {literal(atom)}", int(code))
+        for atom, code in zip(codec.atoms.tolist(), codec.atom_codes, strict=True)
+    ]
+    cases += [
+        (f"{x} < {literal(start)}", int(code))
+        for start, code in zip(codec.starts[1:].tolist(), codec.bin_codes[:-1], strict=True)
+    ]
     return cases, int(codec.bin_codes[-1])
 
 
@@ -218,7 +277,9 @@ def literal(value: Scalar) -> str:
         return str(value).upper()
     if isinstance(value, str):
         if "\x00" in value:
-            raise InputError("A level holds a character that no SQL text can (a zero byte). Leave the column out, or clean it in a view.")
+            raise InputError(
+                "A level holds a character that no SQL text can (a zero byte). Leave the column out, or clean it in a view."
+            )
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float):
         return repr(value) if "e" in repr(value) else f"{value!r}e0"

@@ -59,7 +59,9 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
     """
     if not excesses:
         raise InputError("combine needs the excess of at least one synthetic table. Got none.")
-    with_value = [one for one in excesses if one.value is not None and one.standard_error is not None]
+    with_value = [
+        one for one in excesses if one.value is not None and one.standard_error is not None
+    ]
     if len(with_value) < len(excesses):
         reason = next(one.reason for one in excesses if one not in with_value)
         reason = f"{len(excesses) - len(with_value)} of {len(excesses)} synthetic tables have no excess. {reason}"
@@ -70,9 +72,14 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
     if m == 1:
         only = with_value[0]
         return Combined(
-            value=only.value, interval=only.interval, standard_error=only.standard_error, within=within, syntheses=1,
-            level=only.level, note=ONE_SYNTHESIS,
-        )  # fmt: skip
+            value=only.value,
+            interval=only.interval,
+            standard_error=only.standard_error,
+            within=within,
+            syntheses=1,
+            level=only.level,
+            note=ONE_SYNTHESIS,
+        )
     between = float(values.var(ddof=1))
     extra = (1 + 1 / m) * between
     degrees = (m - 1) * (1 + within / extra) ** 2 if extra > 1e-12 * within and extra > 0 else inf

@@ -41,7 +41,9 @@ class ScoreComparison:
     @property
     def rules(self) -> list[Statistic]:
         """What the numbers of each attack are."""
-        return list(self.statistics) if self.statistics is not None else [Ratio()] * len(self.members)
+        return (
+            list(self.statistics) if self.statistics is not None else [Ratio()] * len(self.members)
+        )
 
     def __post_init__(self) -> None:
         if not len(self.members) == len(self.others) == len(self.rules) >= 2:
@@ -87,7 +89,12 @@ class _Checked:
 
 
 def contrasts(
-    comparisons: Sequence[ScoreComparison], *, resamples: int = 1000, level: float = 0.95, seed: Seed = None, threads: int | None = None
+    comparisons: Sequence[ScoreComparison],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+    threads: int | None = None,
 ) -> tuple[Contrast, ...]:
     """Return for each comparison how much larger the excess of its first attack is than the mean excess of the rest.
 
@@ -121,7 +128,9 @@ def contrasts(
     permuted = panel.permuted(resamples, child(root, 0), threads=threads) @ weights
     resampled = panel.resampled(resamples, child(root, 1), threads=threads) @ weights
     z = standardised(np.vstack([values, permuted]))
-    adjusted = (1.0 + np.count_nonzero(z[1:].max(axis=1)[:, None] >= z[0] - 1e-6, axis=0)) / (resamples + 1)
+    adjusted = (1.0 + np.count_nonzero(z[1:].max(axis=1)[:, None] >= z[0] - 1e-6, axis=0)) / (
+        resamples + 1
+    )
     for j, (number, one) in enumerate(comparable.items()):
         error, degrees = _linear(one) if one.ratios else (float(permuted[:, j].std(ddof=1)), inf)
         if error < NONE:
@@ -130,9 +139,12 @@ def contrasts(
         drawn = resampled[:, j] if one.ratios else permuted[:, j]
         value = float(values[j])
         out[number] = Contrast(
-            value=value, interval=_interval(value, error * stretch(degrees, 0.5 + level / 2), drawn, level), standard_error=error,
-            p_value=p_values(permuted[:, j], value)[0], p_family=float(adjusted[j]),
-        )  # fmt: skip
+            value=value,
+            interval=_interval(value, error * stretch(degrees, 0.5 + level / 2), drawn, level),
+            standard_error=error,
+            p_value=p_values(permuted[:, j], value)[0],
+            p_family=float(adjusted[j]),
+        )
     return tuple(out)
 
 
@@ -151,8 +163,12 @@ def _check(comparison: ScoreComparison) -> tuple[_Checked | None, str]:
 def _panel(several: Sequence[_Checked]) -> AttackPanel:
     sizes = {(len(one.members[0][0]), len(one.others[0][0])) for one in several}
     if len(sizes) > 1:
-        raise InputError(f"All comparisons must be on the same people. Got {len(sizes)} different group sizes.")
-    members, others = ([group for one in several for group in getattr(one, side)] for side in ("members", "others"))
+        raise InputError(
+            f"All comparisons must be on the same people. Got {len(sizes)} different group sizes."
+        )
+    members, others = (
+        [group for one in several for group in getattr(one, side)] for side in ("members", "others")
+    )
     return AttackPanel.of(members, others, [rule for one in several for rule in one.rules])
 
 
@@ -186,5 +202,9 @@ def _interval(value: float, error: float, drawn: Floats, level: float) -> tuple[
 
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     spread = float(drawn.std(ddof=1))
-    z = np.quantile((drawn - drawn.mean()) / spread, ends, method="weibull") if spread > NONE else ndtri(ends)
+    z = (
+        np.quantile((drawn - drawn.mean()) / spread, ends, method="weibull")
+        if spread > NONE
+        else ndtri(ends)
+    )
     return max(-2.0, value + float(z[0]) * error), min(2.0, value + float(z[1]) * error)

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from .._base.plain import Number, finite
 from .intervals import student_quantile
 
-__all__ = ["NOTHING", "CrossedPart", "Estimate", "crossed_difference", "crossed_mean", "crossed_means"]
+__all__ = [
+    "NOTHING",
+    "CrossedPart",
+    "Estimate",
+    "crossed_difference",
+    "crossed_mean",
+    "crossed_means",
+]
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
@@ -47,7 +54,9 @@ class Estimate:
         >>> Estimate(0.9, 0.1, 0.7, 1.1).within(0.0, 1.0).high
         1.0
         """
-        return replace(self, low=_clipped(self.low, least, most), high=_clipped(self.high, least, most))
+        return replace(
+            self, low=_clipped(self.low, least, most), high=_clipped(self.high, least, most)
+        )
 
     def to_dict(self) -> dict[str, float | None]:
         """Return value, low and high as JSON can hold them."""
@@ -68,7 +77,11 @@ class CrossedPart:
 
     def less(self, other: CrossedPart) -> CrossedPart:
         """Return this number less another one of the same datasets, about other people."""
-        return CrossedPart(self.values - other.values, self.influence - other.influence, self.squares + other.squares)
+        return CrossedPart(
+            self.values - other.values,
+            self.influence - other.influence,
+            self.squares + other.squares,
+        )
 
 
 def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estimate:
@@ -89,7 +102,9 @@ def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estim
     return _combined([(1.0 / len(parts), part) for part in parts], level)
 
 
-def crossed_means(numbers: Sequence[Sequence[CrossedPart]], *, level: float = LEVEL) -> tuple[Estimate, ...]:
+def crossed_means(
+    numbers: Sequence[Sequence[CrossedPart]], *, level: float = LEVEL
+) -> tuple[Estimate, ...]:
     """Return the means of several numbers of the same datasets and people, with intervals that hold together with the probability `level`.
 
     Intervals are as many standard errors wide as the largest of so many t statistics is with that probability (single-step maximum; Hothorn,
@@ -110,7 +125,9 @@ def crossed_means(numbers: Sequence[Sequence[CrossedPart]], *, level: float = LE
     if len(known) < 2:
         return tuple(alone)
     quantile = _largest_of(
-        _correlation([numbers[k] for k in known]), min(max(alone[k].freedom, 1.0) for k in known), level
+        _correlation([numbers[k] for k in known]),
+        min(max(alone[k].freedom, 1.0) for k in known),
+        level,
     )
     return tuple(
         replace(one, low=one.value - half, high=one.value + half)
@@ -129,7 +146,10 @@ def _correlation(numbers: Sequence[Sequence[CrossedPart]]) -> Floats:
         values = np.array([part.values for part in fold])
         finite = np.isfinite(values)
         n = finite.sum(axis=1)
-        apart = np.where(finite, values, 0.0) - np.where(finite, values, 0.0).sum(axis=1, keepdims=True) / n[:, None]
+        apart = (
+            np.where(finite, values, 0.0)
+            - np.where(finite, values, 0.0).sum(axis=1, keepdims=True) / n[:, None]
+        )
         apart = np.where(finite, apart, 0.0) / np.sqrt(np.maximum(n - 1, 1) * n)[:, None] / k
         together = together + apart @ apart.T
     scale = np.sqrt(np.diag(together))
@@ -140,22 +160,32 @@ def _largest_of(correlation: Floats, freedom: float, level: float) -> float:
     """The quantile of the largest absolute one of correlated t statistics, between that of one and Bonferroni's."""
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    rng = np.random.default_rng(DRAWS)  # the same draws each time: the quantile is a number, not a result of chance
+    rng = np.random.default_rng(
+        DRAWS
+    )  # the same draws each time: the quantile is a number, not a result of chance
     largest = np.abs(rng.standard_normal((DRAWS, len(root))) @ root.T).max(axis=1)
     if math.isfinite(freedom):
         largest = largest / np.sqrt(rng.chisquare(freedom, DRAWS) / freedom)
-    one, every = (student_quantile(1.0 - (1.0 - level) / 2.0 / tests, freedom) for tests in (1, len(correlation)))
+    one, every = (
+        student_quantile(1.0 - (1.0 - level) / 2.0 / tests, freedom)
+        for tests in (1, len(correlation))
+    )
     return min(max(float(np.quantile(largest, level)), one), every)
 
 
-def crossed_difference(these: Sequence[CrossedPart], those: Sequence[CrossedPart], *, level: float = LEVEL) -> Estimate:
+def crossed_difference(
+    these: Sequence[CrossedPart], those: Sequence[CrossedPart], *, level: float = LEVEL
+) -> Estimate:
     """Return the mean of these parts less that of those: two ensembles about the same people.
 
     Their datasets are independent, their people the same: variances of datasets are added, influences subtracted, as in `crossed_mean`.
     """
     if not these or not those:
         return NOTHING
-    weighted = [*((1.0 / len(these), part) for part in these), *((-1.0 / len(those), part) for part in those)]
+    weighted = [
+        *((1.0 / len(these), part) for part in these),
+        *((-1.0 / len(those), part) for part in those),
+    ]
     return _combined(weighted, level)
 
 

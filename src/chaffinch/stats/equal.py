@@ -76,7 +76,9 @@ class KeyedRows:
         from .equal_kernels import look_up
 
         if len(codes) != len(self.sizes):
-            raise InputError(f"Tables must have the same number of columns. Got {len(self.sizes)} and {len(codes)}.")
+            raise InputError(
+                f"Tables must have the same number of columns. Got {len(self.sizes)} and {len(codes)}."
+            )
         out = np.ones(len(codes[0]) if len(codes) else 0, dtype=bool)
         for column, size in zip(codes, self.sizes, strict=True):
             out &= column < size

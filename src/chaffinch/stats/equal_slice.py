@@ -35,7 +35,11 @@ class KeyedSlice:
         chosen = [_columns(codes, _in_slice(codes, bits)) for codes in parts]
         if not chosen:
             chosen = [[np.empty(0, dtype=np.uint8) for _ in sizes]]
-        columns = chosen[0] if len(chosen) == 1 else [np.concatenate([part[j] for part in chosen]) for j in range(len(sizes))]
+        columns = (
+            chosen[0]
+            if len(chosen) == 1
+            else [np.concatenate([part[j] for part in chosen]) for j in range(len(sizes))]
+        )
         return cls(KeyedRows.of_codes(columns), bits)
 
     @property

@@ -79,9 +79,15 @@ class Excess:
 
 
 def excess(
-    members: Pair, others: Pair, *, statistic: Statistic | None = None, resamples: int = 1000, level: float = 0.95,
-    seed: Seed = None, threads: int | None = None,
-) -> Excess:  # fmt: skip
+    members: Pair,
+    others: Pair,
+    *,
+    statistic: Statistic | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> Excess:
     """Return the excess of an attack's value for members over its value for others.
 
     `members`, `others`: two numbers for each person of the original and of the holdout, (numerator, weight) unless `statistic` says
@@ -97,7 +103,12 @@ def excess(
     check_draws(resamples, level)
     rule = Ratio() if statistic is None else statistic
     first, second, reason = checked(members, others, rule)
-    sizes = {"n_members": len(first[0]), "n_others": len(second[0]), "level": level, "resamples": resamples}
+    sizes = {
+        "n_members": len(first[0]),
+        "n_others": len(second[0]),
+        "level": level,
+        "resamples": resamples,
+    }
     if reason:
         return Excess(value=None, reason=f"There is no excess: {reason}", **sizes)  # type: ignore[arg-type]
     root = seed_sequence(seed)
@@ -127,9 +138,14 @@ def excess(
 
 
 def interval(
-    numerator: Any, weight: Any, *, statistic: Statistic | None = None, resamples: int = 1000, level: float = 0.95,
+    numerator: Any,
+    weight: Any,
+    *,
+    statistic: Statistic | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
     seed: Seed = None,
-) -> tuple[float, float] | None:  # fmt: skip
+) -> tuple[float, float] | None:
     """Return the interval of an attack's value for one group of people; None where the group has no value.
 
     People are resampled; the shape is that of the resampled values (percentiles), the scale the standard error, which is known
@@ -186,7 +202,9 @@ def value_of(statistic: Statistic, group: Group, common: int) -> float:
     return float(numerator[0] / denominator[0])
 
 
-def excess_error(statistic: Statistic, members: Group, others: Group, null_error: float | None) -> tuple[float, float]:
+def excess_error(
+    statistic: Statistic, members: Group, others: Group, null_error: float | None
+) -> tuple[float, float]:
     """Return the standard error of an excess and its degrees of freedom.
 
     Of ratios from both variances, with Welch's degrees. Of class statistics, the one of groups that are alike: their jackknife
@@ -201,7 +219,16 @@ def excess_error(statistic: Statistic, members: Group, others: Group, null_error
     return sqrt(total), total**2 / spent if spent > 0 else inf
 
 
-def upper_distance(statistic: Statistic, members: Group, others: Group, null_error: float | None, common: int, *, z: float, level: float) -> float:
+def upper_distance(
+    statistic: Statistic,
+    members: Group,
+    others: Group,
+    null_error: float | None,
+    common: int,
+    *,
+    z: float,
+    level: float,
+) -> float:
     """Return how far above its value an excess may lie: the distance to an upper bound that is `z` standard errors away.
 
     An upper bound from the standard error alone is too low where few people score: a rate of 1 in 800 has the error of 1 in 800, and a true rate of 5
@@ -227,7 +254,11 @@ def upper_distance(statistic: Statistic, members: Group, others: Group, null_err
     squares = 0.0
     for group, side in ((members, 1), (others, 0)):
         value, variance = value_of(statistic, group, common), statistic.variance(group, common)
-        trials = value * (1.0 - value) / variance if variance > 1e-18 and 0.0 < value < 1.0 else statistic.trials(group)
+        trials = (
+            value * (1.0 - value) / variance
+            if variance > 1e-18 and 0.0 < value < 1.0
+            else statistic.trials(group)
+        )
         ends = clopper_pearson(value * trials, trials, level=float(2.0 * ndtr(z * wide) - 1.0))
         squares += (ends[side] - value) ** 2
     return max(z * wide * error, sqrt(squares))
@@ -235,7 +266,11 @@ def upper_distance(statistic: Statistic, members: Group, others: Group, null_err
 
 def stretch(degrees: float, tail: float) -> float:
     """Return how much wider Student's interval is than the normal one: percentiles of few people are too narrow by that."""
-    return 1.0 if isinf(degrees) else student_quantile(tail, max(degrees, 1.0)) / student_quantile(tail, inf)
+    return (
+        1.0
+        if isinf(degrees)
+        else student_quantile(tail, max(degrees, 1.0)) / student_quantile(tail, inf)
+    )
 
 
 def _error(group: Group, statistic: Statistic, common: int) -> tuple[float, float]:
@@ -248,12 +283,17 @@ def _error(group: Group, statistic: Statistic, common: int) -> tuple[float, floa
     return max(value - low, high - value) / 1.959963984540054, inf
 
 
-def _null_error(statistic: Statistic, members: Group, others: Group, permuted: Floats) -> float | None:
+def _null_error(
+    statistic: Statistic, members: Group, others: Group, permuted: Floats
+) -> float | None:
     """Return the standard error if both groups are alike: from all people for ratios, else that of the permuted values."""
     if not isinstance(statistic, Ratio):
         error = float(permuted.std(ddof=1))
         return error if error > 1e-9 else None
-    together: Group = (np.concatenate([members[0], others[0]]), np.concatenate([members[1], others[1]]))
+    together: Group = (
+        np.concatenate([members[0], others[0]]),
+        np.concatenate([members[1], others[1]]),
+    )
     weights = [float(group[1].sum()) for group in (members, others)]
     spread = statistic.variance(together, 0) * sum(weights)
     return sqrt(spread * (1 / weights[0] + 1 / weights[1])) if spread > 1e-18 else None
@@ -268,7 +308,9 @@ def p_values(permuted: Floats, observed: float) -> tuple[float, float]:
     return greater, min(1.0, 2 * min(greater, less))
 
 
-def _between(value: float, error: float, drawn: Floats, level: float, *, low: float) -> tuple[float, float]:
+def _between(
+    value: float, error: float, drawn: Floats, level: float, *, low: float
+) -> tuple[float, float]:
     """Return the interval: percentiles of the draws about their mean (normal ones where draws do not differ) times the error."""
     from scipy.special import ndtri
 
@@ -280,7 +322,9 @@ def _between(value: float, error: float, drawn: Floats, level: float, *, low: fl
     return max(low, value + float(z[0]) * error), min(1.0, value + float(z[1]) * error)
 
 
-def _notes(statistic: Statistic, members: Group, others: Group, null_error: float | None) -> tuple[str, ...]:
+def _notes(
+    statistic: Statistic, members: Group, others: Group, null_error: float | None
+) -> tuple[str, ...]:
     notes = ["Conditional on the synthetic table: its own randomness is not in the interval."]
     if null_error is None:
         notes.append("All people score the same, so what could be detected is not known.")

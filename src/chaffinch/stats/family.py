@@ -88,11 +88,15 @@ class Family:
     def from_dict(cls, data: Any) -> Family:
         """Return the family that plain data hold."""
         plain = without_none(data)
-        lower = plain.get("lower_bounds") or ([plain["lower_bound"]] if "lower_bound" in plain else [])
+        lower = plain.get("lower_bounds") or (
+            [plain["lower_bound"]] if "lower_bound" in plain else []
+        )
         words = {"adjusted": "adjusted_p_values", "excesses": "excesses", "upper": "upper_bounds"}
         parts = {name: plain.get(word) or [] for name, word in words.items()}
         reason = plain.get("reason") or plain.get("not_applicable") or ""
-        return from_plain(cls, {**plain, **parts, "lower": lower, "reason": reason}, what="'family'")
+        return from_plain(
+            cls, {**plain, **parts, "lower": lower, "reason": reason}, what="'family'"
+        )
 
     def without(self, hidden: Collection[int], threshold: int = 0) -> Family:
         """Return the family without the excesses of some attacks, by number: those that are about few people.
@@ -109,10 +113,17 @@ class Family:
 
 
 def family(
-    members: Sequence[Pair], others: Sequence[Pair], *, statistics: Sequence[Statistic] | None = None,
-    level_shares: Sequence[float | None] | None = None, about_nobody: Collection[int] = (), resamples: int = 1000, level: float = 0.95, seed: Seed = None,
+    members: Sequence[Pair],
+    others: Sequence[Pair],
+    *,
+    statistics: Sequence[Statistic] | None = None,
+    level_shares: Sequence[float | None] | None = None,
+    about_nobody: Collection[int] = (),
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
     threads: int | None = None,
-) -> Family:  # fmt: skip
+) -> Family:
     """Return one p-value and simultaneous lower and upper bounds for attacks on the same members and the same others.
 
     `members`, `others`: for each attack, two numbers for each person; people stand in the same order under all attacks. `statistics`:
@@ -146,15 +157,27 @@ def family(
         none = (None,) * len(members)
         reason = "none of the attacks can be compared." if members else "there are no attacks."
         return Family(
-            p_value=None, adjusted=none, excesses=none, lower=none, upper=upper_bounds(members, others, rules, {}, None, level, about_nobody), level=level,
-            resamples=resamples, excluded=excluded, reason=f"There is no family-wise p-value: {reason}", n_counted=_counted(members, others, rules),
-        )  # fmt: skip
+            p_value=None,
+            adjusted=none,
+            excesses=none,
+            lower=none,
+            upper=upper_bounds(members, others, rules, {}, None, level, about_nobody),
+            level=level,
+            resamples=resamples,
+            excluded=excluded,
+            reason=f"There is no family-wise p-value: {reason}",
+            n_counted=_counted(members, others, rules),
+        )
     numbers, groups = list(comparable), list(comparable.values())
-    panel = AttackPanel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
+    panel = AttackPanel.of(
+        [m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers]
+    )
     root = seed_sequence(seed)
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)
     z = standardised(np.vstack([panel.observed(), permuted]))
-    evidence = z if level_shares is None else _evidence(z, _shares(level_shares, len(members), numbers))
+    evidence = (
+        z if level_shares is None else _evidence(z, _shares(level_shares, len(members), numbers))
+    )
     as_large = np.count_nonzero(evidence[1:].max(axis=1)[:, None] >= evidence[0] - 1e-6, axis=0)
     adjusted = (1.0 + as_large) / (resamples + 1)
 
@@ -173,14 +196,34 @@ def family(
         return tuple(float(by_number[j]) if j in by_number else None for j in range(len(members)))
 
     return Family(
-        p_value=float(adjusted.min()), strongest=numbers[int(evidence[0].argmax())], adjusted=spread_out(adjusted),
-        excesses=spread_out(values), lower=spread_out(lower), level=level, resamples=resamples, excluded=excluded,
-        upper=upper_bounds(members, others, rules, dict(zip(numbers, spread, strict=True)), drawn, level, about_nobody), n_counted=_counted(members, others, rules),
-    )  # fmt: skip
+        p_value=float(adjusted.min()),
+        strongest=numbers[int(evidence[0].argmax())],
+        adjusted=spread_out(adjusted),
+        excesses=spread_out(values),
+        lower=spread_out(lower),
+        level=level,
+        resamples=resamples,
+        excluded=excluded,
+        upper=upper_bounds(
+            members,
+            others,
+            rules,
+            dict(zip(numbers, spread, strict=True)),
+            drawn,
+            level,
+            about_nobody,
+        ),
+        n_counted=_counted(members, others, rules),
+    )
 
 
 def upper_bounds(
-    members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic], spread: Mapping[int, float], drawn: Floats | None, level: float,
+    members: Sequence[Pair],
+    others: Sequence[Pair],
+    rules: Sequence[Statistic],
+    spread: Mapping[int, float],
+    drawn: Floats | None,
+    level: float,
     about_nobody: Collection[int] = (),
 ) -> tuple[float | None, ...]:
     """Return an upper bound of the excess of each attack, all of which hold together with the probability `level`; None where nobody is counted.
@@ -189,7 +232,11 @@ def upper_bounds(
     """
     from scipy.special import ndtri
 
-    groups = {j: groups for j, rule in enumerate(rules) if not (groups := checked(members[j], others[j], rule))[2]}
+    groups = {
+        j: groups
+        for j, rule in enumerate(rules)
+        if not (groups := checked(members[j], others[j], rule))[2]
+    }
     alpha = (1.0 - level) / max(len(groups), 1)
     reach = 0.0 if drawn is None else reach_of(-drawn, 1.0 - alpha * len(spread))
     out: list[float | None] = []
@@ -202,14 +249,34 @@ def upper_bounds(
         value = value_of(rule, ours, common) - value_of(rule, theirs, common)
         null_error = float(spread[j]) if j in spread and spread[j] > TIE else None
         z = reach if j in spread else float(ndtri(1.0 - alpha))
-        out.append(float(min(1.0, value + upper_distance(rule, ours, theirs, null_error, common, z=z, level=level))))
+        out.append(
+            float(
+                min(
+                    1.0,
+                    value
+                    + upper_distance(rule, ours, theirs, null_error, common, z=z, level=level),
+                )
+            )
+        )
     return tuple(out)
 
 
-def _counted(members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic]) -> tuple[int, ...]:
+def _counted(
+    members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic]
+) -> tuple[int, ...]:
     """Return how many people of the smaller group each attack counts."""
     pairs = zip(rules, zip(members, others, strict=True), strict=True)
-    return tuple(min(int(np.count_nonzero(np.asarray(side[1]) > 0 if isinstance(rule, Ratio) else np.asarray(side[0]) >= 0)) for side in sides) for rule, sides in pairs)
+    return tuple(
+        min(
+            int(
+                np.count_nonzero(
+                    np.asarray(side[1]) > 0 if isinstance(rule, Ratio) else np.asarray(side[0]) >= 0
+                )
+            )
+            for side in sides
+        )
+        for rule, sides in pairs
+    )
 
 
 def comparable_attacks(
@@ -234,7 +301,9 @@ def comparable_attacks(
         else:
             comparable[j] = (first, second)
     if len(sizes) > 1:
-        raise InputError(f"All attacks of a family must be on the same people. Got {len(sizes)} different group sizes.")
+        raise InputError(
+            f"All attacks of a family must be on the same people. Got {len(sizes)} different group sizes."
+        )
     return comparable, excluded
 
 
@@ -261,8 +330,14 @@ def standardised(excesses: Floats) -> Floats:
 def _shares(given: Sequence[float | None], attacks: int, comparable: Sequence[int]) -> Floats:
     """Return the share of each attack that can be compared: those given, and of the rest an equal part for each other."""
     known = [share for share in given if share is not None]
-    if len(given) != attacks or any(not 0.0 < share < 1.0 for share in known) or sum(known) >= 1.0 + 1e-9:
-        raise InputError("level_shares must be one share for each attack, above 0 and together below 1, or None. Some are not.")
+    if (
+        len(given) != attacks
+        or any(not 0.0 < share < 1.0 for share in known)
+        or sum(known) >= 1.0 + 1e-9
+    ):
+        raise InputError(
+            "level_shares must be one share for each attack, above 0 and together below 1, or None. Some are not."
+        )
     here = [given[j] for j in comparable]
     rest = max(1.0 - sum(share or 0.0 for share in here), 1e-6) / max(here.count(None), 1)
     return np.array([rest if share is None else share for share in here])
@@ -280,5 +355,7 @@ def reach_of(drawn: Floats, level: float) -> float:
     """Return how many standard errors below its value a bound must lie for all bounds to hold together."""
     from scipy.special import ndtri
 
-    short = -standardised(drawn)  # percentiles: a draw far below its mean is a value that far above the truth's bound
+    short = -standardised(
+        drawn
+    )  # percentiles: a draw far below its mean is a value that far above the truth's bound
     return max(float(np.quantile(short.max(axis=1), level, method="weibull")), float(ndtri(level)))

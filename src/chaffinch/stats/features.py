@@ -40,7 +40,13 @@ class Encoder:
     gaps: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, tables: Sequence[Table], columns: Sequence[str] | None = None, *, encoding: Encoding = "codes") -> Encoder:
+    def of(
+        cls,
+        tables: Sequence[Table],
+        columns: Sequence[str] | None = None,
+        *,
+        encoding: Encoding = "codes",
+    ) -> Encoder:
         """Return the encoder of tables that share a schema (see `align`), for all modelled columns unless some are named.
 
         Examples
@@ -58,11 +64,18 @@ class Encoder:
         for name in chosen:
             if name not in schema.names:
                 raise unknown_name("column", name, schema.names)
-        if any(table.schema.sizes != schema.sizes or table.schema.names != schema.names for table in tables):
-            raise InputError("Tables that become features together need one schema. Bring them together with align().")
+        if any(
+            table.schema.sizes != schema.sizes or table.schema.names != schema.names
+            for table in tables
+        ):
+            raise InputError(
+                "Tables that become features together need one schema. Bring them together with align()."
+            )
         features = tuple(schema[name] for name in chosen)
         gaps = {
-            c.name for c in features if c.kind in NUMBERS and any(np.isnan(numbers_of(t, c.name)).any() for t in tables)
+            c.name
+            for c in features
+            if c.kind in NUMBERS and any(np.isnan(numbers_of(t, c.name)).any() for t in tables)
         }
         return cls(features, encoding, frozenset(gaps))
 
@@ -76,7 +89,10 @@ class Encoder:
         """Which features are to be standardised: all, or with `onehot` the numbers alone."""
         if self.encoding == "codes":
             return np.ones(len(self.owners), dtype=bool)
-        first = np.array([i == 0 or owner != self.owners[i - 1] for i, owner in enumerate(self.owners)], dtype=bool)
+        first = np.array(
+            [i == 0 or owner != self.owners[i - 1] for i, owner in enumerate(self.owners)],
+            dtype=bool,
+        )
         numbers = {column.name for column in self.columns if column.kind in NUMBERS}
         return first & np.array([owner in numbers for owner in self.owners], dtype=bool)
 
@@ -112,7 +128,9 @@ def numbers_of(table: Table, name: str) -> Matrix:
     return np.where(known, numbers.astype(np.float64), np.nan)
 
 
-def standardised(train: Matrix, *others: Matrix, scaled: NDArray[np.bool_] | None = None) -> list[Matrix]:
+def standardised(
+    train: Matrix, *others: Matrix, scaled: NDArray[np.bool_] | None = None
+) -> list[Matrix]:
     """Return matrices with missing numbers at the mean of the training side, then scaled to its mean 0 and variance 1.
 
     A feature without any number on the training side is 0 everywhere. `scaled` says which features to scale (all).

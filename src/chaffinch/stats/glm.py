@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 
-__all__ = ["DOMINANT", "LARGEST", "CannotFitError", "Influence", "RegressionFit", "class_influence", "independent_columns", "influence", "logit", "ols"]
+__all__ = [
+    "DOMINANT",
+    "LARGEST",
+    "CannotFitError",
+    "Influence",
+    "RegressionFit",
+    "class_influence",
+    "independent_columns",
+    "influence",
+    "logit",
+    "ols",
+]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -59,8 +70,18 @@ class RegressionFit:
             out[columns] = values
             return out
 
-        values, errors, low, high = (spread(part, np.nan) for part in (self.values, self.errors, self.low, self.high))
-        return RegressionFit(values, errors, low, high, spread(self.aliased, True), spread(self.unbounded, False), self.df)
+        values, errors, low, high = (
+            spread(part, np.nan) for part in (self.values, self.errors, self.low, self.high)
+        )
+        return RegressionFit(
+            values,
+            errors,
+            low,
+            high,
+            spread(self.aliased, True),
+            spread(self.unbounded, False),
+            self.df,
+        )
 
 
 class _Basis(NamedTuple):
@@ -118,7 +139,9 @@ def influence(x: Floats, y: Floats, *, top: int = LARGEST) -> Influence:
     return Influence(equations, left, float((q**2).sum(axis=1).max(initial=0.0)))
 
 
-def class_influence(x: Floats, label: NDArray[np.integer], *, least: int, top: int = LARGEST) -> Floats:
+def class_influence(
+    x: Floats, label: NDArray[np.integer], *, least: int, top: int = LARGEST
+) -> Floats:
     """Return, for each column, the largest share that the `top` largest |x_ij| of a class of the label have of that class's sum.
 
     Classes of fewer than `least` records are left out: their number alone shows too much. A regression on a label of classes has sums of this kind in its score equations.
@@ -132,7 +155,9 @@ def class_influence(x: Floats, label: NDArray[np.integer], *, least: int, top: i
     for level in np.unique(label):
         inside = label == level
         if inside.sum() >= least:
-            shares = np.fmax(shares, [_largest_share(np.abs(column), top) for column in x[inside].T])
+            shares = np.fmax(
+                shares, [_largest_share(np.abs(column), top) for column in x[inside].T]
+            )
     return shares
 
 
@@ -141,7 +166,10 @@ def _largest_share(parts: Floats, top: int) -> float:
     total = float(parts.sum())
     if not total > 0:
         return np.nan
-    return float(np.partition(parts, max(len(parts) - top, 0))[max(len(parts) - top, 0) :].sum()) / total
+    return (
+        float(np.partition(parts, max(len(parts) - top, 0))[max(len(parts) - top, 0) :].sum())
+        / total
+    )
 
 
 def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:
@@ -173,7 +201,16 @@ def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:
     values = inverse @ small[:rank, rank] * size / scale[basis.independent]
     errors = np.sqrt((inverse**2).sum(axis=1) / df) * residual * size / scale[basis.independent]
     nothing = np.zeros(x.shape[1], dtype=bool)
-    return _fit(x.shape[1], basis, values, errors, float(stdtrit(df, 0.5 + level / 2)), ~basis.determined, nothing, df)
+    return _fit(
+        x.shape[1],
+        basis,
+        values,
+        errors,
+        float(stdtrit(df, 0.5 + level / 2)),
+        ~basis.determined,
+        nothing,
+        df,
+    )
 
 
 def logit(x: Floats, y: Mask, *, level: float = 0.95) -> RegressionFit:
@@ -212,22 +249,35 @@ def logit(x: Floats, y: Mask, *, level: float = 0.95) -> RegressionFit:
             break
         x, y = x[~certain], y[~certain]
     df = len(y) - len(basis.independent)
-    covariance = basis.to_orthonormal @ np.linalg.inv(_curve(z, z @ coefficients)) @ basis.to_orthonormal.T
+    covariance = (
+        basis.to_orthonormal @ np.linalg.inv(_curve(z, z @ coefficients)) @ basis.to_orthonormal.T
+    )
     values = basis.to_orthonormal @ coefficients / scale[basis.independent]
     errors = np.sqrt(np.diag(covariance)) / scale[basis.independent]
     unbounded = ~basis.determined & ~aliased
-    return _fit(n_columns, basis, values, errors, float(ndtri(0.5 + level / 2)), aliased, unbounded, df)
+    return _fit(
+        n_columns, basis, values, errors, float(ndtri(0.5 + level / 2)), aliased, unbounded, df
+    )
 
 
 def _fit(
-    n: int, basis: _Basis, values: Floats, errors: Floats, width: float, aliased: Mask, unbounded: Mask, df: int
+    n: int,
+    basis: _Basis,
+    values: Floats,
+    errors: Floats,
+    width: float,
+    aliased: Mask,
+    unbounded: Mask,
+    df: int,
 ) -> RegressionFit:
     """Return a fit with NaN for columns that were left out or that the data do not determine."""
     spread = np.full((2, n), np.nan)
     spread[:, basis.independent] = values, errors
     spread[:, ~basis.determined] = np.nan
     centre, error = spread
-    return RegressionFit(centre, error, centre - width * error, centre + width * error, aliased, unbounded, df)
+    return RegressionFit(
+        centre, error, centre - width * error, centre + width * error, aliased, unbounded, df
+    )
 
 
 # Columns and their spans.

@@ -14,9 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "Interval", "LimitState", "clopper_pearson", "clustered_auc", "clustered_rate", "exact_lower", "jackknife", "limit_state", "mean_interval",
-    "student_quantile", "wilson",
-]  # fmt: skip
+    "Interval",
+    "LimitState",
+    "clopper_pearson",
+    "clustered_auc",
+    "clustered_rate",
+    "exact_lower",
+    "jackknife",
+    "limit_state",
+    "mean_interval",
+    "student_quantile",
+    "wilson",
+]
 
 Interval = tuple[float, float]
 
@@ -57,8 +66,12 @@ def wilson(successes: float, trials: float, *, level: float = 0.95) -> Interval:
     z = float(ndtri(0.5 + level / 2))
     rate = successes / trials
     centre = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z * sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / (1 + z * z / trials)
-    return (max(0.0, centre - half) if successes else 0.0), (min(1.0, centre + half) if successes < trials else 1.0)
+    half = (
+        z * sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / (1 + z * z / trials)
+    )
+    return (max(0.0, centre - half) if successes else 0.0), (
+        min(1.0, centre + half) if successes < trials else 1.0
+    )
 
 
 def clopper_pearson(successes: float, trials: float, *, level: float = 0.95) -> Interval:
@@ -73,11 +86,17 @@ def clopper_pearson(successes: float, trials: float, *, level: float = 0.95) -> 
 
     tail = (1 - level) / 2
     low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
-    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
+    high = (
+        float(betaincinv(successes + 1, trials - successes, 1 - tail))
+        if successes < trials
+        else 1.0
+    )
     return low, high
 
 
-def exact_lower(successes: NDArray[np.int64], trials: int, *, level: float = 0.95) -> NDArray[np.float64]:
+def exact_lower(
+    successes: NDArray[np.int64], trials: int, *, level: float = 0.95
+) -> NDArray[np.float64]:
     """Return the lower ends of Clopper and Pearson's intervals for many counts at once; the upper end is 1 less that of the misses."""
     from scipy.special import betaincinv
 
@@ -110,14 +129,24 @@ def clustered_rate(hits: NDArray[Any], cluster: NDArray[Any], *, level: float = 
             effect = max(1.0, variance / (rate * (1 - rate) / n))
             tail = 0.5 + level / 2
             # Few clusters: the variance itself is uncertain.
-            trials = n / effect * min(1.0, (student_quantile(tail, n - 1) / student_quantile(tail, clusters - 1)) ** 2)
+            trials = (
+                n
+                / effect
+                * min(
+                    1.0, (student_quantile(tail, n - 1) / student_quantile(tail, clusters - 1)) ** 2
+                )
+            )
     return clopper_pearson(rate * trials, trials, level=level)
 
 
 def clustered_auc(
-    scores: NDArray[Any], member: NDArray[np.bool_], cluster: NDArray[np.int64], *, stratum: NDArray[np.int64] | None = None,
+    scores: NDArray[Any],
+    member: NDArray[np.bool_],
+    cluster: NDArray[np.int64],
+    *,
+    stratum: NDArray[np.int64] | None = None,
     level: float = 0.95,
-) -> tuple[float, Interval]:  # fmt: skip
+) -> tuple[float, Interval]:
     """Return the chance that a member scores above another, ties half, and its interval, trials of one cluster not independent.
 
     A score interval with the shape of Newcombe's (2006, method 5), which also holds near 1, scaled so that its variance at the value is that of
@@ -151,7 +180,12 @@ def clustered_auc(
     equal = (m + n) / 2 - 1
 
     def model(area: float) -> float:
-        return area * (1 - area) * (1 + equal * ((1 - area) / (2 - area) + area / (1 + area))) / (m * n)
+        return (
+            area
+            * (1 - area)
+            * (1 + equal * ((1 - area) / (2 - area) + area / (1 + area)))
+            / (m * n)
+        )
 
     degrees = float(len(sums) - 1)
     ratio = len(inside) / len(sums)
@@ -170,7 +204,9 @@ def clustered_auc(
     return value, (float(low), float(high))
 
 
-def _cluster_sums(part: NDArray[np.float64], cell: NDArray[np.int64], cluster: NDArray[np.int64]) -> NDArray[np.float64]:
+def _cluster_sums(
+    part: NDArray[np.float64], cell: NDArray[np.int64], cluster: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """The sum of each cluster's parts about the means of their cells, each cell corrected for its own mean by its clusters."""
     clusters, cells = int(cluster.max()) + 1, int(cell.max()) + 1
     trials = np.bincount(cell, minlength=cells)
@@ -178,7 +214,9 @@ def _cluster_sums(part: NDArray[np.float64], cell: NDArray[np.int64], cluster: N
     groups = np.bincount(np.unique(cell * clusters + cluster) // clusters, minlength=cells)
     correction = np.where(groups > 1, groups / np.maximum(groups - 1, 1), 2.0)
     about_means = (part - mean[cell]) * np.sqrt(correction)[cell]
-    return np.asarray(np.bincount(cluster, weights=about_means, minlength=clusters), dtype=np.float64)
+    return np.asarray(
+        np.bincount(cluster, weights=about_means, minlength=clusters), dtype=np.float64
+    )
 
 
 def student_quantile(share: float, degrees: float) -> float:
@@ -206,7 +244,9 @@ def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Interval |
     return middle - half, middle + half
 
 
-def jackknife(value: float, without: ArrayLike, *, low: float = -np.inf, high: float = np.inf) -> Interval:
+def jackknife(
+    value: float, without: ArrayLike, *, low: float = -np.inf, high: float = np.inf
+) -> Interval:
     """Return a 95 % interval around a value from the values without each of g groups of records in turn.
 
     The delete-a-group jackknife: variance (g - 1)/g times the sum of squares about the mean. Counts add, so a value

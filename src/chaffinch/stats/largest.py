@@ -59,9 +59,16 @@ class LargestExcess:
 
 
 def largest_excess(
-    members: Sequence[Pair], others: Sequence[Pair], *, statistics: Sequence[Statistic] | None = None, about_nobody: Collection[int] = (), resamples: int = 1000,
-    level: float = 0.95, seed: Seed = None, threads: int | None = None,
-) -> LargestExcess:  # fmt: skip
+    members: Sequence[Pair],
+    others: Sequence[Pair],
+    *,
+    statistics: Sequence[Statistic] | None = None,
+    about_nobody: Collection[int] = (),
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> LargestExcess:
     """Return the largest excess of attacks on the same members and the same others, with bounds.
 
     Notes
@@ -82,13 +89,20 @@ def largest_excess(
     rules = list(statistics) if statistics is not None else [Ratio()] * len(members)
     comparable, _ = comparable_attacks(members, others, rules)
     if not comparable:
-        return LargestExcess(level=level, reason="none of the attacks can be compared." if members else "there are no attacks.")
+        return LargestExcess(
+            level=level,
+            reason="none of the attacks can be compared." if members else "there are no attacks.",
+        )
     numbers, groups = list(comparable), list(comparable.values())
-    panel = AttackPanel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
+    panel = AttackPanel.of(
+        [m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers]
+    )
     root = seed_sequence(seed)
     drawn = panel.resampled(resamples, child(root, 1), threads=threads)
     spread = np.full(len(numbers), np.nan)
-    if any(not isinstance(rules[j], Ratio) for j in numbers):  # the error of class statistics is that of permuted values
+    if any(
+        not isinstance(rules[j], Ratio) for j in numbers
+    ):  # the error of class statistics is that of permuted values
         spread = panel.permuted(resamples, child(root, 0), threads=threads).std(axis=0, ddof=1)
     values, errors, plain = [], [], []
     for rule, (ours, theirs), wide in zip(panel.pool.statistics, groups, spread, strict=True):
@@ -98,15 +112,29 @@ def largest_excess(
         errors.append(error * stretch(degrees, level))
     value, width = np.array(values), np.array(errors)
     lower = value - reach_of(drawn, level) * width
-    bounds = upper_bounds(members, others, rules, dict(zip(numbers, np.nan_to_num(spread), strict=True)), drawn, level, about_nobody)
+    bounds = upper_bounds(
+        members,
+        others,
+        rules,
+        dict(zip(numbers, np.nan_to_num(spread), strict=True)),
+        drawn,
+        level,
+        about_nobody,
+    )
     near = _may_be_largest(value, width, drawn, len(groups[0][0][0]) + len(groups[0][1][0]))
     middle = value[near] - reach_of(drawn[:, near], 0.5) * width[near]
     strongest = int(lower.argmax())
     return LargestExcess(
-        estimate=_within(middle.max()), lower=_within(lower.max()), upper=_within(max(bound for bound in bounds if bound is not None)), strongest=numbers[strongest],
-        excess=float(value[strongest]), detectable=(detectable_excess(min(plain)), detectable_excess(max(plain))), level=level, attacks=len(numbers),
+        estimate=_within(middle.max()),
+        lower=_within(lower.max()),
+        upper=_within(max(bound for bound in bounds if bound is not None)),
+        strongest=numbers[strongest],
+        excess=float(value[strongest]),
+        detectable=(detectable_excess(min(plain)), detectable_excess(max(plain))),
+        level=level,
+        attacks=len(numbers),
         unbounded=bounds.count(None),
-    )  # fmt: skip
+    )
 
 
 def _may_be_largest(value: Floats, error: Floats, drawn: Floats, people: int) -> NDArray[np.int64]:

@@ -17,9 +17,20 @@ from .._base.threads import thread_map
 from .features import Matrix
 
 __all__ = [
-    "CLASSIFIERS", "QUICK", "REGRESSORS", "LearnerFit", "Models", "Predictions", "Task", "chosen_models", "fit", "is_random",
-    "is_svm", "naive_bayes", "work",
-]  # fmt: skip
+    "CLASSIFIERS",
+    "QUICK",
+    "REGRESSORS",
+    "LearnerFit",
+    "Models",
+    "Predictions",
+    "Task",
+    "chosen_models",
+    "fit",
+    "is_random",
+    "is_svm",
+    "naive_bayes",
+    "work",
+]
 
 Task = Literal["classification", "regression"]
 Models = Sequence[str] | Mapping[str, Any] | None
@@ -82,7 +93,12 @@ def _classifier(name: str) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import SVC
 
-    every = {"nb": GaussianNB, "svc": SVC, "knn": KNeighborsClassifier, "rf": RandomForestClassifier}
+    every = {
+        "nb": GaussianNB,
+        "svc": SVC,
+        "knn": KNeighborsClassifier,
+        "rf": RandomForestClassifier,
+    }
     return {**every, "lr": LogisticRegression}[name]()
 
 
@@ -94,7 +110,9 @@ def _regressor(name: str) -> Any:
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVR
 
-    if name == "svr":  # its margin of 0.1 is in units of the label, so the label is standardised too
+    if (
+        name == "svr"
+    ):  # its margin of 0.1 is in units of the label, so the label is standardised too
         return TransformedTargetRegressor(SVR(), transformer=StandardScaler())
     return {"lr": LinearRegression, "knn": KNeighborsRegressor, "rf": RandomForestRegressor}[name]()
 
@@ -103,9 +121,13 @@ def _checked(name: str, estimator: Any, task: Task) -> Any:
     from sklearn.base import is_classifier, is_regressor
 
     if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params")):
-        raise InputError(f"Model '{name}' must be a scikit-learn estimator. Got {type(estimator).__name__}.")
+        raise InputError(
+            f"Model '{name}' must be a scikit-learn estimator. Got {type(estimator).__name__}."
+        )
     if is_regressor(estimator) if task == "classification" else is_classifier(estimator):
-        raise InputError(f"Model '{name}' does not do {task}, which the label asks for. Got {type(estimator).__name__}.")
+        raise InputError(
+            f"Model '{name}' does not do {task}, which the label asks for. Got {type(estimator).__name__}."
+        )
     return estimator
 
 
@@ -113,7 +135,11 @@ def is_svm(estimator: Any) -> bool:
     """Return whether a model is a kernel machine, whose time grows with the square of the rows or faster."""
     from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 
-    inner = [estimator, getattr(estimator, "regressor", None), *(step for _, step in getattr(estimator, "steps", ()))]
+    inner = [
+        estimator,
+        getattr(estimator, "regressor", None),
+        *(step for _, step in getattr(estimator, "steps", ())),
+    ]
     return any(isinstance(part, SVC | SVR | NuSVC | NuSVR) for part in inner)
 
 
@@ -121,14 +147,18 @@ def is_random(estimator: Any) -> bool:
     """Return whether two fits of a model to the same records may differ."""
     from sklearn.linear_model import LogisticRegression
 
-    if is_svm(estimator) or (isinstance(estimator, LogisticRegression) and estimator.solver == "lbfgs"):
+    if is_svm(estimator) or (
+        isinstance(estimator, LogisticRegression) and estimator.solver == "lbfgs"
+    ):
         return bool(getattr(estimator, "probability", False) is True)
     return bool(_open_states(estimator))
 
 
 def _open_states(estimator: Any) -> list[str]:
     settings = estimator.get_params()
-    return [key for key in settings if key.split("__")[-1] == "random_state" and settings[key] is None]
+    return [
+        key for key in settings if key.split("__")[-1] == "random_state" and settings[key] is None
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +191,15 @@ class LearnerFit:
 
 
 def fit(
-    estimator: Any, train: Matrix, labels: NDArray[Any], tests: Sequence[Matrix], *, task: Task = "classification",
-    seed: int = 0, chances: bool = False,
-) -> LearnerFit:  # fmt: skip
+    estimator: Any,
+    train: Matrix,
+    labels: NDArray[Any],
+    tests: Sequence[Matrix],
+    *,
+    task: Task = "classification",
+    seed: int = 0,
+    chances: bool = False,
+) -> LearnerFit:
     """Return what a fresh copy of a model, fitted to training records, says of test sets.
 
     `seed` fills every random state that the model leaves open. Where the training records have one class, every answer is
@@ -175,13 +211,32 @@ def fit(
     model.set_params(**dict.fromkeys(_open_states(model), seed), **_search(model, train))
     if task == "regression":
         model.fit(train, labels)
-        return LearnerFit(tuple(Predictions(model.predict(test)) for test in tests), np.empty(0), _converged(model))
-    classes, wanted = np.unique(labels, return_inverse=True)  # 0 to k - 1: some learners take no others
+        return LearnerFit(
+            tuple(Predictions(model.predict(test)) for test in tests),
+            np.empty(0),
+            _converged(model),
+        )
+    classes, wanted = np.unique(
+        labels, return_inverse=True
+    )  # 0 to k - 1: some learners take no others
     if len(classes) == 1:
-        return LearnerFit(tuple(Predictions(np.repeat(classes, len(test)), np.zeros((len(test), 1))) for test in tests), classes)
+        return LearnerFit(
+            tuple(
+                Predictions(np.repeat(classes, len(test)), np.zeros((len(test), 1)))
+                for test in tests
+            ),
+            classes,
+        )
     model.fit(train, wanted)
-    answers = tuple(_ask(model, test, chances) if len(test) else (np.empty(0, dtype=np.int64), None) for test in tests)
-    return LearnerFit(tuple(Predictions(classes[predicted], scores) for predicted, scores in answers), classes, _converged(model))
+    answers = tuple(
+        _ask(model, test, chances) if len(test) else (np.empty(0, dtype=np.int64), None)
+        for test in tests
+    )
+    return LearnerFit(
+        tuple(Predictions(classes[predicted], scores) for predicted, scores in answers),
+        classes,
+        _converged(model),
+    )
 
 
 def naive_bayes(
@@ -209,23 +264,33 @@ def naive_bayes(
     return np.asarray(classes[scores.argmax(axis=1)])
 
 
-def _categorical(known: NDArray[Any], which: NDArray[np.int64], sizes: NDArray[np.int64], asked: NDArray[Any]) -> Matrix:
+def _categorical(
+    known: NDArray[Any], which: NDArray[np.int64], sizes: NDArray[np.int64], asked: NDArray[Any]
+) -> Matrix:
     n_codes = 1 + int(max(known.max(), asked.max(initial=0)))
-    counts = np.bincount(which * n_codes + known, minlength=len(sizes) * n_codes).reshape(len(sizes), n_codes)
+    counts = np.bincount(which * n_codes + known, minlength=len(sizes) * n_codes).reshape(
+        len(sizes), n_codes
+    )
     overall = counts.sum(axis=0)
     shares = (counts + overall / len(known)) / (sizes[:, None] + 1)
     logs = np.log(np.where(overall, shares, 1.0))
     return np.asarray(logs[:, asked].T)
 
 
-def _gaussian(known: Matrix, which: NDArray[np.int64], sizes: NDArray[np.int64], asked: Matrix) -> Matrix:
+def _gaussian(
+    known: Matrix, which: NDArray[np.int64], sizes: NDArray[np.int64], asked: Matrix
+) -> Matrix:
     there = ~np.isnan(known)
     numbers, groups = known[there], which[there]
     spread = float(numbers.var()) if len(numbers) else 0.0
     if not spread > 0:
         return np.zeros((len(asked), len(sizes)))
     counts = np.bincount(groups, minlength=len(sizes))
-    means = np.where(counts, np.bincount(groups, numbers, minlength=len(sizes)) / np.maximum(counts, 1), numbers.mean())
+    means = np.where(
+        counts,
+        np.bincount(groups, numbers, minlength=len(sizes)) / np.maximum(counts, 1),
+        numbers.mean(),
+    )
     squares = np.bincount(groups, (numbers - means[groups]) ** 2, minlength=len(sizes))
     variances = np.maximum((squares + spread) / (counts + 1), LEAST_VARIANCE * spread)
     logs = -0.5 * (np.log(variances / spread) + (asked[:, None] - means) ** 2 / variances)
@@ -239,8 +304,14 @@ def _search(model: Any, train: Matrix) -> dict[str, str]:
     products finds the same neighbours six times faster (Adult). Ties alone may be broken in another order.
     """
     settings = model.get_params(deep=False)
-    left_open = [settings.get(key) for key in ("algorithm", "metric", "p")] == ["auto", "minkowski", 2]
-    return {"algorithm": "brute"} if left_open and train.shape[0] > 5000 and train.shape[1] > 5 else {}
+    left_open = [settings.get(key) for key in ("algorithm", "metric", "p")] == [
+        "auto",
+        "minkowski",
+        2,
+    ]
+    return (
+        {"algorithm": "brute"} if left_open and train.shape[0] > 5000 and train.shape[1] > 5 else {}
+    )
 
 
 def _ask(model: Any, test: Matrix, chances: bool) -> tuple[NDArray[Any], Matrix | None]:
@@ -269,9 +340,14 @@ def _converged(model: Any) -> bool:
 
 
 def work(
-    function: Callable[[T], R], items: Sequence[T], *, threads: int | None = None, progress: Progress = silent,
-    doing: str = "learning", span: tuple[float, float] = (0.0, 1.0),
-) -> list[R]:  # fmt: skip
+    function: Callable[[T], R],
+    items: Sequence[T],
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+    doing: str = "learning",
+    span: tuple[float, float] = (0.0, 1.0),
+) -> list[R]:
     """Return `[function(item) for item in items]`, worked by threads that fit models.
 
     Libraries below take one thread each, so that neither the number of threads nor of cores changes a result (ties

@@ -61,7 +61,11 @@ class TablePair:
         """What the counts of each table add up to: its records, or their weights."""
 
         def total(table: Table | LongTable) -> float:
-            return float(table.n_rows if self.weight is None or isinstance(table, LongTable) else table.weights(self.weight).sum())
+            return float(
+                table.n_rows
+                if self.weight is None or isinstance(table, LongTable)
+                else table.weights(self.weight).sum()
+            )
 
         return total(self.original), total(self.synthetic)
 
@@ -80,16 +84,25 @@ class TablePair:
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> tuple[list[Marginal], list[Marginal]]:
         """Return the marginals of the original and of the synthetic table."""
-        first, second = (counter_of(table, weight=self.weight).marginals(cliques) for table in self.tables)
+        first, second = (
+            counter_of(table, weight=self.weight).marginals(cliques) for table in self.tables
+        )
         return first, second
 
-    def marginals_of_groups(self, cliques: Sequence[Sequence[str]], *, dense_cells: int = DENSE_CELLS) -> tuple[list[Marginal], list[Marginal]]:
+    def marginals_of_groups(
+        self, cliques: Sequence[Sequence[str]], *, dense_cells: int = DENSE_CELLS
+    ) -> tuple[list[Marginal], list[Marginal]]:
         """Return the same with the group of records (see `grouped`) as the first column."""
         wide = [(GROUP, *clique) for clique in cliques]
-        first, second = (counter_of(table, weight=self.weight, dense_cells=dense_cells).marginals(wide) for table in self._dealt)
+        first, second = (
+            counter_of(table, weight=self.weight, dense_cells=dense_cells).marginals(wide)
+            for table in self._dealt
+        )
         return first, second
 
-    def grouped(self, cliques: Sequence[Sequence[str]]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    def grouped(
+        self, cliques: Sequence[Sequence[str]]
+    ) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
         """Return counts by group for each clique, original and synthetic: the first axis is the group.
 
         Records of each table are dealt at random (always in the same way) into `GROUPS` groups of nearly equal size.
@@ -114,10 +127,14 @@ def pair_up(original: Table | LongTable, synthetic: Any) -> TablePair:
     return TablePair(first, second)
 
 
-def counter_of(table: Table | LongTable, *, weight: str | None = None, dense_cells: int = DENSE_CELLS) -> Counter:
+def counter_of(
+    table: Table | LongTable, *, weight: str | None = None, dense_cells: int = DENSE_CELLS
+) -> Counter:
     """Return what counts a table, in memory, from its file, or where it is."""
     if isinstance(table, LongTable) and table.remote is not None:
-        counter: Counter = table.remote.counter(table.schema[GROUP] if GROUP in table.schema.names else group_column(), dense_cells)
+        counter: Counter = table.remote.counter(
+            table.schema[GROUP] if GROUP in table.schema.names else group_column(), dense_cells
+        )
         return counter
     if isinstance(table, LongTable):
         return StreamCounter(table, dense_cells=dense_cells)
@@ -135,7 +152,9 @@ def deal(n_rows: int, person_of: NDArray[np.int64] | None = None) -> NDArray[np.
     return deal(len(persons))[numbers]
 
 
-def dealer(n_rows: int, person_of: NDArray[np.int64] | None = None) -> Callable[[int, int], NDArray[np.uint8]]:
+def dealer(
+    n_rows: int, person_of: NDArray[np.int64] | None = None
+) -> Callable[[int, int], NDArray[np.uint8]]:
     """Return what gives the groups of the records between two places, as `deal` has them for all: without persons they are not held."""
     if person_of is not None:
         groups = deal(n_rows, person_of)
@@ -149,7 +168,10 @@ def dealer(n_rows: int, person_of: NDArray[np.int64] | None = None) -> Callable[
         return groups
 
     def between(start: int, stop: int) -> NDArray[np.uint8]:
-        parts = [block(number)[max(start - number * DEALT, 0) : stop - number * DEALT] for number in range(start // DEALT, -(-stop // DEALT))]
+        parts = [
+            block(number)[max(start - number * DEALT, 0) : stop - number * DEALT]
+            for number in range(start // DEALT, -(-stop // DEALT))
+        ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
 
     return between

@@ -51,7 +51,9 @@ class PanelSide:
         """Return the side of the units that have people by other counts."""
         here = np.flatnonzero(counts)
         scores = tuple((first[here], second[here]) for first, second in self.scores)
-        return PanelSide(self.statistics, scores, counts[here], int(np.count_nonzero(here < self.bulk)))
+        return PanelSide(
+            self.statistics, scores, counts[here], int(np.count_nonzero(here < self.bulk))
+        )
 
     def sums(self, counts: Counted) -> Counted:
         """Return the sums that ratios are made of: numerators, then weights that are not all 1."""
@@ -65,7 +67,9 @@ class PanelSide:
         below[:, weighted] = sums[:, len(at) :]
         out[:, at] = _divided(sums[:, : len(at)].astype(np.float64), below)
         for at_row in range(0, len(counts), NEAR) if self._classes else ():
-            rows = slice(at_row, at_row + NEAR)  # all attacks on a few draws, which stay near the processor
+            rows = slice(
+                at_row, at_row + NEAR
+            )  # all attacks on a few draws, which stay near the processor
             for j, totals in self._classes:
                 out[rows, j] = _divided(*totals(counts[rows], people, common))
         return out
@@ -88,7 +92,9 @@ class PanelSide:
         at = [j for j, statistic in enumerate(self.statistics) if isinstance(statistic, Ratio)]
         weighted = [k for k, j in enumerate(at) if not bool(np.all(self.scores[j][1] == 1.0))]
         columns = [self.scores[j][0] for j in at] + [self.scores[at[k]][1] for k in weighted]
-        votes = self.people < 1 << 24 and all(bool(np.all((column == 0) | (column == 1))) for column in columns)
+        votes = self.people < 1 << 24 and all(
+            bool(np.all((column == 0) | (column == 1))) for column in columns
+        )
         kind = np.float32 if votes else np.float64
         matrix: Counted = np.empty((len(self.counts), len(columns)), dtype=kind)
         for k, column in enumerate(columns):
@@ -98,7 +104,9 @@ class PanelSide:
     @cached_property
     def _classes(self) -> list[tuple[int, Totals]]:
         pairs = zip(self.statistics, self.scores, strict=True)
-        return [(j, s.totals(scores)) for j, (s, scores) in enumerate(pairs) if not isinstance(s, Ratio)]
+        return [
+            (j, s.totals(scores)) for j, (s, scores) in enumerate(pairs) if not isinstance(s, Ratio)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,17 +119,22 @@ class AttackPanel:
     n_members_of: Counts
 
     @classmethod
-    def of(cls, members: Sequence[Group], others: Sequence[Group], statistics: Sequence[Statistic]) -> AttackPanel:
+    def of(
+        cls, members: Sequence[Group], others: Sequence[Group], statistics: Sequence[Statistic]
+    ) -> AttackPanel:
         """Return the panel of some attacks (at least one); groups are checked arrays, one pair for each attack."""
         joined = [_joined(m, o) for m, o in zip(members, others, strict=True)]
         n_members, people = len(members[0][0]), len(joined[0][0])
         units = _large_first(_units(joined, statistics))
         size = int(units.max()) + 1
-        first, second = (np.bincount(part, minlength=size) for part in (units[:n_members], units[n_members:]))
+        first, second = (
+            np.bincount(part, minlength=size) for part in (units[:n_members], units[n_members:])
+        )
         counts = first + second
         bits = min(30, 52 - people.bit_length())
         scores = tuple(
-            (_grid(_unit_means(a, units, counts), bits), _grid(_unit_means(b, units, counts), bits)) for a, b in joined
+            (_grid(_unit_means(a, units, counts), bits), _grid(_unit_means(b, units, counts), bits))
+            for a, b in joined
         )
         pool = PanelSide(tuple(statistics), scores, counts, int(np.count_nonzero(counts >= BULK)))
         return cls(pool, pool.only(first), pool.only(second), first)
@@ -135,20 +148,28 @@ class AttackPanel:
         """Return the difference of each attack as it is."""
         return self._split(self.n_members_of[None, :].astype(self.pool.dtype))[0]
 
-    def permuted(self, draws: int, root: np.random.SeedSequence, *, threads: int | None = None) -> Floats:
+    def permuted(
+        self, draws: int, root: np.random.SeedSequence, *, threads: int | None = None
+    ) -> Floats:
         """Return value(members) - value(others) when members are chosen at random, one row a draw; 0 without a value."""
         pool, n_members = self.pool, self.members.people
 
         def block(size: int, rng: np.random.Generator) -> Floats:
-            return self._split(permute(pool.counts, n_members, size, rng, bulk=pool.bulk, dtype=pool.dtype))
+            return self._split(
+                permute(pool.counts, n_members, size, rng, bulk=pool.bulk, dtype=pool.dtype)
+            )
 
         return _in_blocks(block, draws, pool.people, root, threads)
 
-    def resampled(self, draws: int, root: np.random.SeedSequence, *, threads: int | None = None) -> Floats:
+    def resampled(
+        self, draws: int, root: np.random.SeedSequence, *, threads: int | None = None
+    ) -> Floats:
         """Return the differences when people are drawn with replacement within each group, one row a draw."""
 
         def block(size: int, rng: np.random.Generator) -> Floats:
-            ours, theirs = (side.resampled(size, self.common, rng) for side in (self.members, self.others))
+            ours, theirs = (
+                side.resampled(size, self.common, rng) for side in (self.members, self.others)
+            )
             return _known(ours - theirs)
 
         return _in_blocks(block, draws, self.pool.people, root, threads)
@@ -196,9 +217,12 @@ def check_draws(resamples: int, level: float) -> None:
 
 
 def _in_blocks(
-    block: Callable[[int, np.random.Generator], Floats], draws: int, people: int, root: np.random.SeedSequence,
+    block: Callable[[int, np.random.Generator], Floats],
+    draws: int,
+    people: int,
+    root: np.random.SeedSequence,
     threads: int | None,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Return the rows of all blocks; each block has a stream of its own, so threads change nothing."""
     work = [(size, child(root, number)) for number, size in enumerate(block_sizes(draws, people))]
     if len(work) == 1:
@@ -207,7 +231,9 @@ def _in_blocks(
 
     # Blocks are the threads: products that spawn threads of their own wait for each other on a busy machine.
     with one_blas_thread():
-        rows = thread_map(lambda item: block(item[0], np.random.default_rng(item[1])), work, threads=threads)
+        rows = thread_map(
+            lambda item: block(item[0], np.random.default_rng(item[1])), work, threads=threads
+        )
     return np.concatenate(rows)
 
 

@@ -66,7 +66,9 @@ class Ratio:
         """Return numerator and weight as numbers, checked."""
         numerator, weight = _two(group, "numerator", "weight")
         if not bool(np.all((numerator >= 0) & (numerator <= weight) & np.isfinite(weight))):
-            raise InputError("Each person's numerator must lie between 0 and the person's weight. Some do not.")
+            raise InputError(
+                "Each person's numerator must lie between 0 and the person's weight. Some do not."
+            )
         return numerator, weight
 
     def totals(self, group: Group) -> Totals:
@@ -134,8 +136,12 @@ class ClassStatistic:
     def check(self, group: tuple[ArrayLike, ArrayLike]) -> Group:
         """Return class and right as numbers, checked; people of classes without weight are in no class."""
         classes, right = _two(group, "class", "right")
-        if not bool(np.all((classes >= -1) & (classes < len(self.weights)) & (classes == np.floor(classes)))):
-            raise InputError(f"Class numbers must be whole, from -1 (none) to {len(self.weights) - 1}. Some are not.")
+        if not bool(
+            np.all((classes >= -1) & (classes < len(self.weights)) & (classes == np.floor(classes)))
+        ):
+            raise InputError(
+                f"Class numbers must be whole, from -1 (none) to {len(self.weights) - 1}. Some are not."
+            )
         if not bool(np.all((right >= 0) & (right <= 1))):
             raise InputError("right must lie between 0 and 1 for each person. Some do not.")
         inside = classes >= 0
@@ -155,7 +161,11 @@ class ClassStatistic:
         unit = np.argsort(classes, kind="stable")
         unit = unit[np.searchsorted(classes[unit], 0.0) :]
         classes_here, starts = np.unique(classes[unit].astype(np.int64), return_index=True)
-        starts, weight, right = np.append(starts, len(unit)), self.weights[classes_here], right[unit]
+        starts, weight, right = (
+            np.append(starts, len(unit)),
+            self.weights[classes_here],
+            right[unit],
+        )
         every = float(self.weights.sum())
 
         def mean(counts: Counted, people: int, common: int) -> tuple[Floats, Floats]:
@@ -197,7 +207,9 @@ class ClassStatistic:
     def counted(self, group: Group) -> float:
         """Return the weight of the classes in the mean."""
         inside = group[0][group[0] >= 0].astype(np.int64)
-        return float(self.weights.sum() if self.empty == "zero" else self.weights[np.unique(inside)].sum())
+        return float(
+            self.weights.sum() if self.empty == "zero" else self.weights[np.unique(inside)].sum()
+        )
 
     def trials(self, group: Group) -> float:
         """Return the classes that count, discounted for unequal weights."""
@@ -225,8 +237,12 @@ def _seen(people: int, common: int) -> Floats:
 
 def _two(group: tuple[ArrayLike, ArrayLike], first: str, second: str) -> Group:
     if len(group) != 2:
-        raise InputError(f"A group of people is two arrays, {first} and {second}. Got {len(group)}.")
+        raise InputError(
+            f"A group of people is two arrays, {first} and {second}. Got {len(group)}."
+        )
     a, b = (np.asarray(part, dtype=np.float64) for part in group)
     if a.ndim != 1 or a.shape != b.shape:
-        raise InputError(f"{first} and {second} must be lists of one length. Got shapes {a.shape} and {b.shape}.")
+        raise InputError(
+            f"{first} and {second} must be lists of one length. Got shapes {a.shape} and {b.shape}."
+        )
     return a, b

@@ -64,7 +64,13 @@ def block_sizes(draws: int, people: int) -> list[int]:
 
 
 def permute(
-    pool: Counts, n_members: int, draws: int, rng: np.random.Generator, *, bulk: int = 0, dtype: DTypeLike = np.float64
+    pool: Counts,
+    n_members: int,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    bulk: int = 0,
+    dtype: DTypeLike = np.float64,
 ) -> Drawn:
     """Return how many of each unit's people are called members when `n_members` of all people are, one row a draw.
 
@@ -84,7 +90,14 @@ def permute(
     return out
 
 
-def resample(counts: Counts, draws: int, rng: np.random.Generator, *, bulk: int = 0, dtype: DTypeLike = np.float64) -> Drawn:
+def resample(
+    counts: Counts,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    bulk: int = 0,
+    dtype: DTypeLike = np.float64,
+) -> Drawn:
     """Return how often each unit's people are drawn when as many people as there are are drawn with replacement.
 
     Examples
@@ -103,7 +116,9 @@ def resample(counts: Counts, draws: int, rng: np.random.Generator, *, bulk: int 
         drawn = unit_of[rng.integers(len(unit_of), size=times.sum())] if len(unit_of) else unit_of
         if len(times) > 1:
             drawn += np.repeat(np.arange(len(times)) * len(counts), times)
-        out[at : at + step] = np.bincount(drawn, minlength=len(times) * len(counts)).reshape(-1, len(counts))
+        out[at : at + step] = np.bincount(drawn, minlength=len(times) * len(counts)).reshape(
+            -1, len(counts)
+        )
     out[:, :bulk] = head[:, :-1]
     return out
 
@@ -121,7 +136,9 @@ def subsets(n_people: int, sizes: Counts, rng: np.random.Generator) -> NDArray[n
     """
     if n_people <= SHUFFLED:
         return rng.permuted(np.arange(n_people) < sizes[:, None], axis=1)
-    words = rng.integers(0, 2**64 - 1, size=(len(sizes), -(-n_people // 8)), dtype=np.uint64, endpoint=True)
+    words = rng.integers(
+        0, 2**64 - 1, size=(len(sizes), -(-n_people // 8)), dtype=np.uint64, endpoint=True
+    )
     below = np.clip(np.rint(256 * sizes / max(n_people, 1)), 0, 255).astype(np.uint8)
     chosen: NDArray[np.bool_] = words.view(np.uint8)[:, :n_people] < below[:, None]
     for row, size in zip(chosen, sizes, strict=True):
@@ -143,7 +160,9 @@ def _by_unit(labels: NDArray[np.bool_], sizes: Counts) -> NDArray[Any]:
     return ends
 
 
-def times_drawn(of: int, n_rows: int, rng: np.random.Generator) -> Callable[[int, int], NDArray[Any]]:
+def times_drawn(
+    of: int, n_rows: int, rng: np.random.Generator
+) -> Callable[[int, int], NDArray[Any]]:
     """Return what gives how often each row between two places is drawn in `n_rows` draws of `of` rows: those that one call of `rng` would make.
 
     The rows of a window are held, in as few bytes as will do; for another window all draws are made again.
@@ -156,7 +175,9 @@ def times_drawn(of: int, n_rows: int, rng: np.random.Generator) -> Callable[[int
         times: NDArray[Any] = np.zeros(max(0, min(WINDOW, of - first)), dtype=dtype)
         for start in range(0, n_rows, DRAWN):
             drawn = source.integers(0, of, min(DRAWN, n_rows - start))
-            rows, counts = np.unique(drawn[(drawn >= first) & (drawn < first + WINDOW)] - first, return_counts=True)
+            rows, counts = np.unique(
+                drawn[(drawn >= first) & (drawn < first + WINDOW)] - first, return_counts=True
+            )
             times[rows] += counts.astype(dtype)
         return times
 

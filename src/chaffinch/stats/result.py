@@ -78,11 +78,17 @@ class Result:
     def __repr__(self) -> str:
         if self.value is None:
             return f"{type(self).__name__}(not applicable because {self.reason})"
-        between = "" if self.interval is None else f" [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+        between = (
+            "" if self.interval is None else f" [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+        )
         return f"{type(self).__name__}({self.name} = {self.value:.4g}{between}, {self.direction}, identical tables {self.identical:g})"
 
     def _repr_html_(self) -> str:
         shown = "not applicable: " + self.reason if self.value is None else f"{self.value:.4g}"
-        between = "" if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
+        between = (
+            "" if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
+        )
         head = ["measure", "value", "95 % interval", "direction", "identical tables"]
-        return html_table(head, [[self.name, shown, between, self.direction, f"{self.identical:g}"]])
+        return html_table(
+            head, [[self.name, shown, between, self.direction, f"{self.identical:g}"]]
+        )

@@ -47,25 +47,55 @@ class SampledRecords:
     sentences: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, sample: Mapping[str, Table], files: Mapping[str, LongTable], chosen_by: ChosenBy, threshold: int) -> SampledRecords:
+    def of(
+        cls,
+        sample: Mapping[str, Table],
+        files: Mapping[str, LongTable],
+        chosen_by: ChosenBy,
+        threshold: int,
+    ) -> SampledRecords:
         """Return the numbers of samples and of the files that they are of; of several synthetic ones (`synthetic-1` and so on) those of all together."""
 
         def rows(tables: Mapping[str, Table] | Mapping[str, LongTable]) -> list[int | str | None]:
-            sides = [[name for name in files if name == side or name.startswith(f"{side}-")] for side in ("original", "synthetic", "holdout")]
-            return [masked_count(sum(tables[name].n_rows for name in names), threshold) if names else None for names in sides]
+            sides = [
+                [name for name in files if name == side or name.startswith(f"{side}-")]
+                for side in ("original", "synthetic", "holdout")
+            ]
+            return [
+                masked_count(sum(tables[name].n_rows for name in names), threshold)
+                if names
+                else None
+                for names in sides
+            ]
 
         whole = all(sample[side].n_rows == files[side].n_rows for side in sample)
-        (original, synthetic, holdout), (of_original, of_synthetic, of_holdout) = rows(sample), rows(files)
-        return cls(chosen_by, whole, original, synthetic, holdout, of_original, of_synthetic, of_holdout)
+        (original, synthetic, holdout), (of_original, of_synthetic, of_holdout) = (
+            rows(sample),
+            rows(files),
+        )
+        return cls(
+            chosen_by, whole, original, synthetic, holdout, of_original, of_synthetic, of_holdout
+        )
 
     def saying(self, of_all: Sequence[str], of_sample: Sequence[str], *more: str) -> SampledRecords:
         """Return the sample with sentences that say which figures are of all records and which of it, what it is, and more where it is not whole."""
         if self.whole or not of_sample:
             return replace(self, sentences=(f"Of all records: {listed([*of_all, *of_sample])}.",))
-        sides = (("original", self.original, self.of_original), ("synthetic", self.synthetic, self.of_synthetic), ("holdout", self.holdout, self.of_holdout))
-        sizes = ", ".join(f"{_number(n)} of {_number(total)} {name}" for name, n, total in sides if total is not None)
+        sides = (
+            ("original", self.original, self.of_original),
+            ("synthetic", self.synthetic, self.of_synthetic),
+            ("holdout", self.holdout, self.of_holdout),
+        )
+        sizes = ", ".join(
+            f"{_number(n)} of {_number(total)} {name}"
+            for name, n, total in sides
+            if total is not None
+        )
         said = [f"Of all records: {listed(list(of_all))}."] if of_all else []
-        said += [f"Of a sample: {listed(list(of_sample))}.", f"The sample has {sizes} records, {HOW[self.chosen_by]}."]
+        said += [
+            f"Of a sample: {listed(list(of_sample))}.",
+            f"The sample has {sizes} records, {HOW[self.chosen_by]}.",
+        ]
         return replace(self, sentences=(*said, *(sentence for sentence in more if sentence)))
 
 

@@ -35,7 +35,9 @@ class Scores:
         for name, numbers in (("numerator", numerator), ("weight", weight)):
             array = np.array(numbers, dtype=np.float64)
             if array.ndim != 1:
-                raise InputError(f"Scores: {name} must be one number for each person. Got {array.ndim} dimensions.")
+                raise InputError(
+                    f"Scores: {name} must be one number for each person. Got {array.ndim} dimensions."
+                )
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         if len(self.numerator) != len(self.weight):

@@ -18,7 +18,9 @@ def child(root: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, *key))
 
 
-def split(labels: Labels | None, n_rows: int, share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def split(
+    labels: Labels | None, n_rows: int, share: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
     """Return the rows that train and the rows that test, each in rising order.
 
     Each class is split by itself: the share of it tests, rounded, but at least one record of it tests and one trains. A
@@ -30,14 +32,22 @@ def split(labels: Labels | None, n_rows: int, share: float, rng: np.random.Gener
     >>> [np.bincount(np.array([0] * 8 + [1] * 2 + [2])[rows], minlength=3).tolist() for rows in (train, test)]
     [[6, 1, 1], [2, 1, 0]]
     """
-    classes = np.zeros(n_rows, dtype=np.int64) if labels is None else np.unique(labels, return_inverse=True)[1]
+    classes = (
+        np.zeros(n_rows, dtype=np.int64)
+        if labels is None
+        else np.unique(labels, return_inverse=True)[1]
+    )
     sizes = np.bincount(classes)
-    tests = np.clip(np.rint(sizes * share).astype(np.int64), np.minimum(1, sizes - 1), np.maximum(sizes - 1, 0))
+    tests = np.clip(
+        np.rint(sizes * share).astype(np.int64), np.minimum(1, sizes - 1), np.maximum(sizes - 1, 0)
+    )
     chosen = _first_of_each(classes, sizes, tests, rng)
     return np.flatnonzero(~chosen), np.flatnonzero(chosen)
 
 
-def subsample(labels: Labels | None, n_rows: int, most: int | None, rng: np.random.Generator) -> Rows:
+def subsample(
+    labels: Labels | None, n_rows: int, most: int | None, rng: np.random.Generator
+) -> Rows:
     """Return at most `most` rows (None: all), in rising order, each class with its share and at least one record.
 
     With more classes than `most`, or without labels (None), rows are drawn whatever their class.
@@ -50,7 +60,11 @@ def subsample(labels: Labels | None, n_rows: int, most: int | None, rng: np.rand
     """
     if most is None or n_rows <= most:
         return np.arange(n_rows)
-    classes = np.zeros(n_rows, dtype=np.int64) if labels is None else np.unique(labels, return_inverse=True)[1]
+    classes = (
+        np.zeros(n_rows, dtype=np.int64)
+        if labels is None
+        else np.unique(labels, return_inverse=True)[1]
+    )
     sizes = np.bincount(classes)
     if len(sizes) > most:
         return np.sort(rng.choice(n_rows, most, replace=False))
@@ -64,12 +78,16 @@ def _quotas(sizes: Rows, total: int) -> Rows:
     left = total - int(quotas.sum())
     if left > 0:
         quotas[np.argsort(quotas - exact, kind="stable")[:left]] += 1
-    for _ in range(-left):  # classes that were lifted to one take from those that have most above their share
+    for _ in range(
+        -left
+    ):  # classes that were lifted to one take from those that have most above their share
         quotas[np.argmax(np.where(quotas > 1, quotas - exact, -np.inf))] -= 1
     return quotas
 
 
-def _first_of_each(classes: Rows, sizes: Rows, quotas: Rows, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _first_of_each(
+    classes: Rows, sizes: Rows, quotas: Rows, rng: np.random.Generator
+) -> NDArray[np.bool_]:
     """Return which rows are among the first so many of their class, in a random order."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]

@@ -36,7 +36,12 @@ Redraw = Callable[[int, np.random.Generator, Codes], Mapping[str, NDArray[np.uin
 
 
 def keep_constraints(
-    model: FittedModel, codes: Mapping[str, NDArray[np.uint32]], rng: np.random.Generator, *, evidence: Any = None, fixed: Sequence[str] = ()
+    model: FittedModel,
+    codes: Mapping[str, NDArray[np.uint32]],
+    rng: np.random.Generator,
+    *,
+    evidence: Any = None,
+    fixed: Sequence[str] = (),
 ) -> Mapping[str, NDArray[np.uint32]]:
     """Return codes of drawn rows that keep the constraints of the model's schema; as they are where there are none.
 
@@ -50,21 +55,34 @@ def keep_constraints(
     if evidence is not None:
         given = tuple(evidence.codes)
         codes = mapped(codes, functions, schema, given)
-        return keeping(codes, groups, rng, lambda n, rng, _: mapped(evidence.draw(n, rng), functions, schema, given), fixed=given)
+        return keeping(
+            codes,
+            groups,
+            rng,
+            lambda n, rng, _: mapped(evidence.draw(n, rng), functions, schema, given),
+            fixed=given,
+        )
     order = model.drawing_order
     projected = model.allowed or model.privacy is not None
     if not fixed and projected and model.projection is not None:
-        codes = projected_rows(model.projection, codes, len(next(iter(codes.values()))), rng, model.draw_codes)
+        codes = projected_rows(
+            model.projection, codes, len(next(iter(codes.values()))), rng, model.draw_codes
+        )
 
     def redraw(n: int, rng: np.random.Generator, before: Codes) -> Mapping[str, NDArray[np.uint32]]:
         drawn = model.draw_codes(n, rng, before) if order else model.draw_codes(n, rng)  # type: ignore[call-arg]
         return mapped(drawn, functions, schema, tuple(before))
 
-    return keeping(mapped(codes, functions, schema, fixed), groups, rng, redraw, order=order, fixed=fixed)
+    return keeping(
+        mapped(codes, functions, schema, fixed), groups, rng, redraw, order=order, fixed=fixed
+    )
 
 
 def mapped(
-    codes: Mapping[str, NDArray[np.uint32]], functions: Sequence[FunctionMap], schema: Schema, fixed: Sequence[str] = ()
+    codes: Mapping[str, NDArray[np.uint32]],
+    functions: Sequence[FunctionMap],
+    schema: Schema,
+    fixed: Sequence[str] = (),
 ) -> Mapping[str, NDArray[np.uint32]]:
     """Return codes in which columns that others determine have the code that goes with theirs, where both are present and the column is not fixed."""
     out = dict(codes)
@@ -74,8 +92,14 @@ def mapped(
             if function.right in fixed or not function.codes:
                 continue
             left, right = out[function.left], out[function.right]
-            images = np.array(function.codes, dtype=np.int64)[np.minimum(left, len(function.codes) - 1)]
-            change = (left < len(function.codes)) & (right < schema[function.right].fitted_codec.n_values) & (images != right)
+            images = np.array(function.codes, dtype=np.int64)[
+                np.minimum(left, len(function.codes) - 1)
+            ]
+            change = (
+                (left < len(function.codes))
+                & (right < schema[function.right].fitted_codec.n_values)
+                & (images != right)
+            )
             if change.any():
                 out[function.right] = np.where(change, images, right).astype(right.dtype)
                 moved = True
@@ -95,14 +119,21 @@ def functions_of(schema: Schema, draw: Draw) -> tuple[FunctionMap, ...]:
             sizes = schema[relation.left].size, schema[relation.right].size
             cells = codes[relation.left].astype(np.int64) * sizes[1] + codes[relation.right]
             counts = np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
-            fitted[relation.left, relation.right] = function_of_counts(relation, schema, counts, lambda _left, _right: None)
+            fitted[relation.left, relation.right] = function_of_counts(
+                relation, schema, counts, lambda _left, _right: None
+            )
     return tuple(fitted[relation.left, relation.right] for relation in wanted)
 
 
 def keeping(
-    codes: Mapping[str, NDArray[np.uint32]], groups: Sequence[AllowedCodes], rng: np.random.Generator, redraw: Redraw, *,
-    order: Sequence[str] = (), fixed: Sequence[str] = (),
-) -> Codes:  # fmt: skip
+    codes: Mapping[str, NDArray[np.uint32]],
+    groups: Sequence[AllowedCodes],
+    rng: np.random.Generator,
+    redraw: Redraw,
+    *,
+    order: Sequence[str] = (),
+    fixed: Sequence[str] = (),
+) -> Codes:
     """Return codes that keep the groups' constraints. `redraw(n, rng, before)` draws rows given codes of the columns before some place of the order.
 
     Without an order whole rows are drawn again, which is drawing from the model given that the constraints hold.
@@ -118,7 +149,11 @@ def keeping(
             return out
         for place in np.unique(first[first < len(names)]).tolist():
             rows = np.flatnonzero(first == place)
-            before = {name: out[name][rows] for name in out if name in fixed or name in names[:place]} if order else {}
+            before = (
+                {name: out[name][rows] for name in out if name in fixed or name in names[:place]}
+                if order
+                else {}
+            )
             again = redraw(len(rows), rng, before)
             for name in set(out) - set(before) - set(fixed):
                 out[name][rows] = again[name]
@@ -132,12 +167,16 @@ class _Group:
 
     def __init__(self, group: AllowedCodes, order: Sequence[str], fixed: Sequence[str]) -> None:
         places = {name: place for place, name in enumerate(order)}
-        self.columns = sorted(group.columns, key=lambda name: (name not in fixed, places.get(name, 0)))
+        self.columns = sorted(
+            group.columns, key=lambda name: (name not in fixed, places.get(name, 0))
+        )
         self.free = [name not in fixed for name in self.columns]
         self.places = [places.get(name, 0) for name in self.columns]
         self.allowed = group.allowed.transpose([group.columns.index(name) for name in self.columns])
         n = len(self.columns)
-        self.reachable = [np.asarray(self.allowed.any(axis=tuple(range(k + 1, n)))) for k in range(n)]
+        self.reachable = [
+            np.asarray(self.allowed.any(axis=tuple(range(k + 1, n)))) for k in range(n)
+        ]
         self.last = len(order) or len(group.columns)
         self.whole_rows = not order
 
@@ -159,7 +198,9 @@ class _Group:
             return
         cells = np.argwhere(self.allowed)
         n = len(self.columns)
-        weights = np.array([1.0 + (n - k) / (2 * n * n) for k in range(n)])  # fewest columns first; of as many, later ones
+        weights = np.array(
+            [1.0 + (n - k) / (2 * n * n) for k in range(n)]
+        )  # fewest columns first; of as many, later ones
         distances = np.array([1e-3 / (n * max(size, 1)) for size in self.allowed.shape])
         combinations, which = np.unique(index[:, wrong], axis=1, return_inverse=True)
         for i, row in enumerate(combinations.T):
@@ -178,4 +219,6 @@ def check_given(groups: Sequence[AllowedCodes], given: Mapping[str, int]) -> Non
         index = tuple(given.get(name, slice(None)) for name in group.columns)
         if not np.any(group.allowed[index]):
             named = " and ".join(f"'{text}'" for text in group.texts[:3])
-            raise InputError(f"The given values break what the schema says of all records: {named}. Give others.")
+            raise InputError(
+                f"The given values break what the schema says of all records: {named}. Give others."
+            )

@@ -24,13 +24,22 @@ from ..table.scan import Scan
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
 
-__all__ = ["FEWEST_ROWS", "counter_of", "enough_to_learn", "fine_counter", "private_data", "table_counter"]
+__all__ = [
+    "FEWEST_ROWS",
+    "counter_of",
+    "enough_to_learn",
+    "fine_counter",
+    "private_data",
+    "table_counter",
+]
 
 
 def counter_of(data: Any) -> tuple[Counter, Origin | None]:
     """Return a counter of the data, and what the tables drawn from a model of them should look like, if that is known."""
     if isinstance(data, Undiscovered):
-        raise InputError("Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read.")
+        raise InputError(
+            "Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read."
+        )
     if isinstance(data, MemoryCounter):
         return data, data.table.look
     if isinstance(data, StreamCounter) and isinstance(data.scan, CodedScan):
@@ -52,7 +61,9 @@ between them, so that no number is drawn from means of fewer."""
 
 def enough_to_learn(n_rows: int, person_of: NDArray[np.int64] | None = None) -> None:
     """Raise InputError if a table has too few rows, or rows of too few persons, to be synthesised without a promise. With one, how many there are is nobody's to say."""
-    n_units, units = (n_rows, "rows") if person_of is None else (len(np.unique(person_of)), "persons")
+    n_units, units = (
+        (n_rows, "rows") if person_of is None else (len(np.unique(person_of)), "persons")
+    )
     if n_units < FEWEST_ROWS:
         raise InputError(
             f"A table of fewer than {FEWEST_ROWS} {units} is not synthesised: what is drawn would be means of fewer than {THRESHOLD} records. Add {units}, or "
@@ -82,7 +93,9 @@ def fine_counter(counter: Counter) -> RowCounter:
         return replace(counter, scan=finer_scan(counter.scan, progress=counter.progress))
     if isinstance(counter, RowCounter):
         return counter
-    raise InputError('Trees are learnt from rows, which this counter does not hand out. Use BayesNet(conditionals="tables").')
+    raise InputError(
+        'Trees are learnt from rows, which this counter does not hand out. Use BayesNet(conditionals="tables").'
+    )
 
 
 def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | None]:
@@ -96,7 +109,9 @@ def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | No
     if isinstance(data, StreamCounter) and isinstance(data.scan, PreparedScan):
         check_declared_decided(data.schema)
         return data, data.scan.empty.look
-    if isinstance(data, Undiscovered) or hasattr(data, "marginals"):  # asks a counter for nothing that would be charged
+    if isinstance(data, Undiscovered) or hasattr(
+        data, "marginals"
+    ):  # asks a counter for nothing that would be charged
         return data, None
     if is_model(data):
         read(data)

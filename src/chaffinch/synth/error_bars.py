@@ -97,7 +97,9 @@ class ErrorBars:
         out = []
         for index in np.ndindex(*self.estimate.shape):
             levels = (self.names[k][code] for k, code in enumerate(index))
-            out.append((*levels, *(f"{ends[index]:,.0f}" for ends in (self.estimate, self.low, self.high))))
+            out.append(
+                (*levels, *(f"{ends[index]:,.0f}" for ends in (self.estimate, self.low, self.high)))
+            )
         return out
 
     def show(self) -> None:
@@ -108,23 +110,36 @@ class ErrorBars:
     def to_dict(self) -> dict[str, Any]:
         """Return the bars as plain data: `chaffinch-error-bars`, version 1."""
         return {
-            "format": "chaffinch-error-bars", "version": 1, "columns": list(self.columns), "codes": [list(names) for names in self.names],
-            "basis": self.basis, "level": self.level, "noise": self.noise, "test_only": self.test_only, "sentence": self.sentence,
-            "estimate": self.estimate.tolist(), "low": self.low.tolist(), "high": self.high.tolist(),
-        }  # fmt: skip
+            "format": "chaffinch-error-bars",
+            "version": 1,
+            "columns": list(self.columns),
+            "codes": [list(names) for names in self.names],
+            "basis": self.basis,
+            "level": self.level,
+            "noise": self.noise,
+            "test_only": self.test_only,
+            "sentence": self.sentence,
+            "estimate": self.estimate.tolist(),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+        }
 
     def __repr__(self) -> str:
         return f"ErrorBars({', '.join(self.columns)}: {self.estimate.size} cells, {self.basis}, {self.level:.0%})"
 
     def _repr_html_(self) -> str:
-        return html_table([*self.columns, "count", "low", "high"], self.rows(), caption=self.sentence)
+        return html_table(
+            [*self.columns, "count", "low", "high"], self.rows(), caption=self.sentence
+        )
 
 
 def error_bars(model: FittedModel, columns: Sequence[str], *, level: float = 0.9) -> ErrorBars:
     """Return the error bars of a marginal of a private model; raise for a model without a promise: its noise is not known."""
     account = model.privacy
     if account is None:
-        raise InputError("Error bars are for models with a promise of privacy: what noise did is in their account. This one has none.")
+        raise InputError(
+            "Error bars are for models with a promise of privacy: what noise did is in their account. This one has none."
+        )
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1. Got {level}.")
     chosen = tuple(columns)
@@ -132,24 +147,49 @@ def error_bars(model: FittedModel, columns: Sequence[str], *, level: float = 0.9
         if name not in model.schema.names:
             raise unknown_name("column", name, model.schema.names)
     if not 1 <= len(chosen) <= MOST_COLUMNS or len(set(chosen)) < len(chosen):
-        raise InputError(f"Error bars are for one to {MOST_COLUMNS} different columns. Got {len(chosen)}.")
+        raise InputError(
+            f"Error bars are for one to {MOST_COLUMNS} different columns. Got {len(chosen)}."
+        )
     sizes = {name: model.schema[name].size for name in model.schema.names}
     if prod(sizes[name] for name in chosen) > MOST_CELLS:
         raise InputError(f"Error bars are for up to {MOST_CELLS:,} cells. Choose fewer columns.")
-    released = _Released(measured_tables(account, sizes), sizes, _marginal(model, chosen), chosen, account, NormalDist().inv_cdf((1 + level) / 2))
+    released = _Released(
+        measured_tables(account, sizes),
+        sizes,
+        _marginal(model, chosen),
+        chosen,
+        account,
+        NormalDist().inv_cdf((1 + level) / 2),
+    )
     low, high = released.bars(chosen)
     noise = released.noise(chosen)
     names = tuple(tuple(model.schema[name].fitted_codec.names()) for name in chosen)
-    return ErrorBars(chosen, names, released.estimate, low, high, "bounds" if noise is None else "measured", noise, level, account.test_only)
+    return ErrorBars(
+        chosen,
+        names,
+        released.estimate,
+        low,
+        high,
+        "bounds" if noise is None else "measured",
+        noise,
+        level,
+        account.test_only,
+    )
 
 
 def measured_tables(account: Account, names: Mapping[str, Any]) -> dict[frozenset[str], float]:
     """Return the tables that a fit released, by their columns, and the standard deviation of a cell's noise; means of all that were measured twice."""
     precisions: dict[frozenset[str], float] = {}
     for charge in account.charges:
-        columns = _columns_in(charge.what.removeprefix("table of "), list(names)) if charge.what.startswith("table of ") else None
+        columns = (
+            _columns_in(charge.what.removeprefix("table of "), list(names))
+            if charge.what.startswith("table of ")
+            else None
+        )
         if columns is not None:
-            _, std = account.budget.noise(charge.cost(account.budget.kind), l1=account.unit.l1, l2=account.unit.l2_up)
+            _, std = account.budget.noise(
+                charge.cost(account.budget.kind), l1=account.unit.l1, l2=account.unit.l2_up
+            )
             precisions[columns] = precisions.get(columns, 0.0) + 1 / max(std, 1e-9) ** 2
     return {columns: precision**-0.5 for columns, precision in precisions.items()}
 
@@ -197,7 +237,11 @@ class _Released:
         wanted = frozenset(columns)
         if wanted in self.tables:
             return self.tables[wanted]
-        held = [std * sqrt(prod(self.sizes[name] for name in table - wanted)) for table, std in self.tables.items() if wanted <= table]
+        held = [
+            std * sqrt(prod(self.sizes[name] for name in table - wanted))
+            for table, std in self.tables.items()
+            if wanted <= table
+        ]
         return min(held, default=None)
 
     def counts(self, columns: Sequence[str]) -> Floats:
@@ -213,7 +257,11 @@ class _Released:
         noise = self.noise(columns)
         if noise is not None:
             share = np.clip(counts / max(float(counts.sum()), 1e-9), 0, 1)
-            variance = noise**2 + self.account.rows**2 * share * (1 - share) / DRAWN_ROWS + self._of_columns(counts, columns)
+            variance = (
+                noise**2
+                + self.account.rows**2 * share * (1 - share) / DRAWN_ROWS
+                + self._of_columns(counts, columns)
+            )
             reach = self.z * np.sqrt(variance)
             return np.maximum(counts - reach, 0.0), counts + reach
         less = [tuple(c for c in columns if c != name) for name in columns]
@@ -222,7 +270,9 @@ class _Released:
         low = np.zeros_like(high)
         for i, j in combinations(range(len(columns)), 2):
             both = tuple(c for k, c in enumerate(columns) if k not in (i, j))
-            low = np.maximum(low, bars[i][0] + bars[j][0] - self._spread(self.bars(both), both, columns)[1])
+            low = np.maximum(
+                low, bars[i][0] + bars[j][0] - self._spread(self.bars(both), both, columns)[1]
+            )
         return low, np.maximum(high, low)
 
     def _of_columns(self, counts: Floats, columns: Sequence[str]) -> Floats:
@@ -231,11 +281,19 @@ class _Released:
         for axis, name in enumerate(columns):
             std = self.tables.get(frozenset({name}))
             if std is not None and len(columns) > 1:
-                sums = counts.sum(axis=tuple(k for k in range(counts.ndim) if k != axis), keepdims=True)
-                out = out + (std * np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0)) ** 2
+                sums = counts.sum(
+                    axis=tuple(k for k in range(counts.ndim) if k != axis), keepdims=True
+                )
+                out = (
+                    out
+                    + (std * np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0))
+                    ** 2
+                )
         return out
 
-    def _spread(self, bars: tuple[Floats, Floats], some: Sequence[str], columns: Sequence[str]) -> tuple[Floats, Floats]:
+    def _spread(
+        self, bars: tuple[Floats, Floats], some: Sequence[str], columns: Sequence[str]
+    ) -> tuple[Floats, Floats]:
         """Bars of a table of fewer columns, laid out over one of more."""
         shape = [self.sizes[name] if name in some else 1 for name in columns]
         whole = [self.sizes[name] for name in columns]

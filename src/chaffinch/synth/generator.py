@@ -40,9 +40,7 @@ class TableGenerator:
         """What makes the tables, in a line that holds settings and no data."""
         if self.fits:
             return repr(self.maker)
-        return (
-            f"{getattr(self.maker, '__module__', '')}.{getattr(self.maker, '__qualname__', type(self.maker).__name__)}"
-        )
+        return f"{getattr(self.maker, '__module__', '')}.{getattr(self.maker, '__qualname__', type(self.maker).__name__)}"
 
     def fit(self, table: Table, seed: Seed) -> Any:
         """Return the model of a table; None for a function."""

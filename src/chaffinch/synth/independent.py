@@ -49,9 +49,18 @@ class Independent(Settings):
         counter, origin = counter_of(data)
         names = counter.schema.names
         progress("counting the columns", -1)
-        tables = tuple(table_from_marginal(m, smoothing=0.0) for m in counter.marginals([(name,) for name in names]))
+        tables = tuple(
+            table_from_marginal(m, smoothing=0.0)
+            for m in counter.marginals([(name,) for name in names])
+        )
         fitted = FitSummary("independent", "none", "none", n_rows=counter.n_rows, draw=self.drawing)
-        return BayesNetModel(_without_found_rules(counter.schema), Network(names, ((),) * len(names)), tables, fitted, origin)
+        return BayesNetModel(
+            _without_found_rules(counter.schema),
+            Network(names, ((),) * len(names)),
+            tables,
+            fitted,
+            origin,
+        )
 
 
 def _without_found_rules(schema: Schema) -> Schema:

@@ -32,7 +32,16 @@ from .relating import keep_relations
 if TYPE_CHECKING:
     from .error_bars import ErrorBars
 
-__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "batch_rows", "joined", "made_up_key", "whole_rows"]
+__all__ = [
+    "BATCH_ROWS",
+    "Draw",
+    "FittedModel",
+    "Given",
+    "batch_rows",
+    "joined",
+    "made_up_key",
+    "whole_rows",
+]
 
 BATCH_ROWS, BATCH_CELLS, LEAST_ROWS = 1 << 16, 1 << 22, 1 << 10
 """Rows drawn at a time; the cells of these, which tables of more than 64 columns reach with fewer; and the rows below which these do not matter."""
@@ -47,7 +56,6 @@ ColumnCodes = Mapping[str, NDArray[np.uint32]]
 
 MOST_PROJECTED = 2
 """The most relations that are weighted together under a promise; weights multiply, and so do the rows that are drawn for one that stays."""
-
 
 
 def batch_rows(n_columns: int) -> int:
@@ -122,7 +130,14 @@ class FittedModel:
     @cached_property
     def projection(self) -> Projection | None:
         """What brings the model onto the constraints of the schema; None where it hardly breaks them."""
-        groups = (*self.allowed, *(self.related if self.privacy is not None and len(self.related) <= MOST_PROJECTED else ()))
+        groups = (
+            *self.allowed,
+            *(
+                self.related
+                if self.privacy is not None and len(self.related) <= MOST_PROJECTED
+                else ()
+            ),
+        )
         return projection_of(groups, self.draw_codes) if groups else None
 
     @cached_property
@@ -140,7 +155,9 @@ class FittedModel:
         raise NotImplementedError
 
     @classmethod
-    def from_state(cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(
+        cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
         """Return the model that `state` wrote; raise for anything that does not fit together: files come from strangers."""
         raise NotImplementedError
 
@@ -172,7 +189,9 @@ class FittedModel:
         `to_native()` of it is the kind of object that was fitted to. `given` fixes values of any columns: rows are drawn from
         the distribution given them, exactly. `like` is a table whose kind of object and Arrow types to follow instead.
         """
-        return joined(list(self.batches(n_rows, seed=seed, given=given, like=like, threads=threads)))
+        return joined(
+            list(self.batches(n_rows, seed=seed, given=given, like=like, threads=threads))
+        )
 
     def batches(
         self,
@@ -199,8 +218,21 @@ class FittedModel:
             codes = self.draw_codes(n, rng) if evidence is None else evidence.draw(n, rng)
             return keep_constraints(self, codes, rng, evidence=evidence)
 
-        given_values = Given() if evidence is None else Given(tuple(evidence.codes), lambda table, _: evidence.stamped(table))
-        yield from self.drawn(rows, draw, seed=seed, like=like, threads=threads, progress=progress, given=given_values, numbers=numbers)
+        given_values = (
+            Given()
+            if evidence is None
+            else Given(tuple(evidence.codes), lambda table, _: evidence.stamped(table))
+        )
+        yield from self.drawn(
+            rows,
+            draw,
+            seed=seed,
+            like=like,
+            threads=threads,
+            progress=progress,
+            given=given_values,
+            numbers=numbers,
+        )
 
     def drawn(
         self,
@@ -217,7 +249,11 @@ class FittedModel:
         """Return tables of the codes that `draw(rows, rng)` gives for rows by their numbers, batch by batch over threads. Their rows keep the rules of the schema."""
         given = given or Given()
         size = self.batch_rows
-        starts = list(range(0, n_rows, size)) or [0] if numbers is None else [number * size for number in numbers]
+        starts = (
+            list(range(0, n_rows, size)) or [0]
+            if numbers is None
+            else [number * size for number in numbers]
+        )
         root = seed_sequence(seed)
         workers = thread_count(threads)
         look = self.origin if like is None else like
@@ -231,11 +267,18 @@ class FittedModel:
             def rows(places: NDArray[np.int64]) -> Table:
                 codes = draw(at + places, rng)
                 arrays = [codes[name] for name in self.schema.names]
-                return given.stamp(Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=look, key=key), at + places)
+                return given.stamp(
+                    Table.from_codes(
+                        self.schema, arrays, seed=rng, first_row=at, like=look, key=key
+                    ),
+                    at + places,
+                )
 
             table = rows(np.arange(min(size, n_rows - at)))
             kept = keep_relations(table, self.functions, rng, rows, fixed=given.columns)
-            return kept if kept is table else kept.with_new_identifiers(at, key, rng)  # rows that were drawn again have those of others
+            return (
+                kept if kept is table else kept.with_new_identifiers(at, key, rng)
+            )  # rows that were drawn again have those of others
 
         # Batches that are in memory at a time: of a wide table as many as are worked on, and no more.
         ahead = 2 * workers if len(self.schema.names) <= WIDE else workers
@@ -262,7 +305,9 @@ class FittedModel:
         """Return what the model holds, for people."""
         columns = tuple(ModelColumn(name) for name in self.schema.names)
         promise = None if self.privacy is None else self.privacy.short
-        return ModelDescription(self.method, f"{len(columns)} columns, method {self.method}", "", columns, promise)
+        return ModelDescription(
+            self.method, f"{len(columns)} columns, method {self.method}", "", columns, promise
+        )
 
     def plot(self) -> Drawing | None:
         """Return a drawing of the model; None where there is nothing to draw."""
@@ -286,12 +331,18 @@ class FittedModel:
 
 def made_up_key(root: np.random.SeedSequence) -> int:
     """Return the number that orders made-up values of all rows that are drawn from a seed."""
-    return int(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, MADE_UP)).generate_state(1, np.uint64)[0])
+    return int(
+        np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, MADE_UP)).generate_state(
+            1, np.uint64
+        )[0]
+    )
 
 
 def whole_rows(n_rows: object) -> int:
     """Return a number of rows; raise for anything else, without showing what it holds."""
     if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or n_rows < 0:
-        word = n_rows if isinstance(n_rows, int | float | np.number) else f"a {type(n_rows).__name__}"
+        word = (
+            n_rows if isinstance(n_rows, int | float | np.number) else f"a {type(n_rows).__name__}"
+        )
         raise InputError(f"rows must be a whole number of at least 0. Got {word}.")
     return int(n_rows)

@@ -31,7 +31,18 @@ from ..table.types import is_numeric, parse_type, value_type
 from .model import FittedModel
 from .settings import SYNTHESISERS
 
-__all__ = ["FORMAT", "VERSION", "file_parts", "load_model", "model_from_bytes", "model_to_bytes", "save_model", "schema_from_dict", "schema_to_dict", "with_checksum"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "file_parts",
+    "load_model",
+    "model_from_bytes",
+    "model_to_bytes",
+    "save_model",
+    "schema_from_dict",
+    "schema_to_dict",
+    "with_checksum",
+]
 
 FORMAT = "chaffinch-model"
 VERSION = 2
@@ -42,7 +53,9 @@ UNNAMED_KIND = "bayesnet"
 """The kind of files that name none."""
 
 
-def save_model(model: FittedModel, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def save_model(
+    model: FittedModel, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
     """Write a model, wholly or not at all, readable by its owner only: its tables are counts of records."""
     from safetensors.numpy import save_file
 
@@ -81,8 +94,15 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
         raise FileError(f"No such file: '{file}'.") from None
     except OSError as error:
         raise FileError(f"Cannot read '{file}': {error.strerror}.") from error
-    if size > MOST_BYTES or len(head) < 9 or head[8:9] != b"{" or int.from_bytes(head[:8], "little") > size:
-        raise FileError(f"'{file}' is not a Chaffinch model. `chaffinch fit DATA -o MODEL` writes one.")
+    if (
+        size > MOST_BYTES
+        or len(head) < 9
+        or head[8:9] != b"{"
+        or int.from_bytes(head[:8], "little") > size
+    ):
+        raise FileError(
+            f"'{file}' is not a Chaffinch model. `chaffinch fit DATA -o MODEL` writes one."
+        )
     return _model(str(file), lambda: _read(file))
 
 
@@ -97,7 +117,11 @@ def _file_parts(model: FittedModel) -> tuple[dict[str, NDArray[Any]], dict[str, 
     """The tensors of a model's file, and its metadata: one entry, since several come in any order."""
     header, arrays = file_parts(model)
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return contiguous, {"chaffinch": with_checksum(json.dumps(header, ensure_ascii=False, allow_nan=False), contiguous)}
+    return contiguous, {
+        "chaffinch": with_checksum(
+            json.dumps(header, ensure_ascii=False, allow_nan=False), contiguous
+        )
+    }
 
 
 def with_checksum(text: str, arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -116,7 +140,11 @@ def _is_whole(text: str, arrays: Mapping[str, NDArray[Any]]) -> bool | None:
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], text: str) -> str:
     """The SHA-256 of a header and of arrays, each with its name, type and shape."""
-    digest = hashlib.sha256(json.dumps([text, [[name, arrays[name].dtype.str, arrays[name].shape] for name in sorted(arrays)]]).encode())
+    digest = hashlib.sha256(
+        json.dumps(
+            [text, [[name, arrays[name].dtype.str, arrays[name].shape] for name in sorted(arrays)]]
+        ).encode()
+    )
     for name in sorted(arrays):
         digest.update(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
@@ -143,16 +171,25 @@ def _model(file: str, read: Callable[[], tuple[dict[str, NDArray[Any]], str]]) -
     except FileError:
         raise
     except Exception:  # whatever a damaged header makes the reader raise
-        raise FileError(f"'{file}' is not a Chaffinch model, or it is damaged or truncated.") from None
+        raise FileError(
+            f"'{file}' is not a Chaffinch model, or it is damaged or truncated."
+        ) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FileError(f"'{file}' is not a Chaffinch model. `chaffinch fit DATA -o MODEL` writes one.")
+        raise FileError(
+            f"'{file}' is not a Chaffinch model. `chaffinch fit DATA -o MODEL` writes one."
+        )
     if data.get("version") not in (VERSION, UNCHECKED):
         raise FileError(
             f"'{file}' has version {str(data.get('version'))[:20]}; this release reads version {VERSION}. Use a newer release."
         )
     if not whole and not (whole is None and data["version"] == UNCHECKED and "sha256" not in data):
-        raise FileError(f"'{file}' is damaged: it was changed after it was written, by its checksum. Copy it again, or fit the model anew.")
-    kind, kinds = data.get("kind", UNNAMED_KIND), {settings.model.kind: settings.model for settings in SYNTHESISERS}
+        raise FileError(
+            f"'{file}' is damaged: it was changed after it was written, by its checksum. Copy it again, or fit the model anew."
+        )
+    kind, kinds = (
+        data.get("kind", UNNAMED_KIND),
+        {settings.model.kind: settings.model for settings in SYNTHESISERS},
+    )
     if not isinstance(kind, str) or kind not in kinds:
         raise FileError(
             f"'{file}' holds a model of kind '{str(kind)[:40]}', which no registered synthesiser makes. Import the module that "
@@ -160,7 +197,16 @@ def _model(file: str, read: Callable[[], tuple[dict[str, NDArray[Any]], str]]) -
         )
     try:
         return kinds[kind].from_state(schema_from_dict(data["schema"]), data, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, RecursionError, ChaffinchError):
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        AttributeError,
+        RecursionError,
+        ChaffinchError,
+    ):
         raise FileError(f"'{file}' is damaged: its parts do not fit together.") from None
 
 
@@ -178,13 +224,23 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     """Return a fitted schema as plain data."""
     columns = []
     for column in schema:
-        entry = {f.name: getattr(column, f.name) for f in fields(Column) if f.name not in ("codec", "evidence")}
+        entry = {
+            f.name: getattr(column, f.name)
+            for f in fields(Column)
+            if f.name not in ("codec", "evidence")
+        }
         entry["codec"] = None if column.codec is None else column.codec.to_dict()
         columns.append(entry)
     rules: dict[str, Any] = {"rules": list(schema.rules)} if schema.rules else {}
     if schema.functions:
         rules["functions"] = [function.to_dict() for function in schema.functions]
-    return {"rare_below": schema.rare_below, "public": schema.public, "rows": schema.rows, **rules, "columns": columns}
+    return {
+        "rare_below": schema.rare_below,
+        "public": schema.public,
+        "rows": schema.rows,
+        **rules,
+        "columns": columns,
+    }
 
 
 def schema_from_dict(data: Any) -> Schema:
@@ -196,10 +252,23 @@ def schema_from_dict(data: Any) -> Schema:
         if entry["output"] == "drop" and entry["codec"] is not None:
             entry["output"] = ""  # files of older releases say so of every column
         if set(entry) != known:
-            raise InputError("A column of the model's schema has other entries than this release knows.")
+            raise InputError(
+                "A column of the model's schema has other entries than this release knows."
+            )
         ready = {key: _tuples(value) for key, value in entry.items() if key != "codec"}
         codec = None if entry["codec"] is None else codec_from_dict(entry["codec"])
-        for key in ("name", "kind", "role", "type", "title", "format", "decimal", "output", "form", "reason"):
+        for key in (
+            "name",
+            "kind",
+            "role",
+            "type",
+            "title",
+            "format",
+            "decimal",
+            "output",
+            "form",
+            "reason",
+        ):
             if not isinstance(ready[key], str):
                 raise InputError("A column of the model's schema has an entry of the wrong type.")
         columns.append(Column(**ready, codec=codec))
@@ -211,7 +280,9 @@ def schema_from_dict(data: Any) -> Schema:
     texts = data.get("rules", [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InputError("The model's schema has an entry of the wrong type.")
-    schema = Schema(tuple(columns), int(data["rare_below"]), public=public, rows=rows, rules=tuple(texts))
+    schema = Schema(
+        tuple(columns), int(data["rare_below"]), public=public, rows=rows, rules=tuple(texts)
+    )
     functions = tuple(FunctionMap.from_dict(entry) for entry in data.get("functions", []))
     schema = replace(schema, functions=functions)
     check_functions(schema)

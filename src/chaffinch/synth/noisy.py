@@ -32,12 +32,16 @@ def agreed(tables: Sequence[NoisyTable]) -> list[Marginal]:
     for _ in range(_ROUNDS):
         estimates = consistent(tables, estimates)
         estimates = [nonnegative(counts) for counts in estimates]
-    return [Marginal(t.columns, t.sizes, counts) for t, counts in zip(tables, estimates, strict=True)]
+    return [
+        Marginal(t.columns, t.sizes, counts) for t, counts in zip(tables, estimates, strict=True)
+    ]
 
 
 def clipped(tables: Sequence[NoisyTable]) -> list[Marginal]:
     """Return tables with negative counts set to 0, one by one: what other implementations do."""
-    return [Marginal(t.columns, t.sizes, np.maximum(t.counts, 0).astype(np.float64)) for t in tables]
+    return [
+        Marginal(t.columns, t.sizes, np.maximum(t.counts, 0).astype(np.float64)) for t in tables
+    ]
 
 
 def consistent(tables: Sequence[NoisyTable], estimates: Sequence[Counts]) -> list[Counts]:
@@ -105,4 +109,6 @@ def _broadcast(sums: Counts, order: Sequence[str], columns: Sequence[str]) -> Co
     """An array of sums laid out so that it can be added to a table of more columns."""
     shared = [name for name in columns if name in order]
     laid = sums.transpose([order.index(name) for name in shared])
-    return laid.reshape([laid.shape[shared.index(name)] if name in shared else 1 for name in columns])
+    return laid.reshape(
+        [laid.shape[shared.index(name)] if name in shared else 1 for name in columns]
+    )

@@ -42,13 +42,19 @@ def private_model(
     for child, chosen in zip(order, parents, strict=True):
         wanted = {names[child], *(names[p] for p in chosen)}
         source = min((m for m in tables if wanted <= set(m.columns)), key=lambda m: m.n_cells)
-        information = {p: mutual_information(source.project((names[p], names[child]))) for p in chosen}
+        information = {
+            p: mutual_information(source.project((names[p], names[child]))) for p in chosen
+        }
         strongest = sorted(chosen, key=lambda p: (-information[p], p))
         joint = source.project((*(names[p] for p in strongest), names[child]))
         fitness += mutual_information(joint) if chosen else 0.0
         strengths += [information[p] for p in strongest]
-        conditionals.append(table_from_marginal(_filled(joint) if uniform else joint, smoothing=0.0))
-    network = Network(tuple(names[i] for i in order), tuple(table.parents for table in conditionals))
+        conditionals.append(
+            table_from_marginal(_filled(joint) if uniform else joint, smoothing=0.0)
+        )
+    network = Network(
+        tuple(names[i] for i in order), tuple(table.parents for table in conditionals)
+    )
     fitted = replace(
         summary,
         fitness=fitness,

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from ..table.constraints import AllowedCodes
 
-__all__ = ["FEW_BROKEN", "MOST_WEIGHT", "PILOT_ROWS", "Draw", "Projection", "fitted_weights", "projected_rows", "projection_of"]
+__all__ = [
+    "FEW_BROKEN",
+    "MOST_WEIGHT",
+    "PILOT_ROWS",
+    "Draw",
+    "Projection",
+    "fitted_weights",
+    "projected_rows",
+    "projection_of",
+]
 
 PILOT_ROWS = 1 << 17
 """Rows drawn, from a fixed stream, to see how a model spreads over the combinations."""
@@ -48,7 +57,13 @@ class Projection:
     def of(self, codes: Codes) -> NDArray[np.float64]:
         """Return the weight of each row."""
         return np.asarray(
-            np.prod([w[tuple(codes[name] for name in g.columns)] for g, w in zip(self.groups, self.weights, strict=True)], axis=0)
+            np.prod(
+                [
+                    w[tuple(codes[name] for name in g.columns)]
+                    for g, w in zip(self.groups, self.weights, strict=True)
+                ],
+                axis=0,
+            )
         )
 
 
@@ -62,7 +77,9 @@ def projection_of(groups: Sequence[AllowedCodes], draw: Draw) -> Projection | No
         sizes = group.allowed.shape
         shares = np.zeros(sizes)
         for codes in pilot:
-            cells = np.ravel_multi_index([codes[name].astype(np.int64) for name in group.columns], sizes)
+            cells = np.ravel_multi_index(
+                [codes[name].astype(np.int64) for name in group.columns], sizes
+            )
             shares += np.bincount(cells, minlength=shares.size).reshape(sizes)
         shares /= shares.sum()
         broken = max(broken, float(shares[~group.allowed].sum()))
@@ -97,7 +114,9 @@ def fitted_weights(shares: NDArray[np.float64], allowed: NDArray[np.bool_]) -> N
     return np.asarray(np.where(allowed, np.minimum(weights, MOST_WEIGHT), 0.0))
 
 
-def projected_rows(projection: Projection, codes: Codes, n_rows: int, rng: np.random.Generator, draw: Draw) -> Codes:
+def projected_rows(
+    projection: Projection, codes: Codes, n_rows: int, rng: np.random.Generator, draw: Draw
+) -> Codes:
     """Return rows of which each is accepted in proportion to its weight; `codes` are the first ones drawn."""
     largest = projection.largest
     parts, have = [], 0

@@ -68,12 +68,18 @@ class Protected:
 
     def __post_init__(self) -> None:
         if isinstance(self.sensitive, str):
-            raise InputError(f"sensitive is a list of columns. Got the text '{self.sensitive}': write ('{self.sensitive}',).")
+            raise InputError(
+                f"sensitive is a list of columns. Got the text '{self.sensitive}': write ('{self.sensitive}',)."
+            )
         object.__setattr__(self, "sensitive", tuple(dict.fromkeys(self.sensitive)))
         if not self.sensitive:
-            raise InputError("Protected needs at least one sensitive column. Without one, use the generator itself.")
+            raise InputError(
+                "Protected needs at least one sensitive column. Without one, use the generator itself."
+            )
         if self.label in self.sensitive:
-            raise InputError(f"Column '{self.label}' cannot be both label and sensitive. Name another label, or none.")
+            raise InputError(
+                f"Column '{self.label}' cannot be both label and sensitive. Name another label, or none."
+            )
         if self.protect not in get_args(Protect):
             raise unknown_name("way to protect", self.protect, get_args(Protect))
         _ = self._maker
@@ -95,7 +101,9 @@ class Protected:
                 raise unknown_name("column", name, table.schema.names)
         others = [name for name in table.schema.names if name not in self.sensitive]
         if not others:
-            raise InputError("Every column is sensitive: there is nothing left for the generator. Name fewer, or use BayesNet(sensitive=...).")
+            raise InputError(
+                "Every column is sensitive: there is nothing left for the generator. Name fewer, or use BayesNet(sensitive=...)."
+            )
         schema, lost = protected_schema(table.schema, self.label, self.sensitive, self.protect)
         table = replace(table, schema=schema)
         hidden = part_of(table, [*([] if self.label is None else [self.label]), *self.sensitive])
@@ -103,17 +111,24 @@ class Protected:
         check_rules_of(table, (hidden, rest))
         for_search, for_generator = seed_sequence(seed).spawn(2)
         settings = BayesNet(
-            label=self.label, sensitive=tuple(self.sensitive), protect=self.protect, conditionals="tables",
+            label=self.label,
+            sensitive=tuple(self.sensitive),
+            protect=self.protect,
+            conditionals="tables",
             keep=() if self.label is None else (self.label,),
-            require=() if self.label is None else tuple((self.label, name) for name in self.sensitive),
-        )  # fmt: skip
+            require=()
+            if self.label is None
+            else tuple((self.label, name) for name in self.sensitive),
+        )
         return ProtectedModel(
             settings=self,
             table=rest,
             whole=table,
             conditionals=settings.fit(hidden, seed=for_search),
             fitted=self._maker.fit(rest, whole_seed(for_generator)),
-            protection=protection_of(MemoryCounter(table), self.label, self.sensitive, self.protect, lost),
+            protection=protection_of(
+                MemoryCounter(table), self.label, self.sensitive, self.protect, lost
+            ),
         )
 
     def __repr__(self) -> str:
@@ -155,7 +170,11 @@ class ProtectedModel:
         theirs, ours = seed_sequence(seed).spawn(2)
         maker = TableGenerator(self.settings.generator)
         number = whole_seed(theirs)
-        made = self.fitted.sample(rows, seed=number) if maker.fits else self.settings.generator(self.table, number)
+        made = (
+            self.fitted.sample(rows, seed=number)
+            if maker.fits
+            else self.settings.generator(self.table, number)
+        )
         _, drawn = align(self.table, made, names=("generator's",))
         label = self.settings.label
         if label is None:
@@ -167,7 +186,10 @@ class ProtectedModel:
                     "Have it draw values of the data, or name no label."
                 )
             hidden = self.conditionals.complete(drawn[[label]], keep=(label,), seed=ours)
-        values = {name: (hidden if name in self.settings.sensitive else drawn).data.column(name) for name in self.schema.names}
+        values = {
+            name: (hidden if name in self.settings.sensitive else drawn).data.column(name)
+            for name in self.schema.names
+        }
         return align(self.whole, pa.table(values), names=("drawn",))[1]
 
     def describe(self) -> ModelDescription:

@@ -52,9 +52,13 @@ Mask = NDArray[np.bool_]
 
 
 def keep_relations(
-    table: Table, functions: Sequence[FunctionMap], rng: np.random.Generator, again: Callable[[NDArray[np.int64]], Table], *,
+    table: Table,
+    functions: Sequence[FunctionMap],
+    rng: np.random.Generator,
+    again: Callable[[NDArray[np.int64]], Table],
+    *,
     fixed: Sequence[str] = (),
-) -> Table:  # fmt: skip
+) -> Table:
     """Return a drawn table whose rows keep the relations of its schema, as they are where there are none.
 
     `again(rows)` draws rows, by their places in the table, anew. `fixed` columns stay as they are: next to them a number may leave the range of its column, and
@@ -70,7 +74,9 @@ def keep_relations(
     for _ in range(ROW_TRIES):
         if not len(wrong):
             return table
-        fresh, still = _settled(_with_numbers_of(again(wrong), functions, fixed), relations, functions, rng, fixed)
+        fresh, still = _settled(
+            _with_numbers_of(again(wrong), functions, fixed), relations, functions, rng, fixed
+        )
         table = _replaced(table, wrong, fresh, np.arange(len(wrong)))
         wrong = wrong[still]
     if len(wrong) and fixed:
@@ -90,7 +96,9 @@ def _with_numbers_of(table: Table, functions: Sequence[FunctionMap], fixed: Sequ
         left, right = table.code(function.left), table.code(function.right)
         known = left < len(function.codes)
         at = np.where(known, left, 0).astype(np.int64)
-        numbers = np.array([np.nan if number is None else number for number in function.numbers])[at]
+        numbers = np.array([np.nan if number is None else number for number in function.numbers])[
+            at
+        ]
         change = known & (np.array(function.codes)[at] == right) & ~np.isnan(numbers)
         if change.any():
             table = replace(table, data=_with_column(table.data, column, change, numbers[change]))
@@ -113,23 +121,38 @@ def _with_column(data: pa.Table, column: Column, rows: Mask, numbers: NDArray[An
     return data.set_column(at, data.schema.field(at), changed)
 
 
-def _replaced(table: Table, rows: NDArray[np.int64], source: Table, chosen: NDArray[np.int64]) -> Table:
+def _replaced(
+    table: Table, rows: NDArray[np.int64], source: Table, chosen: NDArray[np.int64]
+) -> Table:
     """Return the table with rows of another in the place of some."""
     order = np.arange(table.n_rows)
     order[rows] = table.n_rows + chosen
     data = pa.concat_tables([table.data, source.data.cast(table.data.schema)]).take(order)
     written = [column.name for column in table.schema if not column.modelled]
     for name in written:  # new identifiers stay with their row
-        data = data.set_column(data.column_names.index(name), data.schema.field(name), table.data.column(name))
-    codes = [np.concatenate([table.codes[j], source.codes[j]])[order] for j in range(len(table.codes))]
+        data = data.set_column(
+            data.column_names.index(name), data.schema.field(name), table.data.column(name)
+        )
+    codes = [
+        np.concatenate([table.codes[j], source.codes[j]])[order] for j in range(len(table.codes))
+    ]
     return replace(table, data=data, codes=Codes.of(codes, table.codes.sizes))
 
 
 def _settled(
-    table: Table, relations: Sequence[Relation], functions: Sequence[FunctionMap], rng: np.random.Generator, fixed: Sequence[str], *, forced: bool = False
+    table: Table,
+    relations: Sequence[Relation],
+    functions: Sequence[FunctionMap],
+    rng: np.random.Generator,
+    fixed: Sequence[str],
+    *,
+    forced: bool = False,
 ) -> tuple[Table, NDArray[np.int64]]:
     """Return the table with numbers that keep the relations, and the rows that still break one."""
-    kept = {*fixed, *(function.right for function in functions if any(n is not None for n in function.numbers))}
+    kept = {
+        *fixed,
+        *(function.right for function in functions if any(n is not None for n in function.numbers)),
+    }
     every: dict[str, _Cells] = {}
     unsettled = [np.empty(0, dtype=np.int64)]
     for component in _components(relations):
@@ -144,16 +167,30 @@ def _components(relations: Sequence[Relation]) -> list[list[Relation]]:
     """Relations that share columns, directly or through others: each such set is settled by itself."""
     out: list[list[Relation]] = []
     for relation in relations:
-        touching = [group for group in out if any(set(relation.columns) & set(other.columns) for other in group)]
-        out = [group for group in out if group not in touching] + [[*(r for group in touching for r in group), relation]]
+        touching = [
+            group
+            for group in out
+            if any(set(relation.columns) & set(other.columns) for other in group)
+        ]
+        out = [group for group in out if group not in touching] + [
+            [*(r for group in touching for r in group), relation]
+        ]
     return out
 
 
-def _settle(relations: Sequence[Relation], columns: Mapping[str, _Cells], rng: np.random.Generator, *, forced: bool) -> NDArray[np.int64]:
+def _settle(
+    relations: Sequence[Relation],
+    columns: Mapping[str, _Cells],
+    rng: np.random.Generator,
+    *,
+    forced: bool,
+) -> NDArray[np.int64]:
     """Draw and compute numbers until relations hold, and return the rows where they still do not. Forced: in one go, also beyond the range of a column."""
     values = {name: cells.values for name, cells in columns.items()}
     solvers = _solvers(relations, columns)
-    wrong = np.flatnonzero(np.logical_or.reduce([broken(relation, values) for relation in relations]))
+    wrong = np.flatnonzero(
+        np.logical_or.reduce([broken(relation, values) for relation in relations])
+    )
     for attempt in range(BIN_TRIES if forced else 0, BIN_TRIES + 1):
         if not len(wrong):
             break
@@ -191,15 +228,32 @@ class _Cells:
     def of(cls, table: Table, name: str, *, frozen: bool) -> _Cells:
         column, codes = table.schema[name], table.code(name)
         values = values_of(column, table.data.column(name), codes)
-        return cls(column, codes.astype(np.int64), values.numbers.copy(), values.present, frozen, np.zeros(len(codes), dtype=bool))
+        return cls(
+            column,
+            codes.astype(np.int64),
+            values.numbers.copy(),
+            values.present,
+            frozen,
+            np.zeros(len(codes), dtype=bool),
+        )
 
     @property
     def values(self) -> Values:
-        return Values(self.numbers, self.present, self.present, np.zeros(len(self.codes), dtype=bool))
+        return Values(
+            self.numbers, self.present, self.present, np.zeros(len(self.codes), dtype=bool)
+        )
 
     def at(self, rows: NDArray[np.int64]) -> _Cells:
         nothing = np.zeros(len(rows), dtype=bool)
-        return _Cells(self.column, self.codes[rows], self.numbers[rows], self.present[rows], self.frozen, nothing, nothing.copy())
+        return _Cells(
+            self.column,
+            self.codes[rows],
+            self.numbers[rows],
+            self.present[rows],
+            self.frozen,
+            nothing,
+            nothing.copy(),
+        )
 
     def redraw(self, rng: np.random.Generator) -> None:
         """Draw every number again inside its bin."""
@@ -232,18 +286,29 @@ def rounded(column: Column, numbers: NDArray[np.float64]) -> NDArray[np.float64]
     return out.astype(np.float32).astype(np.float64) if column.type == "float" else out
 
 
-def numbers_to_codes(column: Column, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], Mask]:
+def numbers_to_codes(
+    column: Column, numbers: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], Mask]:
     """Return the codes of numbers in the units of rules, and which of them the column may have at all."""
     codec = column.fitted_codec
     stored = numbers * per_unit(column)
-    spoken_for = np.isin(stored, [code for code in codec.missing if not isinstance(code, str | bool)])
+    spoken_for = np.isin(
+        stored, [code for code in codec.missing if not isinstance(code, str | bool)]
+    )
     if isinstance(codec, Intervals):
         low, high = codec.ranges()
-        fits = (stored >= low.min()) & (stored <= high.max()) & ~spoken_for if len(low) else np.zeros(len(numbers), dtype=bool)
+        fits = (
+            (stored >= low.min()) & (stored <= high.max()) & ~spoken_for
+            if len(low)
+            else np.zeros(len(numbers), dtype=bool)
+        )
         inside = np.clip(stored, low.min(), high.max()) if len(low) else np.zeros(len(numbers))
         return codec.encode(np.rint(inside).astype(np.int64) if codec.whole else inside), fits
     assert isinstance(codec, Categories)
-    levels = np.array([level if not isinstance(level, str) else np.nan for level in codec.levels], dtype=np.float64)
+    levels = np.array(
+        [level if not isinstance(level, str) else np.nan for level in codec.levels],
+        dtype=np.float64,
+    )
     order = np.argsort(levels)
     if not len(levels):
         return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
@@ -277,9 +342,13 @@ def _solvable(relation: Equality) -> list[str]:
     for part, unit in zip(parts, relation.units[1:], strict=True):
         if abs(part.factor) != 1:
             continue
-        steps = [abs(f) * u / unit if unit else 1.0 for f, u in zip(factors, relation.units, strict=True)]
+        steps = [
+            abs(f) * u / unit if unit else 1.0 for f, u in zip(factors, relation.units, strict=True)
+        ]
         constant = relation.right.constant / unit if unit else 1.0
-        if all(u or not unit for u in relation.units) and all(abs(s - round(s)) < 1e-9 for s in [*steps, constant]):
+        if all(u or not unit for u in relation.units) and all(
+            abs(s - round(s)) < 1e-9 for s in [*steps, constant]
+        ):
             out.append(part.column)
     return out
 
@@ -297,7 +366,11 @@ def _solver(relation: Equality, free: Sequence[str]) -> Solver:
                 continue
             numbers = {each: rows[each].numbers[where] for each in relation.columns}
             total, _ = summed(relation.right, numbers)
-            computed = total if name == relation.left else numbers[name] - (total - numbers[relation.left]) / factors[name]
+            computed = (
+                total
+                if name == relation.left
+                else numbers[name] - (total - numbers[relation.left]) / factors[name]
+            )
             rows[name].put(where, computed, exact=exact)
 
     return solve
@@ -307,13 +380,23 @@ def _force(order: Order, rows: Mapping[str, _Cells]) -> None:
     """Set a free column of an order to where it just holds, in the rows where it does not."""
     seen = {name: rows[name].values for name in order.columns}
     wrong = broken(order, seen)
-    part = next((p for p in order.difference.parts if not rows[p.column].frozen and not p.function), None)
+    part = next(
+        (p for p in order.difference.parts if not rows[p.column].frozen and not p.function), None
+    )
     if part is None or not wrong.any():
         return
-    difference, _ = summed(order.difference, {name: rows[name].numbers[wrong] for name in order.columns})
+    difference, _ = summed(
+        order.difference, {name: rows[name].numbers[wrong] for name in order.columns}
+    )
     cells = rows[part.column]
     step = unit_of(cells.column) or 1e-6 * max(1.0, float(np.abs(difference).max()))
-    cells.put(wrong, cells.numbers[wrong] - difference / part.factor + (np.sign(part.factor) * step if order.strict else 0.0), exact=False)
+    cells.put(
+        wrong,
+        cells.numbers[wrong]
+        - difference / part.factor
+        + (np.sign(part.factor) * step if order.strict else 0.0),
+        exact=False,
+    )
 
 
 def _widths(cells: _Cells, factor: float) -> NDArray[np.float64]:
@@ -327,7 +410,9 @@ def _written(table: Table, columns: Mapping[str, _Cells]) -> Table:
     for name, cells in columns.items():
         rows = cells.changed & cells.present
         if rows.any() and not cells.frozen:
-            data = _with_column(data, cells.column, rows, cells.numbers[rows] * per_unit(cells.column))
+            data = _with_column(
+                data, cells.column, rows, cells.numbers[rows] * per_unit(cells.column)
+            )
             j = table.schema.names.index(name)
             codes[j] = cells.codes.astype(codes[j].dtype)
     return replace(table, data=data, codes=Codes.of(codes, table.codes.sizes))

@@ -15,7 +15,14 @@ from ..privacy.account import Account
 from ..privacy.budget import Budget
 from ..privacy.ledger import Plan
 from ..privacy.relation import Neighbours
-from ..privacy.selection import Candidate, Fit, SelectionPlan, pairs_workload, plan_selection, select_candidate
+from ..privacy.selection import (
+    Candidate,
+    Fit,
+    SelectionPlan,
+    pairs_workload,
+    plan_selection,
+    select_candidate,
+)
 from ..table.schema import Schema
 from ..table.table import Table
 from .bayesnet.model import BayesNetModel
@@ -66,7 +73,9 @@ class SelectedSettings(PureMethod):
             raise InputError("A private selection here is under pure epsilon: leave out delta.")
         for one in self.candidates:
             if not one.private or one.unit != self.unit:
-                raise PrivacyError(f"{one!r} makes no promise for the same relation: a selection is as private as what it chooses from.")
+                raise PrivacyError(
+                    f"{one!r} makes no promise for the same relation: a selection is as private as what it chooses from."
+                )
 
     @property
     def selection(self) -> SelectionPlan:
@@ -76,16 +85,26 @@ class SelectedSettings(PureMethod):
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget is split, before anything is spent."""
         for one in self.candidates:
-            self._with(one, self.selection.fit).plan(schema)  # raises where a candidate cannot be fitted
+            self._with(one, self.selection.fit).plan(
+                schema
+            )  # raises where a candidate cannot be fitted
         return replace(self.selection, unit=self.unit.for_persons(schema.persons)).preview()
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return the model of the candidate that was chosen; its account is of all fits and the choice. A seed is for tests."""
         if not isinstance(data, Table | MemoryCounter):
-            raise PrivacyError("A private selection needs a table under a declared schema: chaffinch.prepare(data, 'schema.toml') returns one.")
+            raise PrivacyError(
+                "A private selection needs a table under a declared schema: chaffinch.prepare(data, 'schema.toml') returns one."
+            )
         counter = data if isinstance(data, MemoryCounter) else MemoryCounter(data)
         progress("fitting and choosing candidates", -1)
-        selected = select_candidate(counter, [self._fit(one, counter.table) for one in self.candidates], self.workload or pairs_workload(counter.schema), self.selection, seed=seed)
+        selected = select_candidate(
+            counter,
+            [self._fit(one, counter.table) for one in self.candidates],
+            self.workload or pairs_workload(counter.schema),
+            self.selection,
+            seed=seed,
+        )
         self.chosen.append((selected.account, selected.position))
         model: BayesNetModel = selected.model
         return replace(model, fitted=replace(model.fitted, privacy=selected.account))
@@ -97,7 +116,9 @@ class SelectedSettings(PureMethod):
     def _fit(self, settings: Settings, table: Table) -> Fit:
         def fit(budget: Budget, seed: Seed) -> Candidate:
             model = self._with(settings, budget).fit(table, seed=seed)
-            drawn = model.sample(seed=None if seed is None else np.random.default_rng(seed).integers(2**31).item())
+            drawn = model.sample(
+                seed=None if seed is None else np.random.default_rng(seed).integers(2**31).item()
+            )
             assert model.privacy is not None
             return Candidate(model, MemoryCounter(drawn), model.privacy)
 

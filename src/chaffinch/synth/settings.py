@@ -59,12 +59,19 @@ class MethodOptions:
         if self.epsilon is None:
             return {}
         relation = {} if self.neighbours is None else {"neighbours": self.neighbours}
-        return {"epsilon": self.epsilon, "delta": self.delta, "rows_per_person": self.rows_per_person, **relation}
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rows_per_person": self.rows_per_person,
+            **relation,
+        }
 
     @property
     def changed(self) -> dict[str, Any]:
         """The options that are not at their defaults."""
-        return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
+        return {
+            f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default
+        }
 
 
 class Settings:
@@ -74,7 +81,12 @@ class Settings:
     sentence: ClassVar[str] = ""  # for `--help`
     model: ClassVar[type[FittedModel]]  # the class of its models, by whose `kind` a file finds it
     promise: ClassVar[Literal["never", "optional", "always"]] = "never"  # optional: with an epsilon
-    refused: ClassVar[tuple[str, ...]] = ("keep", "require", "forbid", "root")  # options that contradict the method
+    refused: ClassVar[tuple[str, ...]] = (
+        "keep",
+        "require",
+        "forbid",
+        "root",
+    )  # options that contradict the method
     refusal: ClassVar[str] = "chooses its own network"  # and why
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> Model:
@@ -181,11 +193,15 @@ class Settings:
         changed = options.changed
         if "groups" in changed and "groups" not in cls.setting_names():
             names = [kind.name for kind in SYNTHESISERS if "groups" in kind.setting_names()]
-            raise InputError(f"--groups is for --method {listed(names)}: add that, or leave it out.")
+            raise InputError(
+                f"--groups is for --method {listed(names)}: add that, or leave it out."
+            )
         method = f"{cls.name}:{options.variant}" if options.variant else cls.name
         if any(name in changed for name in cls.refused):
             *most, last = [f"--{name}" for name in cls.refused]
-            raise InputError(f"--method {method} {cls.refusal}: leave out {', '.join(most)} and {last}.")
+            raise InputError(
+                f"--method {method} {cls.refusal}: leave out {', '.join(most)} and {last}."
+            )
         if cls.promise == "always" and options.epsilon is None:
             raise InputError(
                 f"--method {cls.name} is a private method: give --epsilon, or use --method {_without('always')}."
@@ -213,7 +229,9 @@ class PureMethod(Settings):
 
     def __post_init__(self) -> None:
         if self.epsilon is None:
-            raise InputError(f"{type(self).__name__} needs epsilon. For no privacy use {self.without}.")
+            raise InputError(
+                f"{type(self).__name__} needs epsilon. For no privacy use {self.without}."
+            )
         self.check_promise()
         self.check_draw()
 
@@ -223,7 +241,9 @@ class PureMethod(Settings):
         return Budget(self.epsilon, self.delta, accounting="pure")
 
 
-def noise_step(what: str, why: str, cost: float, *, pure: bool = True, noise: str = "", times: int = 1) -> Step:
+def noise_step(
+    what: str, why: str, cost: float, *, pure: bool = True, noise: str = "", times: int = 1
+) -> Step:
     """Return a step of a plan that puts noise in counts: Laplace noise for an epsilon, Gaussian noise for a rho."""
     law, currency = ("discrete Laplace", "epsilon") if pure else ("discrete Gaussian", "rho")
     amount: dict[str, Any] = {currency: cost * (1 - 1e-12)}  # so that sums stay within the budget
@@ -236,7 +256,9 @@ def method_words(*, private: bool = False) -> list[str]:
     for kind in SYNTHESISERS:
         if private and kind.promise == "never":
             continue
-        variants = "|".join(f":{word}" for word in get_args(get_type_hints(kind).get("variant"))[1:])
+        variants = "|".join(
+            f":{word}" for word in get_args(get_type_hints(kind).get("variant"))[1:]
+        )
         needs = ", needs --epsilon" if kind.promise == "always" and not private else ""
         words.append(f"{kind.name}{f'[{variants}]' if variants else ''} ({kind.sentence}{needs})")
     return words
@@ -255,11 +277,21 @@ def _plain_params(settings: Mapping[str, Any], before: str) -> Iterator[tuple[st
         elif is_dataclass(value) and not isinstance(value, type):
             parts = {field.name: getattr(value, field.name) for field in fields(value)}
             listable = all(isinstance(part, str | int | float | None) for part in parts.values())
-            yield from _plain_params(parts, f"{before}{name}.") if listable else [(f"{before}{name}", type(value).__name__)]
+            yield from (
+                _plain_params(parts, f"{before}{name}.")
+                if listable
+                else [(f"{before}{name}", type(value).__name__)]
+            )
         elif isinstance(value, str | int | float):
             yield f"{before}{name}", value
         elif isinstance(value, list | tuple | set | frozenset):
-            yield f"{before}{name}", [part if isinstance(part, str | int | float) else str(to_plain(part)) for part in value]
+            yield (
+                f"{before}{name}",
+                [
+                    part if isinstance(part, str | int | float) else str(to_plain(part))
+                    for part in value
+                ],
+            )
         elif value is not None:
             yield f"{before}{name}", type(value).__name__
 

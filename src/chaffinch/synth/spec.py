@@ -39,8 +39,14 @@ def synthesiser_of(spec: str) -> Settings:
         rest = after
     settings = settings_of(kind, [*variant, *pairs_of(rest, spec)], spec)
     for field in fields(kind):  # type: ignore[arg-type]
-        if field.name not in settings and field.default is MISSING and field.default_factory is MISSING:
-            raise InputError(f"'{name}' is a private method and needs {field.name}: write it as {name}:{field.name}=1.")
+        if (
+            field.name not in settings
+            and field.default is MISSING
+            and field.default_factory is MISSING
+        ):
+            raise InputError(
+                f"'{name}' is a private method and needs {field.name}: write it as {name}:{field.name}=1."
+            )
     return kind(**settings)
 
 
@@ -49,14 +55,22 @@ def pairs_of(words: str, spec: str) -> list[tuple[str, str]]:
     return [_pair(part, spec) for part in words.split(",") if part.strip()]
 
 
-def settings_of(kind: type[Settings], pairs: Iterable[tuple[str, str]], spec: str) -> dict[str, Any]:
+def settings_of(
+    kind: type[Settings], pairs: Iterable[tuple[str, str]], spec: str
+) -> dict[str, Any]:
     """Return the arguments that pairs of words say, each as its type asks for.
 
     A setting that is itself a group of settings (`evolution`) is said by their names; other objects are for Python.
     """
-    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in kind.setting_names()}
+    hints = {
+        name: hint for name, hint in get_type_hints(kind).items() if name in kind.setting_names()
+    }
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    plain = {name: hint for name, hint in hints.items() if not any(map(is_dataclass, (hint, *get_args(hint))))}
+    plain = {
+        name: hint
+        for name, hint in hints.items()
+        if not any(map(is_dataclass, (hint, *get_args(hint))))
+    }
     nested = {key: name for name, group in groups.items() for key in get_type_hints(group)}
     settings: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
@@ -66,7 +80,9 @@ def settings_of(kind: type[Settings], pairs: Iterable[tuple[str, str]], spec: st
         if key in plain:
             settings[key] = _value(key, word, plain[key])
         elif key in nested:
-            parts.setdefault(nested[key], {})[key] = _value(key, word, get_type_hints(groups[nested[key]])[key])
+            parts.setdefault(nested[key], {})[key] = _value(
+                key, word, get_type_hints(groups[nested[key]])[key]
+            )
         elif not plain:
             raise InputError(f"'{kind.name}' has no settings. Got '{key}': leave it out.")
         else:
@@ -77,7 +93,9 @@ def settings_of(kind: type[Settings], pairs: Iterable[tuple[str, str]], spec: st
 def _pair(part: str, spec: str) -> tuple[str, str]:
     key, equals, word = part.partition("=")
     if not (key.strip() and equals and word.strip()):
-        raise InputError(f"Settings of a synthesiser are written SETTING=VALUE. Got '{part.strip()}' in '{spec}'.")
+        raise InputError(
+            f"Settings of a synthesiser are written SETTING=VALUE. Got '{part.strip()}' in '{spec}'."
+        )
     return key.strip(), word.strip()
 
 
@@ -116,5 +134,7 @@ def _names(word: str) -> tuple[str, ...]:
 def _edge(key: str, word: str) -> tuple[str, str]:
     parent, colon, child = word.partition(":")
     if not (parent and colon and child):
-        raise InputError(f"{key} takes edges as PARENT:CHILD, several with + between them. Got '{word}'.")
+        raise InputError(
+            f"{key} takes edges as PARENT:CHILD, several with + between them. Got '{word}'."
+        )
     return parent, child

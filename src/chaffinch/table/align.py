@@ -32,7 +32,17 @@ from .text import LEVEL_WORDS, NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 from .weights import with_constant_weight
 
-__all__ = ["OtherTable", "align", "has_fractions", "moved", "same_columns", "tokens_of", "widening_notes", "with_room", "without_spare_room"]
+__all__ = [
+    "OtherTable",
+    "align",
+    "has_fractions",
+    "moved",
+    "same_columns",
+    "tokens_of",
+    "widening_notes",
+    "with_room",
+    "without_spare_room",
+]
 
 Values = tuple[pa.Array, NDArray[np.int16] | None]
 
@@ -50,15 +60,22 @@ class OtherTable:
     def values(self, column: Column) -> Values:
         """Return the values of a column, null where missing, and which of the grid's missing codes stood there."""
         if self.table is not None:
-            values, tokens = self.whole.column(column.name).combine_chunks(), tokens_of(self.table, column)
+            values, tokens = (
+                self.whole.column(column.name).combine_chunks(),
+                tokens_of(self.table, column),
+            )
         elif self.source is not None and self.source.text:
             return _read_words(self.whole.column(column.name), column)
         else:
-            values, tokens = typed(self.whole, {column.name: spelling_of(column)}, text=False)[column.name]
+            values, tokens = typed(self.whole, {column.name: spelling_of(column)}, text=False)[
+                column.name
+            ]
         return _as_numbers_of(column, values, self.name), tokens
 
 
-def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "holdout")) -> tuple[Table, ...]:
+def align(
+    original: Table, *others: Any, names: Sequence[str] = ("synthetic", "holdout")
+) -> tuple[Table, ...]:
     """Return the tables with one schema between them: the original's, with a cell for what only the others have.
 
     Columns without codes (identifiers, free text) are left out. Others are tables, paths or frames; `names` is what
@@ -78,7 +95,9 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     (['x', 'y', 'z', '(other)'], [0, 3, 0])
     """
     enough_rows("The original table", original.n_rows)
-    original = with_constant_weight(original)  # weights are counted by, not compared: one cell holds them all
+    original = with_constant_weight(
+        original
+    )  # weights are counted by, not compared: one cell holds them all
     opened = [_open(other, name) for other, name in zip(others, names, strict=False)]
     for other in opened:
         same_columns(original.schema, other)
@@ -93,7 +112,9 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     for column in columns:
         values = [other.values(column) for other in opened]
         roomy = with_room(column, fractions=any(has_fractions(array) for array, _ in values))
-        coded = [_coded(other, column, roomy, pair) for other, pair in zip(opened, values, strict=True)]
+        coded = [
+            _coded(other, column, roomy, pair) for other, pair in zip(opened, values, strict=True)
+        ]
         coded.insert(0, _own_codes(original, column, roomy))
         used = [np.bincount(one, minlength=roomy.size) > 0 for one in coded]
         for i, other in enumerate(opened):
@@ -106,10 +127,22 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     schema = Schema(tuple(shared), original.schema.rare_below)
     names_ = list(schema.names)
     persons = [original.person_of, *(_person_of(original, other) for other in opened)]
-    tables = [original.data.select(names_), *(pa.Table.from_arrays(arrays, names=names_) for arrays in data)]
+    tables = [
+        original.data.select(names_),
+        *(pa.Table.from_arrays(arrays, names=names_) for arrays in data),
+    ]
     return tuple(
-        Table(schema, table, Codes.of(table_codes, schema.sizes), note, original.origin, person_of=whose)
-        for table, table_codes, note, whose in zip(tables, codes, [original.notes, *map(tuple, notes)], persons, strict=True)
+        Table(
+            schema,
+            table,
+            Codes.of(table_codes, schema.sizes),
+            note,
+            original.origin,
+            person_of=whose,
+        )
+        for table, table_codes, note, whose in zip(
+            tables, codes, [original.notes, *map(tuple, notes)], persons, strict=True
+        )
     )
 
 
@@ -148,7 +181,14 @@ def _of_columns(table: Table, columns: Sequence[Column]) -> Table:
         return table
     codes = Codes.of([table.code(name) for name in names], [column.size for column in columns])
     schema = replace(table.schema, columns=tuple(table.schema[name] for name in names))
-    return Table(schema, table.data.select(names), codes, table.notes, table.origin, person_of=table.person_of)
+    return Table(
+        schema,
+        table.data.select(names),
+        codes,
+        table.notes,
+        table.origin,
+        person_of=table.person_of,
+    )
 
 
 def _person_of(original: Table, other: OtherTable) -> NDArray[np.int64] | None:
@@ -165,9 +205,13 @@ def with_room(column: Column, *, fractions: bool) -> Column:
     # Where (other) is no value of the type, it is written as null: a null there says nothing new.
     written_as_null = codec.other and not is_words(parse_type(column.type))
     if isinstance(codec, Categories):
-        return replace(column, codec=replace(codec, other=True, null=codec.null or not written_as_null))
+        return replace(
+            column, codec=replace(codec, other=True, null=codec.null or not written_as_null)
+        )
     wide = replace(codec, null=True, bounds=None, whole=codec.whole and not fractions)
-    return replace(column, codec=wide, out_of_range="clip", edges=None, binning="quantile", bounds=None)
+    return replace(
+        column, codec=wide, out_of_range="clip", edges=None, binning="quantile", bounds=None
+    )
 
 
 def _as_numbers_of(column: Column, values: pa.Array, name: str) -> pa.Array:
@@ -209,7 +253,9 @@ def widening_notes(column: Column, roomy: Column, used: NDArray[np.bool_], name:
                 "columns mean the same and are spelled the same."
             )
         if not codec.other:
-            sentences.append(f"the {name} table has levels that the original lacks; they share one cell, (other)")
+            sentences.append(
+                f"the {name} table has levels that the original lacks; they share one cell, (other)"
+            )
     if isinstance(wide, Intervals) and isinstance(codec, Intervals) and wide.whole != codec.whole:
         sentences.append(f"the {name} table may hold fractions, the original whole numbers")
     if wide.null and not codec.null and used[wide.n_values]:
@@ -226,12 +272,20 @@ def without_spare_room(column: Column, roomy: Column, used: NDArray[np.bool_]) -
         final: Codec = replace(wide, other=other, null=null)
     else:
         final = replace(wide, null=null)
-    return column if final.size == codec.size and isinstance(codec, Categories) else replace(roomy, codec=final)
+    return (
+        column
+        if final.size == codec.size and isinstance(codec, Categories)
+        else replace(roomy, codec=final)
+    )
 
 
 def _coded(other: OtherTable, column: Column, roomy: Column, values: Values) -> NDArray[Any]:
     """Return the codes of another table on the wider grid: its own, moved, where it has those of the original's column."""
-    if other.table is not None and other.table.schema[column.name].codec is column.codec and column.fitted_codec.n_values:
+    if (
+        other.table is not None
+        and other.table.schema[column.name].codec is column.codec
+        and column.fitted_codec.n_values
+    ):
         return moved(other.table.code(column.name), column.fitted_codec, roomy.fitted_codec)
     return encode_column(roomy, *values)
 
@@ -281,7 +335,11 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
     """Return the values of a text file's cells; words that commonly mean missing do so here unless they are levels."""
     spelling = spelling_of(column)
     levels = getattr(column.codec, "levels", ())
-    known = (*spelling.missing, *levels, *(LEVEL_WORDS if pa.types.is_string(spelling.type) else ()))
+    known = (
+        *spelling.missing,
+        *levels,
+        *(LEVEL_WORDS if pa.types.is_string(spelling.type) else ()),
+    )
     extra = tuple(word for word in NULL_WORDS if word not in known)
     missing = (*spelling.missing, *extra)
 
@@ -290,7 +348,9 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
     except SchemaError as error:
         for other in _other_spellings(cells, spelling, missing):
             with contextlib.suppress(SchemaError):
-                values, tokens = parse_words(cells, replace(other, missing=missing), name=column.name)
+                values, tokens = parse_words(
+                    cells, replace(other, missing=missing), name=column.name
+                )
                 break
         else:
             raise error from None
@@ -299,12 +359,16 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
     return values, tokens
 
 
-def _other_spellings(cells: pa.ChunkedArray, spelling: Spelling, missing: tuple[Scalar, ...]) -> list[Spelling]:
+def _other_spellings(
+    cells: pa.ChunkedArray, spelling: Spelling, missing: tuple[Scalar, ...]
+) -> list[Spelling]:
     """Return how another program may have spelled the values of a column that cannot be read as the original spells them."""
     if pa.types.is_temporal(spelling.type):
         guess = TextGuess("", declared=missing)
         guess.add(cells.combine_chunks())
-        return [replace(spelling, format=guess.plain_format(spelling.type))]  # 14:30:00 where the original has 14:30
+        return [
+            replace(spelling, format=guess.plain_format(spelling.type))
+        ]  # 14:30:00 where the original has 14:30
     if not (pa.types.is_integer(spelling.type) or is_decimal_type(spelling.type)):
         return []
     kind = pa.float64() if pa.types.is_integer(spelling.type) else spelling.type

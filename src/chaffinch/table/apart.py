@@ -68,7 +68,9 @@ def apart(values: Numbers, counts: Counts, *, signed: bool) -> Apart:
     outside, few = np.zeros(len(values), dtype=bool), False
     for turned in (False, True):
         order = slice(None, None, -1) if turned else slice(None)
-        near, far = (_n_outside(np.abs(numbers[order] - median), counts[order], times) for times in (1, FAR))
+        near, far = (
+            _n_outside(np.abs(numbers[order] - median), counts[order], times) for times in (1, FAR)
+        )
         outside[order][:near] = True
         beyond = (counts[order] < THRESHOLD) & (np.arange(len(values)) < far)
         many = counts[order][beyond].sum() >= THRESHOLD
@@ -105,7 +107,10 @@ def wide_gaps(values: Numbers, counts: Counts) -> NDArray[np.int64]:
     n = float(ranks[-1])
     if n < 4 * THRESHOLD:
         return np.empty(0, dtype=np.int64)
-    low, high = (float(values[np.searchsorted(ranks, rank, side="right")]) for rank in (THRESHOLD - 1, n - THRESHOLD))
+    low, high = (
+        float(values[np.searchsorted(ranks, rank, side="right")])
+        for rank in (THRESHOLD - 1, n - THRESHOLD)
+    )
     gaps = np.diff(values.astype(np.float64))
     chosen, last = list[int](), 0.0
     for at in np.flatnonzero((gaps * GAP_SHARE > high - low) & (gaps > 0)).tolist():

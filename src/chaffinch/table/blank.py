@@ -18,26 +18,57 @@ from .types import type_name
 __all__ = ["blank_text", "kind_by_name", "kind_of"]
 
 CASES = (
-    ('{ kind = "integer", bounds = [0, 110] }', "numbers (integer, float): their range, cut into bins = 20 of equal width"),
+    (
+        '{ kind = "integer", bounds = [0, 110] }',
+        "numbers (integer, float): their range, cut into bins = 20 of equal width",
+    ),
     ('{ kind = "float", edges = [0, 18.5, 25, 60] }', "numbers in bins of your own"),
     ('{ kind = "date", bounds = [2000-01-01, 2029-12-31] }', "dates; with times of day: datetime"),
-    ('{ levels = ["a", "b"], other = true }', "categories: every value that may occur; all else goes to (other)"),
-    ('{ kind = "boolean", nullable = true }', "yes and no; nullable wherever values may be missing"),
-    ('"drop"', 'says who somebody is, or is free text: left out; "fake" makes values up, "keep" has it modelled'),
-    ('{ kind = "categorical", discover = true }', "a private fit spends budget to find its levels, or bounds"),
+    (
+        '{ levels = ["a", "b"], other = true }',
+        "categories: every value that may occur; all else goes to (other)",
+    ),
+    (
+        '{ kind = "boolean", nullable = true }',
+        "yes and no; nullable wherever values may be missing",
+    ),
+    (
+        '"drop"',
+        'says who somebody is, or is free text: left out; "fake" makes values up, "keep" has it modelled',
+    ),
+    (
+        '{ kind = "categorical", discover = true }',
+        "a private fit spends budget to find its levels, or bounds",
+    ),
 )
 """The common cases of a column, and what each is for."""
 
 EPOCH = datetime(1970, 1, 1)
 
 _KEYS = (
-    "title", "nullable", "missing", "levels", "other", "ordered", "edges", "bounds", "decimals", "decimal", "format",
-)  # fmt: skip
-_ROW_NUMBERS = re.compile(r"id|uuid|guid|index|(row|record|case)[_ ]?(id|no|nr|number|index)", re.IGNORECASE)
+    "title",
+    "nullable",
+    "missing",
+    "levels",
+    "other",
+    "ordered",
+    "edges",
+    "bounds",
+    "decimals",
+    "decimal",
+    "format",
+)
+_ROW_NUMBERS = re.compile(
+    r"id|uuid|guid|index|(row|record|case)[_ ]?(id|no|nr|number|index)", re.IGNORECASE
+)
 
 
 def blank_text(
-    types: Mapping[str, pa.DataType | None], *, source: str = "", decimal: DecimalSign | None = None, codebook: Schema | None = None
+    types: Mapping[str, pa.DataType | None],
+    *,
+    source: str = "",
+    decimal: DecimalSign | None = None,
+    codebook: Schema | None = None,
 ) -> str:
     """Return a schema to fill in, from the names of columns and their stored types (None: words of a text file).
 
@@ -86,7 +117,11 @@ def _line(name: str, stored: pa.DataType | None, decimal: DecimalSign | None) ->
     if stored is None and decimal is not None and not by_name:
         keys["decimal"] = str(decimal)
     inner = ", ".join(f"{key} = {toml_value(value)}" for key, value in keys.items())
-    return f"{{ {inner} }}  # {_comment(by_name, kind, stored)}" if inner else f"{{}}  # {_comment(by_name, kind, stored)}"
+    return (
+        f"{{ {inner} }}  # {_comment(by_name, kind, stored)}"
+        if inner
+        else f"{{}}  # {_comment(by_name, kind, stored)}"
+    )
 
 
 def _declared(column: Column) -> str:
@@ -99,11 +134,20 @@ def _declared(column: Column) -> str:
         keys = {"kind": column.kind, **keys}
     if column.bounds is not None and column.kind in ("date", "datetime"):
         keys["bounds"] = _Moments(tuple(_moment(end, column.kind) for end in column.bounds))
-    inner = [f"{key} = {value if isinstance(value, _Moments) else toml_value(value)}" for key, value in keys.items()]
+    inner = [
+        f"{key} = {value if isinstance(value, _Moments) else toml_value(value)}"
+        for key, value in keys.items()
+    ]
     if column.labels:
-        pairs = ", ".join(f"{toml_value(str(code))} = {toml_value(label)}" for code, label in column.labels)
+        pairs = ", ".join(
+            f"{toml_value(str(code))} = {toml_value(label)}" for code, label in column.labels
+        )
         inner.append(f"labels = {{ {pairs} }}")
-    needs = {"kind": "needs a kind, or levels", "levels": "needs levels", "bounds": "needs bounds"}.get(column.lacks)
+    needs = {
+        "kind": "needs a kind, or levels",
+        "levels": "needs levels",
+        "bounds": "needs bounds",
+    }.get(column.lacks)
     comment = "; ".join(part for part in (needs, column.reason) if part)
     return f"{{ {', '.join(inner)} }}  # {comment}" if inner else f"{{}}  # {comment}"
 
@@ -127,7 +171,9 @@ def _comment(by_name: Kind | None, kind: Kind | None, stored: pa.DataType | None
         return "needs a kind, or levels"
     word, usual = type_name(stored), usual_type(kind)
     needs = "needs bounds; " if kind in NUMERIC_KINDS else ""
-    return f"{needs}its type is {word}" + ("" if word == usual else f"; type = {toml_value(word)} keeps it, else {usual}")
+    return f"{needs}its type is {word}" + (
+        "" if word == usual else f"; type = {toml_value(word)} keeps it, else {usual}"
+    )
 
 
 def kind_by_name(name: str) -> Kind | None:
@@ -139,14 +185,21 @@ def kind_by_name(name: str) -> Kind | None:
     ['identifier', 'identifier', 'identifier', None, None]
     """
     sign = name_sign(name)
-    personal = sign is not None and sign.form not in ("latitude", "longitude")  # these are numbers, and may be coarse
+    personal = sign is not None and sign.form not in (
+        "latitude",
+        "longitude",
+    )  # these are numbers, and may be coarse
     return "identifier" if personal or _ROW_NUMBERS.fullmatch(name.strip()) else None
 
 
 def kind_of(kind: pa.DataType) -> Kind | None:
     """Return the kind that a stored type settles; None for words and for what cannot be modelled."""
     of: list[tuple[Any, Kind]] = [
-        (pa.types.is_boolean, "boolean"), (pa.types.is_integer, "integer"), (pa.types.is_floating, "float"),
-        (pa.types.is_decimal, "float"), (pa.types.is_date, "date"), (pa.types.is_timestamp, "datetime"),
-    ]  # fmt: skip
+        (pa.types.is_boolean, "boolean"),
+        (pa.types.is_integer, "integer"),
+        (pa.types.is_floating, "float"),
+        (pa.types.is_decimal, "float"),
+        (pa.types.is_date, "date"),
+        (pa.types.is_timestamp, "datetime"),
+    ]
     return next((name for test, name in of if test(kind)), None)

@@ -39,7 +39,16 @@ from .codec import same_codes
 from .codes import WIDTHS, Codes, narrowest
 from .schema import Column, Schema
 
-__all__ = ["BLOCK_ROWS", "CodeCache", "CodeLayout", "CodeWriter", "block_of", "codes_of_block", "temporary_folder", "writing_to"]
+__all__ = [
+    "BLOCK_ROWS",
+    "CodeCache",
+    "CodeLayout",
+    "CodeWriter",
+    "block_of",
+    "codes_of_block",
+    "temporary_folder",
+    "writing_to",
+]
 
 VERSION = 1
 
@@ -52,7 +61,12 @@ PREFIX = "chaffinch-codes-"
 FILE_ROWS, FILE_BYTES = 1 << 22, 1 << 26
 """Rows of a file, and its bytes, which wide tables reach with fewer: it is mapped as a whole, and let go when the next one is."""
 
-_FIELDS = pa.schema([("rows", pa.int64()), *((f"codes{8 * np.dtype(width).itemsize}", pa.large_binary()) for width in WIDTHS)])
+_FIELDS = pa.schema(
+    [
+        ("rows", pa.int64()),
+        *((f"codes{8 * np.dtype(width).itemsize}", pa.large_binary()) for width in WIDTHS),
+    ]
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +89,9 @@ class CodeLayout:
             view = []
             for column in schema.modelled:
                 stored = by_name.setdefault(column.name, [])
-                place = next((i for i in stored if same_codes(columns[i].codec, column.codec)), len(columns))
+                place = next(
+                    (i for i in stored if same_codes(columns[i].codec, column.codec)), len(columns)
+                )
                 if place == len(columns):
                     columns.append(column)
                     stored.append(place)
@@ -140,7 +156,11 @@ def block_of(codes: Codes) -> pa.RecordBatch:
     for matrix in codes.matrices:
         little = np.ascontiguousarray(matrix.astype(matrix.dtype.newbyteorder("<"), copy=False))
         ends = np.array([0, little.nbytes], dtype=np.int64)
-        arrays.append(pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(little)]))  # not copied
+        arrays.append(
+            pa.Array.from_buffers(
+                pa.large_binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(little)]
+            )
+        )  # not copied
     return pa.RecordBatch.from_arrays(arrays, schema=_FIELDS)
 
 
@@ -153,9 +173,13 @@ def codes_of_block(block: pa.RecordBatch, sizes: Sequence[int], place: int = 0) 
     for group, width in enumerate(WIDTHS):
         members = np.flatnonzero(groups == group)
         rows[members] = np.arange(len(members))
-        cells: NDArray[Any] = np.frombuffer(block.column(group + 1)[place].as_buffer(), dtype=np.dtype(width).newbyteorder("<"))
+        cells: NDArray[Any] = np.frombuffer(
+            block.column(group + 1)[place].as_buffer(), dtype=np.dtype(width).newbyteorder("<")
+        )
         if len(cells) != len(members) * n_rows:
-            raise FileError("A block of codes does not have the columns of its schema. The cache is damaged: run the command again.")
+            raise FileError(
+                "A block of codes does not have the columns of its schema. The cache is damaged: run the command again."
+            )
         matrices.append(cells.reshape(len(members), n_rows))
     return Codes(tuple(sizes), tuple(matrices), groups, rows, n_rows)  # type: ignore[arg-type]
 
@@ -183,7 +207,9 @@ class CodeWriter:
         start = 0
         while start < codes.n_rows:
             room = self.layout.block_rows - sum(part.n_rows for part in self._waiting)
-            part = codes if start == 0 and codes.n_rows <= room else codes.between(start, start + room)
+            part = (
+                codes if start == 0 and codes.n_rows <= room else codes.between(start, start + room)
+            )
             self._waiting.append(part)
             start += part.n_rows
             if part.n_rows == room:
@@ -195,9 +221,13 @@ class CodeWriter:
         self._close()
         if kind is None:
             head = {
-                "format": "chaffinch-codes", "version": VERSION, "confidential": True, "digest": self.layout.digest, "rows": self.n_rows,
+                "format": "chaffinch-codes",
+                "version": VERSION,
+                "confidential": True,
+                "digest": self.layout.digest,
+                "rows": self.n_rows,
                 "files": self._files,
-            }  # fmt: skip
+            }
             with writing_to(self.folder):
                 (self.folder / "head.json").write_text(json.dumps(head), encoding="utf-8")
 
@@ -237,12 +267,16 @@ class CodeCache:
         try:
             head = json.loads((folder / "head.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            raise FileError(f"'{folder}' holds no codes, or not all of them: what wrote them did not end well. Run it again.") from None
+            raise FileError(
+                f"'{folder}' holds no codes, or not all of them: what wrote them did not end well. Run it again."
+            ) from None
         if head.get("format") != "chaffinch-codes" or head.get("version") != VERSION:
             raise FileError(f"'{folder}' holds codes of another version. Write them with this one.")
         if head["digest"] != layout.digest:
             raise FileError(f"'{folder}' holds codes of another schema. Write them with this one.")
-        return cls(folder, layout, int(head["rows"]), tuple(str(file["name"]) for file in head["files"]))
+        return cls(
+            folder, layout, int(head["rows"]), tuple(str(file["name"]) for file in head["files"])
+        )
 
     def batches(self, view: int = 0) -> Iterator[Codes]:
         """Return blocks of the codes of one of the schemas, mapped into memory, in the order of rows."""
@@ -255,11 +289,15 @@ class CodeCache:
                     seen += codes.n_rows
                     yield self.layout.view(codes, view)
         if seen != self.n_rows:
-            raise FileError(f"'{self.folder}' has lost rows since it was written. Run the command again.")
+            raise FileError(
+                f"'{self.folder}' has lost rows since it was written. Run the command again."
+            )
 
 
 @contextlib.contextmanager
-def temporary_folder(beside: str | os.PathLike[str] | None = None, *, n_bytes: int = 0) -> Iterator[Path]:
+def temporary_folder(
+    beside: str | os.PathLike[str] | None = None, *, n_bytes: int = 0
+) -> Iterator[Path]:
     """Give a new folder that only its owner can read, and remove it with all it holds when the block ends, also by an error, Ctrl-C or SIGTERM.
 
     It lies in the folder `beside`, else in that of the system for temporary files (`TMPDIR`). FileError where there is no room for `n_bytes`. What a
@@ -271,7 +309,9 @@ def temporary_folder(beside: str | os.PathLike[str] | None = None, *, n_bytes: i
         remove_left_behind(place, PREFIX)
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))  # readable by its owner alone
     except OSError as error:
-        raise FileError(f"Cannot make a code cache in '{place}': {error.strerror or 'the system refused'}. Set TMPDIR to another folder.") from None
+        raise FileError(
+            f"Cannot make a code cache in '{place}': {error.strerror or 'the system refused'}. Set TMPDIR to another folder."
+        ) from None
     try:
         if n_bytes > free:
             raise FileError(
@@ -290,5 +330,11 @@ def writing_to(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = "there is no room left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or "the system refused"
-        raise FileError(f"Cannot write the code cache in '{folder.parent}': {why}. Set TMPDIR to a folder with more room, or use --engine memory.") from None
+        why = (
+            "there is no room left"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT)
+            else error.strerror or "the system refused"
+        )
+        raise FileError(
+            f"Cannot write the code cache in '{folder.parent}': {why}. Set TMPDIR to a folder with more room, or use --engine memory."
+        ) from None

@@ -19,7 +19,16 @@ from .._base.plain import to_plain
 if TYPE_CHECKING:
     from .lookup import NumberList
 
-__all__ = ["OTHER", "Categories", "Codec", "Grain", "Intervals", "Scalar", "codec_from_dict", "same_codes"]
+__all__ = [
+    "OTHER",
+    "Categories",
+    "Codec",
+    "Grain",
+    "Intervals",
+    "Scalar",
+    "codec_from_dict",
+    "same_codes",
+]
 
 Scalar = str | int | float | bool
 OTHER = "(other)"
@@ -77,11 +86,16 @@ class Grain:
         sound = (
             self.width >= 1
             and 2 <= len(self.shares) == len(self.smooth)
-            and all(bool(np.isfinite(some).all() and (some >= 0).all() and abs(some.sum() - 1) < 1e-3) for some in (self.shares, self.smooth))
+            and all(
+                bool(np.isfinite(some).all() and (some >= 0).all() and abs(some.sum() - 1) < 1e-3)
+                for some in (self.shares, self.smooth)
+            )
             and bool((self.smooth > 0).all())
         )
         if not sound:
-            raise SchemaError("The last digits of a numeric column do not fit together. The file that holds them is damaged.")
+            raise SchemaError(
+                "The last digits of a numeric column do not fit together. The file that holds them is damaged."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +152,9 @@ class Intervals:
             and _are_quantile_functions(self.knots)
         )
         if not sound:
-            raise SchemaError("The bins of a numeric column do not fit together. The file that holds them is damaged.")
+            raise SchemaError(
+                "The bins of a numeric column do not fit together. The file that holds them is damaged."
+            )
 
     @property
     def n_values(self) -> int:
@@ -181,7 +197,22 @@ class Intervals:
                 missing = np.maximum(grain.shares - grain.smooth, 0.0)
                 taken = np.cumsum(missing) / max(float(missing.sum()), 1e-300)
                 wanted = grain.shares / grain.smooth
-                move_to_classes(out, codes, rng.random(len(codes)), is_atom, index, first, last, fixed, grain.width, stay, taken, wanted, self.step, scale)
+                move_to_classes(
+                    out,
+                    codes,
+                    rng.random(len(codes)),
+                    is_atom,
+                    index,
+                    first,
+                    last,
+                    fixed,
+                    grain.width,
+                    stay,
+                    taken,
+                    wanted,
+                    self.step,
+                    scale,
+                )
         return out
 
     @cached_property
@@ -194,14 +225,20 @@ class Intervals:
     def names(self) -> list[str]:
         """Return a readable name for each code."""
         low, high = self.ranges()
-        ends = [(f"{a:g}", f"{b:g}") if not self.whole else (str(a), str(b)) for a, b in zip(low, high, strict=True)]
+        ends = [
+            (f"{a:g}", f"{b:g}") if not self.whole else (str(a), str(b))
+            for a, b in zip(low, high, strict=True)
+        ]
         names = [first if first == last else f"{first} to {last}" for first, last in ends]
         return [*names, *_missing_names(self)]
 
     def ranges(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the lowest and the highest number of each value code; the same one for an atom."""
         is_atom, index, atoms, _, _, _, first, last, _ = self._layout
-        low, high = np.zeros(self.n_values, dtype=atoms.dtype), np.zeros(self.n_values, dtype=atoms.dtype)
+        low, high = (
+            np.zeros(self.n_values, dtype=atoms.dtype),
+            np.zeros(self.n_values, dtype=atoms.dtype),
+        )
         low[is_atom] = high[is_atom] = atoms[index[is_atom]]
         low[~is_atom], high[~is_atom] = first[index[~is_atom]], last[index[~is_atom]]
         return low, high
@@ -243,8 +280,16 @@ class Intervals:
         index[self.bin_codes] = np.arange(len(self.starts))
         ranks, values = np.concatenate([np.empty((2, 0)), *self.knots], axis=1)
         offsets = np.cumsum([0, *(knot.shape[1] for knot in self.knots)])
-        first, last = np.array([self._on_grid(*self._ends(b)) for b in range(len(self.starts))]).reshape(-1, 2).T
-        codes = [c for c in self.missing if not isinstance(c, str | bool) and (c == int(c) or not self.whole)]
+        first, last = (
+            np.array([self._on_grid(*self._ends(b)) for b in range(len(self.starts))])
+            .reshape(-1, 2)
+            .T
+        )
+        codes = [
+            c
+            for c in self.missing
+            if not isinstance(c, str | bool) and (c == int(c) or not self.whole)
+        ]
         avoid = np.unique(np.concatenate([self.atoms, np.array(codes, dtype=self.atoms.dtype)]))
         return is_atom, index, self.atoms, ranks, values, offsets, first.copy(), last.copy(), avoid
 
@@ -252,7 +297,10 @@ class Intervals:
         """The lowest and the highest number of a bin that is a whole multiple of the step, where there is one."""
         if not self.whole:
             return low, high
-        first, last = -(-int(np.ceil(low)) // self.step) * self.step, int(np.floor(high)) // self.step * self.step
+        first, last = (
+            -(-int(np.ceil(low)) // self.step) * self.step,
+            int(np.floor(high)) // self.step * self.step,
+        )
         return (first, last) if first <= last else (np.ceil(low), np.floor(high))
 
     def _ends(self, b: int) -> tuple[float, float]:
@@ -273,7 +321,12 @@ Codec = Categories | Intervals
 
 def same_codes(one: Codec | None, other: Codec | None) -> bool:
     """Return whether codes of one codec mean the same as those of another."""
-    return one is other or (one is not None and other is not None and one.size == other.size and one.to_dict() == other.to_dict())
+    return one is other or (
+        one is not None
+        and other is not None
+        and one.size == other.size
+        and one.to_dict() == other.to_dict()
+    )
 
 
 def _are_quantile_functions(knots: tuple[NDArray[np.float64], ...]) -> bool:
@@ -312,17 +365,31 @@ def codec_from_dict(data: Any) -> Codec:
             kind = np.int64 if whole else np.float64
             bounds = data["bounds"]
             return Intervals(
-                np.array(data["atoms"], dtype=kind), np.array(data["starts"], dtype=kind),
+                np.array(data["atoms"], dtype=kind),
+                np.array(data["starts"], dtype=kind),
                 tuple(np.array(knot, dtype=np.float64) for knot in data["knots"]),
-                np.array(data["atom_codes"], dtype=np.int64), np.array(data["bin_codes"], dtype=np.int64), whole,
-                int(data["step"]), None if data["decimals"] is None else int(data["decimals"]), null, missing,
+                np.array(data["atom_codes"], dtype=np.int64),
+                np.array(data["bin_codes"], dtype=np.int64),
+                whole,
+                int(data["step"]),
+                None if data["decimals"] is None else int(data["decimals"]),
+                null,
+                missing,
                 None if bounds is None else (float(bounds[0]), float(bounds[1])),
-                tuple(Grain(int(grain["width"]), *(np.array(grain[key], dtype=np.float64) for key in ("shares", "smooth"))) for grain in data.get("grains", ())),
-            )  # fmt: skip
+                tuple(
+                    Grain(
+                        int(grain["width"]),
+                        *(np.array(grain[key], dtype=np.float64) for key in ("shares", "smooth")),
+                    )
+                    for grain in data.get("grains", ())
+                ),
+            )
     except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
         if isinstance(error, SchemaError):
             raise
-        raise SchemaError("The description of a column's codes is incomplete or of the wrong type.") from None
+        raise SchemaError(
+            "The description of a column's codes is incomplete or of the wrong type."
+        ) from None
     raise SchemaError("A column's codes are of no known form. Forms: categories, intervals.")
 
 

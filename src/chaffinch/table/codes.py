@@ -43,7 +43,11 @@ class Codes:
 
     @classmethod
     def of(
-        cls, columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int | None = None
+        cls,
+        columns: Sequence[NDArray[np.integer]],
+        sizes: Sequence[int],
+        *,
+        n_rows: int | None = None,
     ) -> Codes:
         """Return codes from one array for each column; `n_rows` is needed only where there are no columns."""
         lengths = {len(column) for column in columns} or {n_rows or 0}
@@ -53,7 +57,9 @@ class Codes:
         codes = cls._empty(sizes, length)
         for j, column in enumerate(columns):
             if length and int(column.max()) >= sizes[j]:
-                raise InputError(f"A code lies outside its column: column {j} has {sizes[j]} codes.")
+                raise InputError(
+                    f"A code lies outside its column: column {j} has {sizes[j]} codes."
+                )
             codes[j][:] = column
         return codes._closed()
 
@@ -63,7 +69,9 @@ class Codes:
         codes, start = cls._empty(sizes, n_rows), 0
         for part in parts:
             if part.sizes != codes.sizes or start + part.n_rows > n_rows:
-                raise InputError("Codes are gathered where they are of the same columns, and no more rows than were to come.")
+                raise InputError(
+                    "Codes are gathered where they are of the same columns, and no more rows than were to come."
+                )
             for j in range(len(codes)):
                 codes[j][start : start + part.n_rows] = part[j]
             start += part.n_rows
@@ -91,7 +99,13 @@ class Codes:
     def columns(self, places: Sequence[int]) -> Codes:
         """Return the codes of some columns, without a copy."""
         chosen = np.asarray(places, dtype=np.int64)
-        return Codes(tuple(self.sizes[j] for j in places), self.matrices, self.groups[chosen], self.rows[chosen], self.n_rows)
+        return Codes(
+            tuple(self.sizes[j] for j in places),
+            self.matrices,
+            self.groups[chosen],
+            self.rows[chosen],
+            self.n_rows,
+        )
 
     def __getitem__(self, j: int) -> NDArray[np.unsignedinteger]:
         """Return the codes of column `j`, without a copy."""
@@ -106,8 +120,17 @@ class Codes:
         first = parts[0]
         if any(part.sizes != first.sizes for part in parts):
             raise InputError("Codes are joined where they are of the same columns.")
-        matrices = tuple(np.concatenate([part.matrices[group] for part in parts], axis=1) for group in range(len(WIDTHS)))
-        return cls(first.sizes, matrices, first.groups, first.rows, sum(part.n_rows for part in parts))  # type: ignore[arg-type]
+        matrices = tuple(
+            np.concatenate([part.matrices[group] for part in parts], axis=1)
+            for group in range(len(WIDTHS))
+        )
+        return cls(
+            first.sizes,
+            matrices,  # type: ignore[arg-type]
+            first.groups,
+            first.rows,
+            sum(part.n_rows for part in parts),
+        )
 
     def between(self, start: int, stop: int) -> Codes:
         """Return the codes of rows start to stop, without a copy."""

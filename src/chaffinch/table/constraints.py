@@ -33,7 +33,7 @@ from .._base.conditions import (
     Not,
     Operand,
     Sum,
-)  # fmt: skip
+)
 from .._base.errors import SchemaError, listed, unknown_name
 from .codec import Categories, Intervals
 from .cuts import above, at_or_above, cut_intervals, drawn_ranges
@@ -42,8 +42,17 @@ from .schema import Column, Schema
 from .schema_file import number_of
 
 __all__ = [
-    "MOST_CELLS", "AllowedCodes", "Constraint", "allowed_codes", "broken_rows", "check_rules", "cut_schema", "names_in_rule", "rules_of", "without_rules_on",
-]  # fmt: skip
+    "MOST_CELLS",
+    "AllowedCodes",
+    "Constraint",
+    "allowed_codes",
+    "broken_rows",
+    "check_rules",
+    "cut_schema",
+    "names_in_rule",
+    "rules_of",
+    "without_rules_on",
+]
 
 MOST_CELLS = 1 << 22
 """The most combinations of codes that constraints which share columns may span."""
@@ -81,14 +90,21 @@ def rules_of(schema: Schema) -> tuple[Constraint, ...]:
     out = []
     for number, text in enumerate(schema.rules, start=1):
         rule = parsed(text, f"Rule {number}")
-        if not is_relation(rule, names) and not isinstance(rule, Determines) and _known(rule, names):
+        if (
+            not is_relation(rule, names)
+            and not isinstance(rule, Determines)
+            and _known(rule, names)
+        ):
             out.append(_rule(text, rule, schema, number))
     return tuple(out)
 
 
 def _known(condition: Condition, names: Sequence[str]) -> bool:
     """Whether all that a condition names are columns, or words that stand for values."""
-    return all(name in names or name == MISSING or name.lower() in ("true", "false") for name in _names(condition))
+    return all(
+        name in names or name == MISSING or name.lower() in ("true", "false")
+        for name in _names(condition)
+    )
 
 
 def check_rules(schema: Schema) -> Schema:
@@ -105,13 +121,20 @@ def check_rules(schema: Schema) -> Schema:
 
 def without_rules_on(schema: Schema, column: str) -> Schema:
     """Return the schema without the rules that name a column."""
-    return replace(schema, rules=tuple(text for text in schema.rules if column not in names_in_rule(text, schema)))
+    return replace(
+        schema,
+        rules=tuple(text for text in schema.rules if column not in names_in_rule(text, schema)),
+    )
 
 
 def names_in_rule(text: str, schema: Schema) -> set[str]:
     """Return the names that a rule uses: of columns, and of words that stand for values."""
     rule = parsed(text)
-    return set(named_columns(rule)) if is_relation(rule, [column.name for column in schema]) or isinstance(rule, Determines) else set(_names(rule))
+    return (
+        set(named_columns(rule))
+        if is_relation(rule, [column.name for column in schema]) or isinstance(rule, Determines)
+        else set(_names(rule))
+    )
 
 
 def _rule(text: str, condition: Condition, schema: Schema, number: int) -> Constraint:
@@ -122,9 +145,13 @@ def _rule(text: str, condition: Condition, schema: Schema, number: int) -> Const
         if name not in names:
             if name == MISSING or name.lower() in ("true", "false"):
                 continue
-            raise SchemaError(f"{what}: {unknown_name('column', name, names)} Words stand in quotes.")
+            raise SchemaError(
+                f"{what}: {unknown_name('column', name, names)} Words stand in quotes."
+            )
         if not schema[name].modelled:
-            raise SchemaError(f"{what} is about column '{name}', which is {schema[name].kind}: it is not modelled, and nothing holds for it.")
+            raise SchemaError(
+                f"{what} is about column '{name}', which is {schema[name].kind}: it is not modelled, and nothing holds for it."
+            )
         used.append(name)
     if not used:
         raise SchemaError(f"{what} names no column. It is {HELP}")
@@ -166,9 +193,10 @@ def cut_schema(schema: Schema) -> Schema:
                 cuts.setdefault(name, []).extend(end(column.codec, number) for end in made)
     columns = [
         replace(column, codec=cut_intervals(column.codec, cuts[column.name]))
-        if column.name in cuts and isinstance(column.codec, Intervals) else column
+        if column.name in cuts and isinstance(column.codec, Intervals)
+        else column
         for column in schema
-    ]  # fmt: skip
+    ]
     out = replace(schema, columns=tuple(columns))
     allowed_codes(out)
     return out
@@ -191,7 +219,9 @@ def _comparisons(condition: Condition, schema: Schema) -> Iterator[tuple[str, st
             yield from _comparisons(part, schema)
 
 
-def _sides(left: Operand, sign: str, right: Operand, schema: Schema) -> tuple[str, str, Operand | None]:
+def _sides(
+    left: Operand, sign: str, right: Operand, schema: Schema
+) -> tuple[str, str, Operand | None]:
     names = [column.name for column in schema]
     columns = [isinstance(side, Name) and side.name in names for side in (left, right)]
     if columns[0] == columns[1] or isinstance(left, Sum) or isinstance(right, Sum):
@@ -215,9 +245,13 @@ def _as_number(column: Column, value: Operand) -> float:
         try:
             return number_of(datetime.datetime.fromisoformat(value), column.type, column.name)
         except ValueError:
-            raise SchemaError(f"A constraint compares column '{column.name}' with a word that is no date. Write it as '2020-12-31'.") from None
+            raise SchemaError(
+                f"A constraint compares column '{column.name}' with a word that is no date. Write it as '2020-12-31'."
+            ) from None
     if isinstance(value, str | bool | Name | Sum):
-        raise SchemaError(f"A constraint compares column '{column.name}', which is {column.kind}, with a word. It needs a number.")
+        raise SchemaError(
+            f"A constraint compares column '{column.name}', which is {column.kind}, with a word. It needs a number."
+        )
     return float(value)
 
 
@@ -228,7 +262,9 @@ def allowed_codes(schema: Schema) -> tuple[AllowedCodes, ...]:
     """
     out = []
     for rules in _together(rules_of(schema)):
-        columns = tuple(name for name in schema.names if any(name in rule.columns for rule in rules))
+        columns = tuple(
+            name for name in schema.names if any(name in rule.columns for rule in rules)
+        )
         sizes = [schema[name].size for name in columns]
         if prod(sizes) > MOST_CELLS:
             raise SchemaError(
@@ -239,8 +275,12 @@ def allowed_codes(schema: Schema) -> tuple[AllowedCodes, ...]:
             allowed &= ~_truth(rule.condition, schema, columns)[1]
         texts = tuple(rule.text for rule in rules)
         if not allowed.any():
-            few = " and ".join(f"'{text}'" for text in texts[:3]) + (" and others" if len(texts) > 3 else "")
-            raise SchemaError(f"No record can keep {few}: the constraints contradict each other, or the levels and bounds. Correct one.")
+            few = " and ".join(f"'{text}'" for text in texts[:3]) + (
+                " and others" if len(texts) > 3 else ""
+            )
+            raise SchemaError(
+                f"No record can keep {few}: the constraints contradict each other, or the levels and bounds. Correct one."
+            )
         out.append(AllowedCodes(columns, allowed, texts))
     return tuple(out)
 
@@ -250,7 +290,10 @@ def _together(rules: Sequence[Constraint]) -> list[list[Constraint]]:
     groups: list[tuple[set[str], list[Constraint]]] = []
     for rule in rules:
         touching = [group for group in groups if group[0] & set(rule.columns)]
-        merged = (set(rule.columns).union(*(names for names, _ in touching)), [r for _, members in touching for r in members] + [rule])
+        merged = (
+            set(rule.columns).union(*(names for names, _ in touching)),
+            [r for _, members in touching for r in members] + [rule],
+        )
         groups = [group for group in groups if group not in touching] + [merged]
     return [members for _, members in groups]
 
@@ -265,13 +308,19 @@ def _truth(condition: Condition, schema: Schema, columns: tuple[str, ...]) -> tu
     if isinstance(condition, All | AnyOf):
         parts = [_truth(part, schema, columns) for part in condition.parts]
     elif isinstance(condition, Among):
-        parts = [_compared(*_sides(condition.column, "==", value, schema), schema, columns) for value in condition.values]
+        parts = [
+            _compared(*_sides(condition.column, "==", value, schema), schema, columns)
+            for value in condition.values
+        ]
         one = AnyOf(())
         true, false = _joined(parts, one)
         return (false, true) if condition.outside else (true, false)
     else:
         pairs = zip(pairwise(condition.operands), condition.signs, strict=True)
-        parts = [_compared(*_sides(left, sign, right, schema), schema, columns) for (left, right), sign in pairs]
+        parts = [
+            _compared(*_sides(left, sign, right, schema), schema, columns)
+            for (left, right), sign in pairs
+        ]
         condition = All(())
     return _joined(parts, condition)
 
@@ -296,14 +345,24 @@ def _compared(
         true[codec.n_values :] = True
         false = ~true
     elif isinstance(codec, Intervals):
-        true[: codec.n_values], false[: codec.n_values] = _bins_hold(codec, sign, _as_number(column, value))
+        true[: codec.n_values], false[: codec.n_values] = _bins_hold(
+            codec, sign, _as_number(column, value)
+        )
     else:
-        true[: len(codec.levels)] = [_level_holds(column, level, sign, value) for level in codec.levels]
+        true[: len(codec.levels)] = [
+            _level_holds(column, level, sign, value) for level in codec.levels
+        ]
         false[: len(codec.levels)] = ~true[: len(codec.levels)]
         if codec.other:
             _of_other(column, codec, sign, value, true, false)
-        elif sign in ("==", "!=") and not any(_same(level, value) for level in codec.levels) and column.levels is not None:
-            raise SchemaError(f"A constraint names a level that column '{name}' does not have: {unknown_name('level', value, codec.levels)}")
+        elif (
+            sign in ("==", "!=")
+            and not any(_same(level, value) for level in codec.levels)
+            and column.levels is not None
+        ):
+            raise SchemaError(
+                f"A constraint names a level that column '{name}' does not have: {unknown_name('level', value, codec.levels)}"
+            )
     if sign == "!=" and value is None:
         true, false = false, true
     shape = [codec.size if each == name else 1 for each in columns]
@@ -311,8 +370,13 @@ def _compared(
 
 
 _SIGNS: dict[str, Any] = {
-    "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
-}  # fmt: skip
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "<": np.less,
+    ">": np.greater,
+}
 
 
 def _bins_hold(codec: Intervals, sign: str, number: float) -> tuple[Mask, Mask]:
@@ -329,15 +393,23 @@ def _level_holds(column: Column, level: Any, sign: str, value: Any) -> bool:
     if sign in ("==", "!="):
         return _same(level, value) == (sign == "==")
     if isinstance(level, str | bool) or isinstance(value, str | bool):
-        raise SchemaError(f"A constraint compares column '{column.name}' by size: that needs numbers. Use == or in.")
+        raise SchemaError(
+            f"A constraint compares column '{column.name}' by size: that needs numbers. Use == or in."
+        )
     return bool(_SIGNS[sign](level, value))
 
 
 def _same(level: Any, value: Any) -> bool:
-    return bool(level == value) and isinstance(level, str) == isinstance(value, str) and isinstance(level, bool) == isinstance(value, bool)
+    return (
+        bool(level == value)
+        and isinstance(level, str) == isinstance(value, str)
+        and isinstance(level, bool) == isinstance(value, bool)
+    )
 
 
-def _of_other(column: Column, codec: Categories, sign: str, value: Any, true: Mask, false: Mask) -> None:
+def _of_other(
+    column: Column, codec: Categories, sign: str, value: Any, true: Mask, false: Mask
+) -> None:
     """Values in `(other)` are none of the levels; of any other value, and of sizes, nothing is known."""
     if sign in ("==", "!=") and any(_same(level, value) for level in codec.levels):
         (true if sign == "!=" else false)[len(codec.levels)] = True

@@ -18,7 +18,16 @@ def at_or_above(codec: Intervals, number: float) -> float:
     """Return the least number that values of a column may have and that is not below a number."""
     if codec.whole:
         return float(np.ceil(number / codec.step) * codec.step)
-    return number if codec.decimals is None else float(np.round(np.ceil(np.round(number * 10.0**codec.decimals, 6)) / 10.0**codec.decimals, codec.decimals))
+    return (
+        number
+        if codec.decimals is None
+        else float(
+            np.round(
+                np.ceil(np.round(number * 10.0**codec.decimals, 6)) / 10.0**codec.decimals,
+                codec.decimals,
+            )
+        )
+    )
 
 
 def above(codec: Intervals, number: float) -> float:
@@ -61,11 +70,17 @@ def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
     if len(starts) == len(codec.starts):
         return codec
     new_starts = np.array(starts, dtype=codec.starts.dtype)
-    middles = np.concatenate([codec.atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]])
+    middles = np.concatenate(
+        [codec.atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]]
+    )
     codes = np.empty(len(middles), dtype=np.int64)
     codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
     return replace(
-        codec, starts=new_starts, knots=tuple(knots), atom_codes=codes[: len(codec.atoms)], bin_codes=codes[len(codec.atoms) :]
+        codec,
+        starts=new_starts,
+        knots=tuple(knots),
+        atom_codes=codes[: len(codec.atoms)],
+        bin_codes=codes[len(codec.atoms) :],
     )
 
 
@@ -77,12 +92,18 @@ def drawn_ranges(codec: Intervals) -> tuple[NDArray[Any], NDArray[Any]]:
         while low[code] in atoms and low[code] < high[code]:
             low[code] = above(codec, float(low[code]))
         while high[code] in atoms and low[code] < high[code]:
-            high[code] = high[code] - codec.step if codec.whole else _before(codec, float(high[code]))
+            high[code] = (
+                high[code] - codec.step if codec.whole else _before(codec, float(high[code]))
+            )
     return low, high
 
 
 def _before(codec: Intervals, number: float) -> float:
-    return float(np.nextafter(number, -np.inf)) if codec.decimals is None else float(np.round(number - 10.0**-codec.decimals, codec.decimals))
+    return (
+        float(np.nextafter(number, -np.inf))
+        if codec.decimals is None
+        else float(np.round(number - 10.0**-codec.decimals, codec.decimals))
+    )
 
 
 def _past(codec: Intervals, cut: float, atoms: set[Any]) -> float:
@@ -92,24 +113,39 @@ def _past(codec: Intervals, cut: float, atoms: set[Any]) -> float:
     return cut
 
 
-def _halves(codec: Intervals, knots: NDArray[np.float64], cut: float, first: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _halves(
+    codec: Intervals, knots: NDArray[np.float64], cut: float, first: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The quantile functions below and from a cut on, each over ranks from 0 to 1."""
     ranks, values = knots
-    below = cut - float(codec.step) if codec.whole else cut if codec.decimals is None else cut - 10.0**-codec.decimals
+    below = (
+        cut - float(codec.step)
+        if codec.whole
+        else cut
+        if codec.decimals is None
+        else cut - 10.0**-codec.decimals
+    )
     k = int(np.searchsorted(values, cut))  # knots from here on are not below the cut
     if k == 0 or k == len(values):
         rank = float(ranks[0] if k == 0 else ranks[-1])
     else:
         rank = float(np.interp(cut, values[k - 1 : k + 1], ranks[k - 1 : k + 1]))
     leaps = 0 < k < len(values) and ranks[k - 1] == ranks[k]
-    left, right = (ranks[:k], np.minimum(values[:k], below)), (ranks[k:], np.maximum(values[k:], cut))
+    left, right = (
+        (ranks[:k], np.minimum(values[:k], below)),
+        (ranks[k:], np.maximum(values[k:], cut)),
+    )
     if not leaps:
         left = np.append(left[0], rank), np.append(left[1], max(below, first))
         right = np.append(rank, right[0]), np.append(cut, right[1])
-    return _stretched(*left, min(first, below), max(below, first)), _stretched(*right, cut, max(float(values[-1]), cut))
+    return _stretched(*left, min(first, below), max(below, first)), _stretched(
+        *right, cut, max(float(values[-1]), cut)
+    )
 
 
-def _stretched(ranks: NDArray[Any], values: NDArray[Any], bottom: float, top: float) -> NDArray[np.float64]:
+def _stretched(
+    ranks: NDArray[Any], values: NDArray[Any], bottom: float, top: float
+) -> NDArray[np.float64]:
     """A quantile function, its ranks stretched to run from 0 to 1; straight from bottom to top where there is nothing between."""
     span = float(ranks[-1] - ranks[0]) if len(ranks) else 0.0
     if not span > 1e-12:

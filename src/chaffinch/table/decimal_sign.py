@@ -22,14 +22,37 @@ from .schema import THOUSANDS, UNKNOWN, Column, Schema
 from .types import parse_type, value_type
 
 __all__ = [
-    "COMMA", "POINT", "SIGN_NAMES", "DecimalSign", "SignCount", "SignEvidence", "check_column", "check_sign", "file_sign", "grouped", "has_decimals", "is_decimal_type", "is_doubtful", "other_sign",
-    "plain_numbers", "thousands_of", "with_sign",
-]  # fmt: skip
+    "COMMA",
+    "POINT",
+    "SIGN_NAMES",
+    "DecimalSign",
+    "SignCount",
+    "SignEvidence",
+    "check_column",
+    "check_sign",
+    "file_sign",
+    "grouped",
+    "has_decimals",
+    "is_decimal_type",
+    "is_doubtful",
+    "other_sign",
+    "plain_numbers",
+    "thousands_of",
+    "with_sign",
+]
 
 DecimalSign = Literal[".", ","]
 _NAMES = {".": "point", ",": "comma"}
 
-SIGN_NAMES = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes", "\u2019": "apostrophes", "\xa0": "spaces", "\u202f": "spaces"}
+SIGN_NAMES = {
+    ".": "points",
+    ",": "commas",
+    " ": "spaces",
+    "'": "apostrophes",
+    "\u2019": "apostrophes",
+    "\xa0": "spaces",
+    "\u202f": "spaces",
+}
 """What signs between thousands are called in sentences."""
 
 _SPACES = tuple(sign for sign in THOUSANDS if sign and sign not in ".,")
@@ -75,7 +98,11 @@ class SignEvidence:
     @property
     def needs(self) -> set[str]:
         """The decimal signs that it cannot do without: a separator of thousands is none."""
-        return {sign for sign, other in ((".", ","), (",", ".")) if (self.point if sign == "." else self.comma) or other in self.thousands}
+        return {
+            sign
+            for sign, other in ((".", ","), (",", "."))
+            if (self.point if sign == "." else self.comma) or other in self.thousands
+        }
 
 
 @dataclass
@@ -90,27 +117,39 @@ class SignCount:
     spaced: set[int] = field(default_factory=set)
     n_spaced: int = 0
     decimals: dict[str, NDArray[np.int64]] = field(
-        default_factory=lambda: {sign: np.zeros(FULL_PRECISION + 1, dtype=np.int64) for sign in (".", ",")}
+        default_factory=lambda: {
+            sign: np.zeros(FULL_PRECISION + 1, dtype=np.int64) for sign in (".", ",")
+        }
     )
 
-    def add(self, words: pa.Array, counts: NDArray[np.int64], whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def add(
+        self, words: pa.Array, counts: NDArray[np.int64], whole: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
         """Add different words with their counts, and return which of them are numbers; `whole` says which are plain whole ones."""
         point, comma = _matches(words, POINT), _matches(words, COMMA)
         number: NDArray[np.bool_] = whole | point | comma
         signed = point & ~whole & _matches(words, r"\.")
         if signed.any() and not (self.point and self.point_doubt):
             doubtful = _matches(words, _DOUBTFUL) & signed
-            self.point, self.point_doubt = self.point or bool((signed & ~doubtful).any()), self.point_doubt or bool(doubtful.any())
+            self.point, self.point_doubt = (
+                self.point or bool((signed & ~doubtful).any()),
+                self.point_doubt or bool(doubtful.any()),
+            )
         if comma.any():
             doubtful = _matches(words, _DOUBTFUL) & comma
-            self.comma, self.comma_doubt = self.comma or bool((comma & ~doubtful).any()), self.comma_doubt or bool(doubtful.any())
+            self.comma, self.comma_doubt = (
+                self.comma or bool((comma & ~doubtful).any()),
+                self.comma_doubt or bool(doubtful.any()),
+            )
         if not number.all():
             number |= self._add_grouped(words, counts, ~number)
         if number.all():
             self._add_decimals(words, counts)
         return number
 
-    def _add_grouped(self, words: pa.Array, counts: NDArray[np.int64], rest: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _add_grouped(
+        self, words: pa.Array, counts: NDArray[np.int64], rest: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
         """Return which of the other words are numbers with their thousands apart."""
         number: NDArray[np.bool_] = np.zeros(len(words), dtype=bool)
         if not (_matches(words, r"^[+-]?[1-9][0-9]{0,2}[^0-9A-Za-z][0-9]{3}") & rest).any():
@@ -120,17 +159,27 @@ class SignCount:
                 number |= hit
                 self.thousands.add(thousands)
                 if _matches(words.filter(pa.array(hit)), re.escape(decimal)).any():
-                    self.point, self.comma = self.point or decimal == ".", self.comma or decimal == ","
+                    self.point, self.comma = (
+                        self.point or decimal == ".",
+                        self.comma or decimal == ",",
+                    )
         for thousands in _SPACES:
             for decimal in (".", ","):
-                if (hit := _matches(words, _grouped_pattern(thousands, decimal)) & rest & ~number).any():
+                if (
+                    hit := _matches(words, _grouped_pattern(thousands, decimal)) & rest & ~number
+                ).any():
                     number |= hit
                     self.thousands.add(thousands)
                     chosen = words.filter(pa.array(hit))
                     self.n_spaced += int(counts[hit].sum())
-                    self.spaced.update(np.unique(pc.utf8_length(chosen).to_numpy(zero_copy_only=False)).tolist())
+                    self.spaced.update(
+                        np.unique(pc.utf8_length(chosen).to_numpy(zero_copy_only=False)).tolist()
+                    )
                     if _matches(chosen, re.escape(decimal)).any():
-                        self.point, self.comma = self.point or decimal == ".", self.comma or decimal == ","
+                        self.point, self.comma = (
+                            self.point or decimal == ".",
+                            self.comma or decimal == ",",
+                        )
         return number
 
     def add_whole(self, n_cells: int) -> None:
@@ -145,27 +194,48 @@ class SignCount:
             if not held.any() and not exponent.any():
                 decimals[0] += int(counts.sum())
                 continue
-            after = pc.replace_substring_regex(words, rf"^[^{sign}]*(\{sign}[^{sign}]*\{sign}.*|\{sign})?", "")
+            after = pc.replace_substring_regex(
+                words, rf"^[^{sign}]*(\{sign}[^{sign}]*\{sign}.*|\{sign})?", ""
+            )
             digits = np.where(held, pc.utf8_length(after).to_numpy(zero_copy_only=False), 0)
             digits = np.where(exponent, FULL_PRECISION, np.minimum(digits, FULL_PRECISION))
-            decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(np.int64)
+            decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(
+                np.int64
+            )
 
     def are_codes(self, n_numbers: int) -> bool:
         """Return whether so many numbers are codes: all with spaces and of one length, as numbers of members are."""
-        return 0 < self.n_spaced == n_numbers and len(self.spaced) == 1 and not (self.point or self.comma)
+        return (
+            0 < self.n_spaced == n_numbers
+            and len(self.spaced) == 1
+            and not (self.point or self.comma)
+        )
 
     def evidence(self, numbers: Iterable[str]) -> SignEvidence:
         """Return what all numbers say; `numbers` are different ones among them."""
-        doubt = self.point_doubt or self.comma_doubt  # only then does it matter which numbers have no sign
-        bare = [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()] if doubt else []
+        doubt = (
+            self.point_doubt or self.comma_doubt
+        )  # only then does it matter which numbers have no sign
+        bare = (
+            [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()]
+            if doubt
+            else []
+        )
         return SignEvidence(
-            self.point, self.comma, self.point_doubt, self.comma_doubt, frozenset(self.thousands),
-            any(len(word) < 4 for word in bare), any(len(word) > 3 for word in bare),
-        )  # fmt: skip
+            self.point,
+            self.comma,
+            self.point_doubt,
+            self.comma_doubt,
+            frozenset(self.thousands),
+            any(len(word) < 4 for word in bare),
+            any(len(word) > 3 for word in bare),
+        )
 
 
 def _matches(words: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    matches: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(zero_copy_only=False)
+    matches: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(
+        zero_copy_only=False
+    )
     return matches
 
 
@@ -213,9 +283,12 @@ def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = "
     if not doubts:
         sign = "point"
         doubts = [
-            column for column, evidence in columns.items()
-            if evidence.point_doubt and not evidence.long and (evidence.short or delimiter in (";", "\t"))
-        ]  # fmt: skip
+            column
+            for column, evidence in columns.items()
+            if evidence.point_doubt
+            and not evidence.long
+            and (evidence.short or delimiter in (";", "\t"))
+        ]
     if doubts:
         raise InputError(
             f"'{name}' has numbers with a {sign} before three digits (columns {listed(doubts)}): decimals or thousands? Say which is the decimal "
@@ -267,9 +340,12 @@ def plain_numbers(words: pa.Array, decimal: str, thousands: str = "") -> pa.Arra
     """
     if thousands:
         wrong = pc.and_(
-            pc.match_substring(words, thousands), pc.invert(pc.match_substring_regex(words, _grouped_pattern(thousands, decimal)))
+            pc.match_substring(words, thousands),
+            pc.invert(pc.match_substring_regex(words, _grouped_pattern(thousands, decimal))),
         )
-        words = pc.replace_substring(pc.if_else(wrong, pa.scalar(None, words.type), words), thousands, "")
+        words = pc.replace_substring(
+            pc.if_else(wrong, pa.scalar(None, words.type), words), thousands, ""
+        )
     other = "." if decimal == "," else ","
     words = pc.if_else(pc.match_substring(words, other), pa.scalar(None, words.type), words)
     return words if decimal == "." else pc.replace_substring(words, ",", ".")
@@ -284,7 +360,14 @@ def grouped(words: pa.Array, thousands: str) -> pa.Array:
     ['1.234,5', '-1.234.567', '99']
     """
     coded = words.dictionary_encode()
-    apart = [None if word is None else _WHOLE_PART.sub(lambda part: part[1] + f"{int(part[2]):,}".replace(",", thousands), word) for word in coded.dictionary.to_pylist()]
+    apart = [
+        None
+        if word is None
+        else _WHOLE_PART.sub(
+            lambda part: part[1] + f"{int(part[2]):,}".replace(",", thousands), word
+        )
+        for word in coded.dictionary.to_pylist()
+    ]
     return pa.array(apart, pa.string()).take(coded.indices)
 
 
@@ -302,7 +385,9 @@ def with_sign(schema: Schema, decimal: str | None) -> Schema:
 
 
 def _with_sign(column: Column, sign: DecimalSign) -> Column:
-    return replace(column, decimal=sign, thousands="" if column.thousands == sign else column.thousands)
+    return replace(
+        column, decimal=sign, thousands="" if column.thousands == sign else column.thousands
+    )
 
 
 def has_decimals(column: Column) -> bool:

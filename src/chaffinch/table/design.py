@@ -68,7 +68,10 @@ class Design:
 
     def name(self, coefficient: Coefficient) -> str:
         """Return the name of a coefficient."""
-        parts = (f.label if i is None else f"{f.label}[{self.factors[f].levels[i]}]" for f, i in coefficient)
+        parts = (
+            f.label if i is None else f"{f.label}[{self.factors[f].levels[i]}]"
+            for f, i in coefficient
+        )
         return ":".join(parts) or "Intercept"
 
     def matrix(self) -> NDArray[np.float64]:
@@ -76,14 +79,22 @@ class Design:
         out = np.zeros((self.n_rows, len(self.coefficients)), order="F")
         first = 0
         for part in self.parts:
-            codes, numbers = (lambda f: self.factors[f].codes), (lambda f: self.factors[f].numbers())
+            codes, numbers = (
+                (lambda f: self.factors[f].codes),
+                (lambda f: self.factors[f].numbers()),
+            )
             inside, column, value = part.entries(self.n_rows, codes, numbers)
             out[inside, first + column[inside]] = value[inside]
             first += part.size
         return out
 
 
-def design(formula: RegressionFormula, table: Table, *, references: Mapping[ColumnFactor, int] | None = None) -> Design:
+def design(
+    formula: RegressionFormula,
+    table: Table,
+    *,
+    references: Mapping[ColumnFactor, int] | None = None,
+) -> Design:
     """Return a formula laid out for a table: records with a missing value in a column of the formula are left out.
 
     The reference of a categorical column is its first level, unless `references` says otherwise. All levels of the
@@ -104,14 +115,19 @@ def design(formula: RegressionFormula, table: Table, *, references: Mapping[Colu
     present = np.ones(table.n_rows, dtype=bool)
     for factor in wanted:
         present &= _present(table, factor)
-    coded = {factor: _coded(table, factor, present, (references or {}).get(factor, 0)) for factor in wanted}
+    coded = {
+        factor: _coded(table, factor, present, (references or {}).get(factor, 0))
+        for factor in wanted
+    }
     response = coded.pop(formula.response)
     n_rows = int(present.sum())
     return Design(formula, response, coded, _parts(formula, coded), n_rows, table.n_rows - n_rows)
 
 
 def _is_number(table: Table, factor: ColumnFactor) -> bool:
-    return factor.function == "log" or (not factor.function and table.schema[factor.column].kind in NUMERIC_KINDS)
+    return factor.function == "log" or (
+        not factor.function and table.schema[factor.column].kind in NUMERIC_KINDS
+    )
 
 
 def _codec(table: Table, factor: ColumnFactor) -> Codec:
@@ -145,7 +161,9 @@ def _coded(table: Table, factor: ColumnFactor, present: NDArray[np.bool_], refer
     return Coded(factor, codes.astype(narrowest(len(values))), (), values)
 
 
-def _parts(formula: RegressionFormula, coded: Mapping[ColumnFactor, Coded]) -> tuple[Part[ColumnFactor], ...]:
+def _parts(
+    formula: RegressionFormula, coded: Mapping[ColumnFactor, Coded]
+) -> tuple[Part[ColumnFactor], ...]:
     def coding(factor: ColumnFactor) -> tuple[Sequence[int], int] | None:
         levels = coded[factor].levels
         return (range(len(levels)), coded[factor].reference) if levels else None

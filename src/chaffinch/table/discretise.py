@@ -38,7 +38,9 @@ LARGEST = 1e290
 Counts = NDArray[np.float64]
 
 
-def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: bool, single: bool = False) -> Intervals:
+def fit_intervals(
+    column: Column, values: Numbers, counts: Counts, *, whole: bool, single: bool = False
+) -> Intervals:
     """Return the codec of a numeric column from its sorted distinct values and their counts.
 
     `whole`: integers, dates, times. `single`: of 32-bit floats, so that edges are numbers that such a float can hold.
@@ -65,7 +67,11 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
     smooth = ~np.isin(values, marks)
     smooth_values, smooth_counts = values[smooth], counts[smooth]
     splits = [0, *gaps.tolist(), len(values)]
-    within = (float(counts[: splits[1]].sum()), float(counts[splits[-2] :].sum())) if len(gaps) else (np.inf, np.inf)
+    within = (
+        (float(counts[: splits[1]].sum()), float(counts[splits[-2] :].sum()))
+        if len(gaps)
+        else (np.inf, np.inf)
+    )
     after = values[gaps]
     tailed = with_modelled_tails(values, counts, atoms=atoms, signed=signed, within=within)
     values, counts = tailed.values, tailed.counts
@@ -81,13 +87,24 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
     kind = np.int64 if whole else np.float64
     starts = starts.astype(kind)
     knots = sketch(column, starts, tailed, values, counts, marks, around, whole=whole)
-    middles = np.concatenate([atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]])
+    middles = np.concatenate(
+        [atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]]
+    )
     codes = np.empty(len(middles), dtype=np.int64)
     codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
     codec = Intervals(
-        atoms.astype(kind), starts, tuple(knots), codes[: len(atoms)], codes[len(atoms) :], whole,
-        column.step if whole else 1, None if whole else column.decimals, column.nullable, column.missing, column.bounds,
-    )  # fmt: skip
+        atoms.astype(kind),
+        starts,
+        tuple(knots),
+        codes[: len(atoms)],
+        codes[len(atoms) :],
+        whole,
+        column.step if whole else 1,
+        None if whole else column.decimals,
+        column.nullable,
+        column.missing,
+        column.bounds,
+    )
     return with_grains(codec, column, smooth_values, smooth_counts)
 
 
@@ -111,7 +128,9 @@ def _as(bound: float, whole: bool) -> Any:
 
 def _summed(values: Numbers, counts: Counts) -> tuple[Numbers, Counts]:
     distinct, inverse = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(inverse, weights=counts, minlength=len(distinct)).astype(np.float64)
+    return distinct, np.bincount(inverse, weights=counts, minlength=len(distinct)).astype(
+        np.float64
+    )
 
 
 def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
@@ -139,7 +158,11 @@ def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> N
 
 def _grown(column: Column, values: Numbers, counts: Counts) -> int:
     """The levels that a column's records bear: where nobody asked for a number of them, one for each of up to 150 values with a thousand records each."""
-    bears = column.bins == Column.bins and len(values) <= GROWN_LEVELS and float(counts.sum()) >= RECORDS_EACH * len(values)
+    bears = (
+        column.bins == Column.bins
+        and len(values) <= GROWN_LEVELS
+        and float(counts.sum()) >= RECORDS_EACH * len(values)
+    )
     return len(values) if bears else column.bins
 
 
@@ -160,7 +183,13 @@ def _soft_gap(values: Numbers, counts: Counts, at: int) -> tuple[float, float]:
 
 
 def _cut_at_gaps(
-    starts: NDArray[Any], around: list[tuple[float, float]], values: Numbers, counts: Counts, column: Column, *, whole: bool
+    starts: NDArray[Any],
+    around: list[tuple[float, float]],
+    values: Numbers,
+    counts: Counts,
+    column: Column,
+    *,
+    whole: bool,
 ) -> tuple[NDArray[Any], list[tuple[float, float]]]:
     """Return starts of bins of ten records or more, of which none reaches across a gap, and the gaps that this holds of.
 
@@ -172,7 +201,11 @@ def _cut_at_gaps(
     for low, high in around:
         cut = float(_round(np.array([0.0, (low + high) / 2]), column, whole=whole)[1])
         inner = np.searchsorted(values, cut)
-        if 0 < inner < len(values) and low < cut <= high and not ((values > low) & (values < cut)).sum() > THRESHOLD:
+        if (
+            0 < inner < len(values)
+            and low < cut <= high
+            and not ((values > low) & (values < cut)).sum() > THRESHOLD
+        ):
             cuts.append(cut)
             kept.append((low, high))
     pieces, borders = [], [-np.inf, *cuts, np.inf]
@@ -187,7 +220,9 @@ def _cut_at_gaps(
     return np.concatenate(pieces), kept
 
 
-def _starts(column: Column, values: Numbers, counts: Counts, n_atoms: int, *, whole: bool) -> NDArray[Any]:
+def _starts(
+    column: Column, values: Numbers, counts: Counts, n_atoms: int, *, whole: bool
+) -> NDArray[Any]:
     """Return the starts of the bins for the values that are not atoms."""
     if column.edges is not None:
         starts = np.array(column.edges[:-1], dtype=np.float64)
@@ -219,7 +254,9 @@ def _round(edges: NDArray[np.float64], column: Column, *, whole: bool) -> NDArra
     return edges if column.decimals is None else np.round(edges, column.decimals)
 
 
-def _means(values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike) -> NDArray[np.float64]:
+def _means(
+    values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike
+) -> NDArray[np.float64]:
     """Return the means of the records from one rank to another, sharing out those at the borders.
 
     Sums up to a rank are straight lines between those at the borders of values: two look-ups for each mean.

@@ -19,7 +19,22 @@ def _on(value, listed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offsets, first, last, avoid, step, scale):  # type: ignore[no-untyped-def]
+def draw_numbers(  # type: ignore[no-untyped-def]
+    out,
+    codes,
+    uniform,
+    is_atom,
+    index,
+    atoms,
+    ranks,
+    values,
+    offsets,
+    first,
+    last,
+    avoid,
+    step,
+    scale,
+):
     """Fill in a number for each code: the atom, or a draw from the bin's quantile function.
 
     A draw is rounded to a multiple of `step` (above 0), or else to 1 / `scale` (above 0), kept between `first` and
@@ -52,7 +67,10 @@ def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offs
                 if step > 0:
                     below, above = x - reach * step, x + reach * step
                 elif scale > 0:
-                    below, above = np.rint(x * scale - reach) / scale, np.rint(x * scale + reach) / scale
+                    below, above = (
+                        np.rint(x * scale - reach) / scale,
+                        np.rint(x * scale + reach) / scale,
+                    )
                 else:
                     below, above = np.nextafter(x, -np.inf), np.nextafter(x, np.inf)
                 if below >= low and not _on(below, avoid):
@@ -65,7 +83,9 @@ def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offs
 
 
 @compiled
-def move_to_classes(out, codes, uniform, is_atom, index, first, last, fixed, width, stay, taken, wanted, step, scale):  # type: ignore[no-untyped-def]
+def move_to_classes(  # type: ignore[no-untyped-def]
+    out, codes, uniform, is_atom, index, first, last, fixed, width, stay, taken, wanted, step, scale
+):
     """Move numbers to the nearest ones of classes that take turns, so that classes have the shares they are wanted with.
 
     Positions are numbers in steps, or in units of 1 / `scale` (above 0); `width` of them are in one class. A number stays with the odds `stay` of its class; else it takes a class by
@@ -79,7 +99,10 @@ def move_to_classes(out, codes, uniform, is_atom, index, first, last, fixed, wid
         low, high = first[index[code]], last[index[code]]
         if scale > 0:
             here = np.int64(np.rint(out[i] * scale))
-            lowest, highest = np.int64(np.ceil(low * scale - 1e-6)), np.int64(np.floor(high * scale + 1e-6))
+            lowest, highest = (
+                np.int64(np.ceil(low * scale - 1e-6)),
+                np.int64(np.floor(high * scale + 1e-6)),
+            )
         else:
             here = np.int64(out[i]) // step
             lowest, highest = np.int64(np.ceil(low / step)), np.int64(np.floor(high / step))
@@ -98,7 +121,10 @@ def move_to_classes(out, codes, uniform, is_atom, index, first, last, fixed, wid
             own = turn % classes
             if u < stay[own]:
                 continue
-            to = min(np.searchsorted(taken, (u - stay[own]) / (1.0 - stay[own]), side="right"), classes - 1)
+            to = min(
+                np.searchsorted(taken, (u - stay[own]) / (1.0 - stay[own]), side="right"),
+                classes - 1,
+            )
             apart = (to - own) % classes
             if 2 * apart > classes:
                 apart -= classes
@@ -107,7 +133,9 @@ def move_to_classes(out, codes, uniform, is_atom, index, first, last, fixed, wid
                 to -= classes
             elif to < start:
                 to += classes
-        for reach in range(MOST_TURNS):  # where it may not be, the same class a turn away: above, below, two above
+        for reach in range(
+            MOST_TURNS
+        ):  # where it may not be, the same class a turn away: above, below, two above
             away = (reach + 1) // 2 * (1 if reach % 2 else -1) * classes
             there = here + (to + away - turn) * width
             if reach == 0:

@@ -23,7 +23,9 @@ __all__ = ["decode_column", "encode_column", "level_labels", "missing_words"]
 Codes1D = NDArray[np.unsignedinteger[Any]]
 
 
-def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | None = None) -> Codes1D:
+def encode_column(
+    column: Column, values: pa.Array, tokens: NDArray[np.int16] | None = None
+) -> Codes1D:
     """Return the codes of a column's values.
 
     `tokens` tells which missing code a text file spelled where the value is null (-1: an empty cell).
@@ -43,7 +45,9 @@ def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | 
         absent &= ~spelled
     if absent.any():
         if not codec.null and codec.other and not is_words(values.type):
-            out[absent] = codec.n_values - 1  # where (other) is no value of the type, it is written as null
+            out[absent] = (
+                codec.n_values - 1
+            )  # where (other) is no value of the type, it is written as null
         elif not codec.null:
             raise SchemaError(
                 f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true."
@@ -53,7 +57,9 @@ def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | 
     return out.astype(narrowest(codec.size))
 
 
-def _encode_words(column: Column, codec: Categories, values: pa.Array, out: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _encode_words(
+    column: Column, codec: Categories, values: pa.Array, out: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Fill in the codes of text, booleans and dictionaries; return which entries are null."""
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
@@ -92,7 +98,11 @@ def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) ->
     left = numbers if plain else numbers[~done]
     if not len(left):
         return absent
-    codes = _in_bins(column, codec, left) if isinstance(codec, Intervals) else _level_codes(column, codec, left)
+    codes = (
+        _in_bins(column, codec, left)
+        if isinstance(codec, Intervals)
+        else _level_codes(column, codec, left)
+    )
     if plain:
         out[:] = codes
     else:
@@ -106,7 +116,9 @@ def _in_bins(column: Column, codec: Intervals, numbers: NDArray[Any]) -> NDArray
     if (np.rint(numbers) == numbers).all():
         return codec.encode(_in_range(column, codec, numbers.astype(np.int64)))
     if is_whole(value_type(parse_type(column.type))):
-        raise SchemaError(f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\".")
+        raise SchemaError(
+            f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\"."
+        )
     # Stored as floats, and whole throughout where it was fitted: a fraction lies in the bin around it, and is no atom.
     wide = replace(codec, whole=False)
     return wide.encode(_in_range(column, wide, numbers))
@@ -127,8 +139,12 @@ def _in_range(column: Column, codec: Intervals, numbers: NDArray[Any]) -> NDArra
 
 def _level_codes(column: Column, codec: Categories, numbers: NDArray[Any]) -> NDArray[np.int64]:
     """Return the codes of numbers that are levels: coded categories."""
-    levels = np.array([level for level in codec.levels if not isinstance(level, str)], dtype=np.float64)
-    codes = np.array([i for i, level in enumerate(codec.levels) if not isinstance(level, str)], dtype=np.int64)
+    levels = np.array(
+        [level for level in codec.levels if not isinstance(level, str)], dtype=np.float64
+    )
+    codes = np.array(
+        [i for i, level in enumerate(codec.levels) if not isinstance(level, str)], dtype=np.int64
+    )
     order = np.argsort(levels, kind="stable")
     levels, codes = levels[order], codes[order]
     outside = len(codec.levels) if codec.other else -1
@@ -138,7 +154,9 @@ def _level_codes(column: Column, codec: Categories, numbers: NDArray[Any]) -> ND
         near = np.minimum(np.searchsorted(levels, numbers), len(levels) - 1)
         matches = np.where(levels[near] == numbers, codes[near], outside)
     if not codec.n_values and codec.null:
-        return np.full(len(numbers), codec.n_values, dtype=np.int64)  # too few numbers to keep: made missing
+        return np.full(
+            len(numbers), codec.n_values, dtype=np.int64
+        )  # too few numbers to keep: made missing
     if (matches < 0).any():
         raise _outside(column)
     return matches
@@ -153,7 +171,9 @@ def _outside(column: Column) -> SchemaError:
     )
 
 
-def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> pa.Array:
+def decode_column(
+    column: Column, codes: NDArray[np.integer[Any]], rng: np.random.Generator
+) -> pa.Array:
     """Return values of the column's own type for codes.
 
     Missing levels come out as null, or as their code where that is a value of the type. `missing_words` has the
@@ -167,15 +187,24 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
     inner = value_type(kind)
     words = [*codec.levels, *[OTHER] * codec.other, *[None] * codec.null, *codec.missing]
     if column.spelled:
-        words = [None if i >= codec.n_values and isinstance(word, str) else word for i, word in enumerate(words)]
+        words = [
+            None if i >= codec.n_values and isinstance(word, str) else word
+            for i, word in enumerate(words)
+        ]
     fits = [_fits(word, inner) for word in words]
     if pa.types.is_dictionary(kind):
-        fitting = [i for i, (word, ok) in enumerate(zip(words, fits, strict=True)) if ok and word is not None]
+        fitting = [
+            i
+            for i, (word, ok) in enumerate(zip(words, fits, strict=True))
+            if ok and word is not None
+        ]
         position = np.full(len(words) + 1, -1, dtype=np.int64)
         position[fitting] = np.arange(len(fitting))
         indices = position[wide]
         dictionary = _array([words[i] for i in fitting], inner)
-        index_type = kind.index_type if len(fitting) <= np.iinfo(str(kind.index_type)).max else pa.int32()
+        index_type = (
+            kind.index_type if len(fitting) <= np.iinfo(str(kind.index_type)).max else pa.int32()
+        )
         positions = pa.array(np.maximum(indices, 0), mask=indices < 0).cast(index_type)
         return pa.DictionaryArray.from_arrays(positions, dictionary, ordered=kind.ordered)
     shown = [word if ok else None for word, ok in zip(words, fits, strict=True)] or [None]
@@ -187,9 +216,17 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
 def _array(words: list[Any], kind: pa.DataType) -> pa.Array:
     """Return levels as an Arrow array of a type; None becomes null."""
     if is_numeric(kind):
-        numbers = np.array([0 if word is None else word for word in words], dtype=None if words else np.int64)
-        return from_numbers(numbers, np.array([word is not None for word in words], dtype=bool), kind)
-    return pa.array(words, type=pa.string()).cast(kind) if is_words(kind) else pa.array(words, type=kind)
+        numbers = np.array(
+            [0 if word is None else word for word in words], dtype=None if words else np.int64
+        )
+        return from_numbers(
+            numbers, np.array([word is not None for word in words], dtype=bool), kind
+        )
+    return (
+        pa.array(words, type=pa.string()).cast(kind)
+        if is_words(kind)
+        else pa.array(words, type=kind)
+    )
 
 
 def _fits(word: Any, kind: pa.DataType) -> bool:
@@ -204,14 +241,20 @@ def _fits(word: Any, kind: pa.DataType) -> bool:
 
 
 def _decode_numbers(
-    column: Column, codec: Intervals, codes: NDArray[np.int64], kind: pa.DataType, rng: np.random.Generator
+    column: Column,
+    codec: Intervals,
+    codes: NDArray[np.int64],
+    kind: pa.DataType,
+    rng: np.random.Generator,
 ) -> pa.Array:
     present = codes < codec.n_values
     numbers = np.zeros(len(codes), dtype=np.int64 if codec.whole else np.float64)
     if present.any():
         numbers[present] = codec.decode(codes[present], rng)
     if kind in (pa.float32(), pa.float16()) and not codec.whole:
-        _narrow(codec, numbers, codes, present, np.float16 if pa.types.is_float16(kind) else np.float32)
+        _narrow(
+            codec, numbers, codes, present, np.float16 if pa.types.is_float16(kind) else np.float32
+        )
     for i, code in enumerate(codec.missing):
         if not isinstance(code, str):
             hit = codes == codec.n_values + codec.null + i
@@ -221,7 +264,11 @@ def _decode_numbers(
 
 
 def _narrow(
-    codec: Intervals, numbers: NDArray[Any], codes: NDArray[np.int64], present: NDArray[np.bool_], dtype: Any
+    codec: Intervals,
+    numbers: NDArray[Any],
+    codes: NDArray[np.int64],
+    present: NDArray[np.bool_],
+    dtype: Any,
 ) -> None:
     """Round to a narrower float in place, a step down where rounding up would leave the bin."""
     narrow = numbers.astype(dtype)
@@ -241,10 +288,16 @@ def _as_nan(column: Column, values: pa.Array) -> pa.Array:
 def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array | None:
     """Return the spelled missing code of each entry (null for none), or None where the column has no spelled codes."""
     codec = column.codec
-    if not column.spelled or codec is None or not any(isinstance(code, str) for code in codec.missing):
+    if (
+        not column.spelled
+        or codec is None
+        or not any(isinstance(code, str) for code in codec.missing)
+    ):
         return None
     first = codec.n_values + codec.null
-    words = pa.array([code if isinstance(code, str) else None for code in codec.missing], type=pa.string())
+    words = pa.array(
+        [code if isinstance(code, str) else None for code in codec.missing], type=pa.string()
+    )
     index = codes.astype(np.int64) - first
     return words.take(pa.array(np.maximum(index, 0), mask=index < 0))
 
@@ -259,7 +312,8 @@ def level_labels(column: Column) -> list[str]:
         return names
     low, high = codec.ranges()
     words = [
-        from_numbers(ends, np.ones(len(ends), dtype=bool), kind).cast(pa.string()).to_pylist() for ends in (low, high)
+        from_numbers(ends, np.ones(len(ends), dtype=bool), kind).cast(pa.string()).to_pylist()
+        for ends in (low, high)
     ]
     for code, (first, last) in enumerate(zip(*words, strict=True)):
         names[code] = first if first == last else f"{first} to {last}"

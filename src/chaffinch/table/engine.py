@@ -30,7 +30,10 @@ SHARE = 0.5
 
 _LIMITS = (
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+    (
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ),
 )
 """Files in which Linux says what a container may use, and what it uses."""
 
@@ -61,7 +64,11 @@ class EngineChoice:
 
 
 def choose_engine(
-    engine: str, paths: Sequence[str | os.PathLike[str]], *, free: int | None = None, **options: Unpack[FileOptions]
+    engine: str,
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    free: int | None = None,
+    **options: Unpack[FileOptions],
 ) -> EngineChoice:
     """Return the engine for files: the one that was asked for, or for "auto" memory where their tables fit in half of what is free.
 
@@ -94,7 +101,11 @@ def estimated_bytes(path: str | os.PathLike[str], **options: Unpack[FileOptions]
 
 def free_bytes() -> int | None:
     """Return how many bytes this process may still take: of the machine, or of its container where that has fewer; None if unknown."""
-    known = [left for left in (_free_of_machine(), *(_left(*files) for files in _LIMITS)) if left is not None]
+    known = [
+        left
+        for left in (_free_of_machine(), *(_left(*files) for files in _LIMITS))
+        if left is not None
+    ]
     return min(known) if known else None
 
 

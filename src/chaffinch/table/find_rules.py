@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
 from .function_screen import function_pairs, log_odds_of_function
-from .relations import Equality, Function, MissingTogether, Order, Relation, Values, broken, parsed, quoted, relation_of
+from .relations import (
+    Equality,
+    Function,
+    MissingTogether,
+    Order,
+    Relation,
+    Values,
+    broken,
+    parsed,
+    quoted,
+    relation_of,
+)
 from .schema import Schema
 from .screens import (
     CHANCE,
@@ -33,7 +44,14 @@ from .screens import (
 )
 from .types import is_words, parse_type, whole_array
 
-__all__ = ["SAMPLE_ROWS", "FoundRules", "RowBatch", "constant_columns", "find_rules", "sampled_rows"]
+__all__ = [
+    "SAMPLE_ROWS",
+    "FoundRules",
+    "RowBatch",
+    "constant_columns",
+    "find_rules",
+    "sampled_rows",
+]
 
 SAMPLE_ROWS = 4096
 """Rows from which candidates come; of smaller tables all."""
@@ -104,15 +122,23 @@ class _Candidate:
 
 
 def find_rules(
-    schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]], *, threshold: int = THRESHOLD,
+    schema: Schema,
+    n_rows: int,
+    batches: Callable[[Collection[str] | None], Iterable[RowBatch]],
+    *,
+    threshold: int = THRESHOLD,
     sample: RowBatch | None = None,
-) -> FoundRules:  # fmt: skip
+) -> FoundRules:
     """Return the rules that all rows keep under a fitted schema. `batches` gives all rows, of all columns or of those named: once to verify, and once
     before for the rows of `sampled_rows`, where these are not given as `sample`.
     """
     if n_rows < FEWEST or len(schema.names) < 2:
         return FoundRules()
-    rows = _sample(schema, n_rows, batches) if sample is None else RuleSample(schema, sample.values, sample.codes)
+    rows = (
+        _sample(schema, n_rows, batches)
+        if sample is None
+        else RuleSample(schema, sample.values, sample.codes)
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         candidates = list(_candidates(rows, schema, n_rows))
     if not candidates:
@@ -130,7 +156,9 @@ def sampled_rows(n_rows: int) -> NDArray[np.int64]:
     return np.unique(np.random.default_rng(0).integers(0, n_rows, SAMPLE_ROWS))
 
 
-def _sample(schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]]) -> RuleSample:
+def _sample(
+    schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]]
+) -> RuleSample:
     """Return the sampled rows."""
     chosen = sampled_rows(n_rows)
     parts: list[RowBatch] = []
@@ -144,10 +172,19 @@ def _sample(schema: Schema, n_rows: int, batches: Callable[[Collection[str] | No
     if len(parts) == 1:
         return RuleSample(schema, parts[0].values, parts[0].codes)
     values = {
-        name: Values(*(np.concatenate([getattr(part.values[name], key) for part in parts]) for key in ("numbers", "present", "filled", "pooled")))
+        name: Values(
+            *(
+                np.concatenate([getattr(part.values[name], key) for part in parts])
+                for key in ("numbers", "present", "filled", "pooled")
+            )
+        )
         for name in schema.names
     }
-    return RuleSample(schema, values, {name: np.concatenate([part.codes[name] for part in parts]) for name in schema.names})
+    return RuleSample(
+        schema,
+        values,
+        {name: np.concatenate([part.codes[name] for part in parts]) for name in schema.names},
+    )
 
 
 def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Candidate]:
@@ -158,12 +195,17 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
     same: dict[str, str] = {}
     determined: set[str] = set()
     equalities: list[Relation] = []
-    for relation in chain.from_iterable(map(relations, chain(affine_pairs(sample, n_rows), date_parts(sample)))):
+    for relation in chain.from_iterable(
+        map(relations, chain(affine_pairs(sample, n_rows), date_parts(sample)))
+    ):
         left, right = relation.columns
         if left in determined:
             continue
         same[left] = same.get(right, right)
-        tied |= {frozenset(pair) for pair in combinations([n for n in schema.names if same.get(n, n) == same[left]], 2)}
+        tied |= {
+            frozenset(pair)
+            for pair in combinations([n for n in schema.names if same.get(n, n) == same[left]], 2)
+        }
         determined.add(left)
         equalities.append(relation)
     seen: set[frozenset[str]] = set()
@@ -179,13 +221,19 @@ def _candidates(sample: RuleSample, schema: Schema, n_rows: int) -> Iterator[_Ca
         candidate = _Candidate(Function(f"{quoted(left)} determines {quoted(right)}", left, right))
         candidate.image = _image(sample, left, right)
         yield candidate
-    summed = {frozenset((relation.columns[0], name)) for relation in equalities for name in relation.columns[1:]}
+    summed = {
+        frozenset((relation.columns[0], name))
+        for relation in equalities
+        for name in relation.columns[1:]
+    }
     for low, high in order_pairs(sample, tied | summed | {frozenset(pair) for pair in functions}):
         for sign in ("<", "<="):
             (relation,) = relations(f"{quoted(low)} {sign} {quoted(high)}")
             yield _Candidate(relation)
     for names in missing_groups(sample):
-        yield from map(_Candidate, relations(" == ".join(f"missing({quoted(name)})" for name in names)))
+        yield from map(
+            _Candidate, relations(" == ".join(f"missing({quoted(name)})" for name in names))
+        )
 
 
 def _image(sample: RuleSample, left: str, right: str) -> NDArray[np.float64]:
@@ -194,13 +242,19 @@ def _image(sample: RuleSample, left: str, right: str) -> NDArray[np.float64]:
     ours = sample.codes[left][there].astype(np.int64)
     distinct, theirs = np.unique(sample.values[right].numbers[there], return_inverse=True)
     size = sample.schema[left].size
-    counts = np.bincount(ours * len(distinct) + theirs, minlength=size * len(distinct)).reshape(size, len(distinct))
+    counts = np.bincount(ours * len(distinct) + theirs, minlength=size * len(distinct)).reshape(
+        size, len(distinct)
+    )
     return np.where(counts.any(axis=1), distinct[counts.argmax(axis=1)], np.nan)
 
 
 def _chosen(candidates: Sequence[_Candidate], schema: Schema, threshold: int) -> FoundRules:
-    equalities = _independent([c for c in candidates if isinstance(c.relation, Equality) and c.holds], schema)
-    functions = _functions([c for c in candidates if isinstance(c.relation, Function) and c.holds], schema)
+    equalities = _independent(
+        [c for c in candidates if isinstance(c.relation, Equality) and c.holds], schema
+    )
+    functions = _functions(
+        [c for c in candidates if isinstance(c.relation, Function) and c.holds], schema
+    )
     orders = _orders([c for c in candidates if isinstance(c.relation, Order) and c.holds])
     together = [c for c in candidates if isinstance(c.relation, MissingTogether) and c.holds]
     rules = [c.text for c in (*equalities, *functions, *orders, *together)]
@@ -208,14 +262,25 @@ def _chosen(candidates: Sequence[_Candidate], schema: Schema, threshold: int) ->
     covered = {frozenset(c.relation.columns) for c in (*equalities, *functions, *orders)}
     for candidate in candidates:
         columns = frozenset(candidate.relation.columns)
-        if candidate.records < FEWEST or columns in covered or isinstance(candidate.relation, MissingTogether):
+        if (
+            candidate.records < FEWEST
+            or columns in covered
+            or isinstance(candidate.relation, MissingTogether)
+        ):
             continue
         share = 1 - candidate.breaking / candidate.records
         if not candidate.breaking:
             continue  # another rule says it already
         if share >= NEARLY_ALL:
             few = f"holds in all but fewer than {threshold} records"
-            suggested.append((candidate.text, few if candidate.breaking < threshold else f"holds in {np.floor(share * 1000) / 10:g} % of records"))
+            suggested.append(
+                (
+                    candidate.text,
+                    few
+                    if candidate.breaking < threshold
+                    else f"holds in {np.floor(share * 1000) / 10:g} % of records",
+                )
+            )
         else:
             continue
         covered.add(columns)
@@ -247,7 +312,9 @@ def _functions(candidates: list[_Candidate], schema: Schema) -> list[_Candidate]
     pairs = {candidate.relation.columns: candidate for candidate in candidates}
     for left, right in list(pairs):
         if (left, right) in pairs and (right, left) in pairs:
-            worded = is_words(parse_type(schema[right].type)) and not is_words(parse_type(schema[left].type))
+            worded = is_words(parse_type(schema[right].type)) and not is_words(
+                parse_type(schema[left].type)
+            )
             del pairs[(left, right) if worded else (right, left)]
     return _reduced(pairs)
 
@@ -258,7 +325,12 @@ def _orders(candidates: list[_Candidate]) -> list[_Candidate]:
     for candidate in candidates:
         assert isinstance(candidate.relation, Order)
         parts = candidate.relation.difference.parts
-        key = tuple(sorted((part.column for part in parts), key=lambda name: next(p.factor for p in parts if p.column == name)))
+        key = tuple(
+            sorted(
+                (part.column for part in parts),
+                key=lambda name: next(p.factor for p in parts if p.column == name),
+            )
+        )
         pairs.setdefault(key, candidate)  # the strict one comes first
     return _reduced(pairs)
 
@@ -266,17 +338,25 @@ def _orders(candidates: list[_Candidate]) -> list[_Candidate]:
 def _reduced(pairs: Mapping[tuple[str, ...], _Candidate]) -> list[_Candidate]:
     """Return pairs without those that two others make: a to c, where there are a to b and b to c."""
     middles = {right for _, right in pairs} & {left for left, _ in pairs}
-    return [c for (a, b), c in pairs.items() if not any((a, m) in pairs and (m, b) in pairs for m in middles - {a, b})]
+    return [
+        c
+        for (a, b), c in pairs.items()
+        if not any((a, m) in pairs and (m, b) in pairs for m in middles - {a, b})
+    ]
 
 
-def constant_columns(schema: Schema, data: pa.Table, codes: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+def constant_columns(
+    schema: Schema, data: pa.Table, codes: Mapping[str, NDArray[Any]]
+) -> Iterator[str]:
     """Return `person determines sex` for identifiers whose values repeat and columns that are the same in all rows of each."""
     for identifier in schema:
         if identifier.kind != "identifier":
             continue
         encoded = whole_array(data.column(identifier.name)).dictionary_encode()
         n_persons = len(encoded.dictionary)
-        persons = encoded.indices.fill_null(n_persons).to_numpy(zero_copy_only=False).astype(np.int64)
+        persons = (
+            encoded.indices.fill_null(n_persons).to_numpy(zero_copy_only=False).astype(np.int64)
+        )
         known = persons < n_persons
         if not 2 * FEWEST <= 2 * n_persons <= known.sum():
             continue

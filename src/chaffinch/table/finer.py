@@ -33,8 +33,18 @@ FINE = 150
 
 def is_coarse(column: Column) -> bool:
     """Return whether a column's levels are what inference cuts by default, so that nobody asked for just these."""
-    usual = column.binning == "quantile" and column.bins == Column.bins and column.atoms is None and column.edges is None
-    return usual and column.modelled and column.role != "weight" and isinstance(column.codec, Intervals)
+    usual = (
+        column.binning == "quantile"
+        and column.bins == Column.bins
+        and column.atoms is None
+        and column.edges is None
+    )
+    return (
+        usual
+        and column.modelled
+        and column.role != "weight"
+        and isinstance(column.codec, Intervals)
+    )
 
 
 def finer(table: Table) -> Table:
@@ -70,10 +80,15 @@ def finer_scan(scanned: Scan, *, progress: Progress = silent) -> Scan:
     if schema is scanned.schema:
         return scanned
     out = replace(scanned, schema=schema)
-    return replace(out, schema=replace(schema, functions=functions_of_batches(schema, out.row_batches, THRESHOLD)))
+    return replace(
+        out,
+        schema=replace(schema, functions=functions_of_batches(schema, out.row_batches, THRESHOLD)),
+    )
 
 
-def finer_schema(scanned: Scan, columns: Sequence[Column] | None = None, *, progress: Progress = silent) -> Schema:
+def finer_schema(
+    scanned: Scan, columns: Sequence[Column] | None = None, *, progress: Progress = silent
+) -> Schema:
     """Return the schema of a scan with its numbers cut finer; functions among its rules are still those of the coarse one.
 
     `columns`: what `finer_columns` gave for the same columns under other rules, where that is known.
@@ -90,14 +105,22 @@ def finer_columns(scanned: Scan, *, progress: Progress = silent) -> tuple[Column
     schema = scanned.schema
     coarse = [column for column in schema if is_coarse(column)]
     profiles = {} if scanned.profiles is None else scanned.profiles.columns
-    if any(column.name not in profiles or profiles[column.name].missing != column.missing for column in coarse):
+    if any(
+        column.name not in profiles or profiles[column.name].missing != column.missing
+        for column in coarse
+    ):
         spellings = {column.name: spelling_of(column) for column in coarse}
         fresh = TableProfile.of(spellings)
         for batch in scanned.source.batches(list(spellings)):
             fresh.add(batch, text=scanned.source.text)
             progress("reading", -1)
         profiles = fresh.columns
-    return tuple(_finer_column(column, profiles[column.name], schema.rare_below) if is_coarse(column) else column for column in schema)
+    return tuple(
+        _finer_column(column, profiles[column.name], schema.rare_below)
+        if is_coarse(column)
+        else column
+        for column in schema
+    )
 
 
 def _finer_column(column: Column, profile: Profile, rare_below: int) -> Column:
@@ -109,8 +132,14 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
     """Return a table with some numeric columns on the codes of another schema of the same columns; all others must have them already."""
     arrays, columns, wanted = [], list[Column](), set(names)
     for column in table.schema:
-        if column.modelled and column.name in wanted and not same_codes(column.codec, schema[column.name].codec):
-            if not isinstance(column.codec, Intervals) or not isinstance(schema[column.name].codec, Intervals):
+        if (
+            column.modelled
+            and column.name in wanted
+            and not same_codes(column.codec, schema[column.name].codec)
+        ):
+            if not isinstance(column.codec, Intervals) or not isinstance(
+                schema[column.name].codec, Intervals
+            ):
                 raise InputError(
                     f"Column '{column.name}' has other codes in this table than in the model. Read it with the model's schema: "
                     "chaffinch.read(data, schema=model.schema)."
@@ -121,7 +150,9 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
         elif column.modelled:
             arrays.append(table.code(column.name))
         columns.append(column)
-    if columns == list(table.schema.columns) and all(a.codec is b.codec for a, b in zip(columns, table.schema, strict=True)):
+    if columns == list(table.schema.columns) and all(
+        a.codec is b.codec for a, b in zip(columns, table.schema, strict=True)
+    ):
         return table
     whole = replace(table.schema, columns=tuple(columns))
     return replace(table, schema=whole, codes=Codes.of(arrays, whole.sizes, n_rows=table.n_rows))

@@ -51,15 +51,27 @@ def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Co
 
 def _unmodelled(column: Column) -> Note:
     if column.output == "fake":
-        return Note(column.name, "fake", f"made up in output, in the form {column.form}; its values are not modelled, and none of them is made.")
+        return Note(
+            column.name,
+            "fake",
+            f"made up in output, in the form {column.form}; its values are not modelled, and none of them is made.",
+        )
     if column.output and column.kind not in ("identifier", "text"):
         return Note(column.name, "dropped", "as the schema says, it is not in output.")
     if column.kind == "identifier":
         how = "made anew as row numbers" if column.output == "regenerate" else "dropped"
-        repeats = " Its values repeat: rows are not independent." if "repeat" in column.reason else ""
-        return Note(column.name, "identifier", f"an identifier, never synthesised; {how} in output.{repeats}")
+        repeats = (
+            " Its values repeat: rows are not independent." if "repeat" in column.reason else ""
+        )
+        return Note(
+            column.name,
+            "identifier",
+            f"an identifier, never synthesised; {how} in output.{repeats}",
+        )
     return Note(
-        column.name, "text", "free text, dropped: its values are mostly rare or of a type that cannot be modelled."
+        column.name,
+        "text",
+        "free text, dropped: its values are mostly rare or of a type that cannot be modelled.",
     )
 
 
@@ -68,7 +80,11 @@ def _with_fractions(column: Column, profile: Profile, notes: list[Note]) -> Colu
 
     Another file of the same type may have been whole throughout: the stored type says what may come, one file does not.
     """
-    if column.kind != "integer" or is_whole(value_type(parse_type(column.type))) or not profile.n_fraction:
+    if (
+        column.kind != "integer"
+        or is_whole(value_type(parse_type(column.type)))
+        or not profile.n_fraction
+    ):
         return column
     sentence = f"whole numbers by its schema, but stored as {column.type} with fractions: float."
     notes.append(Note(column.name, "fractions", sentence))
@@ -97,7 +113,9 @@ def _intervals(column: Column, profile: Profile, rare_below: int, notes: list[No
             "If they mean missing, list them in missing."
         )
         notes.append(Note(column.name, "far away", sentence))
-    return fit_intervals(column, values, counts, whole=whole, single=kind in (pa.float32(), pa.float16()))
+    return fit_intervals(
+        column, values, counts, whole=whole, single=kind in (pa.float32(), pa.float16())
+    )
 
 
 def _check_range(column: Column, values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> None:
@@ -130,13 +148,27 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
             )
         return Categories(column.levels, column.other or pooled, column.nullable, column.missing)
     levels: tuple[Scalar, ...] = tuple(level for level in level_counts if level_counts[level])
-    if len(levels) < len(level_counts):  # those of records that were filtered out, maybe: names of people among them
-        notes.append(Note(column.name, "unused", "categories that no record has are left out. A schema that lists them in levels keeps them."))
+    if len(levels) < len(
+        level_counts
+    ):  # those of records that were filtered out, maybe: names of people among them
+        notes.append(
+            Note(
+                column.name,
+                "unused",
+                "categories that no record has are left out. A schema that lists them in levels keeps them.",
+            )
+        )
     if column.rare == "pool" and rare_below > 1 and column.kind != "boolean":
         common = tuple(level for level in levels if level_counts[level] >= rare_below)
         if len(common) < len(levels):
-            emitted = "" if is_words(parse_type(column.type)) else " Output has a missing value in its place."
-            sentence = f"levels with fewer than {rare_below} records are pooled into {OTHER}.{emitted}"
+            emitted = (
+                ""
+                if is_words(parse_type(column.type))
+                else " Output has a missing value in its place."
+            )
+            sentence = (
+                f"levels with fewer than {rare_below} records are pooled into {OTHER}.{emitted}"
+            )
             notes.append(Note(column.name, "pooled", sentence))
             pooled = True
         levels = common

@@ -16,7 +16,15 @@ from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codec import Scalar
 from .constraints import check_rules, cut_schema
-from .decimal_sign import SIGN_NAMES, DecimalSign, SignEvidence, check_column, file_sign, has_decimals, with_sign
+from .decimal_sign import (
+    SIGN_NAMES,
+    DecimalSign,
+    SignEvidence,
+    check_column,
+    file_sign,
+    has_decimals,
+    with_sign,
+)
 from .fit import fit_column
 from .infer import infer_column
 from .note import Note
@@ -31,8 +39,18 @@ from .times import step_of
 from .types import is_nested, parse_type, type_name, value_type, whole_array
 
 __all__ = [
-    "CellValues", "FittedSchema", "TableProfile", "check_columns", "check_declared", "enough_rows", "fit_profiles", "fit_schema", "spelling_of", "typed", "typed_profile",
-]  # fmt: skip
+    "CellValues",
+    "FittedSchema",
+    "TableProfile",
+    "check_columns",
+    "check_declared",
+    "enough_rows",
+    "fit_profiles",
+    "fit_schema",
+    "spelling_of",
+    "typed",
+    "typed_profile",
+]
 
 CellValues = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 """The typed values of some rows by column, with the missing codes that a file spelled."""
@@ -49,9 +67,15 @@ class FittedSchema:
 
 
 def fit_schema(
-    source: Source, schema: Schema | None = None, *, rare: Literal["pool", "keep"] = "pool", rare_below: int = 3,
-    threshold: int = THRESHOLD, progress: Progress = silent, watch: Callable[[pa.RecordBatch], object] = lambda batch: None,
-) -> FittedSchema:  # fmt: skip
+    source: Source,
+    schema: Schema | None = None,
+    *,
+    rare: Literal["pool", "keep"] = "pool",
+    rare_below: int = 3,
+    threshold: int = THRESHOLD,
+    progress: Progress = silent,
+    watch: Callable[[pa.RecordBatch], object] = lambda batch: None,
+) -> FittedSchema:
     """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them.
 
     Errors and reasons name no value that fewer records than the threshold share. `watch` is shown each batch of the pass that reads all columns.
@@ -70,11 +94,21 @@ def fit_schema(
         rare_below = schema.rare_below
     spellings, sign_notes = _spellings(source, _by_name(schema), threshold, progress)
     profiles = TableProfile.of(spellings)
-    for batch in source.batches(names):  # all by name: words then come as dictionaries where the file has them so
+    for batch in source.batches(
+        names
+    ):  # all by name: words then come as dictionaries where the file has them so
         profiles.add(batch, text=source.text)
         watch(batch)
         progress("reading", -1)
-    return fit_profiles(source, profiles, schema, rare=rare, rare_below=rare_below, threshold=threshold, notes=sign_notes)
+    return fit_profiles(
+        source,
+        profiles,
+        schema,
+        rare=rare,
+        rare_below=rare_below,
+        threshold=threshold,
+        notes=sign_notes,
+    )
 
 
 @dataclass
@@ -88,7 +122,13 @@ class TableProfile:
     @classmethod
     def of(cls, spellings: Mapping[str, Spelling]) -> TableProfile:
         """Return profiles of no rows yet."""
-        return cls(spellings, {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()})
+        return cls(
+            spellings,
+            {
+                name: Profile(spelling.type, spelling.missing)
+                for name, spelling in spellings.items()
+            },
+        )
 
     def add(self, batch: pa.RecordBatch, *, text: bool = False) -> None:
         """Add a batch of rows."""
@@ -109,14 +149,26 @@ def typed_profile(source: Source, schema: Schema | None = None) -> TableProfile:
 
 
 def fit_profiles(
-    source: Source, profiles: TableProfile, schema: Schema | None = None, *, rare: Literal["pool", "keep"] = "pool", rare_below: int = 3,
-    threshold: int = THRESHOLD, notes: Sequence[Note] = (),
-) -> FittedSchema:  # fmt: skip
+    source: Source,
+    profiles: TableProfile,
+    schema: Schema | None = None,
+    *,
+    rare: Literal["pool", "keep"] = "pool",
+    rare_below: int = 3,
+    threshold: int = THRESHOLD,
+    notes: Sequence[Note] = (),
+) -> FittedSchema:
     """Return the fitted schema of a source whose rows were profiled, here or elsewhere: no row is read. `schema` is what was declared."""
     names, declared, spellings = source.schema.names, _by_name(schema), profiles.spellings
     notes = [*source.notes, *notes]
     if schema is not None and (inferred := [name for name in names if is_open(declared.get(name))]):
-        notes.append(Note("", "inferred", f"The schema leaves these columns open, and they are inferred from all rows: {listed(inferred)}."))
+        notes.append(
+            Note(
+                "",
+                "inferred",
+                f"The schema leaves these columns open, and they are inferred from all rows: {listed(inferred)}.",
+            )
+        )
     enough_rows(f"'{source.name}'", profiles.n_rows)
     columns: list[Column] = []
     for name in names:
@@ -124,8 +176,19 @@ def fit_profiles(
         if given is not None and not is_open(given):
             column = _declared_column(given, source, spelling)
         else:
-            labels, keep = source.labels.get(name, Labels()), given is not None and given.output == "keep"
-            column = infer_column(name, profile, spelling, labels, rare_below=rare_below, threshold=threshold, keep=keep)
+            labels, keep = (
+                source.labels.get(name, Labels()),
+                given is not None and given.output == "keep",
+            )
+            column = infer_column(
+                name,
+                profile,
+                spelling,
+                labels,
+                rare_below=rare_below,
+                threshold=threshold,
+                keep=keep,
+            )
             column = completed(given, _inferred_column(column, source, spelling, labels, rare))
         column = fitted_form(replace(column, evidence=evidence_of(column, profile)), profile)
         fitted, column_notes = fit_column(column, profile, rare_below=rare_below)
@@ -137,7 +200,9 @@ def fit_profiles(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
         )
     if schema is None:
-        return FittedSchema(Schema(tuple(columns), rare_below), profiles.n_rows, tuple(notes), profiles)
+        return FittedSchema(
+            Schema(tuple(columns), rare_below), profiles.n_rows, tuple(notes), profiles
+        )
     fitted_schema = replace(schema, columns=tuple(columns), sealed=False, persons=0)
     return FittedSchema(cut_schema(fitted_schema), profiles.n_rows, tuple(notes), profiles)
 
@@ -146,7 +211,9 @@ def _by_name(schema: Schema | None) -> dict[str, Column]:
     return {} if schema is None else {column.name: column for column in schema}
 
 
-def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> CellValues:
+def typed(
+    batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool
+) -> CellValues:
     """Return the typed values of the spelled columns of a batch, with the missing codes that a file spelled."""
     out: CellValues = {}
     for name, spelling in spellings.items():
@@ -159,31 +226,45 @@ def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *
     return out
 
 
-def _untagged(values: pa.StructArray, missing: tuple[Scalar, ...]) -> tuple[pa.Array, NDArray[np.int16] | None]:
+def _untagged(
+    values: pa.StructArray, missing: tuple[Scalar, ...]
+) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return values, null where missing, and which of the missing codes stood beside them (-1: none)."""
-    words = pa.array([code if isinstance(code, str) else None for code in missing], type=pa.string())
+    words = pa.array(
+        [code if isinstance(code, str) else None for code in missing], type=pa.string()
+    )
     index = pc.index_in(values.field("word"), value_set=words, skip_nulls=True)
-    tokens = None if index.null_count == len(index) else index.fill_null(-1).to_numpy(zero_copy_only=False)
+    tokens = (
+        None
+        if index.null_count == len(index)
+        else index.fill_null(-1).to_numpy(zero_copy_only=False)
+    )
     return values.field("value"), None if tokens is None else tokens.astype(np.int16)
 
 
 def spelling_of(column: Column) -> Spelling:
     """Return how the words of a text column with this schema are to be read."""
     kind = value_type(parse_type(column.type))
-    return Spelling(kind, column.format, column.missing, decimal=column.decimal, thousands=column.thousands)
+    return Spelling(
+        kind, column.format, column.missing, decimal=column.decimal, thousands=column.thousands
+    )
 
 
 def enough_rows(what: str, n_rows: int) -> None:
     """Raise unless a table has two rows or more."""
     if n_rows < 2:
-        raise InputError(f"{what} has {'one row' if n_rows else 'no rows'}. A table needs two or more.")
+        raise InputError(
+            f"{what} has {'one row' if n_rows else 'no rows'}. A table needs two or more."
+        )
 
 
 def _as_fitted(source: Source, schema: Schema) -> FittedSchema:
     """Return a fitted schema as it is, in the order of the source: its bins and levels are not fitted again."""
     n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
     enough_rows(f"'{source.name}'", n_rows)
-    columns = tuple(replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names)
+    columns = tuple(
+        replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names
+    )
     return FittedSchema(replace(schema, columns=columns, sealed=False), n_rows, source.notes)
 
 
@@ -217,7 +298,11 @@ def _spellings(
         out = {}
         for column in source.schema:
             labels, given = source.labels.get(column.name, Labels()), declared.get(column.name)
-            missing = labels.missing if given is None or (is_open(given) and not given.missing) else given.missing
+            missing = (
+                labels.missing
+                if given is None or (is_open(given) and not given.missing)
+                else given.missing
+            )
             kind = column.type.values if isinstance(column.type, Tagged) else column.type
             out[column.name] = Spelling(kind, given.format if given is not None else "", missing)
         return out, []
@@ -226,30 +311,50 @@ def _spellings(
     open_names = [name for name in source.schema.names if name not in spellings]
     if not open_names:
         return spellings, []
-    missing_codes = {name: declared[name].missing if name in declared else () for name in open_names}
-    guesses = _guesses(source, {name: TextGuess(name, missing_codes[name], threshold=threshold) for name in open_names}, progress)
+    missing_codes = {
+        name: declared[name].missing if name in declared else () for name in open_names
+    }
+    guesses = _guesses(
+        source,
+        {name: TextGuess(name, missing_codes[name], threshold=threshold) for name in open_names},
+        progress,
+    )
     signs = {name: guess.evidence for name, guess in guesses.items()}
     for name, evidence in signs.items():
         check_column(name, evidence)
     decimal = source.decimal or file_sign(signs, source.name, source.layout.delimiter)
     found = {name: guess.spelling(decimal) for name, guess in guesses.items()}
     notes = _sign_notes(signs, found, decimal, given=source.decimal is not None)
-    if mixed := [name for name, spelling in found.items() if pa.types.is_timestamp(spelling.type) and len(guesses[name].times.offsets) > 1]:
+    if mixed := [
+        name
+        for name, spelling in found.items()
+        if pa.types.is_timestamp(spelling.type) and len(guesses[name].times.offsets) > 1
+    ]:
         sentence = f"Moments in columns {listed(mixed)} have several offsets from UTC: they are read in UTC, and written so."
         notes.append(Note("", "zones", sentence))
     return spellings | found, notes
 
 
 def _sign_notes(
-    signs: Mapping[str, SignEvidence], spellings: Mapping[str, Spelling], decimal: DecimalSign, *, given: bool
+    signs: Mapping[str, SignEvidence],
+    spellings: Mapping[str, Spelling],
+    decimal: DecimalSign,
+    *,
+    given: bool,
 ) -> list[Note]:
     """Return what to say of signs: that commas or separators were found, or that columns with another sign than the given stay text."""
     notes = []
-    commas = [name for name, spelling in spellings.items() if spelling.decimal == "," and (signs[name].comma or signs[name].comma_doubt)]
+    commas = [
+        name
+        for name, spelling in spellings.items()
+        if spelling.decimal == "," and (signs[name].comma or signs[name].comma_doubt)
+    ]
     if not given and decimal == ",":
         sentence = f"Decimal commas: columns {listed(commas)} are read as numbers, and written so. --decimal . keeps them as text."
         notes.append(Note("", "decimal", sentence))
-    for sign in dict.fromkeys(spelling.thousands for spelling in spellings.values() if spelling.thousands):
+    for sign in dict.fromkeys(
+        spelling.thousands for spelling in spellings.values() if spelling.thousands
+    ):
         named = [name for name, spelling in spellings.items() if spelling.thousands == sign]
         sentence = f"Thousands are set apart by {SIGN_NAMES[sign]} in columns {listed(named)}: they are read as numbers, and written so."
         notes.append(Note("", "thousands", sentence))
@@ -260,17 +365,26 @@ def _sign_notes(
     return notes
 
 
-def _declared_spellings(source: Source, columns: Sequence[Column], progress: Progress) -> dict[str, Spelling]:
+def _declared_spellings(
+    source: Source, columns: Sequence[Column], progress: Progress
+) -> dict[str, Spelling]:
     """Return how each column of a text file is to be read as a schema declares it; dates and times are written as they came."""
     spellings = {column.name: spelling_of(column) for column in columns}
-    moments = [name for name, s in spellings.items() if pa.types.is_temporal(s.type) and not s.format]
-    guesses = _guesses(source, {name: TextGuess(name, spellings[name].missing) for name in moments}, progress)
+    moments = [
+        name for name, s in spellings.items() if pa.types.is_temporal(s.type) and not s.format
+    ]
+    guesses = _guesses(
+        source, {name: TextGuess(name, spellings[name].missing) for name in moments}, progress
+    )
     return spellings | {
-        name: replace(spellings[name], format=g.plain_format(spellings[name].type)) for name, g in guesses.items()
+        name: replace(spellings[name], format=g.plain_format(spellings[name].type))
+        for name, g in guesses.items()
     }
 
 
-def _guesses(source: Source, guesses: dict[str, TextGuess], progress: Progress) -> dict[str, TextGuess]:
+def _guesses(
+    source: Source, guesses: dict[str, TextGuess], progress: Progress
+) -> dict[str, TextGuess]:
     """Return guesses of columns with every cell of theirs added."""
     for batch in source.batches(list(guesses)) if guesses else ():
         for name, guess in guesses.items():
@@ -280,19 +394,29 @@ def _guesses(source: Source, guesses: dict[str, TextGuess], progress: Progress) 
 
 
 def _declared_column(column: Column, source: Source, spelling: Spelling) -> Column:
-    stored = column.modelled or (column.output == "fake" and not source.text and not is_nested(spelling.type))
+    stored = column.modelled or (
+        column.output == "fake" and not source.text and not is_nested(spelling.type)
+    )
     kind = type_name(spelling.type) if stored else column.type
     if source.text and column.modelled and not column.format and spelling.format:
         step = max(column.step, step_of(spelling.type, spelling.format))
         column = replace(column, format=spelling.format, step=step)
     labels = source.labels.get(column.name, Labels())
     return replace(
-        column, type=kind, spelled=_spelled(source, column.name), title=column.title or labels.title, labels=column.labels or tuple(labels.values.items())
+        column,
+        type=kind,
+        spelled=_spelled(source, column.name),
+        title=column.title or labels.title,
+        labels=column.labels or tuple(labels.values.items()),
     )
 
 
 def _inferred_column(
-    column: Column, source: Source, spelling: Spelling, labels: Labels, rare: Literal["pool", "keep"]
+    column: Column,
+    source: Source,
+    spelling: Spelling,
+    labels: Labels,
+    rare: Literal["pool", "keep"],
 ) -> Column:
     if column.modelled and has_decimals(column):
         column = replace(column, decimal=spelling.decimal)

@@ -23,7 +23,9 @@ MAX_TERMS = 500
 MAX_ORDER = 8
 
 _BARE = re.compile(r"[^\W\d][\w.]*")
-_SHAPE = "Formulas read like 'y ~ a + b + a:b + a*b + C(a) + log(x)', with 0 or -1 for no intercept."
+_SHAPE = (
+    "Formulas read like 'y ~ a + b + a:b + a*b + C(a) + log(x)', with 0 or -1 for no intercept."
+)
 _QUOTING = "Names with spaces or signs stand in backquotes."
 
 
@@ -40,7 +42,11 @@ class ColumnFactor:
         return f"{self.function}({self.column})" if self.function else self.column
 
     def __str__(self) -> str:
-        name = self.column if _BARE.fullmatch(self.column) else "`" + self.column.replace("`", "``") + "`"
+        name = (
+            self.column
+            if _BARE.fullmatch(self.column)
+            else "`" + self.column.replace("`", "``") + "`"
+        )
         return f"{self.function}({name})" if self.function else name
 
 
@@ -103,8 +109,14 @@ class _FormulaReader(Reader):
         return InputError(f"A formula has at most {self.longest:,} characters. Got {len(text):,}.")
 
     def unknown_sign(self, token: Token) -> InputError:
-        what = "a backquote opens a name that no backquote closes" if token.text == "`" else "unknown sign"
-        return InputError(f"Formula, position {token.position}: {what}, '{token.text}'. {_QUOTING} {_SHAPE}")
+        what = (
+            "a backquote opens a name that no backquote closes"
+            if token.text == "`"
+            else "unknown sign"
+        )
+        return InputError(
+            f"Formula, position {token.position}: {what}, '{token.text}'. {_QUOTING} {_SHAPE}"
+        )
 
     def too_deep(self) -> InputError:
         return self.fault(f"parentheses nest at most {self.deepest} deep")
@@ -124,15 +136,24 @@ class _Parser(Grammar[ColumnFactor]):
     def formula(self) -> RegressionFormula:
         response = self.factor("the response, a column name, must stand here")
         if not self.reader.accept("~"):
-            raise self.reader.fault("'~' must follow the response, which is one column, C(column) or log(column)")
+            raise self.reader.fault(
+                "'~' must follow the response, which is one column, C(column) or log(column)"
+            )
         right = self.sum()
         if self.reader.next.kind != "end":
             raise self.reader.fault("'+', '-', '*', ':', '**' or the end must follow")
         if any(factor.column == response.column for term in right.terms for factor in term):
-            raise InputError(f"Column '{response.column}' stands on both sides of the formula. Keep it on one.")
+            raise InputError(
+                f"Column '{response.column}' stands on both sides of the formula. Keep it on one."
+            )
         if not right.terms and not right.has_intercept:
-            raise InputError(f"The formula leaves nothing to fit: no term and no intercept. {_SHAPE}")
-        terms = [tuple(sorted(term, key=lambda f: (self.order[f.column], f.function))) for term in right.terms]
+            raise InputError(
+                f"The formula leaves nothing to fit: no term and no intercept. {_SHAPE}"
+            )
+        terms = [
+            tuple(sorted(term, key=lambda f: (self.order[f.column], f.function)))
+            for term in right.terms
+        ]
         return RegressionFormula(response, tuple(sorted(terms, key=len)), right.has_intercept)
 
     def item(self) -> Expression[ColumnFactor]:
@@ -154,13 +175,17 @@ class _Parser(Grammar[ColumnFactor]):
         if not self.reader.accept(")"):
             raise self.reader.fault("')' must close the parenthesis")
 
-    def factor(self, rule: str = "a column name, C(name), log(name) or '(' must stand here") -> ColumnFactor:
+    def factor(
+        self, rule: str = "a column name, C(name), log(name) or '(' must stand here"
+    ) -> ColumnFactor:
         token = self.name(rule)
         if token.quoted or not self.reader.accept("("):
             return ColumnFactor(self.column(token).name)
         if token.text not in ("C", "log"):
             raise _placed(unknown_name("function", token.text[:40], ("C", "log")), token)
-        column = self.column(self.name("a column name must stand between the parentheses of a function"))
+        column = self.column(
+            self.name("a column name must stand between the parentheses of a function")
+        )
         if not self.reader.accept(")"):
             raise self.reader.fault("')' must close the function, which takes one column")
         if token.text == "C":
@@ -175,7 +200,9 @@ class _Parser(Grammar[ColumnFactor]):
     def name(self, rule: str) -> Token:
         kind = self.reader.next.kind
         if kind != "name":
-            raise self.reader.fault("0 and 1 stand outside parentheses and products" if kind == "number" else rule)
+            raise self.reader.fault(
+                "0 and 1 stand outside parentheses and products" if kind == "number" else rule
+            )
         return self.reader.take()
 
     def column(self, token: Token) -> Column:

@@ -24,13 +24,23 @@ class FunctionMap:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `from_dict` reads."""
-        return {"left": self.left, "right": self.right, "codes": list(self.codes), "numbers": list(self.numbers)}
+        return {
+            "left": self.left,
+            "right": self.right,
+            "codes": list(self.codes),
+            "numbers": list(self.numbers),
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> FunctionMap:
         """Return the map that `to_dict` described; SchemaError for anything else."""
         try:
-            left, right, codes, numbers = data["left"], data["right"], data["codes"], data["numbers"]
+            left, right, codes, numbers = (
+                data["left"],
+                data["right"],
+                data["codes"],
+                data["numbers"],
+            )
         except (KeyError, TypeError):
             raise SchemaError("A function among the rules of a model is incomplete.") from None
         sound = (
@@ -40,8 +50,18 @@ class FunctionMap:
             and isinstance(numbers, list)
             and len(codes) == len(numbers)
             and all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
-            and all(number is None or (isinstance(number, int | float) and not isinstance(number, bool)) for number in numbers)
+            and all(
+                number is None or (isinstance(number, int | float) and not isinstance(number, bool))
+                for number in numbers
+            )
         )
         if not sound:
-            raise SchemaError("A function among the rules of a model has an entry of the wrong type.")
-        return cls(left, right, tuple(codes), tuple(None if number is None else float(number) for number in numbers))
+            raise SchemaError(
+                "A function among the rules of a model has an entry of the wrong type."
+            )
+        return cls(
+            left,
+            right,
+            tuple(codes),
+            tuple(None if number is None else float(number) for number in numbers),
+        )

@@ -29,7 +29,9 @@ def listable(column: Column) -> bool:
     """Return whether every code of a column is one value, so that a function of it is a list."""
     codec = column.fitted_codec
     few = 2 <= codec.n_values <= MOST_LEVELS
-    return few and (isinstance(codec, Categories) or (isinstance(codec, Intervals) and not len(codec.starts)))
+    return few and (
+        isinstance(codec, Categories) or (isinstance(codec, Intervals) and not len(codec.starts))
+    )
 
 
 def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:
@@ -49,7 +51,9 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
         ours, n_left = ids[left]
         ours = np.where(sample.values[left].pooled, -1, ours)
         possible = (distinct_of >= 2) & (distinct_of <= 2 * n_left)
-        _rule_out(ours[:FIRST], first, n_left, distinct_of, SMALL, 0.01 * sample.n_rows, possible)  # more rows can only miss more
+        _rule_out(
+            ours[:FIRST], first, n_left, distinct_of, SMALL, 0.01 * sample.n_rows, possible
+        )  # more rows can only miss more
         for right in (names[place] for place in np.flatnonzero(possible)):
             theirs, n_right = ids[right]
             if left == right or frozenset((left, right)) in tied:
@@ -58,14 +62,22 @@ def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tu
             a, b = ours[both], theirs[both]
             if len(a) < max(FEWEST, 5 * n_left):
                 continue
-            table = np.bincount(a * n_right + b, minlength=n_left * n_right).reshape(n_left, n_right)
+            table = np.bincount(a * n_right + b, minlength=n_left * n_right).reshape(
+                n_left, n_right
+            )
             fewer = 2 <= table.any(axis=0).sum() <= table.any(axis=1).sum()
-            if fewer and table.max(axis=1).sum() >= 0.99 * len(a) and log_odds_of_function(table) < log(CHANCE / tried):
+            if (
+                fewer
+                and table.max(axis=1).sum() >= 0.99 * len(a)
+                and log_odds_of_function(table) < log(CHANCE / tried)
+            ):
                 yield left, right
 
 
 @compiled
-def _rule_out(left: Any, rights: Any, n_left: int, n_rights: Any, most_cells: int, most: float, possible: Any) -> None:
+def _rule_out(
+    left: Any, rights: Any, n_left: int, n_rights: Any, most_cells: int, most: float, possible: Any
+) -> None:
     """Mark the right columns as impossible of which more rows than `most` do not have the commonest right value of their left value.
 
     Rows without a value (-1) are left out, and columns whose tables have more cells than `most_cells` not looked at. Most columns are ruled out by their first rows.

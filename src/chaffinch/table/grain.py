@@ -76,17 +76,33 @@ def _positions(codec: Intervals, values: Numbers) -> NDArray[np.int64]:
     """Numbers in units of the column: steps, or units of the last decimal."""
     if codec.whole:
         return np.asarray(values // codec.step).astype(np.int64)
-    return np.rint(np.asarray(values, dtype=np.float64) * 10.0 ** (codec.decimals or 0)).astype(np.int64)
+    return np.rint(np.asarray(values, dtype=np.float64) * 10.0 ** (codec.decimals or 0)).astype(
+        np.int64
+    )
 
 
 def _families(column: Column, codec: Intervals) -> list[list[tuple[int, int]]]:
     """Widths of classes, in units of the column, and how many there are: of the calendar first, then of digits."""
     if not codec.whole:
-        return [[(1, 10), (1, 100)][: 1 if codec.decimals == 1 else 2]] if codec.decimals else [[(1, 10), (1, 100), (1, 1000)]]
-    kind = parse_type(column.type) if column.kind in ("date", "datetime") or column.type.startswith("time") else None
+        return (
+            [[(1, 10), (1, 100)][: 1 if codec.decimals == 1 else 2]]
+            if codec.decimals
+            else [[(1, 10), (1, 100), (1, 1000)]]
+        )
+    kind = (
+        parse_type(column.type)
+        if column.kind in ("date", "datetime") or column.type.startswith("time")
+        else None
+    )
     if kind is None or not pa.types.is_temporal(kind):
         return [[(1, 10), (1, 100), (1, 1000)]] if codec.step == 1 else []
-    second = 1 / 86_400 if pa.types.is_date32(kind) else 1000 if pa.types.is_date64(kind) else PER_SECOND[kind.unit]
+    second = (
+        1 / 86_400
+        if pa.types.is_date32(kind)
+        else 1000
+        if pa.types.is_date64(kind)
+        else PER_SECOND[kind.unit]
+    )
 
     def units(seconds: int) -> int:
         """How many units of the column a time is; 0 where it is none or not whole."""
@@ -97,14 +113,23 @@ def _families(column: Column, codec: Intervals) -> list[list[tuple[int, int]]]:
     digits = [(units(60), 60), (units(1), 60)]
     if pa.types.is_time(kind):
         calendar = []
-    return [[(width, classes) for width, classes in family if width] for family in (calendar, digits)]
+    return [
+        [(width, classes) for width, classes in family if width] for family in (calendar, digits)
+    ]
 
 
 def _fitted(
-    codec: Intervals, values: Numbers, positions: NDArray[np.int64], counts: Counts, width: int, classes: int
+    codec: Intervals,
+    values: Numbers,
+    positions: NDArray[np.int64],
+    counts: Counts,
+    width: int,
+    classes: int,
 ) -> tuple[float, Grain] | None:
     """The grain of some classes and what it gains in likelihood beyond its price; None where it gains nothing, or moves hardly anything."""
-    own: Counts = np.bincount(positions // width % classes, weights=counts, minlength=classes).astype(np.float64)
+    own: Counts = np.bincount(
+        positions // width % classes, weights=counts, minlength=classes
+    ).astype(np.float64)
     # Ten records of different values: a class that one value stands for would be that value.
     common = np.bincount(positions // width % classes, minlength=classes) >= THRESHOLD
     if not common.any() or _gain(own, common, np.full(classes, 1 / classes))[0] <= 0:
@@ -116,7 +141,9 @@ def _fitted(
     return gain, Grain(width, shares, smooth)
 
 
-def _gain(own: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+def _gain(
+    own: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
     """What the shares of classes gain in likelihood over smooth ones beyond their price, and these shares: what no common class has is shared out as if it were smooth."""
     n = float(own.sum())
     rest = float(smooth[~common].sum())
@@ -131,9 +158,15 @@ def _gain(own: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]) -
     return float(np.nan_to_num(each, posinf=0.0).sum() - price), shares
 
 
-def _smooth_shares(codec: Intervals, values: Numbers, counts: Counts, width: int, classes: int) -> NDArray[np.float64]:
+def _smooth_shares(
+    codec: Intervals, values: Numbers, counts: Counts, width: int, classes: int
+) -> NDArray[np.float64]:
     """The shares of classes in what is drawn smoothly: pieces of the bins' quantile functions, each even over its numbers."""
-    in_bin = np.bincount(np.searchsorted(codec.starts[1:], values, side="right"), weights=counts, minlength=len(codec.starts))
+    in_bin = np.bincount(
+        np.searchsorted(codec.starts[1:], values, side="right"),
+        weights=counts,
+        minlength=len(codec.starts),
+    )
     parts, lows, highs = [np.empty(0)], [np.empty(0)], [np.empty(0)]
     for knots, records in zip(codec.knots, in_bin.tolist(), strict=True):
         ranks, numbers = knots
@@ -157,23 +190,39 @@ def _smooth_shares(codec: Intervals, values: Numbers, counts: Counts, width: int
                 for share in (part[run] / classes).tolist():
                     out += share
             elif kind[first] == 2:
-                for one in zip(part[run].tolist(), low[run].tolist(), high[run].tolist(), strict=True):
+                for one in zip(
+                    part[run].tolist(), low[run].tolist(), high[run].tolist(), strict=True
+                ):
                     _add_piece(out, *one)
             else:
                 _add_narrow(out, part[run], low[run], high[run], even[run], whole=width == 1)
     total = out.sum()
-    return np.asarray(np.maximum(out / total, 1e-6 / classes)) if total else np.full(classes, 1 / classes)
+    return (
+        np.asarray(np.maximum(out / total, 1e-6 / classes))
+        if total
+        else np.full(classes, 1 / classes)
+    )
 
 
 def _add_piece(out: NDArray[np.float64], part: float, low: float, high: float) -> None:
     """Add to the classes what a straight piece has of each: its part of all, even from one place to another, in widths of a class."""
     edges = np.concatenate([[low], np.arange(math.floor(low) + 1, math.ceil(high)), [high]])
     pieces = edges[1:] - edges[:-1]
-    out += np.bincount(np.floor(edges[:-1]).astype(np.int64) % len(out), weights=pieces * (part / pieces.sum()), minlength=len(out))
+    out += np.bincount(
+        np.floor(edges[:-1]).astype(np.int64) % len(out),
+        weights=pieces * (part / pieces.sum()),
+        minlength=len(out),
+    )
 
 
 def _add_narrow(
-    out: NDArray[np.float64], part: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], even: NDArray[np.bool_], *, whole: bool
+    out: NDArray[np.float64],
+    part: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    even: NDArray[np.bool_],
+    *,
+    whole: bool,
 ) -> None:
     """Add many pieces as `_add_piece` does each, in their order and to the last bit: a column of values that many records share has ten thousands.
 
@@ -192,7 +241,9 @@ def _add_narrow(
     if whole:
         total = np.where(even, len(out), np.where(high > low, high - low, 1.0))
     else:
-        total = np.array([lengths[a : a + n].sum() for a, n in zip(begin.tolist(), cells.tolist(), strict=True)])
+        total = np.array(
+            [lengths[a : a + n].sum() for a, n in zip(begin.tolist(), cells.tolist(), strict=True)]
+        )
     weights = lengths * (part / total)[piece]
     for turn in range(1, -(-int(cells.max()) // len(out))):  # a class that the piece meets again
         again = np.flatnonzero(place // len(out) == turn)

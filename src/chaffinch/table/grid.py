@@ -71,7 +71,11 @@ def _zero(kind: pa.DataType) -> pa.Scalar:
     if pa.types.is_temporal(kind):
         narrow = pa.int32() if kind.bit_width == 32 else pa.int64()
         return pa.scalar(0, type=narrow).cast(kind)
-    return pa.scalar(0, type=kind) if not pa.types.is_float16(kind) else pa.scalar(np.float16(0), type=kind)
+    return (
+        pa.scalar(0, type=kind)
+        if not pa.types.is_float16(kind)
+        else pa.scalar(np.float16(0), type=kind)
+    )
 
 
 def from_numbers(numbers: Numbers, present: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
@@ -84,7 +88,13 @@ def from_numbers(numbers: Numbers, present: NDArray[np.bool_], kind: pa.DataType
         return _decimals(np.where(present, numbers, 0.0), mask, kind)
     if pa.types.is_integer(kind):
         return _whole_numbers(numbers, mask, kind)
-    dtype: Any = np.float16 if pa.types.is_float16(kind) else np.float32 if pa.types.is_float32(kind) else np.float64
+    dtype: Any = (
+        np.float16
+        if pa.types.is_float16(kind)
+        else np.float32
+        if pa.types.is_float32(kind)
+        else np.float64
+    )
     with np.errstate(over="ignore"):  # too large for a narrow float: infinite
         out = pa.array(np.asarray(numbers).astype(dtype), mask=mask)
     return out.cast(kind) if is_words(kind) else out
@@ -94,7 +104,9 @@ def _whole_numbers(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.Da
     info = np.iinfo(str(kind))
     if np.asarray(numbers).dtype.kind == "f":
         numbers = np.clip(numbers, -LARGEST, LARGEST)
-    whole = np.clip(np.asarray(numbers).astype(np.int64), max(info.min, -(2**63)), min(info.max, 2**63 - 1))
+    whole = np.clip(
+        np.asarray(numbers).astype(np.int64), max(info.min, -(2**63)), min(info.max, 2**63 - 1)
+    )
     return pa.array(whole, mask=mask).cast(kind)
 
 
@@ -105,7 +117,9 @@ def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataTyp
     """
     most = np.nextafter(10.0**kind.precision, 0.0)
     with np.errstate(over="ignore"):
-        units = np.clip(np.rint(np.asarray(numbers, dtype=np.float64) * 10.0**kind.scale), -most, most)
+        units = np.clip(
+            np.rint(np.asarray(numbers, dtype=np.float64) * 10.0**kind.scale), -most, most
+        )
     rest, limbs = np.abs(units), []
     for _ in range(kind.bit_width // 64):
         limbs.append(np.fmod(rest, 2.0**64).astype(np.uint64))
@@ -116,5 +130,7 @@ def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataTyp
     for limb in range(bits.shape[1]):
         bits[carry, limb] += np.uint64(1)
         carry = carry & (bits[:, limb] == 0)
-    whole = pa.Array.from_buffers(kind, len(units), [None, pa.py_buffer(bits.astype("<u8").tobytes())])
+    whole = pa.Array.from_buffers(
+        kind, len(units), [None, pa.py_buffer(bits.astype("<u8").tobytes())]
+    )
     return whole if mask is None else pc.if_else(pa.array(mask), pa.scalar(None, kind), whole)

@@ -34,7 +34,19 @@ from .schema import Column
 from .sources import Source, open_source
 from .table import Table
 
-__all__ = ["UNSEEN", "RowClasses", "check_aligned", "check_holdout", "check_holdout_file", "check_holdout_share", "check_long_holdout", "check_set_aside", "explained", "set_aside", "set_aside_note"]
+__all__ = [
+    "UNSEEN",
+    "RowClasses",
+    "check_aligned",
+    "check_holdout",
+    "check_holdout_file",
+    "check_holdout_share",
+    "check_long_holdout",
+    "check_set_aside",
+    "explained",
+    "set_aside",
+    "set_aside_note",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,12 +101,19 @@ class RowClasses:
     @classmethod
     def of(cls, original: Table | LongTable, holdout: Table | LongTable) -> RowClasses:
         """Return the classes of two tables under one schema."""
-        if isinstance(original, Table) and isinstance(holdout, Table) and original.person_of is not None and holdout.person_of is not None:
+        if (
+            isinstance(original, Table)
+            and isinstance(holdout, Table)
+            and original.person_of is not None
+            and holdout.person_of is not None
+        ):
             first, second = _persons(original), _persons(holdout)
         else:
             total = original.n_rows + holdout.n_rows
             blocks = min(BLOCKS, len(original.schema.modelled)) if total <= BLOCKED_ROWS else 0
-            task = _CountRows(_KEY, blocks if blocks > 1 else 0, min(1.0, COUNTED_ROWS / max(total, 1)))
+            task = _CountRows(
+                _KEY, blocks if blocks > 1 else 0, min(1.0, COUNTED_ROWS / max(total, 1))
+            )
             first, second = _counted(original, task), _counted(holdout, task)
         rows = np.concatenate([first[0], second[0]])
         _, where, place = np.unique(rows[:, 0], return_index=True, return_inverse=True)
@@ -142,8 +161,15 @@ class RowClasses:
         chosen = np.flatnonzero((self.sizes > 1) & (self.sizes <= LARGEST_CLASS))
         if int(self.sizes[chosen].sum()) > PERMUTED_ROWS:
             chosen = chosen[np.argsort(-self.weight[chosen] / self.sizes[chosen], kind="stable")]
-            chosen = chosen[: max(int(np.searchsorted(np.cumsum(self.sizes[chosen]), PERMUTED_ROWS)), 1)]
-        return replace(self, in_input=self.in_input[chosen], in_holdout=self.in_holdout[chosen], weight=self.weight[chosen])
+            chosen = chosen[
+                : max(int(np.searchsorted(np.cumsum(self.sizes[chosen]), PERMUTED_ROWS)), 1)
+            ]
+        return replace(
+            self,
+            in_input=self.in_input[chosen],
+            in_holdout=self.in_holdout[chosen],
+            weight=self.weight[chosen],
+        )
 
     def permuted(self, draws: int, rng: np.random.Generator) -> Floats:
         """Return the statistic of random choices of the holdout's units among all."""
@@ -194,7 +220,11 @@ def explained(classes: RowClasses, level: float = FALSE_REFUSALS) -> bool:
         done += batch
         if done < 512:
             first.append(statistics)
-        if 256 <= done < 512 and (observed - repeated.expected) ** 2 > 2 / level * float(np.concatenate(first).var()) and observed > repeated.expected:
+        if (
+            256 <= done < 512
+            and (observed - repeated.expected) ** 2 > 2 / level * float(np.concatenate(first).var())
+            and observed > repeated.expected
+        ):
             return False
     return False
 
@@ -212,13 +242,19 @@ def overlap_unseen(classes: RowClasses, share: float = COPIED_SHARE, *, trials: 
     seen = 0
     spread = 0.0
     for trial in range(trials):
-        taken = np.bincount(rng.choice(np.repeat(np.arange(len(a)), a), n_copies, replace=False), minlength=len(a))
-        copies = np.bincount(rng.choice(np.repeat(np.arange(len(b)), b), n_copies), minlength=len(b))
+        taken = np.bincount(
+            rng.choice(np.repeat(np.arange(len(a)), a), n_copies, replace=False), minlength=len(a)
+        )
+        copies = np.bincount(
+            rng.choice(np.repeat(np.arange(len(b)), b), n_copies), minlength=len(b)
+        )
         planted = replace(classes, in_holdout=a - taken + copies).repeated()
         if not len(planted.sizes):
             continue
         if not spread:
-            spread = float(planted.permuted(max(8, min(200, (1 << 22) // int(planted.sizes.sum()))), rng).std())
+            spread = float(
+                planted.permuted(max(8, min(200, (1 << 22) // int(planted.sizes.sum()))), rng).std()
+            )
         seen += (float(planted.statistic(planted.in_holdout)) - planted.expected) > 3.2 * spread > 0
         if trial == 4 and seen in (0, 5):
             return not seen
@@ -240,8 +276,13 @@ class _CountRows:
             own = hashes_without(part, self.key, self.blocks)
             if self.share < 1:
                 own = own[own[:, 0] < below_share(self.share)]
-            rows, counts = _distinct(np.concatenate([rows, own]), np.concatenate([counts, np.ones(len(own), dtype=np.int64)]))
-        return pa.table({"count": counts, **{f"row{j}": rows[:, j] for j in range(self.blocks + 1)}})
+            rows, counts = _distinct(
+                np.concatenate([rows, own]),
+                np.concatenate([counts, np.ones(len(own), dtype=np.int64)]),
+            )
+        return pa.table(
+            {"count": counts, **{f"row{j}": rows[:, j] for j in range(self.blocks + 1)}}
+        )
 
 
 def _distinct(rows: NDArray[np.uint64], counts: Ints) -> tuple[NDArray[np.uint64], Ints]:
@@ -282,7 +323,9 @@ class _SharedIds:
     note: str = ""
 
 
-def _shared_ids(column: Column, first: pa.Array, second: pa.Array, level: float) -> _SharedIds | None:
+def _shared_ids(
+    column: Column, first: pa.Array, second: pa.Array, level: float
+) -> _SharedIds | None:
     """Return what ids of an input and a holdout say; None where none is in both.
 
     - Ids that say whose row it is: whoever is in both is in the data.
@@ -297,13 +340,22 @@ def _shared_ids(column: Column, first: pa.Array, second: pa.Array, level: float)
     if column.role == "person":
         return _SharedIds(column.name, refused=True)
     if _numbers_rows(first) and _numbers_rows(second):
-        return _SharedIds(column.name, False, f"Column '{column.name}' numbers the rows of input and holdout from one start: its values were not compared.")
+        return _SharedIds(
+            column.name,
+            False,
+            f"Column '{column.name}' numbers the rows of input and holdout from one start: its values were not compared.",
+        )
     unique = len(pc.unique(first)) == len(first) and len(distinct) == len(second)
     if unique and pc.all(pc.match_substring_regex(distinct, r"\d")).as_py():
         return _SharedIds(column.name, refused=True)
     whole = pa.concat_arrays([first, second]).dictionary_encode().indices.to_numpy()
-    in_input, in_holdout = (np.bincount(part, minlength=int(whole.max()) + 1) for part in (whole[: len(first)], whole[len(first) :]))
-    refused = not explained(RowClasses(in_input, in_holdout, len(first), len(second), np.ones(len(in_input))), level)
+    in_input, in_holdout = (
+        np.bincount(part, minlength=int(whole.max()) + 1)
+        for part in (whole[: len(first)], whole[len(first) :])
+    )
+    refused = not explained(
+        RowClasses(in_input, in_holdout, len(first), len(second), np.ones(len(in_input))), level
+    )
     note = f"Values of column '{column.name}' occur in the input and in the holdout. If they say whose row it is, give the column the role person."
     return _SharedIds(column.name, refused, note)
 
@@ -320,15 +372,29 @@ def _numbers_rows(ids: pa.Array) -> bool:
 
 def _ids(name: str, data: Any, column: Column) -> pa.Array | None:
     """Return the ids of a table as words, without those that are missing; None where it has no such column, or one of another kind."""
-    columns = data.columns if isinstance(data, Table) else data.source.schema.names if isinstance(data, Scan) else data.schema.names
+    columns = (
+        data.columns
+        if isinstance(data, Table)
+        else data.source.schema.names
+        if isinstance(data, Scan)
+        else data.schema.names
+    )
     if column.name not in columns:
         return None
     parts, n_rows = [], 0
     source = data.source if isinstance(data, Scan) else data
-    batches = [data.data.select([column.name])] if isinstance(data, Table) else (pa.Table.from_batches([b]) for b in source.batches([column.name]))
+    batches = (
+        [data.data.select([column.name])]
+        if isinstance(data, Table)
+        else (pa.Table.from_batches([b]) for b in source.batches([column.name]))
+    )
     for batch in batches:
         try:
-            cells = batch.column(column.name) if isinstance(data, Table) else OtherTable(name, columns, None, source, batch).values(column)[0]
+            cells = (
+                batch.column(column.name)
+                if isinstance(data, Table)
+                else OtherTable(name, columns, None, source, batch).values(column)[0]
+            )
             parts.append(_words(cells))
         except (InputError, pa.ArrowException):
             return None  # ids of another kind are other ids
@@ -371,7 +437,9 @@ NEXT_STEP = (
 """How a holdout is had."""
 
 
-def check_holdout(original: Table | Scan, holdout: Any, *, set_aside: bool = False) -> tuple[Table | Source, tuple[str, ...]]:
+def check_holdout(
+    original: Table | Scan, holdout: Any, *, set_aside: bool = False
+) -> tuple[Table | Source, tuple[str, ...]]:
     """Raise unless a holdout may be of people who are not in the input; return it, and what else is to be said of it.
 
     Beside an input in memory it comes back on that one's grid, so that it is read and encoded once.
@@ -399,10 +467,15 @@ def check_holdout(original: Table | Scan, holdout: Any, *, set_aside: bool = Fal
     return opened, check_aligned(rows, others, original, opened, set_aside=set_aside)
 
 
-def check_long_holdout(first: LongTable, second: LongTable, original: Any, holdout: Any, *, set_aside: bool = False) -> tuple[str, ...]:
+def check_long_holdout(
+    first: LongTable, second: LongTable, original: Any, holdout: Any, *, set_aside: bool = False
+) -> tuple[str, ...]:
     """Do what `check_holdout` does with tables in files or on a cluster that are under one schema. On a cluster ids are not compared."""
     if not isinstance(original, Scan):
-        return (*check_aligned(first, second), *[IDS_UNCOMPARED] * any(c.kind == "identifier" for c in original.schema))
+        return (
+            *check_aligned(first, second),
+            *[IDS_UNCOMPARED] * any(c.kind == "identifier" for c in original.schema),
+        )
     return check_aligned(first, second, original, _opened(holdout), set_aside=set_aside)
 
 
@@ -417,21 +490,34 @@ def _opened(holdout: Any) -> Table | Source:
 
 
 def check_aligned(
-    first: Table | LongTable, second: Table | LongTable, original: Table | Scan | None = None, holdout: Table | Source | None = None, *, set_aside: bool = False
+    first: Table | LongTable,
+    second: Table | LongTable,
+    original: Table | Scan | None = None,
+    holdout: Table | Source | None = None,
+    *,
+    set_aside: bool = False,
 ) -> tuple[str, ...]:
     """Do what `check_holdout` does with tables that are under one schema. `original`, `holdout`: as they were read, with their ids; None where these cannot be compared."""
-    columns = [] if original is None or holdout is None else [c for c in original.schema if c.kind == "identifier" and c.role != "weight"]
+    columns = (
+        []
+        if original is None or holdout is None
+        else [c for c in original.schema if c.kind == "identifier" and c.role != "weight"]
+    )
     level = FALSE_REFUSALS / 2 if columns else FALSE_REFUSALS
     notes = _check_ids(columns, original, holdout, level / max(len(columns), 1))
     if set_aside:
         return notes
     if is_run_of(first, second):
-        raise InputError(f"The holdout is a part of the input: its rows stand there one after another. {NEXT_STEP}")
+        raise InputError(
+            f"The holdout is a part of the input: its rows stand there one after another. {NEXT_STEP}"
+        )
     classes = RowClasses.of(first, second)
     if len(classes.sizes) >= ALIKE and (classes.in_input == classes.in_holdout).all():
         raise InputError(f"The holdout is the input itself, in another order. {NEXT_STEP}")
     if not explained(classes, level):
-        raise InputError(f"The holdout has records of the input: {_equal_rows(classes)} {NEXT_STEP}")
+        raise InputError(
+            f"The holdout has records of the input: {_equal_rows(classes)} {NEXT_STEP}"
+        )
     return (*notes, UNSEEN) if overlap_unseen(classes) else notes
 
 
@@ -455,9 +541,15 @@ def is_run_of(first: Table | LongTable, second: Table | LongTable) -> bool:
     It sees such a part also where rows are so alike that counts say nothing. In samples it has no chance, whether rows are in a random order (at most n c^h
     for h rows, c the chance that two rows are equal) or sorted: all but the first and the last run of equal rows would have one length in both.
     """
-    if any(isinstance(table, LongTable) and table.remote is not None for table in (first, second)) or not second.n_rows <= first.n_rows <= ORDERED_ROWS:
+    if (
+        any(isinstance(table, LongTable) and table.remote is not None for table in (first, second))
+        or not second.n_rows <= first.n_rows <= ORDERED_ROWS
+    ):
         return False
-    rows, part = (np.concatenate([hashes_without(piece, _KEY, 0)[:, 0] for piece in rows_of(table)]) for table in (first, second))
+    rows, part = (
+        np.concatenate([hashes_without(piece, _KEY, 0)[:, 0] for piece in rows_of(table)])
+        for table in (first, second)
+    )
     if int((part[1:] != part[:-1]).sum()) < RUNS:
         return False
     whole, wanted = rows.tobytes(), part.tobytes()
@@ -476,11 +568,19 @@ def _equal_rows(classes: RowClasses) -> str:
     return f"{share:.1%} of its rows are equal to a row of the input, where two samples of one population explain {chance:.1%} (p < {FALSE_REFUSALS:g})."
 
 
-def _check_ids(columns: Sequence[Column], original: Any, holdout: Any, level: float) -> tuple[str, ...]:
+def _check_ids(
+    columns: Sequence[Column], original: Any, holdout: Any, level: float
+) -> tuple[str, ...]:
     found = []
     for column in columns:
         first, second = _ids("original", original, column), _ids("holdout", holdout, column)
-        if first is not None and second is not None and len(first) and len(second) and (shared := _shared_ids(column, first, second, level)):
+        if (
+            first is not None
+            and second is not None
+            and len(first)
+            and len(second)
+            and (shared := _shared_ids(column, first, second, level))
+        ):
             found.append(shared)
     if refused := [shared.column for shared in found if shared.refused]:
         what = "column" if len(refused) == 1 else "columns"
@@ -504,7 +604,9 @@ def check_holdout_share(share: float | None, holdout: Any = None) -> None:
         raise InputError("Give a holdout, or a holdout_share of the input to set aside: not both.")
 
 
-def set_aside(data: Any, share: float, *, seed: Seed = None, person: str | None = None) -> tuple[Any, Any]:
+def set_aside(
+    data: Any, share: float, *, seed: Seed = None, person: str | None = None
+) -> tuple[Any, Any]:
     """Return what is left of a source, a table or a scan, and about a share of its people, who are set aside.
 
     Each person is chosen by a keyed hash of the id in the column `person`; without one each row by its place. The same seed chooses the same people of the same
@@ -519,10 +621,17 @@ def set_aside(data: Any, share: float, *, seed: Seed = None, person: str | None 
     """
     root = seed_sequence(0 if seed is None else seed)
     stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, _ASIDE))
-    key, below = int.from_bytes(stream.generate_state(2, np.uint64).tobytes(), "little"), below_share(share)
+    key, below = (
+        int.from_bytes(stream.generate_state(2, np.uint64).tobytes(), "little"),
+        below_share(share),
+    )
 
     def chosen(rows: pa.RecordBatch | pa.Table, start: int) -> NDArray[np.bool_]:
-        hashes = hashes_of_places(start, rows.num_rows, key) if person is None else hashes_of_persons(rows.column(person), start, key)
+        hashes = (
+            hashes_of_places(start, rows.num_rows, key)
+            if person is None
+            else hashes_of_persons(rows.column(person), start, key)
+        )
         return hashes < below
 
     if isinstance(data, Table):
@@ -533,22 +642,39 @@ def set_aside(data: Any, share: float, *, seed: Seed = None, person: str | None 
     elif isinstance(data, Scan):
         person = data.schema.only("person") if person is None else person
         sources = [_rows_of(data.source, chosen, person, aside=aside) for aside in (False, True)]
-        sizes = [sum(batch.num_rows for batch in source.batches([source.schema.names[0]])) for source in sources]
+        sizes = [
+            sum(batch.num_rows for batch in source.batches([source.schema.names[0]]))
+            for source in sources
+        ]
         parts = replace(data, source=sources[0], n_rows=sizes[0], profiles=None), sources[1]
     else:
         if person is not None and person not in data.schema.names:
             raise unknown_name("column", person, data.schema.names)
-        return _rows_of(data, chosen, person, aside=False), _rows_of(data, chosen, person, aside=True)
+        return _rows_of(data, chosen, person, aside=False), _rows_of(
+            data, chosen, person, aside=True
+        )
     if not all(sizes):
-        raise InputError(f"A share of {share:g} of these people leaves one part without rows. Give more rows, or a share nearer to 0.5.")
+        raise InputError(
+            f"A share of {share:g} of these people leaves one part without rows. Give more rows, or a share nearer to 0.5."
+        )
     return parts
 
 
-def _rows_of(source: Source, chosen: Callable[[pa.RecordBatch, int], NDArray[np.bool_]], person: str | None, *, aside: bool) -> Source:
+def _rows_of(
+    source: Source,
+    chosen: Callable[[pa.RecordBatch, int], NDArray[np.bool_]],
+    person: str | None,
+    *,
+    aside: bool,
+) -> Source:
     """Return a source with the rows that are set aside, or the others."""
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        wanted = columns if columns is None or person is None or person in columns else [*columns, person]
+        wanted = (
+            columns
+            if columns is None or person is None or person in columns
+            else [*columns, person]
+        )
         start = 0
         for batch in source.read(wanted):
             rows = batch.filter(pa.array(chosen(batch, start) == aside))

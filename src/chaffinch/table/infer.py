@@ -46,7 +46,14 @@ def looks_like_id(name: str) -> bool:
 
 
 def infer_column(
-    name: str, profile: Profile, spelling: Spelling, labels: Labels, *, rare_below: int, threshold: int = THRESHOLD, keep: bool = False
+    name: str,
+    profile: Profile,
+    spelling: Spelling,
+    labels: Labels,
+    *,
+    rare_below: int,
+    threshold: int = THRESHOLD,
+    keep: bool = False,
 ) -> Column:
     """Return what a column is, with the reason in words; no value that fewer records than the threshold share is in it.
 
@@ -72,7 +79,9 @@ class _Inference:
     def decide(self) -> Column:
         profile, inner = self.profile, value_type(self.kind)
         if is_nested(self.kind):
-            return self._column("text", f"values of type {type_name(self.kind)} cannot be modelled: dropped")
+            return self._column(
+                "text", f"values of type {type_name(self.kind)} cannot be modelled: dropped"
+            )
         if not profile.n_present:
             return self._column("categorical", "every value is missing")
         if pa.types.is_boolean(inner):
@@ -122,7 +131,9 @@ class _Inference:
         if self.labels.values and distinct <= max(CODED_LEVELS, 2 * len(self.labels.values)):
             return self._column("categorical", f"{amount} codes, with value labels")
         if distinct <= CODED_LEVELS and (distinct * 5 <= n or distinct == 1):
-            return self._column("categorical", f"{amount} whole numbers: taken as codes of categories")
+            return self._column(
+                "categorical", f"{amount} whole numbers: taken as codes of categories"
+            )
         if not self.keep and (id_like := self._identifier(distinct, n)):
             return self._column("identifier", id_like)
         step = self._step() if pa.types.is_duration(self.kind) else 1
@@ -156,18 +167,24 @@ class _Inference:
             return self._column("categorical", f"{distinct:,} distinct values")
         if profile.too_many_words:
             if looks_like_id(self.name):
-                return self._column("identifier", "over a million distinct values and a name that identifies")
+                return self._column(
+                    "identifier", "over a million distinct values and a name that identifies"
+                )
             return self._column("text", "over a million distinct values: free text, dropped")
         counts = np.array(list(profile.words.values()), dtype=np.int64)
         if distinct > TEXT_LEVELS and looks_like_id(self.name) and distinct * 20 >= n:
             reason = (
-                "every value is different: identifies rows; never synthesised" if distinct == n else _repeats(self.name)
+                "every value is different: identifies rows; never synthesised"
+                if distinct == n
+                else _repeats(self.name)
             )
             return self._column("identifier", reason)
         pooled = int(counts[counts < self.rare_below].sum())
         if distinct > TEXT_LEVELS and 2 * pooled > n:
             if distinct == n and not any(" " in str(word) for word in profile.words):
-                return self._column("identifier", "every value is different, and one word each: identifies rows")
+                return self._column(
+                    "identifier", "every value is different, and one word each: identifies rows"
+                )
             return self._column("text", "most values are rare: free text, dropped")
         return self._column("categorical", f"{distinct:,} distinct values")
 
@@ -177,8 +194,17 @@ class _Inference:
             return 1
         second = 1000 if pa.types.is_date64(self.kind) else PER_SECOND[self.kind.unit]
         values, counts = self.profile.numbers.result()
-        for step in (86_400 * second, 3_600 * second, 60 * second, second, second // 1000, second // 10**6):
-            if step >= 1 and counts[values % step != 0].sum() < min(THRESHOLD, self.profile.n_present / 2):
+        for step in (
+            86_400 * second,
+            3_600 * second,
+            60 * second,
+            second,
+            second // 1000,
+            second // 10**6,
+        ):
+            if step >= 1 and counts[values % step != 0].sum() < min(
+                THRESHOLD, self.profile.n_present / 2
+            ):
                 return step
         return 1
 

@@ -22,7 +22,16 @@ from .relations import Function, broken, relations_of, table_values, values_of
 from .schema import Schema
 from .table import Table
 
-__all__ = ["Lazy", "fitted_functions", "functions_of_batches", "has_bins", "rules_broken_by", "rules_of_batches", "with_found_rules", "with_rules"]
+__all__ = [
+    "Lazy",
+    "fitted_functions",
+    "functions_of_batches",
+    "has_bins",
+    "rules_broken_by",
+    "rules_of_batches",
+    "with_found_rules",
+    "with_rules",
+]
 
 SHOWN = 6
 
@@ -47,7 +56,12 @@ def with_found_rules(table: Table, threshold: int) -> Table:
     """Return a table with the rules that all its records keep, and a note that names them."""
     schema = table.schema
     codes = {name: table.code(name) for name in schema.names}
-    batch = RowBatch(Lazy(lambda name: values_of(schema[name], table.data.column(name), codes[name]), schema.names), codes)
+    batch = RowBatch(
+        Lazy(
+            lambda name: values_of(schema[name], table.data.column(name), codes[name]), schema.names
+        ),
+        codes,
+    )
     found = find_rules(schema, table.n_rows, lambda _: [batch], threshold=threshold)
     rules = (*found.rules, *constant_columns(schema, table.data, codes))
     schema = replace(schema, rules=rules, searched=True, found=rules, suggested=found.suggested)
@@ -61,14 +75,32 @@ def found_notes(schema: Schema) -> list[Note]:
         return []
     texts = listed((f"'{text}'" for text in schema.found), most=SHOWN)
     if schema.only("person") is not None:
-        return [Note("", "rules", f"Rules that all records keep: {texts}. Rows that are drawn for persons do not keep them yet.")]
-    return [Note("", "rules", f"Rules that all records keep, and drawn rows too: {texts}. The schema file lists them, to edit or delete.")]
+        return [
+            Note(
+                "",
+                "rules",
+                f"Rules that all records keep: {texts}. Rows that are drawn for persons do not keep them yet.",
+            )
+        ]
+    return [
+        Note(
+            "",
+            "rules",
+            f"Rules that all records keep, and drawn rows too: {texts}. The schema file lists them, to edit or delete.",
+        )
+    ]
 
 
 def rules_of_batches(
-    schema: Schema, n_rows: int, batches: Callable[[Collection[str] | None], Iterable[RowBatch]], *, find: bool, threshold: int,
-    sample: RowBatch | None = None, codes: Callable[[Collection[str]], Iterable[RowBatch]] | None = None,
-) -> tuple[Schema, list[Note]]:  # fmt: skip
+    schema: Schema,
+    n_rows: int,
+    batches: Callable[[Collection[str] | None], Iterable[RowBatch]],
+    *,
+    find: bool,
+    threshold: int,
+    sample: RowBatch | None = None,
+    codes: Callable[[Collection[str]], Iterable[RowBatch]] | None = None,
+) -> tuple[Schema, list[Note]]:
     """Return a schema with its rules fitted to rows that come in batches, and notes: what `with_found_rules` and `with_rules` do to a table.
 
     `batches` gives all rows, of all columns or of those named; `sample` is as in `find_rules`. `codes` gives rows of which the codes of the named
@@ -77,7 +109,9 @@ def rules_of_batches(
     notes: list[Note] = []
     if find:
         found = find_rules(schema, n_rows, batches, threshold=threshold, sample=sample)
-        schema = replace(schema, rules=found.rules, searched=True, found=found.rules, suggested=found.suggested)
+        schema = replace(
+            schema, rules=found.rules, searched=True, found=found.rules, suggested=found.suggested
+        )
         notes = found_notes(schema)
     relations, tally = relations_of(schema), _FunctionTally(schema)
     wrong = 0
@@ -85,7 +119,11 @@ def rules_of_batches(
     for batch in again if find else batches(None):
         tally.add(batch)
         if not find:
-            plain = [broken(relation, batch.values) for relation in relations if not isinstance(relation, Function)]
+            plain = [
+                broken(relation, batch.values)
+                for relation in relations
+                if not isinstance(relation, Function)
+            ]
             wrong += int(np.logical_or.reduce([broken_rows(schema, batch.codes), *plain]).sum())
     schema = replace(schema, functions=tally.maps(threshold))
     for function, table in zip(tally.functions, tally.counts, strict=True) if not find else ():
@@ -97,7 +135,9 @@ def rules_of_batches(
     return schema, notes
 
 
-def functions_of_batches(schema: Schema, batches: Callable[[Collection[str]], Iterable[RowBatch]], threshold: int) -> tuple[FunctionMap, ...]:
+def functions_of_batches(
+    schema: Schema, batches: Callable[[Collection[str]], Iterable[RowBatch]], threshold: int
+) -> tuple[FunctionMap, ...]:
     """Return what `fitted_functions` does, of rows that come in batches: one pass over the columns of functions, none where there are none."""
     tally = _FunctionTally(schema)
     for batch in batches(tally.columns) if tally.functions else ():
@@ -115,8 +155,13 @@ class _FunctionTally:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self.functions = [relation for relation in relations_of(schema) if isinstance(relation, Function)]
-        self.counts = [np.zeros((schema[f.left].size, schema[f.right].size), dtype=np.int64) for f in self.functions]
+        self.functions = [
+            relation for relation in relations_of(schema) if isinstance(relation, Function)
+        ]
+        self.counts = [
+            np.zeros((schema[f.left].size, schema[f.right].size), dtype=np.int64)
+            for f in self.functions
+        ]
         self.numbers = [_CellNumbers() for _ in self.functions]
 
     @property
@@ -127,7 +172,10 @@ class _FunctionTally:
     def add(self, batch: RowBatch) -> None:
         """Add some rows."""
         for function, table, numbers in zip(self.functions, self.counts, self.numbers, strict=True):
-            cells = batch.codes[function.left].astype(np.int64) * table.shape[1] + batch.codes[function.right]
+            cells = (
+                batch.codes[function.left].astype(np.int64) * table.shape[1]
+                + batch.codes[function.right]
+            )
             table += np.bincount(cells, minlength=table.size).reshape(table.shape)
             if has_bins(self.schema[function.right].codec):
                 numbers.add(cells, batch.stored[function.right])
@@ -135,8 +183,12 @@ class _FunctionTally:
     def maps(self, threshold: int) -> tuple[FunctionMap, ...]:
         """Return what the functions map to."""
         return tuple(
-            function_of_counts(function, self.schema, table, numbers.usual(table.shape[1], threshold))
-            for function, table, numbers in zip(self.functions, self.counts, self.numbers, strict=True)
+            function_of_counts(
+                function, self.schema, table, numbers.usual(table.shape[1], threshold)
+            )
+            for function, table, numbers in zip(
+                self.functions, self.counts, self.numbers, strict=True
+            )
         )
 
 
@@ -148,7 +200,11 @@ def _broken_note(schema: Schema, many: int | str, wrong: Iterable[str]) -> Note:
             f'{many} of the records break rules of the schema, which says broken_rules = "refuse": {texts}. Correct the records or the rules, '
             'or write broken_rules = "enforce": drawn rows then keep them all the same.'
         )
-    return Note("", "rules", f"{many} of its records break what the schema says of all: {texts}. Drawn rows will not.")
+    return Note(
+        "",
+        "rules",
+        f"{many} of its records break what the schema says of all: {texts}. Drawn rows will not.",
+    )
 
 
 class _CellNumbers:
@@ -169,15 +225,23 @@ class _CellNumbers:
         first = np.ones(len(cells), dtype=bool)
         first[1:] = (cells[1:] != cells[:-1]) | (joined[1:] != joined[:-1])
         self.cells, self.numbers = cells[first], joined[first]
-        self.counts = np.add.reduceat(counts[order], np.flatnonzero(first)) if len(cells) else counts
+        self.counts = (
+            np.add.reduceat(counts[order], np.flatnonzero(first)) if len(cells) else counts
+        )
 
     def usual(self, width: int, threshold: int) -> Callable[[int, int], float | None]:
         """Return what gives the number that most records of a cell (row, column of so many) have, the least of these; None if they are too few."""
 
         def number(row: int, column: int) -> float | None:
-            first, last = np.searchsorted(self.cells, [row * width + column, row * width + column + 1])
+            first, last = np.searchsorted(
+                self.cells, [row * width + column, row * width + column + 1]
+            )
             own = self.counts[first:last]
-            return float(self.numbers[first + own.argmax()]) if len(own) and own.max() >= threshold else None
+            return (
+                float(self.numbers[first + own.argmax()])
+                if len(own) and own.max() >= threshold
+                else None
+            )
 
         return number
 
@@ -205,10 +269,21 @@ def fitted_functions(table: Table, threshold: int) -> tuple[FunctionMap, ...]:
     schema = table.schema
 
     def stored(name: str) -> NDArray[Any] | None:
-        return to_numbers(table.data.column(name))[0] if isinstance(schema[name].codec, Intervals) else None
+        return (
+            to_numbers(table.data.column(name))[0]
+            if isinstance(schema[name].codec, Intervals)
+            else None
+        )
 
     return tuple(
-        fit_function(relation, schema, table.code(relation.left), table.code(relation.right), stored(relation.right), threshold=threshold)
+        fit_function(
+            relation,
+            schema,
+            table.code(relation.left),
+            table.code(relation.right),
+            stored(relation.right),
+            threshold=threshold,
+        )
         for relation in relations_of(schema)
         if isinstance(relation, Function)
     )
@@ -218,7 +293,11 @@ def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDA
     """Return for each rule of a schema (the table's own unless given) which rows of a table break it. Confidential: it says so of records."""
     schema = schema or table.schema
     out: dict[str, NDArray[np.bool_]] = {}
-    relations = [relation for relation in relations_of(schema) if set(relation.columns) <= set(table.schema.names)]
+    relations = [
+        relation
+        for relation in relations_of(schema)
+        if set(relation.columns) <= set(table.schema.names)
+    ]
     values = table_values(table, {name for relation in relations for name in relation.columns})
     for relation in relations:
         wrong = broken(relation, values)

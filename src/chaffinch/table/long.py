@@ -24,7 +24,15 @@ from .scan import CodedBatch
 from .schema import Column, Schema
 from .table import Table
 
-__all__ = ["LongOrigin", "LongTable", "RemoteParts", "codes_of", "joined", "rows_of", "summaries_of"]
+__all__ = [
+    "LongOrigin",
+    "LongTable",
+    "RemoteParts",
+    "codes_of",
+    "joined",
+    "rows_of",
+    "summaries_of",
+]
 
 T = TypeVar("T")
 
@@ -42,16 +50,30 @@ class RemoteParts(Protocol):
     def summaries(self, task: Summary, columns: Collection[str] | None) -> Iterator[pa.Table]:
         """Return what a task makes of the parts in each place, with the values and codes of the named columns."""
 
-    def code_summaries(self, task: Callable[[Iterator[Codes]], pa.Table], groups: int) -> Iterator[pa.Table]:
+    def code_summaries(
+        self, task: Callable[[Iterator[Codes]], pa.Table], groups: int
+    ) -> Iterator[pa.Table]:
         """Return what a task makes of codes in each place; the first column is the group of a record, one of so many."""
 
     def counter(self, group: Column, dense_cells: int) -> Any:
         """Return what counts the codes, after a column of the groups that records are dealt into."""
 
-    def key_counts(self, code: Callable[[Table, int], Mapping[str, NDArray[Any]]], columns: Collection[str], cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[Any]:
+    def key_counts(
+        self,
+        code: Callable[[Table, int], Mapping[str, NDArray[Any]]],
+        columns: Collection[str],
+        cliques: Sequence[Sequence[str]],
+        sizes: Mapping[str, int],
+    ) -> list[Any]:
         """Return the sparse marginals of codes that are made of each part, and of the number of its place."""
 
-    def drawn_key_counts(self, draw: Callable[[int, int], Mapping[str, NDArray[Any]]], n_rows: int, cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[Any]:
+    def drawn_key_counts(
+        self,
+        draw: Callable[[int, int], Mapping[str, NDArray[Any]]],
+        n_rows: int,
+        cliques: Sequence[Sequence[str]],
+        sizes: Mapping[str, int],
+    ) -> list[Any]:
         """Return the sparse marginals of so many rows that are drawn in batches, by number and size."""
 
     def chosen(self, share: float, key: int, by: str, most: float) -> Table | None:
@@ -78,7 +100,9 @@ class LongOrigin(Protocol):
     def schema(self) -> Schema:
         """The fitted schema of the original."""
 
-    def beside(self, *others: Any, progress: Progress = silent) -> AbstractContextManager[tuple[LongTable, ...]]:
+    def beside(
+        self, *others: Any, progress: Progress = silent
+    ) -> AbstractContextManager[tuple[LongTable, ...]]:
         """Return itself and the others as tables with one schema; what is held of them meanwhile is removed at the end of the block."""
 
 
@@ -124,7 +148,9 @@ class LongTable:
         """Return the parts as tables under the whole schema; only the named columns (all if None) are read."""
         yield from self._whole(self.read(columns))
 
-    def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
+    def batches(
+        self, *, columns: Collection[str] | None = None, weight: str | None = None
+    ) -> Iterator[CodedBatch]:
         """Return the codes of parts, as a `Scan` does; records are not weighted."""
         assert weight is None
         for part in self._whole(self.coded(columns)):
@@ -138,18 +164,25 @@ class LongTable:
             def parts(columns: Collection[str] | None) -> Iterator[Table]:
                 at = 0
                 for part in read(columns):
-                    own = [codes(at, at + part.codes.n_rows), *(part.codes[j] for j in range(len(part.codes)))]
+                    own = [
+                        codes(at, at + part.codes.n_rows),
+                        *(part.codes[j] for j in range(len(part.codes))),
+                    ]
                     yield replace(part, schema=schema, codes=Codes.of(own, schema.sizes))
                     at += part.codes.n_rows
 
             return parts
 
-        return replace(self, schema=schema, read=widened(self.read), coded=widened(self.coded), _shared={})
+        return replace(
+            self, schema=schema, read=widened(self.read), coded=widened(self.coded), _shared={}
+        )
 
     def recoded(self, schema: Schema, codes: Callable[[Table], list[NDArray[Any]]]) -> LongTable:
         """Return the table under other codes, made of the values and codes of its parts."""
         if self.remote is not None:
-            return replace(self, schema=schema, remote=self.remote.recoded(schema, codes), _shared={})
+            return replace(
+                self, schema=schema, remote=self.remote.recoded(schema, codes), _shared={}
+            )
 
         def parts(columns: Collection[str] | None) -> Iterator[Table]:
             for part in self.read(None):
@@ -169,7 +202,9 @@ class LongTable:
         cache, bare = CodeCache.open(place, layout), pa.table({})
 
         def parts(columns: Collection[str] | None) -> Iterator[Table]:
-            yield from (Table(self.schema, bare, codes) for codes in cache.batches())  # mapped: what is not looked at is not read
+            yield from (
+                Table(self.schema, bare, codes) for codes in cache.batches()
+            )  # mapped: what is not looked at is not read
 
         return replace(self, coded=parts)
 
@@ -180,7 +215,9 @@ class LongTable:
             seen += part.codes.n_rows
             yield part
         if seen != self.n_rows:
-            raise InputError("A table has another number of rows than when it was first read. Measure files that nobody writes to.")
+            raise InputError(
+                "A table has another number of rows than when it was first read. Measure files that nobody writes to."
+            )
 
     def __repr__(self) -> str:
         return f"LongTable({self.n_rows:,} rows x {len(self.schema.names)} columns)"
@@ -202,7 +239,9 @@ def rows_of(table: Table | LongTable, columns: Collection[str] | None = None) ->
         yield table
 
 
-def summaries_of(table: Table | LongTable, task: Summary, columns: Collection[str] | None = None) -> Iterator[pa.Table]:
+def summaries_of(
+    table: Table | LongTable, task: Summary, columns: Collection[str] | None = None
+) -> Iterator[pa.Table]:
     """Return what a task makes of the parts of a table: one small table here, or one from each place where parts are."""
     if isinstance(table, LongTable) and table.remote is not None:
         yield from table.remote.summaries(task, columns)
@@ -216,8 +255,17 @@ def joined(parts: list[Table]) -> Table:
     if len(parts) == 1:
         return first
     same = all(part.data.schema.equals(first.data.schema) for part in parts)
-    data = pa.concat_tables([part.data for part in parts], promote_options="none" if same else "permissive")
+    data = pa.concat_tables(
+        [part.data for part in parts], promote_options="none" if same else "permissive"
+    )
     codes = [np.concatenate([part.codes[j] for part in parts]) for j in range(len(first.codes))]
     persons = [part.person_of for part in parts if part.person_of is not None]
     whose = np.concatenate(persons) if len(persons) == len(parts) else None
-    return Table(first.schema, data, Codes.of(codes, first.codes.sizes), first.notes, first.origin, person_of=whose)
+    return Table(
+        first.schema,
+        data,
+        Codes.of(codes, first.codes.sizes),
+        first.notes,
+        first.origin,
+        person_of=whose,
+    )

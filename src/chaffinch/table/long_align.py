@@ -41,8 +41,16 @@ from .table import Origin, Table
 from .types import whole_array
 
 __all__ = [
-    "ColumnRoom", "SharedColumn", "align_files", "check_long_schema", "files_on_one_grid", "part_of_original", "part_of_other", "shared_columns", "wanted_columns",
-]  # fmt: skip
+    "ColumnRoom",
+    "SharedColumn",
+    "align_files",
+    "check_long_schema",
+    "files_on_one_grid",
+    "part_of_original",
+    "part_of_other",
+    "shared_columns",
+    "wanted_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,9 @@ class SharedColumn:
         """Return the codes of the original's values."""
         if not self.own.fitted_codec.n_values:
             return self.of_other(values, tokens)
-        return moved(encode_column(self.own, values, tokens), self.own.fitted_codec, self.final.fitted_codec)
+        return moved(
+            encode_column(self.own, values, tokens), self.own.fitted_codec, self.final.fitted_codec
+        )
 
     def of_rows(self, part: Table) -> NDArray[Any]:
         """Return the codes of rows of the original that have codes of its own."""
@@ -67,7 +77,11 @@ class SharedColumn:
 
     def of_other(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
         """Return the codes of another table's values."""
-        return moved(encode_column(self.roomy, values, tokens), self.roomy.fitted_codec, self.final.fitted_codec)
+        return moved(
+            encode_column(self.roomy, values, tokens),
+            self.roomy.fitted_codec,
+            self.final.fitted_codec,
+        )
 
 
 class ColumnRoom:
@@ -81,11 +95,16 @@ class ColumnRoom:
     def add(self, values: pa.Array, tokens: Any) -> None:
         fractions = has_fractions(values)
         self.fractions |= fractions
-        self.used[np.unique(encode_column(with_room(self.column, fractions=fractions), values, tokens))] = True
+        self.used[
+            np.unique(encode_column(with_room(self.column, fractions=fractions), values, tokens))
+        ] = True
 
 
 def align_files(
-    original: Scan, *others: Any, names: Sequence[str] = ("synthetic", "holdout"), progress: Progress = silent
+    original: Scan,
+    *others: Any,
+    names: Sequence[str] = ("synthetic", "holdout"),
+    progress: Progress = silent,
 ) -> tuple[LongTable, ...]:
     """Return files with one schema between them: the original's, with a cell for what only the others have.
 
@@ -106,12 +125,16 @@ def align_files(
     for name, source in zip(called, opened, strict=True):
         progress(f"reading the {name} table", -1)
         found, n_rows = _rooms(name, source, original.schema)
-        enough_rows(f"'{source.name}'" if isinstance(source, Source) else f"The {name} table", n_rows)
+        enough_rows(
+            f"'{source.name}'" if isinstance(source, Source) else f"The {name} table", n_rows
+        )
         rooms.append(found)
         sizes.append(n_rows)
     own = _own_rooms(original, original.schema.modelled)
     shared, schema, notes = shared_columns(original.schema, rooms, own, called)
-    first = _long(schema, original.n_rows, _original_parts(original, schema, shared), original.notes)
+    first = _long(
+        schema, original.n_rows, _original_parts(original, schema, shared), original.notes
+    )
     return first, *(
         _long(schema, n_rows, _other_parts(name, source, schema, shared), tuple(said))
         for name, source, n_rows, said in zip(called, opened, sizes, notes, strict=True)
@@ -120,14 +143,24 @@ def align_files(
 
 def check_long_schema(schema: Schema) -> None:
     """Raise where rows of a table have to be in memory to be compared."""
-    unfit: dict[Role, str] = {"person": "people have several rows", "weight": "records have weights"}
+    unfit: dict[Role, str] = {
+        "person": "people have several rows",
+        "weight": "records have weights",
+    }
     for role, what in unfit.items():
-        if schema.only(role) is not None and not schema.sealed:  # a promise has bounded the rows of a person, and each is taken for itself
-            raise InputError(f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema.")
+        if (
+            schema.only(role) is not None and not schema.sealed
+        ):  # a promise has bounded the rows of a person, and each is taken for itself
+            raise InputError(
+                f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema."
+            )
 
 
 def shared_columns(
-    schema: Schema, rooms: Sequence[Sequence[ColumnRoom]], own: Mapping[str, Sequence[ColumnRoom]], called: Sequence[str]
+    schema: Schema,
+    rooms: Sequence[Sequence[ColumnRoom]],
+    own: Mapping[str, Sequence[ColumnRoom]],
+    called: Sequence[str],
 ) -> tuple[list[SharedColumn], Schema, list[list[Note]]]:
     """Return the columns of a grid that has room for what other tables have, its schema, and what is to be said of each of those tables."""
     shared: list[SharedColumn] = []
@@ -138,13 +171,17 @@ def shared_columns(
         for name, room, said in zip(called, every, notes, strict=True):
             said += widening_notes(column, roomy, room.used, name)
         used = [room.used for room in (*every, *own.get(column.name, ()))]
-        final = without_spare_room(column, roomy, np.logical_or.reduce([np.zeros(roomy.size, dtype=bool), *used]))
+        final = without_spare_room(
+            column, roomy, np.logical_or.reduce([np.zeros(roomy.size, dtype=bool), *used])
+        )
         shared.append(SharedColumn(column, roomy, final))
     return shared, Schema(tuple(one.final for one in shared), schema.rare_below), notes
 
 
 @contextmanager
-def files_on_one_grid(original: Scan, *others: Any, progress: Progress = silent) -> Iterator[tuple[LongTable, ...]]:
+def files_on_one_grid(
+    original: Scan, *others: Any, progress: Progress = silent
+) -> Iterator[tuple[LongTable, ...]]:
     """Yield what `align_files` returns, with the codes of all rows kept in a folder that its owner alone can read, until the block ends."""
     aligned = align_files(original, *others, progress=progress)
     n_bytes = sum(table.n_rows * CodeLayout.of(table.schema).row_bytes for table in aligned)
@@ -153,7 +190,12 @@ def files_on_one_grid(original: Scan, *others: Any, progress: Progress = silent)
         yield tuple(replace(table, folder=folder).cached() for table in aligned)
 
 
-def _long(schema: Schema, n_rows: int, read: Callable[[Collection[str] | None], Iterator[Table]], notes: tuple[Note, ...]) -> LongTable:
+def _long(
+    schema: Schema,
+    n_rows: int,
+    read: Callable[[Collection[str] | None], Iterator[Table]],
+    notes: tuple[Note, ...],
+) -> LongTable:
     return LongTable(schema, n_rows, read, read, notes)
 
 
@@ -196,23 +238,35 @@ def _batches(name: str, source: Source | Table, columns: Sequence[str]) -> Itera
         yield OtherTable(name, columns, None, source, pa.Table.from_batches([batch]))
 
 
-def _original_parts(original: Scan, schema: Schema, shared: Sequence[SharedColumn]) -> Callable[[Collection[str] | None], Iterator[Table]]:
+def _original_parts(
+    original: Scan, schema: Schema, shared: Sequence[SharedColumn]
+) -> Callable[[Collection[str] | None], Iterator[Table]]:
     def parts(columns: Collection[str] | None) -> Iterator[Table]:
         wanted = wanted_columns(shared, columns)
         names = [one.own.name for one in wanted]
         for batch in original.source.batches(names):
             part = original.encoded([batch], names)
             coded = thread_map(lambda one: one.of_rows(part), wanted)  # noqa: B023
-            yield _part(schema, {name: _values(part, name) for name in names}, dict(zip(names, coded, strict=True)))
+            yield _part(
+                schema,
+                {name: _values(part, name) for name in names},
+                dict(zip(names, coded, strict=True)),
+            )
 
     return parts
 
 
-def part_of_original(batch: pa.RecordBatch, schema: Schema, wanted: Sequence[SharedColumn], *, text: bool = False) -> Table:
+def part_of_original(
+    batch: pa.RecordBatch, schema: Schema, wanted: Sequence[SharedColumn], *, text: bool = False
+) -> Table:
     """Return the part that a batch of the original is."""
     values = typed(batch, {one.own.name: spelling_of(one.own) for one in wanted}, text=text)
     coded = thread_map(lambda one: one.of_original(*values[one.own.name]), list(wanted))
-    return _part(schema, {name: pair[0] for name, pair in values.items()}, dict(zip(values, coded, strict=True)))
+    return _part(
+        schema,
+        {name: pair[0] for name, pair in values.items()},
+        dict(zip(values, coded, strict=True)),
+    )
 
 
 def _other_parts(
@@ -230,11 +284,19 @@ def part_of_other(other: OtherTable, schema: Schema, wanted: Sequence[SharedColu
     """Return the part that a batch of another table is."""
     names = [one.own.name for one in wanted]
     values = thread_map(lambda one: other.values(one.own), list(wanted))
-    coded = thread_map(lambda pair: pair[0].of_other(*pair[1]), list(zip(wanted, values, strict=True)))
-    return _part(schema, dict(zip(names, (array for array, _ in values), strict=True)), dict(zip(names, coded, strict=True)))
+    coded = thread_map(
+        lambda pair: pair[0].of_other(*pair[1]), list(zip(wanted, values, strict=True))
+    )
+    return _part(
+        schema,
+        dict(zip(names, (array for array, _ in values), strict=True)),
+        dict(zip(names, coded, strict=True)),
+    )
 
 
-def wanted_columns(shared: Sequence[SharedColumn], columns: Collection[str] | None) -> list[SharedColumn]:
+def wanted_columns(
+    shared: Sequence[SharedColumn], columns: Collection[str] | None
+) -> list[SharedColumn]:
     """Return the columns to read: one at least, to learn how many rows a part has."""
     return [one for one in shared if columns is None or one.own.name in columns] or [shared[0]]
 

@@ -50,7 +50,9 @@ def word_codes(codec: Categories) -> dict[Any, int]:
     """Return the code of each level and of each missing code."""
     codes: dict[Any, int] = {level: code for code, level in enumerate(codec.levels)}
     if codec.other:
-        codes.setdefault(OTHER, len(codec.levels))  # a level of that name, as one that nothing else was found beside, is itself
+        codes.setdefault(
+            OTHER, len(codec.levels)
+        )  # a level of that name, as one that nothing else was found beside, is itself
     for i, code in enumerate(codec.missing):
         codes[code] = codec.n_values + codec.null + i
     return codes
@@ -69,7 +71,9 @@ def _of_words(codec: Categories, values: pa.Array) -> Codes1D:
     lookup, words = word_codes(codec), values.dictionary.to_pylist()
     lookup[None] = null = _null_code(codec, values)
     outside = len(codec.levels) if codec.other else codec.size
-    table = np.array([*(lookup.get(word, outside) for word in words), null], dtype=narrowest(codec.size + 1))
+    table = np.array(
+        [*(lookup.get(word, outside) for word in words), null], dtype=narrowest(codec.size + 1)
+    )
     indices = values.indices
     if indices.null_count:
         if len(words) > np.iinfo(indices.type.to_pandas_dtype()).max:
@@ -86,11 +90,15 @@ def _of_numbers(column: Column, codec: Codec, values: pa.Array) -> Codes1D | Non
     if not 0 < known.length <= NUMBERS_A_ROW * len(values):
         return None
     numbers, present = to_numbers(values)
-    bounds = (codec.bounds if isinstance(codec, Intervals) else None) or ((column.edges[0], column.edges[-1]) if column.edges else None)
+    bounds = (codec.bounds if isinstance(codec, Intervals) else None) or (
+        (column.edges[0], column.edges[-1]) if column.edges else None
+    )
     if bounds is not None and not (numbers.min() >= bounds[0] and numbers.max() <= bounds[1]):
         return None
     if known.low:
-        numbers = np.clip(numbers, known.low, known.low + known.length - 1)  # before the difference, which might be beyond 64 bits
+        numbers = np.clip(
+            numbers, known.low, known.low + known.length - 1
+        )  # before the difference, which might be beyond 64 bits
         numbers -= known.low
     codes: Codes1D = np.take(known.codes, numbers, mode="clip")
     if values.null_count:
@@ -115,8 +123,15 @@ class NumberList:
         own = [*codec.missing, *(codec.levels if isinstance(codec, Categories) else ())]
         ends = [number for number, _ in _numbers(own)]
         if isinstance(codec, Intervals):
-            ends += [int(end) for cuts in (codec.atoms, codec.starts) if len(cuts) for end in (cuts[0], cuts[-1])]
-        if not ends or max(map(abs, ends)) >= 1 << 52:  # beyond, numbers are not told apart as floats
+            ends += [
+                int(end)
+                for cuts in (codec.atoms, codec.starts)
+                if len(cuts)
+                for end in (cuts[0], cuts[-1])
+            ]
+        if (
+            not ends or max(map(abs, ends)) >= 1 << 52
+        ):  # beyond, numbers are not told apart as floats
             return cls(codec, 0, 0)
         low, high = min(ends) - 1, max(ends) + 1
         low = 0 if low > 0 and high < MOST_LISTED else low  # then the numbers are their own places
@@ -129,7 +144,9 @@ class NumberList:
         if isinstance(codec, Intervals):
             codes = codec.encode(np.arange(self.low, self.low + self.length, dtype=np.int64))
         else:
-            codes = np.full(self.length, len(codec.levels) if codec.other else codec.size, dtype=np.int64)
+            codes = np.full(
+                self.length, len(codec.levels) if codec.other else codec.size, dtype=np.int64
+            )
             for number, code in reversed(_numbers(codec.levels)):
                 codes[number - self.low] = code
             if not codec.n_values and codec.null:
@@ -143,5 +160,9 @@ class NumberList:
 
 def _numbers(values: Sequence[Scalar]) -> list[tuple[int, int]]:
     """The whole numbers among levels or missing codes, with their places."""
-    numbers = ((x, i) for i, x in enumerate(values) if isinstance(x, int | float) and not isinstance(x, bool))
+    numbers = (
+        (x, i)
+        for i, x in enumerate(values)
+        if isinstance(x, int | float) and not isinstance(x, bool)
+    )
     return [(int(x), i) for x, i in numbers if np.isfinite(x) and x == int(x)]

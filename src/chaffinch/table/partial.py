@@ -30,9 +30,17 @@ def completed(declared: Column | None, inferred: Column) -> Column:
     if declared is None:
         return inferred
     plain = Column(declared.name, declared.kind)
-    said = {f.name: value for f in fields(Column) if f.name not in _OWN and (value := getattr(declared, f.name)) != getattr(plain, f.name)}
+    said = {
+        f.name: value
+        for f in fields(Column)
+        if f.name not in _OWN and (value := getattr(declared, f.name)) != getattr(plain, f.name)
+    }
     ranged = bool({"bounds", "edges", "atoms", "bins", "binning"} & said.keys())
-    kind = "integer" if ranged and inferred.kind == "categorical" and inferred.type.startswith(("int", "uint")) else inferred.kind
+    kind = (
+        "integer"
+        if ranged and inferred.kind == "categorical" and inferred.type.startswith(("int", "uint"))
+        else inferred.kind
+    )
     if kind in NUMERIC_KINDS and "edges" in said:
         said["binning"] = "edges"
     return replace(inferred, kind=kind, **said)

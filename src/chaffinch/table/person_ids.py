@@ -16,7 +16,9 @@ from .types import is_words, whole_array
 __all__ = ["person_numbers", "plain_ids"]
 
 
-def person_numbers(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> NDArray[np.int64]:
+def person_numbers(
+    ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any],
+) -> NDArray[np.int64]:
     """Return a number for each row: the same for rows of one id, one of its own for a row without.
 
     Ids are compared as they are stored; words without the blanks around them.
@@ -31,7 +33,10 @@ def person_numbers(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any
         distinct = coded.dictionary.to_pylist()
         # Two spellings of one id are one person, who would otherwise keep twice as many rows.
         first: dict[bytes, int] = {}
-        number = np.array([first.setdefault(word.strip(), i) for i, word in enumerate(distinct)] or [0], dtype=np.int64)
+        number = np.array(
+            [first.setdefault(word.strip(), i) for i, word in enumerate(distinct)] or [0],
+            dtype=np.int64,
+        )
         blank = np.array([not word.strip() for word in distinct] or [False])
     else:
         many = max(len(coded.dictionary), 1)
@@ -40,7 +45,9 @@ def person_numbers(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any
     indices = coded.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     out = number[indices]
     alone = ~present | blank[indices]
-    out[alone] = len(number) + np.arange(int(alone.sum()))  # or they would count among the rows of somebody else
+    out[alone] = len(number) + np.arange(
+        int(alone.sum())
+    )  # or they would count among the rows of somebody else
     return np.asarray(out)
 
 
@@ -57,5 +64,7 @@ def plain_ids(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any]) ->
     if pa.types.is_floating(values.type):  # NaN is no id, and 0 is -0
         values = pa.array(values.to_numpy(zero_copy_only=False) + 0.0, from_pandas=True)
     if pa.types.is_nested(values.type):
-        raise InputError(f"A person cannot be told by a column of type {values.type}. Name one of words or numbers.")
+        raise InputError(
+            f"A person cannot be told by a column of type {values.type}. Name one of words or numbers."
+        )
     return values

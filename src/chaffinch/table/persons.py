@@ -21,7 +21,16 @@ from .schema import Column, Output, Schema
 from .table import Table
 from .types import is_numeric, parse_type, value_type, whole_array
 
-__all__ = ["PersonRows", "counted_by_person", "one_row_each", "order_numbers", "person_rows", "schema_with_persons", "table_of_persons", "with_persons"]
+__all__ = [
+    "PersonRows",
+    "counted_by_person",
+    "one_row_each",
+    "order_numbers",
+    "person_rows",
+    "schema_with_persons",
+    "table_of_persons",
+    "with_persons",
+]
 
 Rows = NDArray[np.int64]
 
@@ -79,12 +88,24 @@ def person_rows(table: Table) -> PersonRows:
     """
     person, order = table.schema.only("person"), table.schema.only("order")
     if person is None:
-        raise InputError('No column says whose row it is. Give one the role: role = "person" in the schema, or --person COLUMN.')
-    persons = person_numbers(table.data.column(person)) if table.person_of is None else table.person_of
-    when = order_numbers(table.schema[order], table.data.column(order)) if order is not None else np.arange(table.n_rows)
+        raise InputError(
+            'No column says whose row it is. Give one the role: role = "person" in the schema, or --person COLUMN.'
+        )
+    persons = (
+        person_numbers(table.data.column(person)) if table.person_of is None else table.person_of
+    )
+    when = (
+        order_numbers(table.schema[order], table.data.column(order))
+        if order is not None
+        else np.arange(table.n_rows)
+    )
     rows = np.lexsort((when, persons)).astype(np.int64)
     ordered = persons[rows]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])).astype(np.int64) if len(rows) else rows
+    starts = (
+        np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])).astype(np.int64)
+        if len(rows)
+        else rows
+    )
     return PersonRows(rows, starts, np.diff(np.append(starts, len(rows))).astype(np.int64))
 
 
@@ -97,8 +118,14 @@ def order_numbers(column: Column, values: pa.Array | pa.ChunkedArray) -> NDArray
         )
     numbers, present = to_numbers(values)
     codes = [code for code in column.missing if isinstance(code, int | float)]
-    if not present.all() or not np.isfinite(numbers).all() or (codes and np.isin(numbers, codes).any()):
-        raise InputError(f"Column '{column.name}' cannot order rows: it has missing values. Drop these rows, or name another.")
+    if (
+        not present.all()
+        or not np.isfinite(numbers).all()
+        or (codes and np.isin(numbers, codes).any())
+    ):
+        raise InputError(
+            f"Column '{column.name}' cannot order rows: it has missing values. Drop these rows, or name another."
+        )
     return numbers
 
 
@@ -113,7 +140,15 @@ def with_persons(table: Table, person: str | None, order: str | None = None) -> 
     schema = schema_with_persons(table.schema, person, order)
     if schema == table.schema:
         return table
-    return counted_by_person(replace(table, schema=schema, codes=Codes.of([table.code(n) for n in schema.names], schema.sizes, n_rows=table.n_rows)))
+    return counted_by_person(
+        replace(
+            table,
+            schema=schema,
+            codes=Codes.of(
+                [table.code(n) for n in schema.names], schema.sizes, n_rows=table.n_rows
+            ),
+        )
+    )
 
 
 def one_row_each(table: Table, rng: np.random.Generator) -> Table:
@@ -153,9 +188,17 @@ def counted_by_person(table: Table) -> Table:
         columns.append(refitted)
         codes.append(column_codes)
         notes += [note for note in column_notes if note not in notes]
-    schema = replace(table.schema, columns=tuple(columns), functions=())  # functions are maps of the codes that were
+    schema = replace(
+        table.schema, columns=tuple(columns), functions=()
+    )  # functions are maps of the codes that were
     notes = [note for note in notes if note.column != person] + [_person_note(schema)]
-    return replace(table, schema=schema, codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows), notes=tuple(notes), person_of=persons)
+    return replace(
+        table,
+        schema=schema,
+        codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows),
+        notes=tuple(notes),
+        person_of=persons,
+    )
 
 
 def _person_note(schema: Schema) -> Note:
@@ -166,7 +209,9 @@ def _person_note(schema: Schema) -> Note:
     return Note(str(person), "person", sentence)
 
 
-def _refitted(column: Column, table: Table, persons: Rows) -> tuple[Column, list[Note], NDArray[Any]]:
+def _refitted(
+    column: Column, table: Table, persons: Rows
+) -> tuple[Column, list[Note], NDArray[Any]]:
     """Return a column with a codec of values counted once a person, what is to be said of it, and its codes."""
     old, old_codes = column.fitted_codec, table.code(column.name).astype(np.int64)
     values = whole_array(table.data.column(column.name))
@@ -178,30 +223,45 @@ def _refitted(column: Column, table: Table, persons: Rows) -> tuple[Column, list
     once = np.sort(np.unique(pairs, return_index=True)[1])
     profile = Profile(values.type, column.missing)
     profile.add(shown.take(pa.array(once)))
-    fitted, notes = fit_column(replace(column, codec=None), profile, rare_below=table.schema.rare_below)
+    fitted, notes = fit_column(
+        replace(column, codec=None), profile, rare_below=table.schema.rare_below
+    )
     new = fitted.fitted_codec
     codes = np.empty(len(values), dtype=np.int64)
     codes[present] = encode_column(fitted, shown)
     absent = old_codes >= old.n_values
-    codes[absent] = old_codes[absent] - old.n_values + new.n_values + (int(new.null) - int(old.null)) * (old_codes[absent] - old.n_values >= old.null)
+    codes[absent] = (
+        old_codes[absent]
+        - old.n_values
+        + new.n_values
+        + (int(new.null) - int(old.null)) * (old_codes[absent] - old.n_values >= old.null)
+    )
     return fitted, notes, codes
 
 
 def schema_with_persons(schema: Schema, person: str | None, order: str | None = None) -> Schema:
     """Return the schema with the roles `person` and `order` given to columns; whoever had them before is `other`."""
     if person is not None and person == order:
-        raise InputError(f"Column '{person}' cannot say whose row it is and order the rows. Name two columns.")
+        raise InputError(
+            f"Column '{person}' cannot say whose row it is and order the rows. Name two columns."
+        )
     if order is not None and person is None and schema.only("person") is None:
-        raise InputError(f"Column '{order}' orders the rows of a person: name the column that says whose row it is too.")
+        raise InputError(
+            f"Column '{order}' orders the rows of a person: name the column that says whose row it is too."
+        )
     columns = list(schema.columns)
     for i, column in enumerate(columns):
         if column.name == person:
             output: Output = "fake" if column.output == "fake" else "regenerate"
-            columns[i] = replace(column, role="person", kind="identifier", output=output, codec=None, **_UNCODED)
+            columns[i] = replace(
+                column, role="person", kind="identifier", output=output, codec=None, **_UNCODED
+            )
         elif column.name == order:
             _check_order(column)
             columns[i] = replace(column, role="order")
-        elif (person is not None and column.role == "person") or (order is not None and column.role == "order"):
+        elif (person is not None and column.role == "person") or (
+            order is not None and column.role == "order"
+        ):
             columns[i] = replace(column, role="identifier" if column.role == "person" else "other")
     for name in (person, order):
         if name is not None:
@@ -209,7 +269,14 @@ def schema_with_persons(schema: Schema, person: str | None, order: str | None = 
     return replace(schema, columns=tuple(columns))
 
 
-_UNCODED: dict[str, Any] = {"levels": None, "edges": None, "binning": "quantile", "bounds": None, "atoms": None, "missing": ()}
+_UNCODED: dict[str, Any] = {
+    "levels": None,
+    "edges": None,
+    "binning": "quantile",
+    "bounds": None,
+    "atoms": None,
+    "missing": (),
+}
 """What belongs to codes, as a column without codes has it."""
 
 

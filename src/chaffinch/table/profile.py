@@ -39,7 +39,19 @@ FULL_PRECISION = 10
 VERSION = 1
 """Of profiles as Arrow data."""
 
-_SINGLE = ("n_rows", "n_null", "n_nan", "n_infinite", "n_fraction", "too_many_words", "largest", "rising", "first", "last", "most_words")
+_SINGLE = (
+    "n_rows",
+    "n_null",
+    "n_nan",
+    "n_infinite",
+    "n_fraction",
+    "too_many_words",
+    "largest",
+    "rising",
+    "first",
+    "last",
+    "most_words",
+)
 
 
 class NumberTally:
@@ -108,7 +120,12 @@ class NumberTally:
 
 def _one_column(codes: list[Any], numbers: Numbers, kind: pa.DataType, *, there: bool) -> pa.Array:
     """Return missing codes and then numbers in one column; nulls where the numbers are of another type."""
-    return pa.concat_arrays([pa.array(codes, type=kind), pa.array(numbers, type=kind) if there else pa.nulls(len(numbers), kind)])
+    return pa.concat_arrays(
+        [
+            pa.array(codes, type=kind),
+            pa.array(numbers, type=kind) if there else pa.nulls(len(numbers), kind),
+        ]
+    )
 
 
 def _distinct(numbers: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
@@ -116,7 +133,9 @@ def _distinct(numbers: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
     if len(numbers) < FEW_NUMBERS:
         return np.unique(numbers, return_counts=True)
     low, high = numbers.min(), numbers.max()
-    near = int(high) - int(low) <= CLOSE * len(numbers)  # Python's numbers: the difference may be beyond 64 bits
+    near = int(high) - int(low) <= CLOSE * len(
+        numbers
+    )  # Python's numbers: the difference may be beyond 64 bits
     if near and numbers.dtype == np.float64:
         near = bool(max(abs(low), abs(high)) < 2.0**52 and (np.rint(numbers) == numbers).all())
     if not near:
@@ -126,13 +145,19 @@ def _distinct(numbers: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
     return (places + low).astype(numbers.dtype, copy=False), counts[places]
 
 
-def _summed(parts: list[tuple[Numbers, NDArray[np.float64]]]) -> tuple[Numbers, NDArray[np.float64]]:
+def _summed(
+    parts: list[tuple[Numbers, NDArray[np.float64]]],
+) -> tuple[Numbers, NDArray[np.float64]]:
     """Return the numbers of all parts, each once and sorted, with their counts added up."""
     values, inverse = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
-    return values, np.bincount(inverse, weights=np.concatenate([part[1] for part in parts])).astype(np.float64)
+    return values, np.bincount(inverse, weights=np.concatenate([part[1] for part in parts])).astype(
+        np.float64
+    )
 
 
-def _compress(values: Numbers, counts: NDArray[np.float64], groups: int) -> tuple[Numbers, NDArray[np.float64]]:
+def _compress(
+    values: Numbers, counts: NDArray[np.float64], groups: int
+) -> tuple[Numbers, NDArray[np.float64]]:
     """Return about `groups` numbers: heavy values and the ends as they are, runs of light neighbours as their mean.
 
     The ends stay apart so that an outlier is no part of the mean of a run, which would be looked at (see `tails`).
@@ -140,14 +165,18 @@ def _compress(values: Numbers, counts: NDArray[np.float64], groups: int) -> tupl
     heavy = counts >= counts.sum() / groups
     heavy[: REACH * THRESHOLD] = heavy[-REACH * THRESHOLD :] = True
     light, weights = values[~heavy].astype(np.float64), counts[~heavy]
-    group = np.floor((np.cumsum(weights) - weights / 2) * (groups / max(weights.sum(), 1))).astype(np.int64)
+    group = np.floor((np.cumsum(weights) - weights / 2) * (groups / max(weights.sum(), 1))).astype(
+        np.int64
+    )
     _, group = np.unique(group, return_inverse=True)
     summed = np.bincount(group, weights=weights)
     means = np.bincount(group, weights=weights * light) / summed
     if values.dtype == np.int64:
         means = np.rint(means).astype(np.int64)
     merged, again = np.unique(np.concatenate([values[heavy], means]), return_inverse=True)
-    return merged, np.bincount(again, weights=np.concatenate([counts[heavy], summed])).astype(np.float64)
+    return merged, np.bincount(again, weights=np.concatenate([counts[heavy], summed])).astype(
+        np.float64
+    )
 
 
 @dataclass
@@ -162,7 +191,9 @@ class Profile:
     n_nan: int = 0
     n_infinite: int = 0
     n_fraction: int = 0
-    decimals: NDArray[np.int64] = field(default_factory=lambda: np.zeros(FULL_PRECISION + 1, dtype=np.int64))
+    decimals: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(FULL_PRECISION + 1, dtype=np.int64)
+    )
     words: dict[Scalar, int] = field(default_factory=dict)
     too_many_words: bool = False
     numbers: NumberTally = field(default_factory=NumberTally)
@@ -203,7 +234,9 @@ class Profile:
         parts in the order of their rows, always the same parts, to have the same groups of neighbours again.
         """
         if (self.kind, self.missing) != (other.kind, other.missing):
-            raise InputError("Profiles merge where they are of one column: its type and its missing codes must be the same.")
+            raise InputError(
+                "Profiles merge where they are of one column: its type and its missing codes must be the same."
+            )
         self.rising &= other.rising and (not np.isfinite(other.first) or other.first > self.last)
         self.first = self.first if np.isfinite(self.first) else other.first
         self.last = other.last if np.isfinite(other.last) else self.last
@@ -225,39 +258,100 @@ class Profile:
         numbers, counts = self.numbers.result()
         words, inner = [*self.words, *self.categories], value_type(self.kind)
         known, more = len(self.missing) + len(words) + len(self.decimals), len(numbers)
-        lengths = {"missing": len(self.missing), "word": len(self.words), "category": len(self.categories), "decimals": len(self.decimals), "number": more}
+        lengths = {
+            "missing": len(self.missing),
+            "word": len(self.words),
+            "category": len(self.categories),
+            "decimals": len(self.decimals),
+            "number": more,
+        }
         whole = numbers.dtype == np.int64
         codes = [*self.missing, *[None] * (known - len(self.missing))]
-        small = [*(self.n_missing.get(code, 0) for code in self.missing), *self.words.values(), *[0] * len(self.categories), *self.decimals.tolist()]
+        small = [
+            *(self.n_missing.get(code, 0) for code in self.missing),
+            *self.words.values(),
+            *[0] * len(self.categories),
+            *self.decimals.tolist(),
+        ]
         columns = {
-            "part": pa.array([part for part, n in lengths.items() for _ in range(n)], type=pa.string()),
-            "value": pa.concat_arrays([pa.nulls(len(self.missing), inner), pa.array(words, type=inner), pa.nulls(known + more - len(self.missing) - len(words), inner)]),
-            "text": pa.array([*(code if isinstance(code, str) else None for code in codes), *[None] * more], type=pa.string()),
-            "whole": _one_column([code if isinstance(code, int) else None for code in codes], numbers, pa.int64(), there=whole),
-            "real": _one_column([code if isinstance(code, float) else None for code in codes], numbers, pa.float64(), there=not whole),
-            "count": pa.array(np.concatenate([np.array(small, dtype=np.int64), counts.astype(np.int64)])),
+            "part": pa.array(
+                [part for part, n in lengths.items() for _ in range(n)], type=pa.string()
+            ),
+            "value": pa.concat_arrays(
+                [
+                    pa.nulls(len(self.missing), inner),
+                    pa.array(words, type=inner),
+                    pa.nulls(known + more - len(self.missing) - len(words), inner),
+                ]
+            ),
+            "text": pa.array(
+                [*(code if isinstance(code, str) else None for code in codes), *[None] * more],
+                type=pa.string(),
+            ),
+            "whole": _one_column(
+                [code if isinstance(code, int) else None for code in codes],
+                numbers,
+                pa.int64(),
+                there=whole,
+            ),
+            "real": _one_column(
+                [code if isinstance(code, float) else None for code in codes],
+                numbers,
+                pa.float64(),
+                there=not whole,
+            ),
+            "count": pa.array(
+                np.concatenate([np.array(small, dtype=np.int64), counts.astype(np.int64)])
+            ),
             "kind": pa.nulls(known + more, self.kind),
         }
-        head = {**{name: getattr(self, name) for name in _SINGLE}, "exact": self.numbers.exact, "version": VERSION}
-        return pa.RecordBatch.from_pydict(columns).replace_schema_metadata({"chaffinch.profile": json.dumps(head)})
+        head = {
+            **{name: getattr(self, name) for name in _SINGLE},
+            "exact": self.numbers.exact,
+            "version": VERSION,
+        }
+        return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(
+            {"chaffinch.profile": json.dumps(head)}
+        )
 
     @classmethod
     def from_arrow(cls, batch: pa.RecordBatch) -> Profile:
         """Return the profile that `to_arrow` wrote."""
         head = json.loads((batch.schema.metadata or {}).get(b"chaffinch.profile", b"{}"))
         if head.get("version") != VERSION:
-            raise InputError(f"This is no profile of version {VERSION}: both machines need the same version of Chaffinch.")
-        by_part = {part: batch.filter(pc.equal(batch.column("part"), part)) for part in ("missing", "word", "category", "decimals", "number")}
+            raise InputError(
+                f"This is no profile of version {VERSION}: both machines need the same version of Chaffinch."
+            )
+        by_part = {
+            part: batch.filter(pc.equal(batch.column("part"), part))
+            for part in ("missing", "word", "category", "decimals", "number")
+        }
         counts = {part: rows.column("count").to_numpy() for part, rows in by_part.items()}
-        spelled = [by_part["missing"].column(name).to_pylist() for name in ("text", "whole", "real")]
-        missing = [next(code for code in codes if code is not None) for codes in zip(*spelled, strict=True)]
-        profile = cls(batch.schema.field("kind").type, tuple(missing), **{name: head[name] for name in _SINGLE})
-        profile.n_missing = {code: n for code, n in zip(missing, counts["missing"].tolist(), strict=True) if n}
-        profile.words = dict(zip(by_part["word"].column("value").to_pylist(), counts["word"].tolist(), strict=True))
+        spelled = [
+            by_part["missing"].column(name).to_pylist() for name in ("text", "whole", "real")
+        ]
+        missing = [
+            next(code for code in codes if code is not None) for codes in zip(*spelled, strict=True)
+        ]
+        profile = cls(
+            batch.schema.field("kind").type,
+            tuple(missing),
+            **{name: head[name] for name in _SINGLE},
+        )
+        profile.n_missing = {
+            code: n for code, n in zip(missing, counts["missing"].tolist(), strict=True) if n
+        }
+        profile.words = dict(
+            zip(by_part["word"].column("value").to_pylist(), counts["word"].tolist(), strict=True)
+        )
         profile.categories = dict.fromkeys(by_part["category"].column("value").to_pylist())
         profile.decimals = counts["decimals"].astype(np.int64)
         whole, real = by_part["number"].column("whole"), by_part["number"].column("real")
-        profile.numbers = NumberTally.of((real if whole.null_count else whole).to_numpy(), counts["number"].astype(np.float64), exact=head["exact"])
+        profile.numbers = NumberTally.of(
+            (real if whole.null_count else whole).to_numpy(),
+            counts["number"].astype(np.float64),
+            exact=head["exact"],
+        )
         return profile
 
     @property
@@ -270,10 +364,15 @@ class Profile:
         if self.words or is_words(self.kind):
             known = list(self.categories) if pa.types.is_dictionary(self.kind) else []
             words = sorted(self.words, key=lambda w: (isinstance(w, str), w))
-            order = [w for w in known if w is not None] + [w for w in words if w not in self.categories]
+            order = [w for w in known if w is not None] + [
+                w for w in words if w not in self.categories
+            ]
             return [(word, self.words.get(word, 0)) for word in order]
         values, counts = self.numbers.result()
-        return [(value, int(count)) for value, count in zip(values.tolist(), counts.tolist(), strict=True)]
+        return [
+            (value, int(count))
+            for value, count in zip(values.tolist(), counts.tolist(), strict=True)
+        ]
 
     def _count_missing(self, code: Scalar, n: int) -> None:
         if n:
@@ -282,16 +381,29 @@ class Profile:
     def _add_words(self, values: pa.Array) -> None:
         if self.too_many_words:
             return
-        if pa.types.is_dictionary(values.type) and len(values.dictionary) <= 4 * len(values) + FEW_NUMBERS:
+        if (
+            pa.types.is_dictionary(values.type)
+            and len(values.dictionary) <= 4 * len(values) + FEW_NUMBERS
+        ):
             indices, n_words = values.indices, len(values.dictionary)
             if indices.null_count:  # null as one word more, which is not counted
-                indices = (indices if n_words <= np.iinfo(indices.type.to_pandas_dtype()).max else indices.cast(pa.int64())).fill_null(n_words)
-            counts = np.bincount(indices.to_numpy(zero_copy_only=False), minlength=n_words)[:n_words]
+                indices = (
+                    indices
+                    if n_words <= np.iinfo(indices.type.to_pandas_dtype()).max
+                    else indices.cast(pa.int64())
+                ).fill_null(n_words)
+            counts = np.bincount(indices.to_numpy(zero_copy_only=False), minlength=n_words)[
+                :n_words
+            ]
             places = np.flatnonzero(counts)
-            self._count_words(values.dictionary.take(pa.array(places)).to_pylist(), counts[places].tolist())
+            self._count_words(
+                values.dictionary.take(pa.array(places)).to_pylist(), counts[places].tolist()
+            )
         else:
             entries = pc.value_counts(values.drop_null())
-            self._count_words(entries.field("values").to_pylist(), entries.field("counts").to_pylist())
+            self._count_words(
+                entries.field("values").to_pylist(), entries.field("counts").to_pylist()
+            )
 
     def _count_words(self, words: Iterable[Scalar], counts: Iterable[int]) -> None:
         for word, n in zip(words, counts, strict=True):
@@ -342,8 +454,12 @@ class Profile:
         dtype = np.float32 if single else np.float64
         left = numbers
         for d in (FULL_PRECISION - 1, *range(FULL_PRECISION - 1)):
-            with np.errstate(over="ignore"):  # a number near the largest is whole, and rounds to infinity
-                fits = (np.round(left, d).astype(dtype) == left.astype(dtype)) | (np.abs(left) >= 2.0**53)
+            with np.errstate(
+                over="ignore"
+            ):  # a number near the largest is whole, and rounds to infinity
+                fits = (np.round(left, d).astype(dtype) == left.astype(dtype)) | (
+                    np.abs(left) >= 2.0**53
+                )
             if d == FULL_PRECISION - 1:
                 self.decimals[FULL_PRECISION] += int((~fits).sum())
                 if self.decimals[FULL_PRECISION] >= THRESHOLD:

@@ -79,7 +79,9 @@ def read(
     array([0, 0, 1], dtype=uint8)
     """
     if is_model(source):
-        raise InputError("This is a model, and data are needed: give a table, or draw one with model.sample().")
+        raise InputError(
+            "This is a model, and data are needed: give a table, or draw one with model.sample()."
+        )
     opened = in_memory(open_source(source, **options))
     declared = as_schema(schema)
     fitted = fit_schema(opened, declared, rare=rare, threshold=threshold, progress=progress)
@@ -127,4 +129,6 @@ def encoded(source: Source, schema: Schema, notes: Any) -> Table:
         [values[c.name][0] for c in schema], schema=without_metadata(pa.schema(fields))
     )
     origin = Origin(source.native, source.dtypes, source.layout, index=source.index)
-    return Table(schema, data, Codes.of(arrays, schema.sizes, n_rows=data.num_rows), tuple(notes), origin)
+    return Table(
+        schema, data, Codes.of(arrays, schema.sizes, n_rows=data.num_rows), tuple(notes), origin
+    )

@@ -48,9 +48,25 @@ if TYPE_CHECKING:
     from .table import Table
 
 __all__ = [
-    "Equality", "Function", "MissingTogether", "Order", "Relation", "Values", "broken", "is_relation", "named_columns", "parsed", "per_unit", "quoted",
-    "relation_of", "relations_of", "summed", "table_values", "unit_of", "values_of",
-]  # fmt: skip
+    "Equality",
+    "Function",
+    "MissingTogether",
+    "Order",
+    "Relation",
+    "Values",
+    "broken",
+    "is_relation",
+    "named_columns",
+    "parsed",
+    "per_unit",
+    "quoted",
+    "relation_of",
+    "relations_of",
+    "summed",
+    "table_values",
+    "unit_of",
+    "values_of",
+]
 
 EXACT = 1e-9
 """The share of its size by which a computed number may differ where a column has no digits of its own: what floats lose in a sum."""
@@ -101,14 +117,24 @@ class Equality:
     @property
     def slack(self) -> float:
         """How far both sides may be apart by rounding."""
-        others = 0.0 if self.whole else sum(abs(p.factor) * u for p, u in zip(self.right.parts, self.units[1:], strict=True))
+        others = (
+            0.0
+            if self.whole
+            else sum(
+                abs(p.factor) * u for p, u in zip(self.right.parts, self.units[1:], strict=True)
+            )
+        )
         return (self.units[0] + others) / 2
 
-    def gap(self, values: Mapping[str, NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def gap(
+        self, values: Mapping[str, NDArray[np.float64]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return right side minus left side of each row, and by how much they may differ."""
         total, size = summed(self.right, values)
         left = values[self.left]
-        room = self.slack * (1 + 1e-6) + (NARROW if self.narrow else EXACT) * np.maximum(size, np.abs(left))
+        room = self.slack * (1 + 1e-6) + (NARROW if self.narrow else EXACT) * np.maximum(
+            size, np.abs(left)
+        )
         return total - left, room
 
 
@@ -154,7 +180,9 @@ Relation = Equality | Order | Function | MissingTogether
 def quoted(name: str) -> str:
     """Return a column's name as a rule has it: in backticks where it would be read as something else."""
     words = ("missing", "and", "or", "not", "in", "implies", "determines", "true", "false")
-    plain = name.isidentifier() and re.fullmatch(r"\w+", name) is not None and name.lower() not in words
+    plain = (
+        name.isidentifier() and re.fullmatch(r"\w+", name) is not None and name.lower() not in words
+    )
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
@@ -193,7 +221,12 @@ def named_columns(rule: Rule) -> set[str]:
     if isinstance(rule, Determines):
         return {rule.left, rule.right}
     assert isinstance(rule, Comparisons)
-    return {part.column for side in rule.operands if isinstance(side, Sum | Name) for part in _sum(side).parts}
+    return {
+        part.column
+        for side in rule.operands
+        if isinstance(side, Sum | Name)
+        for part in _sum(side).parts
+    }
 
 
 def relation_of(text: str, rule: Rule, schema: Schema, what: str) -> tuple[Relation, ...]:
@@ -201,7 +234,9 @@ def relation_of(text: str, rule: Rule, schema: Schema, what: str) -> tuple[Relat
     names = [column.name for column in schema]
     for name in named_columns(rule):
         if name not in names:
-            raise SchemaError(f"{what}: {unknown_name('column', name, names)} Words stand in quotes.")
+            raise SchemaError(
+                f"{what}: {unknown_name('column', name, names)} Words stand in quotes."
+            )
     if isinstance(rule, Determines):
         if rule.left == rule.right:
             raise SchemaError(f"{what}: column '{rule.left}' determines itself. Name two columns.")
@@ -210,10 +245,13 @@ def relation_of(text: str, rule: Rule, schema: Schema, what: str) -> tuple[Relat
     asked = [_missing_column(side) for side in rule.operands]
     if any(asked):
         if not all(asked) or set(rule.signs) != {"=="} or len(set(asked)) < 2:
-            raise SchemaError(f"{what}: missing(a) is compared with missing(b) by ==, and with nothing else. For a value write a == missing.")
+            raise SchemaError(
+                f"{what}: missing(a) is compared with missing(b) by ==, and with nothing else. For a value write a == missing."
+            )
         return (MissingTogether(text, tuple(dict.fromkeys(name for name in asked if name))),)
     return tuple(
-        _pair(text, left, sign, right, schema, what) for (left, right), sign in zip(pairwise(rule.operands), rule.signs, strict=True)
+        _pair(text, left, sign, right, schema, what)
+        for (left, right), sign in zip(pairwise(rule.operands), rule.signs, strict=True)
     )
 
 
@@ -232,24 +270,43 @@ def _sum(side: Operand) -> Sum:
     return Sum((), float(side)) if not isinstance(side, str) else Sum(())
 
 
-def _pair(text: str, left: Operand, sign: str, right: Operand, schema: Schema, what: str) -> Relation:
+def _pair(
+    text: str, left: Operand, sign: str, right: Operand, schema: Schema, what: str
+) -> Relation:
     if isinstance(left, str) or isinstance(right, str):
-        raise SchemaError(f"{what} compares a sum of columns with a word. It needs columns and numbers.")
+        raise SchemaError(
+            f"{what} compares a sum of columns with a word. It needs columns and numbers."
+        )
     if sign == "!=":
-        raise SchemaError(f"{what}: two columns are compared by =, <, <=, > or >=. != says next to nothing of numbers.")
+        raise SchemaError(
+            f"{what}: two columns are compared by =, <, <=, > or >=. != says next to nothing of numbers."
+        )
     if sign == "==":
         if not isinstance(left, Name):
             left, right = right, left
         if not isinstance(left, Name):
-            raise SchemaError(f"{what}: one side of an equality must be one column alone, which the other side gives. Solve it for one column.")
+            raise SchemaError(
+                f"{what}: one side of an equality must be one column alone, which the other side gives. Solve it for one column."
+            )
         total = _in_days(_sum(right), schema)
         if left.name in (part.column for part in total.parts):
-            raise SchemaError(f"{what}: column '{left.name}' stands on both sides. Solve it for one column.")
+            raise SchemaError(
+                f"{what}: column '{left.name}' stands on both sides. Solve it for one column."
+            )
         columns = [schema[left.name], *(schema[part.column] for part in total.parts)]
         functions = ["", *(part.function for part in total.parts)]
         _check_types([Addend(left.name, -1.0), *total.parts], schema, what)
-        units = tuple(1.0 if function else unit_of(column) for column, function in zip(columns, functions, strict=True))
-        return Equality(text, left.name, total, units, any(column.type in ("float", "halffloat") for column in columns))
+        units = tuple(
+            1.0 if function else unit_of(column)
+            for column, function in zip(columns, functions, strict=True)
+        )
+        return Equality(
+            text,
+            left.name,
+            total,
+            units,
+            any(column.type in ("float", "halffloat") for column in columns),
+        )
     if sign in (">", ">="):
         left, right, sign = right, left, TURNED[sign]
     difference = _in_days(added(_sum(right), scaled(_sum(left), -1.0)), schema)
@@ -262,7 +319,12 @@ def _pair(text: str, left: Operand, sign: str, right: Operand, schema: Schema, w
 def _in_days(total: Sum, schema: Schema) -> Sum:
     """A sum whose functions of moments, which count in seconds, say so."""
     return Sum(
-        tuple(replace(p, function=f"{p.function} of seconds") if p.function and schema[p.column].kind == "datetime" else p for p in total.parts),
+        tuple(
+            replace(p, function=f"{p.function} of seconds")
+            if p.function and schema[p.column].kind == "datetime"
+            else p
+            for p in total.parts
+        ),
         total.constant,
     )
 
@@ -273,8 +335,14 @@ def _check_types(parts: Sequence[Addend], schema: Schema, what: str) -> None:
         column = schema[part.column]
         temporal = pa.types.is_date(kind := stored_type(column)) or pa.types.is_timestamp(kind)
         if part.function and not temporal:
-            raise SchemaError(f"{what}: {part.function.split()[0]}({part.column}) needs dates. Column '{part.column}' is {column.kind}.")
-        if not column.modelled or not is_numeric(kind) or pa.types.is_dictionary(parse_type(column.type)):
+            raise SchemaError(
+                f"{what}: {part.function.split()[0]}({part.column}) needs dates. Column '{part.column}' is {column.kind}."
+            )
+        if (
+            not column.modelled
+            or not is_numeric(kind)
+            or pa.types.is_dictionary(parse_type(column.type))
+        ):
             raise SchemaError(
                 f"{what} does arithmetic with column '{part.column}', which is {column.kind} ({column.type}): it needs numbers or dates. "
                 "For words write a == 'word', or a determines b."
@@ -283,13 +351,19 @@ def _check_types(parts: Sequence[Addend], schema: Schema, what: str) -> None:
             form = "dates" if pa.types.is_date(kind) else "moments"
             moments[form] = moments.get(form, 0.0) + part.factor
     if len(moments) > 1 or any(abs(total) > EXACT for total in moments.values()):
-        raise SchemaError(f"{what} mixes dates or moments with numbers. Compare or subtract two columns of one kind; the difference of dates is in days.")
+        raise SchemaError(
+            f"{what} mixes dates or moments with numbers. Compare or subtract two columns of one kind; the difference of dates is in days."
+        )
 
 
 def stored_type(column: Column) -> pa.DataType:
     """Return the type of a column's values; that usual for its kind where a schema leaves it open."""
     kind = value_type(parse_type(column.type))
-    return kind if column.kind not in NUMERIC_KINDS or is_numeric(kind) else parse_type(usual_type(column.kind))
+    return (
+        kind
+        if column.kind not in NUMERIC_KINDS or is_numeric(kind)
+        else parse_type(usual_type(column.kind))
+    )
 
 
 def per_unit(column: Column) -> float:
@@ -313,17 +387,28 @@ def values_of(column: Column, values: Any, codes: NDArray[Any]) -> Values:
     """Return the values of a column, with its codes, as rules see them: what has a missing code is not there."""
     codec = column.fitted_codec
     filled = np.asarray(codes < codec.n_values)
-    pooled = codes == len(codec.levels) if isinstance(codec, Categories) and codec.other else np.zeros(len(codes), dtype=bool)
+    pooled = (
+        codes == len(codec.levels)
+        if isinstance(codec, Categories) and codec.other
+        else np.zeros(len(codes), dtype=bool)
+    )
     kind = stored_type(column)
     if not is_numeric(kind) or pa.types.is_dictionary(parse_type(column.type)):
         return Values(codes.astype(np.float64), filled, filled, pooled)
     numbers, valid = to_numbers(whole_array(values))
     numbers = numbers.astype(np.float64)
     scale = per_unit(column)
-    return Values(numbers if scale == 1 else numbers / scale, filled & valid & np.isfinite(numbers), filled, pooled)
+    return Values(
+        numbers if scale == 1 else numbers / scale,
+        filled & valid & np.isfinite(numbers),
+        filled,
+        pooled,
+    )
 
 
-def summed(total: Sum, values: Mapping[str, NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def summed(
+    total: Sum, values: Mapping[str, NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a sum of columns in each row, and the largest size of what was added."""
     out = size = np.zeros(())
     for part in total.parts:
@@ -355,7 +440,9 @@ def broken(relation: Relation, values: Mapping[str, Values]) -> Mask:
     if isinstance(relation, Function):
         out = np.zeros(len(there), dtype=bool)
         there = there & ~values[relation.left].pooled
-        out[there] = _exceptions(values[relation.left].numbers[there], values[relation.right].numbers[there])
+        out[there] = _exceptions(
+            values[relation.left].numbers[there], values[relation.right].numbers[there]
+        )
         return out
     numbers = {name: values[name].numbers for name in relation.columns}
     if isinstance(relation, Equality):
@@ -371,7 +458,9 @@ def _exceptions(left: NDArray[np.float64], right: NDArray[np.float64]) -> Mask:
         return np.zeros(0, dtype=bool)
     firsts, ours = np.unique(left, return_inverse=True)
     seconds, theirs = np.unique(right, return_inverse=True)
-    pairs, where, counts = np.unique(ours * len(seconds) + theirs, return_inverse=True, return_counts=True)
+    pairs, where, counts = np.unique(
+        ours * len(seconds) + theirs, return_inverse=True, return_counts=True
+    )
     most = np.zeros(len(firsts), dtype=np.int64)
     np.maximum.at(most, pairs // len(seconds), counts)
     usual = np.full(len(firsts), -1, dtype=np.int64)
@@ -382,4 +471,7 @@ def _exceptions(left: NDArray[np.float64], right: NDArray[np.float64]) -> Mask:
 
 def table_values(table: Table, names: Iterable[str]) -> dict[str, Values]:
     """Return the values of columns of a table, as rules see them."""
-    return {name: values_of(table.schema[name], table.data.column(name), table.code(name)) for name in names}
+    return {
+        name: values_of(table.schema[name], table.data.column(name), table.code(name))
+        for name in names
+    }

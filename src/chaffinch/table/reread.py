@@ -72,7 +72,11 @@ class SubsetReader:
                 continue
             values, tokens = cells_of(replace(table, data=data), column, rows)
             profile = profile_of(column, values, tokens)
-            again = _inferred(column, profile, table.schema.rare_below) if column.name in self.inferred else None
+            again = (
+                _inferred(column, profile, table.schema.rare_below)
+                if column.name in self.inferred
+                else None
+            )
             plain = again if again is not None and again.modelled else replace(column, codec=None)
             fitted, _ = fit_column(plain, profile, rare_below=table.schema.rare_below)
             columns.append(fitted)
@@ -80,11 +84,19 @@ class SubsetReader:
         size = None if table.schema.rows is None else len(rows)
         schema = cut_schema(replace(table.schema, columns=tuple(columns), rows=size, sealed=False))
         codes = [encode_column(schema[name], values, tokens) for name, values, tokens in cells]
-        subset = Table(schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin)
+        subset = Table(
+            schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin
+        )
         if schema.searched:  # a file of these rows would be searched for its own
             bare = replace(schema, rules=(), found=(), suggested=(), functions=())
             return with_found_rules(replace(subset, schema=bare), THRESHOLD)
-        return subset if not schema.rules else replace(subset, schema=replace(schema, functions=fitted_functions(subset, THRESHOLD)))
+        return (
+            subset
+            if not schema.rules
+            else replace(
+                subset, schema=replace(schema, functions=fitted_functions(subset, THRESHOLD))
+            )
+        )
 
 
 def profile_of(column: Column, values: pa.Array, tokens: Tokens) -> Profile:
@@ -96,17 +108,34 @@ def profile_of(column: Column, values: pa.Array, tokens: Tokens) -> Profile:
 
 def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
     """What inference makes of a column's values, in the role that the column has."""
-    spelling = Spelling(profile.kind, "" if column.format == "nan" else column.format, column.missing, decimal=column.decimal, thousands=column.thousands)
+    spelling = Spelling(
+        profile.kind,
+        "" if column.format == "nan" else column.format,
+        column.missing,
+        decimal=column.decimal,
+        thousands=column.thousands,
+    )
     labels = Labels(title=column.title, values=dict(column.labels), missing=column.missing)
-    again = infer_column(column.name, profile, spelling, labels, rare_below=rare_below, keep=column.output == "keep")
+    again = infer_column(
+        column.name, profile, spelling, labels, rare_below=rare_below, keep=column.output == "keep"
+    )
     return replace(
-        again, role=column.role, rare=column.rare, ordered=column.ordered or again.ordered,
-        spelled=column.spelled, decimal=column.decimal, thousands=column.thousands, discover=column.discover, output=column.output,
+        again,
+        role=column.role,
+        rare=column.rare,
+        ordered=column.ordered or again.ordered,
+        spelled=column.spelled,
+        decimal=column.decimal,
+        thousands=column.thousands,
+        discover=column.discover,
+        output=column.output,
         evidence=column.evidence,
-    )  # fmt: skip
+    )
 
 
-def cells_of(table: Table, column: Column, rows: NDArray[np.int64] | None = None) -> tuple[pa.Array, Tokens]:
+def cells_of(
+    table: Table, column: Column, rows: NDArray[np.int64] | None = None
+) -> tuple[pa.Array, Tokens]:
     """Return the values of a column, and which missing code a file spelled in place of each (-1: none), where values are null and only codes still say.
 
     `rows`: of which of the codes the values are, where not of all.
@@ -116,4 +145,6 @@ def cells_of(table: Table, column: Column, rows: NDArray[np.int64] | None = None
         return values, None
     own = table.code(column.name)
     spelled = (own if rows is None else own[rows]).astype(np.int64) - (codec.n_values + codec.null)
-    return values, np.where((spelled >= 0) & np.asarray(values.is_null()), spelled, -1).astype(np.int16)
+    return values, np.where((spelled >= 0) & np.asarray(values.is_null()), spelled, -1).astype(
+        np.int16
+    )

@@ -26,7 +26,18 @@ from .scan import Scan
 from .table import Table
 from .types import whole_array
 
-__all__ = ["ChosenBy", "below_share", "choose_of_scan", "choose_rows", "choose_slice", "hashes_of", "hashes_of_persons", "hashes_of_places", "hashes_of_values", "hashes_without"]
+__all__ = [
+    "ChosenBy",
+    "below_share",
+    "choose_of_scan",
+    "choose_rows",
+    "choose_slice",
+    "hashes_of",
+    "hashes_of_persons",
+    "hashes_of_places",
+    "hashes_of_values",
+    "hashes_without",
+]
 
 ChosenBy = Literal["place", "values", "person"]
 Hashes = NDArray[np.uint64]
@@ -37,7 +48,9 @@ FEW = 50
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
-def choose_rows(tables: Mapping[str, LongTable], most: int, *, key: int, by: ChosenBy) -> dict[str, Table]:
+def choose_rows(
+    tables: Mapping[str, LongTable], most: int, *, key: int, by: ChosenBy
+) -> dict[str, Table]:
     """Return tables of chosen rows, in their order: of the largest about `most`, of the others the same share.
 
     Where the largest has no more than `most` rows, all rows of all tables.
@@ -46,7 +59,9 @@ def choose_rows(tables: Mapping[str, LongTable], most: int, *, key: int, by: Cho
     return {name: _chosen(table, share, key, by) for name, table in tables.items()}
 
 
-def choose_slice(tables: Mapping[str, LongTable], most: int, *, key: int) -> tuple[dict[str, Table], ChosenBy]:
+def choose_slice(
+    tables: Mapping[str, LongTable], most: int, *, key: int
+) -> tuple[dict[str, Table], ChosenBy]:
     """Return tables of rows chosen by their values; or by their places, where rows that are equal are so many that a slice is no fair share.
 
     A slice of the first table that has less than half or more than twice the rows that it should is no fair share.
@@ -54,7 +69,10 @@ def choose_slice(tables: Mapping[str, LongTable], most: int, *, key: int) -> tup
     share = min(1.0, most / max(table.n_rows for table in tables.values()))
     sizes = {name: 2 * share * table.n_rows + FEW for name, table in tables.items()}
     try:
-        chosen = {name: _chosen(table, share, key, "values", most=sizes[name]) for name, table in tables.items()}
+        chosen = {
+            name: _chosen(table, share, key, "values", most=sizes[name])
+            for name, table in tables.items()
+        }
     except _LumpyError:
         return choose_rows(tables, most, key=key, by="place"), "place"
     first = next(iter(tables))
@@ -84,10 +102,16 @@ def choose_of_scan(scan: Scan, most: int, *, key: int, person: str | None = None
             yield batch if share == 1.0 else batch.take(places(batch, start))
             start += batch.num_rows
         if start != scan.n_rows:
-            raise InputError(f"'{scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
+            raise InputError(
+                f"'{scan.source.name}' has other rows than when it was first read. Work on a file that nobody writes to."
+            )
 
     table = scan.encoded(chosen())
-    return table if person is None else replace(table, person_of=person_numbers(table.data.column(person)))
+    return (
+        table
+        if person is None
+        else replace(table, person_of=person_numbers(table.data.column(person)))
+    )
 
 
 class _LumpyError(Exception):
@@ -106,7 +130,11 @@ def _chosen(table: LongTable, share: float, key: int, by: ChosenBy, *, most: flo
     for part in table.parts():
         n_rows = part.n_rows
         if share < 1.0:
-            hashes = hashes_of_places(start, n_rows, key) if by == "place" else hashes_of_values(part, key)
+            hashes = (
+                hashes_of_places(start, n_rows, key)
+                if by == "place"
+                else hashes_of_values(part, key)
+            )
             part = part.take(np.flatnonzero(hashes < below))
         if part.n_rows or not parts:
             parts.append(part)
@@ -148,10 +176,15 @@ def hashes_of_persons(ids: pa.Array | pa.ChunkedArray, start: int, key: int) -> 
     (True, True)
     """
     coded = plain_ids(ids).dictionary_encode()
-    words = [value.strip() if isinstance(value, bytes) else str(value).encode() for value in coded.dictionary.to_pylist()]
+    words = [
+        value.strip() if isinstance(value, bytes) else str(value).encode()
+        for value in coded.dictionary.to_pylist()
+    ]
     found = np.array([*(_digest(key, b"person " + word) for word in words), 0], dtype=np.uint64)
     blank = np.array([*(not word for word in words), True])
-    places: NDArray[np.int64] = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    places: NDArray[np.int64] = (
+        coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    )
     return np.where(blank[places], hashes_of_places(start, len(places), key), found[places])
 
 
@@ -196,12 +229,20 @@ def _cells(part: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
         codes = part.code(column.name)
         cells = codes.astype(np.uint64)
         if isinstance(codec, Categories):
-            others = np.flatnonzero(codes == len(codec.levels)) if codec.other else np.zeros(0, dtype=np.intp)
+            others = (
+                np.flatnonzero(codes == len(codec.levels))
+                if codec.other
+                else np.zeros(0, dtype=np.intp)
+            )
             if len(others):
-                cells[others] = _of_words(whole_array(part.data.column(column.name)).take(others), key)
+                cells[others] = _of_words(
+                    whole_array(part.data.column(column.name)).take(others), key
+                )
         else:
             present = codes < codec.n_values
-            numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64) + 0.0  # no minus zero
+            numbers = (
+                to_numbers(part.data.column(column.name))[0].astype(np.float64) + 0.0
+            )  # no minus zero
             if coarse and column.kind == "float":
                 with np.errstate(over="ignore"):
                     numbers = numbers.astype(np.float32).astype(np.float64)
@@ -212,9 +253,14 @@ def _cells(part: Table, key: int, *, coarse: bool = False) -> Iterator[Hashes]:
 def _of_words(values: Any, key: int) -> Hashes:
     """Return a hash of each value by how it is written; whole numbers alike whatever their type."""
     coded = values.dictionary_encode() if not hasattr(values, "dictionary") else values
-    words = [_seed(key, str(float(v)) if isinstance(v, int | float) else str(v)) for v in coded.dictionary.to_pylist()]
+    words = [
+        _seed(key, str(float(v)) if isinstance(v, int | float) else str(v))
+        for v in coded.dictionary.to_pylist()
+    ]
     found = np.array([*words, _seed(key, "missing")], dtype=np.uint64)
-    places: NDArray[np.int64] = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    places: NDArray[np.int64] = (
+        coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    )
     return found[places]
 
 

@@ -51,7 +51,9 @@ class Scan:
     notes: tuple[Note, ...] = ()
     profiles: TableProfile | None = field(default=None, repr=False)
 
-    def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
+    def batches(
+        self, *, columns: Collection[str] | None = None, weight: str | None = None
+    ) -> Iterator[CodedBatch]:
         """Return batches of codes; only the named columns (all if None) are read and coded."""
         wanted = [c for c in self.schema.modelled if columns is None or c.name in columns]
         read = {c.name: spelling_of(c) for c in wanted}
@@ -60,18 +62,28 @@ class Scan:
         names = [c.name for c in wanted]
         one = self.schema.columns[0]
         if not read:
-            read[one.name] = spelling_of(one)  # something has to be read to learn how many rows a batch has
+            read[one.name] = spelling_of(
+                one
+            )  # something has to be read to learn how many rows a batch has
         for batch in self.source.batches(list(read)):
             values = typed(batch, read, text=self.source.text)
             weights = None if weight is None else weights_of(self.schema[weight], values[weight][0])
-            coded = dict(zip(names, thread_map(lambda c: encode_column(c, *values[c.name]), wanted), strict=True))  # noqa: B023
+            coded = dict(
+                zip(
+                    names,
+                    thread_map(lambda c: encode_column(c, *values[c.name]), wanted),  # noqa: B023
+                    strict=True,
+                )
+            )
             nothing: NDArray[Any] = np.zeros(batch.num_rows, dtype=np.uint8)
             arrays = [coded.get(c.name, nothing) for c in self.schema.modelled]
             yield CodedBatch(Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows), weights)
 
     def row_batches(self, columns: Collection[str] | None = None) -> Iterator[RowBatch]:
         """Return batches of values and codes of the named modelled columns, or of all, as rules see them; each is worked out when it is asked for."""
-        wanted = [column for column in self.schema.modelled if columns is None or column.name in columns]
+        wanted = [
+            column for column in self.schema.modelled if columns is None or column.name in columns
+        ]
         for batch in self.source.batches([column.name for column in wanted]):
             yield self.row_batch(self.cells(batch, wanted), wanted)
 
@@ -90,30 +102,59 @@ class Scan:
             while start < batch.num_rows:
                 piece = pa.Table.from_batches([batch.slice(start, n_rows - n_waiting)])
                 waiting.append(piece)
-                n_waiting, start, seen = n_waiting + piece.num_rows, start + piece.num_rows, seen + piece.num_rows
+                n_waiting, start, seen = (
+                    n_waiting + piece.num_rows,
+                    start + piece.num_rows,
+                    seen + piece.num_rows,
+                )
                 if n_waiting == n_rows:
                     n_waiting = 0
                     yield part()
         if n_waiting:
             yield part()
         if seen != self.n_rows:
-            raise InputError(f"'{self.source.name}' has other rows than when it was first read. Work on a file that nobody writes to.")
+            raise InputError(
+                f"'{self.source.name}' has other rows than when it was first read. Work on a file that nobody writes to."
+            )
 
-    def encoded(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None) -> Table:
+    def encoded(
+        self, batches: Iterable[pa.RecordBatch], columns: Sequence[str] | None = None
+    ) -> Table:
         """Return some rows of the source as a table: what `read` gives of them under the schema of all. `columns`: those that the batches have, where not all."""
-        schema = self.schema if columns is None else replace(self.schema, columns=tuple(self.schema[name] for name in columns))
+        schema = (
+            self.schema
+            if columns is None
+            else replace(self.schema, columns=tuple(self.schema[name] for name in columns))
+        )
         every = list(batches)
-        stored = every[0].schema if every else self.source.schema  # words that are asked for by name may come as dictionaries
-        return encoded(replace(self.source, schema=stored, read=lambda _: iter(every), files=()), schema, self.notes)
+        stored = (
+            every[0].schema if every else self.source.schema
+        )  # words that are asked for by name may come as dictionaries
+        return encoded(
+            replace(self.source, schema=stored, read=lambda _: iter(every), files=()),
+            schema,
+            self.notes,
+        )
 
     def cells(self, batch: pa.RecordBatch | pa.Table, columns: Sequence[Column]) -> CellValues:
         """Return the typed cells of some rows of the source."""
-        return typed(batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text)
+        return typed(
+            batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text
+        )
 
-    def row_batch(self, cells: CellValues, columns: Sequence[Column], codes: Mapping[str, NDArray[Any]] | None = None) -> RowBatch:
+    def row_batch(
+        self,
+        cells: CellValues,
+        columns: Sequence[Column],
+        codes: Mapping[str, NDArray[Any]] | None = None,
+    ) -> RowBatch:
         """Return the values and codes of some rows from their typed cells; `codes` where they are known."""
         names = [column.name for column in columns]
-        coded = Lazy(lambda name: encode_column(self.schema[name], *cells[name]), names) if codes is None else codes
+        coded = (
+            Lazy(lambda name: encode_column(self.schema[name], *cells[name]), names)
+            if codes is None
+            else codes
+        )
         values = Lazy(lambda name: values_of(self.schema[name], cells[name][0], coded[name]), names)
         return RowBatch(values, coded, Lazy(lambda name: to_numbers(cells[name][0])[0], names))
 
@@ -132,20 +173,34 @@ class Profiled:
 
 
 def profile_source(
-    source: Source, declared: Schema | None, *, rare: Literal["pool", "keep"] = "pool", threshold: int = THRESHOLD, progress: Progress = silent
+    source: Source,
+    declared: Schema | None,
+    *,
+    rare: Literal["pool", "keep"] = "pool",
+    threshold: int = THRESHOLD,
+    progress: Progress = silent,
 ) -> Profiled:
     """Return a source with its schema fitted, in one pass over it, two for text files."""
     find = declared is None or declared.leaves_rules_open
     rows = _WatchedRows(source.n_rows) if find and source.n_rows is not None else None
     watch = (lambda batch: None) if rows is None else rows.add
-    fitted = fit_schema(source, declared, rare=rare, threshold=threshold, progress=progress, watch=watch)
+    fitted = fit_schema(
+        source, declared, rare=rare, threshold=threshold, progress=progress, watch=watch
+    )
     warn_of(fitted.notes)
     scanned = Scan(source, fitted.schema, fitted.n_rows, fitted.notes, fitted.profiles)
     if not find:
-        return Profiled(scanned, False if declared is not None and declared.rules and not declared.fitted else None)
+        return Profiled(
+            scanned,
+            False if declared is not None and declared.rules and not declared.fitted else None,
+        )
     modelled = scanned.schema.modelled
     known = rows is not None and rows.first == fitted.n_rows == source.n_rows
-    sample = scanned.row_batch(scanned.cells(pa.Table.from_batches(rows.parts), modelled), modelled) if rows is not None and known else None
+    sample = (
+        scanned.row_batch(scanned.cells(pa.Table.from_batches(rows.parts), modelled), modelled)
+        if rows is not None and known
+        else None
+    )
     return Profiled(scanned, True, sample)
 
 
@@ -159,7 +214,10 @@ class _WatchedRows:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Keep what was chosen of a batch."""
-        own = self.chosen[(self.chosen >= self.first) & (self.chosen < self.first + batch.num_rows)] - self.first
+        own = (
+            self.chosen[(self.chosen >= self.first) & (self.chosen < self.first + batch.num_rows)]
+            - self.first
+        )
         self.first += batch.num_rows
         self.parts.append(batch.take(pa.array(own)))
 
@@ -178,12 +236,23 @@ def scan(
     The schema is fitted in one pass over the file (two for text files, without a given schema). Memory
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
-    profiled = profile_source(open_source(source, **options), as_schema(schema), rare=rare, threshold=threshold, progress=progress)
+    profiled = profile_source(
+        open_source(source, **options),
+        as_schema(schema),
+        rare=rare,
+        threshold=threshold,
+        progress=progress,
+    )
     scanned = profiled.scan
     if profiled.find is None:
         return scanned
     progress("looking for rules", -1)
     ruled = rules_of_batches(
-        scanned.schema, scanned.n_rows, scanned.row_batches, find=profiled.find, threshold=threshold, sample=profiled.sample
+        scanned.schema,
+        scanned.n_rows,
+        scanned.row_batches,
+        find=profiled.find,
+        threshold=threshold,
+        sample=profiled.sample,
     )
     return replace(scanned, schema=ruled[0], notes=(*scanned.notes, *ruled[1]))

@@ -14,9 +14,30 @@ from .codec import Codec, Scalar
 from .function_map import FunctionMap
 from .personal.evidence import IdentifierEvidence
 
-__all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "THOUSANDS", "UNKNOWN", "Column", "Kind", "Output", "Role", "Schema"]
+__all__ = [
+    "KINDS",
+    "NUMERIC_KINDS",
+    "ROLES",
+    "THOUSANDS",
+    "UNKNOWN",
+    "Column",
+    "Kind",
+    "Output",
+    "Role",
+    "Schema",
+]
 
-Kind = Literal["integer", "float", "boolean", "categorical", "date", "datetime", "identifier", "text", "unknown"]
+Kind = Literal[
+    "integer",
+    "float",
+    "boolean",
+    "categorical",
+    "date",
+    "datetime",
+    "identifier",
+    "text",
+    "unknown",
+]
 Output = Literal["", "drop", "regenerate", "fake", "keep"]
 Role = Literal["identifier", "key", "sensitive", "label", "weight", "person", "order", "other"]
 
@@ -122,13 +143,19 @@ class Column:
         if self.role not in ROLES:
             raise unknown_name("role", self.role, ROLES)
         if not 1 <= self.bins <= 10_000:
-            raise SchemaError(f"Column '{self.name}': bins must lie between 1 and 10,000. Got {self.bins}.")
+            raise SchemaError(
+                f"Column '{self.name}': bins must lie between 1 and 10,000. Got {self.bins}."
+            )
         if not self.step >= 1:
             raise SchemaError(f"Column '{self.name}': step must be at least 1. Got {self.step}.")
         if self.decimals is not None and not 0 <= self.decimals <= 15:
-            raise SchemaError(f"Column '{self.name}': decimals must lie between 0 and 15. Got {self.decimals}.")
+            raise SchemaError(
+                f"Column '{self.name}': decimals must lie between 0 and 15. Got {self.decimals}."
+            )
         if self.decimal not in (".", ","):
-            raise SchemaError(f"Column '{self.name}': decimal must be '.' or ','. Got {self.decimal!r}.")
+            raise SchemaError(
+                f"Column '{self.name}': decimal must be '.' or ','. Got {self.decimal!r}."
+            )
         if self.thousands not in THOUSANDS or self.thousands == self.decimal:
             raise SchemaError(
                 f"Column '{self.name}': thousands must be empty, a point, a comma, a space or an apostrophe, and not its decimal sign. Got {self.thousands!r}."
@@ -139,22 +166,32 @@ class Column:
                     f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges."
                 )
             if not self.levels or len(set(map(_typed, self.levels))) != len(self.levels):
-                raise SchemaError(f"Column '{self.name}': levels must be distinct, and at least one.")
+                raise SchemaError(
+                    f"Column '{self.name}': levels must be distinct, and at least one."
+                )
             if both := set(map(_typed, self.levels)) & set(map(_typed, self.missing)):
                 raise SchemaError(
                     f"Column '{self.name}': {len(both)} codes stand in levels and in missing. Keep each in one."
                 )
         if self.edges is not None:
             if self.kind not in NUMERIC_KINDS:
-                raise SchemaError(f"Column '{self.name}' is {self.kind}: edges belong to a numeric column.")
-            if len(self.edges) < 2 or any(not a < b for a, b in zip(self.edges, self.edges[1:], strict=False)):
+                raise SchemaError(
+                    f"Column '{self.name}' is {self.kind}: edges belong to a numeric column."
+                )
+            if len(self.edges) < 2 or any(
+                not a < b for a, b in zip(self.edges, self.edges[1:], strict=False)
+            ):
                 raise SchemaError(f"Column '{self.name}': edges must rise, and be at least two.")
         if (self.binning == "edges") != (self.edges is not None):
-            raise SchemaError(f"Column '{self.name}': edges go with binning = 'edges', and only with it.")
+            raise SchemaError(
+                f"Column '{self.name}': edges go with binning = 'edges', and only with it."
+            )
         if self.output or self.form or self.repeats is not None:
             self._check_output()
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
-            raise SchemaError(f"Column '{self.name}': bounds must be [low, high] with low below high.")
+            raise SchemaError(
+                f"Column '{self.name}': bounds must be [low, high] with low below high."
+            )
 
     def _check_output(self) -> None:
         if self.output == "drop" and self.kind in ("identifier", "text"):
@@ -162,11 +199,21 @@ class Column:
         if self.output not in get_args(Output):
             raise unknown_name("output", self.output, get_args(Output)[1:])
         if self.output == "keep" and self.kind in ("identifier", "text"):
-            raise SchemaError(f"Column '{self.name}' is {self.kind}, which has no model: output = \"keep\" needs another kind, or none.")
+            raise SchemaError(
+                f"Column '{self.name}' is {self.kind}, which has no model: output = \"keep\" needs another kind, or none."
+            )
         if self.output != "fake" and (self.form or self.repeats is not None):
-            raise SchemaError(f"Column '{self.name}': form and repeats go with output = \"fake\", and only with it.")
-        if self.repeats is not None and (isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or not 1 <= self.repeats <= 1_000_000):
-            raise SchemaError(f"Column '{self.name}': repeats must lie between 1 and 1,000,000. Got {self.repeats}.")
+            raise SchemaError(
+                f"Column '{self.name}': form and repeats go with output = \"fake\", and only with it."
+            )
+        if self.repeats is not None and (
+            isinstance(self.repeats, bool)
+            or not isinstance(self.repeats, int)
+            or not 1 <= self.repeats <= 1_000_000
+        ):
+            raise SchemaError(
+                f"Column '{self.name}': repeats must lie between 1 and 1,000,000. Got {self.repeats}."
+            )
         if self.form:
             from .personal.fake import parse_form
 
@@ -199,7 +246,9 @@ class Column:
     def fitted_codec(self) -> Codec:
         """The codec; SchemaError for a column that has none yet."""
         if self.codec is None:
-            raise SchemaError(f"Column '{self.name}' has no codes: its schema was not fitted to data.")
+            raise SchemaError(
+                f"Column '{self.name}' has no codes: its schema was not fitted to data."
+            )
         return self.codec
 
     @property
@@ -281,8 +330,12 @@ class Schema:
             raise SchemaError(f"rows must be at least 0. Got {self.rows}.")
         for role in SINGLE_ROLES:
             if len(holders := self.with_role(role)) > 1:
-                raise SchemaError(f"Only one column can have the role {role}. Got {listed(holders)}.")
-        if modelled := [column.name for column in self.columns if column.role == "person" and column.modelled]:
+                raise SchemaError(
+                    f"Only one column can have the role {role}. Got {listed(holders)}."
+                )
+        if modelled := [
+            column.name for column in self.columns if column.role == "person" and column.modelled
+        ]:
             raise SchemaError(
                 f"Column '{modelled[0]}' says whose row it is: it is an identifier, and not synthesised. Write kind = \"identifier\"."
             )
@@ -332,7 +385,9 @@ class Schema:
 
     def discovering(self) -> Schema:
         """Return the schema with `discover` for every column that lacks a kind, levels or bounds: `discover = "all"` of a file."""
-        return replace(self, columns=tuple(replace(c, discover=True) if c.lacks else c for c in self.columns))
+        return replace(
+            self, columns=tuple(replace(c, discover=True) if c.lacks else c for c in self.columns)
+        )
 
     def only(self, role: Role) -> str | None:
         """Return the name of the column with a role that one column can have; None where there is none."""
@@ -343,23 +398,40 @@ class Schema:
         return tuple(column.name for column in self.columns if column.role == role)
 
     def with_roles(
-        self, *, label: str | None = None, weight: str | None = None, keys: Sequence[str] = (),
+        self,
+        *,
+        label: str | None = None,
+        weight: str | None = None,
+        keys: Sequence[str] = (),
         sensitive: Sequence[str] = (),
-    ) -> Schema:  # fmt: skip
+    ) -> Schema:
         """Return the schema with roles given to named columns; a label or weight named here replaces the old one."""
         roles: dict[str, Role] = {}
         single_ones: dict[Role, str | None] = {"label": label, "weight": weight}
         wanted: dict[Role, Sequence[str]] = {"key": keys, "sensitive": sensitive}
-        for role, names in (wanted | {role: [name] for role, name in single_ones.items() if name}).items():
+        for role, names in (
+            wanted | {role: [name] for role, name in single_ones.items() if name}
+        ).items():
             for name in names:
                 self[name]
                 if roles.get(name, role) != role:
-                    raise InputError(f"Column '{name}' cannot be {roles[name]} and {role} at once. Choose one.")
+                    raise InputError(
+                        f"Column '{name}' cannot be {roles[name]} and {role} at once. Choose one."
+                    )
                 roles[name] = role
         single = {role for role in ("label", "weight") if role in roles.values()}
-        others = (replace(c, role="other") if c.role in single and c.name not in roles else c for c in self.columns)
-        return replace(self, columns=tuple(replace(c, role=roles[c.name]) if c.name in roles else c for c in others))
+        others = (
+            replace(c, role="other") if c.role in single and c.name not in roles else c
+            for c in self.columns
+        )
+        return replace(
+            self,
+            columns=tuple(replace(c, role=roles[c.name]) if c.name in roles else c for c in others),
+        )
 
     def _repr_html_(self) -> str:
-        rows = [(c.name, c.kind, c.role, c.codec.size if c.codec is not None else "", c.reason) for c in self.columns]
+        rows = [
+            (c.name, c.kind, c.role, c.codec.size if c.codec is not None else "", c.reason)
+            for c in self.columns
+        ]
         return html_table(["column", "kind", "role", "levels", "why"], rows)

@@ -20,9 +20,20 @@ from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Output, 
 from .types import parse_type
 
 __all__ = [
-    "FORMAT", "PUBLIC", "VERSION", "SchemaLike", "as_schema", "number_of", "read_schema", "schema_from_toml", "schema_text", "toml_key", "toml_value", "usual_type",
+    "FORMAT",
+    "PUBLIC",
+    "VERSION",
+    "SchemaLike",
+    "as_schema",
+    "number_of",
+    "read_schema",
+    "schema_from_toml",
+    "schema_text",
+    "toml_key",
+    "toml_value",
+    "usual_type",
     "write_schema",
-]  # fmt: skip
+]
 
 FORMAT = "chaffinch-schema"
 VERSION = 1
@@ -30,7 +41,9 @@ MOST_BYTES = 64 << 20
 OUTPUTS = get_args(Output)[1:]
 PUBLIC = "nothing in this file was read from the confidential data, or it may be known"
 
-Moment = datetime.datetime | datetime.date | datetime.time | Annotated[float, Field(allow_inf_nan=False)]
+Moment = (
+    datetime.datetime | datetime.date | datetime.time | Annotated[float, Field(allow_inf_nan=False)]
+)
 Code = (
     Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True)]
@@ -125,14 +138,21 @@ def as_schema(schema: SchemaLike | None) -> Schema | None:
 
 def _lists(entry: Any) -> Any:
     """An entry with lists where Python has tuples."""
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in entry.items()} if isinstance(entry, Mapping) else entry
+    return (
+        {key: list(value) if isinstance(value, tuple) else value for key, value in entry.items()}
+        if isinstance(entry, Mapping)
+        else entry
+    )
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Return the schema in a file: TOML, or a codebook in JSON (SDV metadata, CSVW, Table Schema)."""
     file = Path(path)
     text = read_small(
-        file, what="schema", most=MOST_BYTES, next_step=f"`chaffinch schema DATA -o {file.name}` writes one."
+        file,
+        what="schema",
+        most=MOST_BYTES,
+        next_step=f"`chaffinch schema DATA -o {file.name}` writes one.",
     )
     if text.lstrip().startswith("{"):
         from .codebooks import schema_from_json
@@ -154,7 +174,9 @@ def schema_from_toml(text: str, *, name: str = "schema", with_rules: bool = True
         raise SchemaError(
             f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew."
         )
-    return _schema_of(data if with_rules else {key: value for key, value in data.items() if key != "rules"}, name)
+    return _schema_of(
+        data if with_rules else {key: value for key, value in data.items() if key != "rules"}, name
+    )
 
 
 def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
@@ -164,9 +186,15 @@ def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
         raise _explain(error, name) from None
     columns = tuple(_column(key, entry) for key, entry in model.columns.items())
     schema = Schema(
-        columns, model.rare_below, model.public, model.rows, rules=tuple(model.rules or ()), rules_stated=model.rules is not None, broken_rules=model.broken_rules,
+        columns,
+        model.rare_below,
+        model.public,
+        model.rows,
+        rules=tuple(model.rules or ()),
+        rules_stated=model.rules is not None,
+        broken_rules=model.broken_rules,
         line_breaks=model.line_breaks,
-    )  # fmt: skip
+    )
     if schema.rules:
         from .constraints import check_rules
 
@@ -176,7 +204,9 @@ def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
 
 def _column(name: str, entry: _ColumnEntry) -> Column:
     left_out = entry.output in ("drop", "fake", "regenerate") or entry.role == "person"
-    column_kind: Kind = entry.kind or ("identifier" if left_out else "categorical" if entry.levels is not None else UNKNOWN)
+    column_kind: Kind = entry.kind or (
+        "identifier" if left_out else "categorical" if entry.levels is not None else UNKNOWN
+    )
     kind = entry.type or usual_type(column_kind, entry.levels)
     parse_type(kind)
 
@@ -187,12 +217,16 @@ def _column(name: str, entry: _ColumnEntry) -> Column:
     levels = (False, True) if column_kind == "boolean" and entry.levels is None else entry.levels
     changed = {
         "kind": column_kind,
-        "role": "identifier" if column_kind == "identifier" and entry.role == "other" else entry.role,
+        "role": "identifier"
+        if column_kind == "identifier" and entry.role == "other"
+        else entry.role,
         "output": "regenerate" if entry.role == "person" else entry.output,
         "type": kind,
         "missing": tuple(entry.missing),
         "levels": None if levels is None else tuple(levels),
-        "labels": tuple((typed.get(code, _code(code)), label) for code, label in entry.labels.items()),
+        "labels": tuple(
+            (typed.get(code, _code(code)), label) for code, label in entry.labels.items()
+        ),
         "binning": entry.binning or ("edges" if entry.edges is not None else "quantile"),
         **{key: numbers(getattr(entry, key)) for key in ("edges", "atoms", "bounds")},
     }
@@ -210,7 +244,13 @@ def usual_type(kind: str, levels: Sequence[Scalar] | None = None) -> str:
     if kind == "categorical":
         names = {bool: "bool", int: "int64", float: "double"}
         return names.get(type(levels[0]), "string") if levels else "string"
-    types = {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}
+    types = {
+        "integer": "int64",
+        "float": "double",
+        "boolean": "bool",
+        "date": "date32",
+        "datetime": "timestamp[s]",
+    }
     return types.get(kind, "string")
 
 
@@ -231,10 +271,16 @@ def number_of(value: Moment, kind: str, name: str) -> float:
     if not isinstance(value, datetime.date):
         return float(value)
     ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-    units = {"date32": 1 / 86_400, "date64": 1000.0, **{f"timestamp[{unit}": each for unit, each in ticks.items()}}
+    units = {
+        "date32": 1 / 86_400,
+        "date64": 1000.0,
+        **{f"timestamp[{unit}": each for unit, each in ticks.items()},
+    }
     unit = units.get(kind.split("]")[0].split(",")[0])
     if unit is None:
-        raise SchemaError(f"Column '{name}': a date stands where a number belongs: its type is {kind}.")
+        raise SchemaError(
+            f"Column '{name}': a date stands where a number belongs: its type is {kind}."
+        )
     if not isinstance(value, datetime.datetime):
         value = datetime.datetime(value.year, value.month, value.day)
     if value.tzinfo is None:  # a time on the clock of the column
@@ -245,8 +291,12 @@ def number_of(value: Moment, kind: str, name: str) -> float:
 def _time_of_day(value: datetime.time, kind: str, name: str) -> float:
     units = {"time32[s]": 1.0, "time32[ms]": 1e3, "time64[us]": 1e6, "time64[ns]": 1e9}
     if kind not in units:
-        raise SchemaError(f"Column '{name}': a time of day stands where another value belongs: its type is {kind}.")
-    return (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) * units[kind]
+        raise SchemaError(
+            f"Column '{name}': a time of day stands where another value belongs: its type is {kind}."
+        )
+    return (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) * units[
+        kind
+    ]
 
 
 def _explain(error: ValidationError, name: str) -> SchemaError:
@@ -264,14 +314,18 @@ def _explain(error: ValidationError, name: str) -> SchemaError:
     if fault["type"] == "literal_error" and key in ("kind", "role", "output"):
         known_words = {"kind": KINDS, "role": ROLES, "output": OUTPUTS}[key]
         return SchemaError(f"{where}: {unknown_name(key, fault['input'], known_words)}")
-    return SchemaError(f"{where}: {key} is not as it should be: {fault['msg'].rstrip('.').lower()}.")
+    return SchemaError(
+        f"{where}: {key} is not as it should be: {fault['msg'].rstrip('.').lower()}."
+    )
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
 
 
-def write_schema(schema: Schema, path: str | os.PathLike[str], *, source: str = "", overwrite: bool = False) -> None:
+def write_schema(
+    schema: Schema, path: str | os.PathLike[str], *, source: str = "", overwrite: bool = False
+) -> None:
     """Write a schema as TOML, readable by its owner only: it lists levels of the data."""
     write_text(path, schema_text(schema, source=source), mode=0o600, overwrite=overwrite)
 
@@ -281,16 +335,22 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
     of = f" of {source}" if source else ""
     nature = "Public" if schema.public else "Confidential: it lists levels that occur in the data"
     lines = [
-        f"# Schema{of}. {nature}. Edit it, then pass it with --schema.", f"# kind: {', '.join(KINDS)}.",
-        f"# role: {', '.join(ROLES)}.", "", f'format = "{FORMAT}"', f"version = {VERSION}",
+        f"# Schema{of}. {nature}. Edit it, then pass it with --schema.",
+        f"# kind: {', '.join(KINDS)}.",
+        f"# role: {', '.join(ROLES)}.",
+        "",
+        f'format = "{FORMAT}"',
+        f"version = {VERSION}",
         f"rare_below = {schema.rare_below}  # levels with fewer records are pooled into (other), unless listed in levels",
-    ]  # fmt: skip
+    ]
     if schema.public:
         lines.append(f"public = true  # {PUBLIC}")
     if schema.rows is not None:
         lines.append(f"rows = {schema.rows}")
     if schema.line_breaks:
-        lines.append("line_breaks = true  # cells in quotes may hold line breaks, and every quote is closed")
+        lines.append(
+            "line_breaks = true  # cells in quotes may hold line breaks, and every quote is closed"
+        )
     lines += _rule_lines(schema)
     for column in schema:
         lines += ["", f"[columns.{toml_key(column.name)}]", *_column_lines(column)]
@@ -300,36 +360,87 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
 def _rule_lines(schema: Schema) -> list[str]:
     """The rules, those that were found with a word on it, and those that are suggested as comments."""
     if not schema.rules and not schema.suggested:
-        none = "none was found; delete this line to look again" if schema.searched else "none, and none is looked for"
+        none = (
+            "none was found; delete this line to look again"
+            if schema.searched
+            else "none, and none is looked for"
+        )
         return [f"rules = []  # {none}"] if schema.searched or schema.rules_stated else []
     found = "  # found: holds in all records"
-    lines = [f"    {toml_value(text)},{found if text in schema.found else ''}" for text in schema.rules]
-    lines += [f"    # {toml_value(text)},  # {' '.join(why.split())}" for text, why in schema.suggested]
-    strict = [] if schema.broken_rules == "enforce" else [f"broken_rules = {toml_value(schema.broken_rules)}"]
-    return [*strict, "rules = [  # drawn rows keep them; delete what holds by chance, add what you know", *lines, "]"]
+    lines = [
+        f"    {toml_value(text)},{found if text in schema.found else ''}" for text in schema.rules
+    ]
+    lines += [
+        f"    # {toml_value(text)},  # {' '.join(why.split())}" for text, why in schema.suggested
+    ]
+    strict = (
+        []
+        if schema.broken_rules == "enforce"
+        else [f"broken_rules = {toml_value(schema.broken_rules)}"]
+    )
+    return [
+        *strict,
+        "rules = [  # drawn rows keep them; delete what holds by chance, add what you know",
+        *lines,
+        "]",
+    ]
 
 
 def _column_lines(column: Column) -> list[str]:
     reason = " ".join(f"{column.reason}{_question(column)}".split())
-    lines = [f"kind = {toml_value(column.kind)}" + (f"  # {reason}" if reason else "")] * (column.kind != UNKNOWN)
+    lines = [f"kind = {toml_value(column.kind)}" + (f"  # {reason}" if reason else "")] * (
+        column.kind != UNKNOWN
+    )
     plain = Column(column.name, column.kind)
     levels: tuple[Scalar, ...] | None = column.levels
     other = column.other
-    if isinstance(column.codec, Categories) and column.kind == "categorical" and column.codec.levels:
+    if (
+        isinstance(column.codec, Categories)
+        and column.kind == "categorical"
+        and column.codec.levels
+    ):
         levels, other = column.codec.levels, column.codec.other
     for key in (
-        "role", "type", "title", "nullable", "missing", "levels", "other", "ordered", "rare", "binning", "bins", "edges",
-        "atoms", "bounds", "out_of_range", "decimals", "decimal", "thousands", "step", "format", "output", "form", "repeats", "discover",
-    ):  # fmt: skip
+        "role",
+        "type",
+        "title",
+        "nullable",
+        "missing",
+        "levels",
+        "other",
+        "ordered",
+        "rare",
+        "binning",
+        "bins",
+        "edges",
+        "atoms",
+        "bounds",
+        "out_of_range",
+        "decimals",
+        "decimal",
+        "thousands",
+        "step",
+        "format",
+        "output",
+        "form",
+        "repeats",
+        "discover",
+    ):
         value = {"levels": levels, "other": other}.get(key, getattr(column, key))
-        shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
+        shown = key in ("role", "type") or (
+            key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None
+        )
         hidden = value is None or (key == "levels" and column.kind == "boolean")
         if (shown or value != getattr(plain, key)) and not hidden:
-            lines.append(f"{key} = {toml_value(value)}" + (_perhaps(column) if key == "role" else ""))
+            lines.append(
+                f"{key} = {toml_value(value)}" + (_perhaps(column) if key == "role" else "")
+            )
     if not column.modelled and "output" not in "".join(lines):
         lines.append('# left out; output = "fake" makes values up, "regenerate" numbers the rows')
     if column.labels:
-        inner = ", ".join(f"{toml_value(str(code))} = {toml_value(label)}" for code, label in column.labels)
+        inner = ", ".join(
+            f"{toml_value(str(code))} = {toml_value(label)}" for code, label in column.labels
+        )
         lines.append(f"labels = {{ {inner} }}")
     return lines
 
@@ -339,7 +450,11 @@ def _perhaps(column: Column) -> str:
     from .suggest import suggested_role
 
     suggestion = suggested_role(column) if column.role == "other" and column.modelled else None
-    return "" if suggestion is None or suggestion.role == "identifier" else f'  # perhaps "{suggestion.role}": {suggestion.reason}'
+    return (
+        ""
+        if suggestion is None or suggestion.role == "identifier"
+        else f'  # perhaps "{suggestion.role}": {suggestion.reason}'
+    )
 
 
 def _question(column: Column) -> str:

@@ -23,9 +23,20 @@ from .schema import Column, Schema
 from .types import is_numeric, parse_type, value_type
 
 __all__ = [
-    "ALMOST", "CHANCE", "FEWEST", "MOST_COLUMNS", "SCREENED", "RuleSample", "affine_pairs", "by_chance", "date_parts", "long_sums",
-    "missing_groups", "order_pairs", "sums_of_two",
-]  # fmt: skip
+    "ALMOST",
+    "CHANCE",
+    "FEWEST",
+    "MOST_COLUMNS",
+    "SCREENED",
+    "RuleSample",
+    "affine_pairs",
+    "by_chance",
+    "date_parts",
+    "long_sums",
+    "missing_groups",
+    "order_pairs",
+    "sums_of_two",
+]
 
 MOST_COLUMNS = 64
 """Columns of numbers that are compared with each other."""
@@ -75,14 +86,22 @@ class RuleSample:
 
     def matrix(self, columns: Sequence[Column]) -> NDArray[np.float64]:
         """Return numbers as a matrix, NaN where they are not there."""
-        arrays = [np.where(self.values[c.name].present, self.values[c.name].numbers, np.nan) for c in columns]
+        arrays = [
+            np.where(self.values[c.name].present, self.values[c.name].numbers, np.nan)
+            for c in columns
+        ]
         return np.stack(arrays, axis=1) if arrays else np.empty((self.n_rows, 0))
 
 
 def family(column: Column) -> str:
     """Return what a column may be compared with: dates, moments, times of day, or plain numbers."""
     kind = value_type(parse_type(column.type))
-    for name, test in (("date", pa.types.is_date), ("moment", pa.types.is_timestamp), ("time", pa.types.is_time), ("span", pa.types.is_duration)):
+    for name, test in (
+        ("date", pa.types.is_date),
+        ("moment", pa.types.is_timestamp),
+        ("time", pa.types.is_time),
+        ("span", pa.types.is_duration),
+    ):
         if test(kind):
             return name
     return "number"
@@ -98,11 +117,15 @@ def by_chance(agreeing: float, n_rows: int, tried: int) -> bool:
     return agreeing >= 1 or n_rows * log(max(agreeing, 1e-300)) > log(CHANCE / max(tried, 1))
 
 
-def _shuffled_share(left: NDArray[np.float64], right: NDArray[np.float64], slack: NDArray[np.float64]) -> float:
+def _shuffled_share(
+    left: NDArray[np.float64], right: NDArray[np.float64], slack: NDArray[np.float64]
+) -> float:
     """The share of rows in which two columns agree when one of them is shifted against the other, over eight shifts."""
     n = len(left)
     shifts = [n * i // 9 for i in range(1, 9)]
-    return float(np.mean([np.mean(np.abs(left - np.roll(right, shift)) <= slack) for shift in shifts]))
+    return float(
+        np.mean([np.mean(np.abs(left - np.roll(right, shift)) <= slack) for shift in shifts])
+    )
 
 
 def affine_pairs(sample: RuleSample, n_rows: int) -> Iterator[str]:
@@ -129,7 +152,11 @@ def affine_pairs(sample: RuleSample, n_rows: int) -> Iterator[str]:
                 yield text
 
 
-def _affine(ways: Sequence[tuple[Column, NDArray[np.float64], Column, NDArray[np.float64]]], n_rows: int, tried: int) -> str:
+def _affine(
+    ways: Sequence[tuple[Column, NDArray[np.float64], Column, NDArray[np.float64]]],
+    n_rows: int,
+    tried: int,
+) -> str:
     """The simplest line, of either column given the other, that all points keep: up to rounding of the left side, else of both."""
     lines = []
     for left, a, right, b in ways:
@@ -137,18 +164,28 @@ def _affine(ways: Sequence[tuple[Column, NDArray[np.float64], Column, NDArray[np
         slope = float((a - a.mean()) @ db / (db @ db))
         if family(left) in ("date", "moment") and abs(slope - 1) > 1e-9:
             continue
-        lines += [(price, left, a, right, b, *line) for line, price in _simple_lines(a, b, slope).items()]
+        lines += [
+            (price, left, a, right, b, *line) for line, price in _simple_lines(a, b, slope).items()
+        ]
     for loose in (False, True):
         for _, left, a, right, b, factor, word, constant in sorted(lines, key=lambda line: line[0]):
             k = factor if word == "*" else 1 / factor
-            slack = room(left, a) + (abs(k) * unit_of(right) / 2 if loose and not float(k).is_integer() else 0.0)
+            slack = room(left, a) + (
+                abs(k) * unit_of(right) / 2 if loose and not float(k).is_integer() else 0.0
+            )
             if (np.abs(a - k * b - constant) <= slack).all():
                 share = _shuffled_share(a, k * b + constant, slack)
-                return "" if by_chance(share, min(n_rows, len(a)), tried) else _affine_text(left, right, factor, word, constant)
+                return (
+                    ""
+                    if by_chance(share, min(n_rows, len(a)), tried)
+                    else _affine_text(left, right, factor, word, constant)
+                )
     return ""
 
 
-def _simple_lines(a: NDArray[np.float64], b: NDArray[np.float64], slope: float) -> dict[tuple[float, str, float], int]:
+def _simple_lines(
+    a: NDArray[np.float64], b: NDArray[np.float64], slope: float
+) -> dict[tuple[float, str, float], int]:
     """Lines through the points, through 0 with the ratio and with the slope, and how many digits each takes."""
     lines: dict[tuple[float, str, float], int] = {}
     ratio = float(a @ b / (b @ b)) if (b != 0).any() else 0.0
@@ -162,7 +199,10 @@ def _simple_lines(a: NDArray[np.float64], b: NDArray[np.float64], slope: float) 
                 exact = float(np.median(a - k * b)) if free else 0.0
                 for decimals in range(min(digits + 2, 8)) if free else (0,):
                     line = (factor, word, round(exact, decimals) + 0.0)
-                    lines.setdefault(line, _digits(factor) + (2 + _digits(line[2]) if line[2] else 0) + (word == "/"))
+                    lines.setdefault(
+                        line,
+                        _digits(factor) + (2 + _digits(line[2]) if line[2] else 0) + (word == "/"),
+                    )
     return lines
 
 
@@ -173,7 +213,15 @@ def _digits(number: float) -> int:
 
 def _affine_text(left: Column, right: Column, factor: float, word: str, constant: float) -> str:
     name = quoted(right.name)
-    scaled = name if factor == 1 else f"-{name}" if factor == -1 else f"{factor:.12g} * {name}" if word == "*" else f"{name} / {factor:.12g}"
+    scaled = (
+        name
+        if factor == 1
+        else f"-{name}"
+        if factor == -1
+        else f"{factor:.12g} * {name}"
+        if word == "*"
+        else f"{name} / {factor:.12g}"
+    )
     tail = "" if not constant else f" {'+' if constant > 0 else '-'} {abs(constant):.12g}"
     return f"{quoted(left.name)} = {scaled}{tail}"
 
@@ -183,7 +231,11 @@ def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> I
     columns = sample.numeric()
     matrix = sample.matrix(columns)
     few = matrix[:: max(1, len(matrix) // SCREENED)][:SCREENED]
-    pairs = [(i, j) for i, j in combinations(range(len(columns)), 2) if _addable(columns[i], columns[j]) is not None]
+    pairs = [
+        (i, j)
+        for i, j in combinations(range(len(columns)), 2)
+        if _addable(columns[i], columns[j]) is not None
+    ]
     if not pairs:
         return
     first, second = np.array(pairs).T
@@ -196,11 +248,18 @@ def sums_of_two(sample: RuleSample, n_rows: int, tied: set[frozenset[str]]) -> I
             close = np.abs(column - sums) <= room(target, column)
         there = ~np.isnan(column) & ~np.isnan(sums) & (moving + (column != 0) >= 2)
         count = there.sum(axis=0)
-        hits = (count >= 8) & ((close & there).sum(axis=0) >= 0.9 * count) & (first != t) & (second != t)
+        hits = (
+            (count >= 8)
+            & ((close & there).sum(axis=0) >= 0.9 * count)
+            & (first != t)
+            & (second != t)
+        )
         for at in np.flatnonzero(hits).tolist():
             one, other = columns[first[at]], columns[second[at]]
             names = (target.name, one.name, other.name)
-            if _addable(one, other) != family(target) or any(frozenset(pair) in tied for pair in combinations(names, 2)):
+            if _addable(one, other) != family(target) or any(
+                frozenset(pair) in tied for pair in combinations(names, 2)
+            ):
                 continue
             whole = ~np.isnan(matrix[:, [t, first[at], second[at]]]).any(axis=1)
             a, total = matrix[whole, t], matrix[whole, first[at]] + matrix[whole, second[at]]
@@ -231,7 +290,9 @@ def long_sums(sample: RuleSample, determined: set[str]) -> Iterator[str]:
         columns, matrix = columns[:worst] + columns[worst + 1 :], np.delete(matrix, worst, axis=1)
     matrix = matrix[~np.isnan(matrix).any(axis=1)]
     spread = matrix.std(axis=0)
-    usable = np.flatnonzero((spread > 0) & np.isfinite(spread))  # squares of the largest numbers are no numbers
+    usable = np.flatnonzero(
+        (spread > 0) & np.isfinite(spread)
+    )  # squares of the largest numbers are no numbers
     if len(matrix) < max(64, 4 * len(usable)) or len(usable) < 4:
         return
     scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -250,11 +311,17 @@ def long_sums(sample: RuleSample, determined: set[str]) -> Iterator[str]:
             yield text
 
 
-def _long_sum(matrix: NDArray[np.float64], columns: Sequence[Column], at: int, pivots: Sequence[int]) -> str:
+def _long_sum(
+    matrix: NDArray[np.float64], columns: Sequence[Column], at: int, pivots: Sequence[int]
+) -> str:
     design = np.column_stack([np.ones(len(matrix)), matrix[:, list(pivots)]])
     factors = np.linalg.lstsq(design, matrix[:, at], rcond=None)[0]
     sizes = np.abs(factors) * np.concatenate([[1.0], matrix[:, list(pivots)].std(axis=0)])
-    used = [(p, round(float(f), 6)) for p, f, s in zip(pivots, factors[1:], sizes[1:], strict=True) if s > 1e-6 * matrix[:, at].std() and abs(f) > 1e-5]
+    used = [
+        (p, round(float(f), 6))
+        for p, f, s in zip(pivots, factors[1:], sizes[1:], strict=True)
+        if s > 1e-6 * matrix[:, at].std() and abs(f) > 1e-5
+    ]
     if not 2 <= len(used) <= MOST_TERMS or any(abs(f) != 1 for _, f in used):
         return ""
     total = matrix[:, [p for p, _ in used]] @ np.array([f for _, f in used])
@@ -262,13 +329,18 @@ def _long_sum(matrix: NDArray[np.float64], columns: Sequence[Column], at: int, p
     slack = room(columns[at], matrix[:, at])
     if np.mean(np.abs(matrix[:, at] - total - constant) <= slack) < ALMOST:
         return ""
-    if by_chance(_shuffled_share(matrix[:, at], total + constant, slack), len(matrix), len(columns) ** 3):
+    if by_chance(
+        _shuffled_share(matrix[:, at], total + constant, slack), len(matrix), len(columns) ** 3
+    ):
         return ""
     terms = [(at, -1.0), *used]
     widest = max(terms, key=lambda term: matrix[:, term[0]].std())
     others = [(p, -f * widest[1]) for p, f in terms if p != widest[0]]
     shift = constant * -widest[1]
-    right = "".join(f"{' - ' if f < 0 else ' + '}{quoted(columns[p].name)}" for p, f in sorted(others, key=lambda term: (-term[1], term[0])))
+    right = "".join(
+        f"{' - ' if f < 0 else ' + '}{quoted(columns[p].name)}"
+        for p, f in sorted(others, key=lambda term: (-term[1], term[0]))
+    )
     tail = "" if not shift else f" {'+' if shift > 0 else '-'} {abs(shift):.12g}"
     return f"{quoted(columns[widest[0]].name)} = {right.removeprefix(' + ').lstrip()}{tail}"
 

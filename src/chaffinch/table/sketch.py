@@ -25,7 +25,15 @@ Piece = tuple[float, float, float, float, NDArray[np.float64], NDArray[np.float6
 
 
 def sketch(
-    column: Column, starts: NDArray[Any], tailed: Tailed, values: Numbers, counts: Counts, marks: Numbers, around: list[tuple[float, float]], *, whole: bool
+    column: Column,
+    starts: NDArray[Any],
+    tailed: Tailed,
+    values: Numbers,
+    counts: Counts,
+    marks: Numbers,
+    around: list[tuple[float, float]],
+    *,
+    whole: bool,
 ) -> list[NDArray[np.float64]]:
     """Return for each bin the knots of its quantile function.
 
@@ -34,7 +42,11 @@ def sketch(
     """
     if not len(starts):
         return []
-    unit = float(column.step) if whole else (0.0 if column.decimals is None else 10.0**-column.decimals)
+    unit = (
+        float(column.step)
+        if whole
+        else (0.0 if column.decimals is None else 10.0**-column.decimals)
+    )
     low, high = _column_ends(column, tailed, starts)
     bottoms = np.append(low, starts[1:].astype(np.float64))
     tops = np.append(starts[1:].astype(np.float64) - unit, high)
@@ -44,7 +56,11 @@ def sketch(
     tops[:-1] = np.maximum(tops[:-1], bottoms[:-1])
     bottoms = np.minimum(bottoms, tops)
     is_mark = np.isin(values, marks)
-    ends = [0, *np.searchsorted(values, starts[1:]).tolist(), len(values)]  # where the values of each bin end
+    ends = [
+        0,
+        *np.searchsorted(values, starts[1:]).tolist(),
+        len(values),
+    ]  # where the values of each bin end
     alone = np.flatnonzero(is_mark)
     borders = np.unique(np.concatenate([ends, alone, alone + 1])).tolist()
     singles = 0 if column.bounds is not None or column.edges is not None else tailed.unseen
@@ -59,12 +75,36 @@ def sketch(
         elif last == first + 1 and not is_mark[borders[first]]:  # most bins
             knots.append(_quantile_function([(0.0, 1.0, bottom, top, *groups[first])], bottom, top))
         else:
-            knots.append(_quantile_function(_pieces(values, groups, borders, records, range(first, last), is_mark, bottom, top, unit), bottom, top))
+            knots.append(
+                _quantile_function(
+                    _pieces(
+                        values,
+                        groups,
+                        borders,
+                        records,
+                        range(first, last),
+                        is_mark,
+                        bottom,
+                        top,
+                        unit,
+                    ),
+                    bottom,
+                    top,
+                )
+            )
     return knots
 
 
 def _pieces(
-    values: Numbers, groups: list[Group], borders: list[int], records: Counts, pieces: range, is_mark: NDArray[np.bool_], bottom: float, top: float, unit: float
+    values: Numbers,
+    groups: list[Group],
+    borders: list[int],
+    records: Counts,
+    pieces: range,
+    is_mark: NDArray[np.bool_],
+    bottom: float,
+    top: float,
+    unit: float,
 ) -> list[Piece]:
     """Return the pieces of a bin with values that stand for themselves: from and to which rank, from and to which number, and the groups between."""
     out = list[Piece]()
@@ -73,12 +113,16 @@ def _pieces(
         first, last = borders[p], borders[p + 1]
         start, end = (float(records[q] - before) / mass for q in (p, p + 1))
         if is_mark[first]:
-            out.append((start, end, float(values[first]), float(values[first]), np.empty(0), np.empty(0)))
+            out.append(
+                (start, end, float(values[first]), float(values[first]), np.empty(0), np.empty(0))
+            )
             continue
         left = float(values[first - 1]) + unit if p > pieces[0] else bottom
         right = float(values[last]) - unit if p < pieces[-1] else top
         ranks, means = groups[p]
-        if len(means) > 1:  # as far beyond the last mean as from the one before: a value that stands alone may be far away
+        if (
+            len(means) > 1
+        ):  # as far beyond the last mean as from the one before: a value that stands alone may be far away
             left = max(left, 2 * means[0] - means[1]) if p > pieces[0] else left
             right = min(right, 2 * means[-1] - means[-2]) if p < pieces[-1] else right
         out.append((start, end, left, right, ranks, means))
@@ -92,7 +136,10 @@ def _quantile_function(pieces: list[Piece], bottom: float, top: float) -> NDArra
     for start, end, left, right, ranks, means in pieces:
         until = at + len(ranks) + 2
         knots[:, at], knots[:, until - 1] = (start, left), (end, right)
-        knots[0, at + 1 : until - 1], knots[1, at + 1 : until - 1] = start + ranks * (end - start), means
+        knots[0, at + 1 : until - 1], knots[1, at + 1 : until - 1] = (
+            start + ranks * (end - start),
+            means,
+        )
         at = until
     knots[0, 0], knots[0, -1] = 0.0, 1.0
     np.maximum.accumulate(np.minimum(np.maximum(knots[1], bottom), top), out=knots[1])
@@ -114,14 +161,18 @@ def _group_means(
     numbers = values.astype(np.float64)
     sizes = np.diff(ends)
     base = numbers[np.minimum(ends[:-1], len(values) - 1)]
-    above = (numbers - np.repeat(base, sizes)) * counts  # differences: timestamps are large and close together
+    above = (
+        numbers - np.repeat(base, sizes)
+    ) * counts  # differences: timestamps are large and close together
     records = np.concatenate([[0.0], np.cumsum(counts)])
     sums = np.zeros(len(values) + 1)
     cuts = []
     for b, (start, end) in enumerate(pairwise(ends)):
         np.cumsum(above[start:end], out=sums[start + 1 : end + 1])
         n = float(records[end] - records[start])
-        cuts.append([] if is_mark[start] else _groups(n, singles, first=b == 0, last=b + 2 == len(ends)))
+        cuts.append(
+            [] if is_mark[start] else _groups(n, singles, first=b == 0, last=b + 2 == len(ends))
+        )
     every = np.array([cut for one in cuts for cut in one])
     bins = np.repeat(np.arange(len(cuts)), [len(one) for one in cuts])
     first, last = np.array(ends[:-1])[bins], np.array(ends[1:])[bins]
@@ -161,7 +212,9 @@ def _groups(n: float, singles: int, *, first: bool, last: bool) -> list[float]:
         size /= 2
         cuts += [start + size] * first + [end - size] * last
     ones = [float(one) for one in range(int(singles) + 1)]
-    cuts += [one for one in ones if one < start] * first + [n - one for one in ones if n - one > end] * last
+    cuts += [one for one in ones if one < start] * first + [
+        n - one for one in ones if n - one > end
+    ] * last
     return sorted(set(cuts))
 
 
@@ -172,7 +225,13 @@ def _column_ends(column: Column, tailed: Tailed, starts: NDArray[Any]) -> tuple[
     if column.bounds is not None:
         return column.bounds
     low, high = tailed.ends
-    if column.decimals is not None and column.kind == "float" and max(abs(low), abs(high)) < 2.0**53 / 10.0**column.decimals:
-        scale = 10.0**column.decimals  # ends are drawn where they are met: numbers of the column's decimals
+    if (
+        column.decimals is not None
+        and column.kind == "float"
+        and max(abs(low), abs(high)) < 2.0**53 / 10.0**column.decimals
+    ):
+        scale = (
+            10.0**column.decimals
+        )  # ends are drawn where they are met: numbers of the column's decimals
         low, high = math.ceil(low * scale) / scale, math.floor(high * scale) / scale
     return low, max(high, float(starts[-1]))

@@ -29,8 +29,13 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^/].*", re.DOTALL)
 
 
 def open_source(
-    source: Any, *, tolerant: bool = False, columns: int | None = None, line_breaks: bool = False, **options: Unpack[FileOptions],
-) -> Source:  # fmt: skip
+    source: Any,
+    *,
+    tolerant: bool = False,
+    columns: int | None = None,
+    line_breaks: bool = False,
+    **options: Unpack[FileOptions],
+) -> Source:
     """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset.
 
     `tolerant` gives one that no record can stop, for private fits, where `columns` and `line_breaks` are declared: see `ReadOptions`.
@@ -41,14 +46,18 @@ def open_source(
     if isinstance(source, str | os.PathLike):
         path, table = located(source)
         if table is not None and asked.table not in (None, table):
-            raise InputError(f"'{source}' names the table '{table}', and '{asked.table}' was asked for. Name one.")
+            raise InputError(
+                f"'{source}' names the table '{table}', and '{asked.table}' was asked for. Name one."
+            )
         opened = _open_file(path, replace(asked, table=asked.table or table))
     else:
         opened = open_object(source, tolerant=tolerant)
     with readable(opened.name):
         names = opened.schema.names
     if any(not str(name).strip() for name in names):
-        raise InputError(f"'{opened.name}' has a column without a name (column {_first_empty(names)}). Name it.")
+        raise InputError(
+            f"'{opened.name}' has a column without a name (column {_first_empty(names)}). Name it."
+        )
     if double := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"'{opened.name}' has columns of one name: {listed(double)}. Rename them.")
     return replace(opened, decimal=asked.decimal) if opened.text else opened
@@ -90,7 +99,12 @@ def recognise(source: str | os.PathLike[str], *, by_name: bool = False) -> Forma
         return FOLDER
     if not path.exists():
         raise FileError(f"No such file: '{path}'.")
-    if by_name and (claimed := next((form for form in FORMATS if form.claims(path.name.lower())), CSV)).by_name:
+    if (
+        by_name
+        and (
+            claimed := next((form for form in FORMATS if form.claims(path.name.lower())), CSV)
+        ).by_name
+    ):
         return claimed
     with readable(str(path)):
         packing = packing_of(path)
@@ -101,7 +115,9 @@ def recognise(source: str | os.PathLike[str], *, by_name: bool = False) -> Forma
     for form in FORMATS:
         if form.starts(head, name):
             if packing is not None and not form.packed and form.open is not None:
-                raise FileError(f"'{path}' is {form.a_file} packed by {packing.name}. Unpack it, and name the unpacked file.")
+                raise FileError(
+                    f"'{path}' is {form.a_file} packed by {packing.name}. Unpack it, and name the unpacked file."
+                )
             return form
     for form in FORMATS:
         if form.claims(name):
@@ -119,7 +135,11 @@ def expected_shape(path: Path, **options: Unpack[FileOptions]) -> tuple[int, int
     try:
         form, (file, table) = recognise(path), located(path)
         asked = ReadOptions.of(options)
-        return None if form.shape is None else form.shape(file, replace(asked, table=asked.table or table))
+        return (
+            None
+            if form.shape is None
+            else form.shape(file, replace(asked, table=asked.table or table))
+        )
     except (FileError, InputError, pa.ArrowException, OSError):
         return None  # reading it says what is wrong
 
@@ -129,9 +149,15 @@ def _open_file(path: Path, options: ReadOptions) -> Source:
     if form.open is None:
         raise FileError(f"'{path}' is {form.a_file}, which is not read. {form.advice}")
     if options.table is not None and not form.tables:
-        raise InputError(f"'{path}' is {form.a_file}: it has one table, and none that is called '{options.table}'. Leave the name of the table out.")
+        raise InputError(
+            f"'{path}' is {form.a_file}: it has one table, and none that is called '{options.table}'. Leave the name of the table out."
+        )
     files = identities([path] if path.is_file() else [])
     with readable(str(path)):
         opened = form.open(path, options)
     opened = replace(opened, files=opened.files or files)
-    return opened if opened.layout.format else replace(opened, layout=replace(opened.layout, format=form.name))
+    return (
+        opened
+        if opened.layout.format
+        else replace(opened, layout=replace(opened.layout, format=form.name))
+    )

@@ -61,7 +61,10 @@ def _is_missing(cell: Any) -> bool:
         return bool(np.isnat(cell))
     if isinstance(cell, Decimal):
         return cell.is_nan()
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # those of pandas, which may be absent
+    return cell is None or type(cell).__name__ in (
+        "NAType",
+        "NaTType",
+    )  # those of pandas, which may be absent
 
 
 def _spell(cell: Any) -> str | None:
@@ -116,24 +119,38 @@ def spell_values(values: pa.Array) -> pa.Array:
         return values.cast(plain)
     if pa.types.is_floating(kind):
         coded = values.cast(pa.float64()).dictionary_encode()
-        return pa.array([_spell_float(number) for number in coded.dictionary.to_pylist()], plain).take(coded.indices)
+        return pa.array(
+            [_spell_float(number) for number in coded.dictionary.to_pylist()], plain
+        ).take(coded.indices)
     if pa.types.is_timestamp(kind):
         bare = _shortened(values.cast(pa.int64()).cast(pa.timestamp(kind.unit)))
         return (
-            bare if kind.tz is None else pc.binary_join_element_wise(bare, pa.scalar("Z", plain), pa.scalar("", plain))
+            bare
+            if kind.tz is None
+            else pc.binary_join_element_wise(bare, pa.scalar("Z", plain), pa.scalar("", plain))
         )
     if pa.types.is_time(kind):
         return _shortened(values)
     if pa.types.is_duration(kind):
         factor = _NANOSECONDS[kind.unit]
-        return pa.array([None if n is None else f"{n * factor} ns" for n in values.cast(pa.int64()).to_pylist()], plain)
+        return pa.array(
+            [
+                None if n is None else f"{n * factor} ns"
+                for n in values.cast(pa.int64()).to_pylist()
+            ],
+            plain,
+        )
     if pa.types.is_decimal(kind):
-        return pa.array([None if number is None else str(number) for number in values.to_pylist()], plain)
+        return pa.array(
+            [None if number is None else str(number) for number in values.to_pylist()], plain
+        )
     return pa.nulls(len(values), plain)
 
 
 def _shortened(values: pa.Array) -> pa.Array:
-    return pc.replace_substring_regex(values.cast(pa.large_string()), r"(\.[0-9]*[1-9])0+$|\.0+$", r"\1")
+    return pc.replace_substring_regex(
+        values.cast(pa.large_string()), r"(\.[0-9]*[1-9])0+$|\.0+$", r"\1"
+    )
 
 
 def is_bytes(kind: pa.DataType) -> bool:

@@ -17,7 +17,10 @@ _WORDS: dict[Role, tuple[str, str]] = {
         r"fnlwgt|pwgtp|finalwt|(survey|sample|sampling|design|final|person|household|hh|respondent|calibrat\w*)(weights?|wgt|wt)|(pweight|hweight|wgt|wt)\d*|hochrechnungsfaktor|ponderation",
         "its name is that of survey weights",
     ),
-    "label": (r"target|label|outcome|class|y|response|ziel|zielvariable|churn", "its name is that of what is predicted"),
+    "label": (
+        r"target|label|outcome|class|y|response|ziel|zielvariable|churn",
+        "its name is that of what is predicted",
+    ),
     "sensitive": (
         r".*(income|salary|wage|earning|einkommen|gehalt|lohn|salaire|revenu|ingreso|diagnos|disease|illness|krankheit|maladie|hiv|cancer|medication|drug|religio|politic|"
         r"party|vote|sexual|orientation|criminal|conviction|debt|schulden|disab|pregnan|mental|depress|suicid).*|icd\d*|capitalgain|capitalloss",
@@ -61,5 +64,7 @@ def _can_be(role: Role, column: Column) -> bool:
     if role == "weight":
         return column.kind in ("integer", "float")
     if role == "label":
-        return column.kind in NUMERIC_KINDS or column.codec is None or column.codec.size <= FEW_CLASSES
+        return (
+            column.kind in NUMERIC_KINDS or column.codec is None or column.codec.size <= FEW_CLASSES
+        )
     return column.modelled

@@ -94,9 +94,15 @@ class Table:
 
     @classmethod
     def from_codes(
-        cls, schema: Schema, codes: Sequence[NDArray[np.integer[Any]]], *, seed: Seed = None, first_row: int = 0,
-        like: Table | Origin | None = None, key: int = 0,
-    ) -> Table:  # fmt: skip
+        cls,
+        schema: Schema,
+        codes: Sequence[NDArray[np.integer[Any]]],
+        *,
+        seed: Seed = None,
+        first_row: int = 0,
+        like: Table | Origin | None = None,
+        key: int = 0,
+    ) -> Table:
         """Return a table of values drawn for codes: one array for each modelled column.
 
         Numbers are drawn inside their bins; identifiers that the schema regenerates number the rows from `first_row` on;
@@ -113,12 +119,21 @@ class Table:
         return cls.from_arrays(schema, arrays, coded, like=like)
 
     @classmethod
-    def from_arrays(cls, schema: Schema, arrays: Mapping[str, pa.Array], codes: Codes, *, like: Table | Origin | None = None) -> Table:
+    def from_arrays(
+        cls,
+        schema: Schema,
+        arrays: Mapping[str, pa.Array],
+        codes: Codes,
+        *,
+        like: Table | Origin | None = None,
+    ) -> Table:
         """Return a table of values that were made for a schema, with their codes; `like` as in `from_codes`."""
         look = like.look if isinstance(like, Table) else Origin() if like is None else like
         written = tuple(column for column in schema if column.written)
         fields = [_field_like(look.fields, column, arrays[column.name]) for column in written]
-        data = pa.Table.from_arrays([arrays[c.name] for c in written], schema=without_metadata(pa.schema(fields)))
+        data = pa.Table.from_arrays(
+            [arrays[c.name] for c in written], schema=without_metadata(pa.schema(fields))
+        )
         notes = like.notes if isinstance(like, Table) else ()
         return cls(replace(schema, columns=written), data, codes, notes, replace(look, fields=None))
 
@@ -167,7 +182,9 @@ class Table:
         modelled = [column.name for column in columns if column.modelled]
         schema = replace(self.schema, columns=columns)
         codes = Codes.of([self.code(name) for name in modelled], schema.sizes)
-        table = replace(self, schema=schema, data=self.data.select(list(names)), codes=codes, shown=False)
+        table = replace(
+            self, schema=schema, data=self.data.select(list(names)), codes=codes, shown=False
+        )
         if not isinstance(key, str):
             return table
         return table.to_native()[key]
@@ -187,7 +204,14 @@ class Table:
         """Return a table of the chosen rows, in the order given. A declared number of rows becomes theirs."""
         schema = self.schema if self.schema.rows is None else replace(self.schema, rows=len(rows))
         whose = None if self.person_of is None else self.person_of[rows]
-        return replace(self, schema=schema, data=self.data.take(rows), codes=self.codes.take(rows), shown=False, person_of=whose)
+        return replace(
+            self,
+            schema=schema,
+            data=self.data.take(rows),
+            codes=self.codes.take(rows),
+            shown=False,
+            person_of=whose,
+        )
 
     @property
     def n_persons(self) -> int:
@@ -200,7 +224,9 @@ class Table:
         for at, name in enumerate(self.columns):
             column = self.schema[name]
             if not column.modelled and column.written:
-                data = data.set_column(at, data.schema.field(at), _new_values(column, first_row, self.n_rows, key, rng))
+                data = data.set_column(
+                    at, data.schema.field(at), _new_values(column, first_row, self.n_rows, key, rng)
+                )
         return self if data is self.data else replace(self, data=data)
 
     def weights(self, name: str) -> NDArray[np.float64]:
@@ -224,11 +250,19 @@ class Table:
         known = self.origin.dtypes if self.origin.native == "pandas" else {}
         dtypes = {n: kind for n, kind in known.items() if n in frame and frame[n].dtype != kind}
         for name, kind in dtypes.items():
-            if isinstance(kind, np.dtype) and kind.kind in "iub" and self.data.column(name).null_count:
+            if (
+                isinstance(kind, np.dtype)
+                and kind.kind in "iub"
+                and self.data.column(name).null_count
+            ):
                 nullable = {"i": "Int", "u": "UInt"}.get(kind.kind, "boolean")
-                dtypes[name] = pandas.api.types.pandas_dtype(nullable + (str(8 * kind.itemsize) if kind.kind != "b" else ""))
+                dtypes[name] = pandas.api.types.pandas_dtype(
+                    nullable + (str(8 * kind.itemsize) if kind.kind != "b" else "")
+                )
         for name, kind in dtypes.items():
-            if hasattr(kind, "__from_arrow__"):  # or whole numbers beside missing ones would have passed through floats
+            if hasattr(
+                kind, "__from_arrow__"
+            ):  # or whole numbers beside missing ones would have passed through floats
                 frame[name] = kind.__from_arrow__(self.data.column(name))
         frame = frame.astype(dtypes) if dtypes else frame
         index = [name for name in self.origin.index if name in frame]
@@ -242,9 +276,21 @@ class Table:
             raise MissingExtraError("A polars table", "polars") from None
         frame = polars.from_arrow(self.data)
         assert isinstance(frame, polars.DataFrame)
-        enums = [name for name in self.origin.dtypes if self.origin.native == "polars" and name in frame.columns and frame[name].dtype == polars.Categorical]
-        levels = {name: self.data.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist() for name in enums if self.n_rows}
-        return frame.with_columns(polars.col(name).cast(polars.Enum(words)) for name, words in levels.items())
+        enums = [
+            name
+            for name in self.origin.dtypes
+            if self.origin.native == "polars"
+            and name in frame.columns
+            and frame[name].dtype == polars.Categorical
+        ]
+        levels = {
+            name: self.data.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist()
+            for name in enums
+            if self.n_rows
+        }
+        return frame.with_columns(
+            polars.col(name).cast(polars.Enum(words)) for name, words in levels.items()
+        )
 
     def to_native(self) -> Any:
         """Return the values as the kind of object that was read: pandas, polars or pyarrow."""
@@ -260,7 +306,10 @@ class Table:
 
     def _cells(self) -> list[list[str]]:
         """The rows as words, for those that are shown."""
-        return [["" if cell is None else str(cell) for cell in row.values()] for row in self.data.to_pylist()]
+        return [
+            ["" if cell is None else str(cell) for cell in row.values()]
+            for row in self.data.to_pylist()
+        ]
 
     def __repr__(self) -> str:
         if self.shown:
@@ -271,16 +320,22 @@ class Table:
         if self.shown:
             return html_table(self.columns, self._cells())
         rows = [(c.name, c.kind, c.role, c.size if c.codec else "", c.reason) for c in self.schema]
-        return html_table(["column", "kind", "role", "levels", "why"], rows, caption=f"{self.n_rows:,} rows")
+        return html_table(
+            ["column", "kind", "role", "levels", "why"], rows, caption=f"{self.n_rows:,} rows"
+        )
 
 
 def weights_of(column: Column, values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
     """Return values as weights; raise unless they are numbers, present, finite and not negative."""
     if not is_numeric(values.type) or pa.types.is_temporal(values.type):
-        raise InputError(f"Column '{column.name}' cannot be a weight: it holds {type_name(value_type(values.type))}, not numbers.")
+        raise InputError(
+            f"Column '{column.name}' cannot be a weight: it holds {type_name(value_type(values.type))}, not numbers."
+        )
     numbers, present = to_numbers(values)
     if not present.all() or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InputError(f"Column '{column.name}' cannot be a weight: it has missing, infinite or negative values.")
+        raise InputError(
+            f"Column '{column.name}' cannot be a weight: it has missing, infinite or negative values."
+        )
     return np.asarray(numbers, dtype=np.float64)
 
 
@@ -293,7 +348,9 @@ def _field_like(fields: pa.Schema | None, column: Column, values: pa.Array) -> p
     return pa.field(column.name, values.type)
 
 
-def _new_values(column: Column, first_row: int, n_rows: int, key: int, rng: np.random.Generator) -> pa.Array:
+def _new_values(
+    column: Column, first_row: int, n_rows: int, key: int, rng: np.random.Generator
+) -> pa.Array:
     if column.output == "fake":
         return fake_values(column, first_row, n_rows, key=key, rng=rng)
     return new_identifiers(column, first_row, n_rows)

@@ -86,7 +86,12 @@ class Tailed:
 
 
 def with_modelled_tails(
-    values: Numbers, counts: NDArray[np.float64], *, atoms: Numbers | None = None, signed: bool = True, within: tuple[float, float] = (np.inf, np.inf)
+    values: Numbers,
+    counts: NDArray[np.float64],
+    *,
+    atoms: Numbers | None = None,
+    signed: bool = True,
+    within: tuple[float, float] = (np.inf, np.inf),
 ) -> Tailed:
     """Return sorted distinct values and their counts with expected values in place of the most extreme records at both ends.
 
@@ -106,27 +111,55 @@ def with_modelled_tails(
     n = float(counts.sum())
     unseen = n_unseen(n)
     if not unseen:
-        mean = float(np.average(values, weights=counts)) if len(values) else 0.0  # so few records have no shape to keep
+        mean = (
+            float(np.average(values, weights=counts)) if len(values) else 0.0
+        )  # so few records have no shape to keep
         return Tailed(values, counts, 0, (mean, mean))
     ranks = np.cumsum(counts)
     middle = np.diff(np.clip(ranks, unseen, n - unseen), prepend=unseen)
     reach = int(min(REACH * (unseen + 1), max(n // 4, 2 * (unseen + 1)), n - unseen))
-    from_below, from_above = (np.arange(unseen, int(max(min(reach, some), unseen + 1))) for some in within)
-    below, above = np.searchsorted(ranks, from_below, side="right"), np.searchsorted(ranks, n - 1 - from_above, side="right")
+    from_below, from_above = (
+        np.arange(unseen, int(max(min(reach, some), unseen + 1))) for some in within
+    )
+    below, above = (
+        np.searchsorted(ranks, from_below, side="right"),
+        np.searchsorted(ranks, n - 1 - from_above, side="right"),
+    )
     fences = np.empty(0) if atoms is None else atoms.astype(np.float64)
     if signed:
         fences = np.append(fences, 0.0)
     piled = counts[below[0]] >= THRESHOLD, counts[above[0]] >= THRESHOLD
-    low, first = _expected(values[below], unseen, -1, fences, piled=bool(piled[0]), heaviest=_heaviest(values, ranks, -1))
-    high, last = _expected(values[above], unseen, 1, fences, piled=bool(piled[1]), heaviest=_heaviest(values, ranks, 1))
+    low, first = _expected(
+        values[below],
+        unseen,
+        -1,
+        fences,
+        piled=bool(piled[0]),
+        heaviest=_heaviest(values, ranks, -1),
+    )
+    high, last = _expected(
+        values[above], unseen, 1, fences, piled=bool(piled[1]), heaviest=_heaviest(values, ranks, 1)
+    )
     ones = np.ones(unseen)
-    distinct, inverse = np.unique(np.concatenate([low, values[middle > 0], high]), return_inverse=True)
+    distinct, inverse = np.unique(
+        np.concatenate([low, values[middle > 0], high]), return_inverse=True
+    )
     weights = np.concatenate([ones, middle[middle > 0], ones])
     summed = np.bincount(inverse, weights=weights, minlength=len(distinct)).astype(np.float64)
-    return Tailed(distinct, summed, unseen, (min(first, float(distinct[0])), max(last, float(distinct[-1]))))
+    return Tailed(
+        distinct, summed, unseen, (min(first, float(distinct[0])), max(last, float(distinct[-1])))
+    )
 
 
-def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.float64], *, piled: bool, heaviest: float) -> tuple[NDArray[Any], float]:
+def _expected(
+    ranked: NDArray[Any],
+    unseen: int,
+    side: int,
+    fences: NDArray[np.float64],
+    *,
+    piled: bool,
+    heaviest: float,
+) -> tuple[NDArray[Any], float]:
     """Return expected values of the unseen records of one end, from those looked at, outermost first; and the end itself.
 
     The gap between the record of rank r and the next one inwards, times r, is about exponential with the mean c r^-s, where s is the shape of
@@ -168,12 +201,17 @@ def _heaviest(values: Numbers, ranks: NDArray[np.float64], side: int) -> float:
     chance for a heavy tail now and then, and half of a table is not moved by it.
     """
     shares = (0.5, 0.75, 0.975) if side > 0 else (0.5, 0.25, 0.025)
-    median, quarter, fortieth = (float(values[min(np.searchsorted(ranks, share * ranks[-1]), len(values) - 1)]) for share in shares)
+    median, quarter, fortieth = (
+        float(values[min(np.searchsorted(ranks, share * ranks[-1]), len(values) - 1)])
+        for share in shares
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         near, far = abs(quarter - median), abs(fortieth - median)
     if not near > 0 or not math.isfinite(far):
         return LIGHT
-    return LIGHT + (HEAVIEST - LIGHT) * min(max((far / near - LIGHT_SPREAD) / (HEAVY_SPREAD - LIGHT_SPREAD), 0.0), 1.0)
+    return LIGHT + (HEAVIEST - LIGHT) * min(
+        max((far / near - LIGHT_SPREAD) / (HEAVY_SPREAD - LIGHT_SPREAD), 0.0), 1.0
+    )
 
 
 def _shape(gaps: NDArray[np.float64], unseen: int) -> float:
@@ -181,7 +219,11 @@ def _shape(gaps: NDArray[np.float64], unseen: int) -> float:
     powers, logs = _powers(unseen, len(gaps) + 1)
     likelihood = len(gaps) * (logs - np.log((powers * gaps).mean(axis=1)))
     if len(gaps) < ENOUGH:
-        return float(SHAPES[np.argmax(np.where((SHAPES >= HARDEST) & (SHAPES <= LIGHT), likelihood, -np.inf))])
+        return float(
+            SHAPES[
+                np.argmax(np.where((SHAPES >= HARDEST) & (SHAPES <= LIGHT), likelihood, -np.inf))
+            ]
+        )
     weights = np.exp(likelihood - likelihood.max())
     return float(np.clip(weights @ SHAPES / weights.sum(), HARDEST, HEAVIEST))
 

@@ -90,7 +90,10 @@ class TextGuess:
     def add(self, cells: pa.Array) -> None:
         """Add a batch of cells."""
         word_counts = pc.value_counts(cells.drop_null())
-        words, counts = word_counts.field("values"), word_counts.field("counts").to_numpy(zero_copy_only=False)
+        words, counts = (
+            word_counts.field("values"),
+            word_counts.field("counts").to_numpy(zero_copy_only=False),
+        )
         trimmed = pc.utf8_trim_whitespace(words)
         known = [*NULL_WORDS, *(code for code in self.declared if isinstance(code, str))]
         null = pc.is_in(trimmed, value_set=pa.array(known)).to_numpy(zero_copy_only=False)
@@ -124,14 +127,21 @@ class TextGuess:
         self.n_infinite += int(counts[infinite].sum())
         if not number.all():
             rest = ~(number | infinite)
-            for word, n in zip(words.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False):
+            for word, n in zip(
+                words.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False
+            ):
                 if len(self.odd) < 1000 or word in self.odd:
                     self.odd[word] = self.odd.get(word, 0) + int(n)
 
-    def _add_codes(self, words: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]) -> None:
+    def _add_codes(
+        self, words: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]
+    ) -> None:
         """Count the words that only codes have: digits beside letters or dashes (A17, 10-B), digits after a zero (00772)."""
         code = ~number
-        for pattern in ("[0-9]", _CODE):  # the second takes long to make ready: most columns need not
+        for pattern in (
+            "[0-9]",
+            _CODE,
+        ):  # the second takes long to make ready: most columns need not
             if code.any():
                 code &= _matches(words, pattern)
         self.n_code += int(counts[code].sum())
@@ -171,8 +181,14 @@ class TextGuess:
         spelling = self._spelling(tuple(self.missing), decimal)
         if not self.n_present or not pa.types.is_string(spelling.type):
             return spelling
-        levels = [word for word in spelling.missing if str(word).strip() in LEVEL_WORDS and word not in self.declared]
-        return replace(spelling, missing=tuple(word for word in spelling.missing if word not in levels))
+        levels = [
+            word
+            for word in spelling.missing
+            if str(word).strip() in LEVEL_WORDS and word not in self.declared
+        ]
+        return replace(
+            spelling, missing=tuple(word for word in spelling.missing if word not in levels)
+        )
 
     def _spelling(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
         if not self.n_present:
@@ -194,7 +210,9 @@ class TextGuess:
     def _numbers(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
         """Return how numbers are read, under the decimal sign of their file; how many decimals they have at least is how they are written again."""
         if self.evidence.needs - {decimal}:
-            return Spelling(pa.string(), "", missing, f"numbers without the decimal sign '{decimal}'")
+            return Spelling(
+                pa.string(), "", missing, f"numbers without the decimal sign '{decimal}'"
+            )
         thousands = thousands_of(self.name, self.evidence, decimal)
         used = np.flatnonzero(self.signs.decimals[decimal])
         if thousands and used.tolist() == [0] and not self.n_infinite:
@@ -206,7 +224,9 @@ class TextGuess:
     def _mixed(self) -> SchemaError:
         common = sorted(word for word, n in self.odd.items() if n >= self.threshold)
         shown = f" Common words in it: {listed(common, most=5)}." if common else ""
-        example = ", ".join(json.dumps(word, ensure_ascii=False) for word in common[:3]) or '"unknown"'
+        example = (
+            ", ".join(json.dumps(word, ensure_ascii=False) for word in common[:3]) or '"unknown"'
+        )
         return SchemaError(
             f"Column '{self.name}' mixes numbers and text.{shown} If the words mean missing, declare them in a schema, as in "
             f'missing = [{example}]; if all are codes, declare type = "string" and kind = "categorical".'
@@ -222,9 +242,16 @@ class TextGuess:
         return Spelling(self.times.kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
 
 
-def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.Array, NDArray[np.int16] | None]:
+def parse_words(
+    cells: pa.Array, spelling: Spelling, *, name: str
+) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return typed values of text cells, null where missing, and which missing code stood there (-1: none)."""
-    kind, spelled, missing, decimal = spelling.type, spelling.format, spelling.missing, spelling.decimal
+    kind, spelled, missing, decimal = (
+        spelling.type,
+        spelling.format,
+        spelling.missing,
+        spelling.decimal,
+    )
     thousands = spelling.thousands
     cells = whole_array(cells)
     words = [code for code in missing if isinstance(code, str)]
@@ -241,8 +268,12 @@ def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.A
     if kind == pa.string():
         return cells, tokens
     trimmed = pc.utf8_trim_whitespace(cells)
-    if (is_decimal_type(kind) or pa.types.is_integer(kind)) and pc.any(pc.starts_with(trimmed, "+")).as_py():
-        trimmed = pc.replace_substring_regex(trimmed, r"^\+([0-9.,]|(?i:inf))", r"\1")  # Arrow reads no plus sign
+    if (is_decimal_type(kind) or pa.types.is_integer(kind)) and pc.any(
+        pc.starts_with(trimmed, "+")
+    ).as_py():
+        trimmed = pc.replace_substring_regex(
+            trimmed, r"^\+([0-9.,]|(?i:inf))", r"\1"
+        )  # Arrow reads no plus sign
     try:
         if pa.types.is_boolean(kind):
             true = (spelled or "true/false").split("/")[0]
@@ -250,7 +281,9 @@ def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.A
             false = (spelled or "true/false").split("/")[-1]
             if pc.any(pc.invert(pc.or_(values, pc.equal(trimmed, false)))).as_py():
                 raise pa.ArrowInvalid
-        elif pa.types.is_temporal(kind) and spelled:  # without a format: Arrow's plain spelling, by the cast below
+        elif (
+            pa.types.is_temporal(kind) and spelled
+        ):  # without a format: Arrow's plain spelling, by the cast below
             values = parse_times(trimmed, spelled, kind)
             if values.null_count > trimmed.null_count:
                 raise pa.ArrowInvalid
@@ -281,13 +314,19 @@ def _has_other_sign(words: pa.Array, kind: pa.DataType, decimal: str) -> bool:
     return bool((_matches(words, pattern) | _matches(words, _INTEGER)).all())
 
 
-def format_values(values: pa.Array, spelled: str, decimal: str = ".", thousands: str = "") -> pa.Array:
+def format_values(
+    values: pa.Array, spelled: str, decimal: str = ".", thousands: str = ""
+) -> pa.Array:
     """Return values as the words of a text file; null stays null."""
     words = _format_values(values, spelled)
     inner = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if decimal != "." and is_decimal_type(inner):
         words = pc.replace_substring(words, ".", decimal)
-    return grouped(words, thousands) if thousands and (is_decimal_type(inner) or pa.types.is_integer(inner)) else words
+    return (
+        grouped(words, thousands)
+        if thousands and (is_decimal_type(inner) or pa.types.is_integer(inner))
+        else words
+    )
 
 
 def _format_values(values: pa.Array, spelled: str) -> pa.Array:
@@ -296,13 +335,17 @@ def _format_values(values: pa.Array, spelled: str) -> pa.Array:
         values = values.cast(kind.value_type)
         kind = values.type
     if pa.types.is_boolean(kind):
-        true, _, false = (spelled if "/" in spelled and "%" not in spelled else "true/false").partition("/")
+        true, _, false = (
+            spelled if "/" in spelled and "%" not in spelled else "true/false"
+        ).partition("/")
         return pc.if_else(values, true, false)
     if pa.types.is_floating(kind) and spelled.startswith("fixed "):
         return _fixed(values, int(spelled.split()[1]))
     if pa.types.is_floating(kind) and spelled.startswith("least "):
         return _at_least(values, int(spelled.split()[1]))
-    if spelled.startswith("%") and (pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
+    if spelled.startswith("%") and (
+        pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)
+    ):
         return format_times(values, spelled)
     return values.cast(pa.string())
 
@@ -344,7 +387,9 @@ def _collect(into: dict[str, None], words: pa.Array, which: NDArray[np.bool_], m
 
 
 def _matches(words: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    matches: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(zero_copy_only=False)
+    matches: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(
+        zero_copy_only=False
+    )
     return matches
 
 

@@ -22,8 +22,13 @@ _TIMES = (" %H:%M:%S", "T%H:%M:%S", " %H:%M", "T%H:%M")
 _CLOCKS = ("%H:%M:%S", "%H:%M")
 _FORMATS = (*_DATES, *(date + time for time in _TIMES for date in _DATES), *_CLOCKS)
 _PARTS = {
-    "%Y": r"[0-9]{4}", "%m": r"[0-9]{1,2}", "%d": r"[0-9]{1,2}", "%H": "[0-9]{2}", "%M": "[0-9]{2}", "%S": "[0-9]{2}",
-}  # fmt: skip
+    "%Y": r"[0-9]{4}",
+    "%m": r"[0-9]{1,2}",
+    "%d": r"[0-9]{1,2}",
+    "%H": "[0-9]{2}",
+    "%M": "[0-9]{2}",
+    "%S": "[0-9]{2}",
+}
 _WORD = r"^(?P<stem>.*?[0-9]{2}:[0-9]{2})(?P<fraction>\.[0-9]{1,9})?(?P<zone> ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?))?$"
 _FORMAT = re.compile(r"(?P<stem>.*?)(?P<fraction>\.%[1-9]?f)?(?P<zone> ?(?:Z|%:?z))?")
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -39,9 +44,14 @@ class TimeGuess:
 
     def add(self, words: pa.Array) -> None:
         """Add different words."""
-        for some in (words.slice(0, 20), words):  # a few words rule out most formats, all words decide
+        for some in (
+            words.slice(0, 20),
+            words,
+        ):  # a few words rule out most formats, all words decide
             stems, fractions, zones = _split(some)
-            self.formats = tuple(form for form in self.formats if _stems(stems, form, strict=True).null_count == 0)
+            self.formats = tuple(
+                form for form in self.formats if _stems(stems, form, strict=True).null_count == 0
+            )
             if not self.formats:
                 return
         self.digits.update(pc.unique(pc.utf8_length(fractions)).to_pylist())
@@ -83,7 +93,11 @@ class TimeGuess:
         if pa.types.is_date(kind):
             return next((form for form in plain if form in _DATES), "")
         zoned = bool(self.zones - {""})
-        return next(iter(plain), "") if pa.types.is_timestamp(kind) and (kind.tz is not None) == zoned else ""
+        return (
+            next(iter(plain), "")
+            if pa.types.is_timestamp(kind) and (kind.tz is not None) == zoned
+            else ""
+        )
 
     @property
     def _fraction(self) -> str:
@@ -121,16 +135,26 @@ def parse_times(words: pa.Array, spelled: str, kind: pa.DataType) -> pa.Array:
     sound = np.ones(len(words), dtype=bool) if fraction else given == 0
     sound &= given <= unit + 1
     sound &= np.asarray(pc.not_equal(zones, "").to_numpy(zero_copy_only=False)) == bool(zone)
-    ticks = seconds.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) * PER_SECOND[kind.unit]
+    ticks = (
+        seconds.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) * PER_SECOND[kind.unit]
+    )
     if unit:
         digits = pc.utf8_rpad(pc.utf8_slice_codeunits(fractions, 1), width=unit, padding="0")
-        ticks = ticks + pc.utf8_slice_codeunits(digits, 0, unit).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        ticks = ticks + pc.utf8_slice_codeunits(digits, 0, unit).cast(pa.int64()).to_numpy(
+            zero_copy_only=False
+        )
     coded = zones.dictionary_encode()
-    minutes = np.array([_minutes(word) for word in coded.dictionary.to_pylist()] or [0], dtype=np.int64)
-    ticks = ticks - minutes[coded.indices.to_numpy(zero_copy_only=False)] * 60 * PER_SECOND[kind.unit]
+    minutes = np.array(
+        [_minutes(word) for word in coded.dictionary.to_pylist()] or [0], dtype=np.int64
+    )
+    ticks = (
+        ticks - minutes[coded.indices.to_numpy(zero_copy_only=False)] * 60 * PER_SECOND[kind.unit]
+    )
     sound &= seconds.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_time(kind):
-        ticks = ticks % (86_400 * PER_SECOND[kind.unit])  # strptime puts a time of day on a day in 1900
+        ticks = ticks % (
+            86_400 * PER_SECOND[kind.unit]
+        )  # strptime puts a time of day on a day in 1900
     narrow = pa.int32() if kind.bit_width == 32 else pa.int64()
     return pa.array(ticks, mask=~sound).cast(narrow).cast(kind)
 
@@ -151,16 +175,22 @@ def format_times(values: pa.Array, spelled: str) -> pa.Array:
         ticks = pc.local_timestamp(values).cast(pa.int64())
     else:
         ticks = values.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
-    seconds, rest = np.divmod(ticks.fill_null(0).to_numpy(zero_copy_only=False), PER_SECOND[kind.unit])
+    seconds, rest = np.divmod(
+        ticks.fill_null(0).to_numpy(zero_copy_only=False), PER_SECOND[kind.unit]
+    )
     absent = values.is_null().to_numpy(zero_copy_only=False)
     words = pc.strftime(pa.array(seconds, mask=absent).cast(pa.timestamp("s")), format=stem)
     if fraction:
-        words = pc.binary_join_element_wise(words, _fractions(rest, _DIGITS[kind.unit], fraction), "")
+        words = pc.binary_join_element_wise(
+            words, _fractions(rest, _DIGITS[kind.unit], fraction), ""
+        )
     if zone.endswith("z"):
         tz = kind.tz if pa.types.is_timestamp(kind) and kind.tz else "UTC"
         offsets = pc.strftime(values.cast(pa.timestamp("s", tz=tz), safe=False), format="%z")
         if ":" in zone:
-            offsets = pc.binary_join_element_wise(pc.utf8_slice_codeunits(offsets, 0, 3), pc.utf8_slice_codeunits(offsets, 3, 5), ":")
+            offsets = pc.binary_join_element_wise(
+                pc.utf8_slice_codeunits(offsets, 0, 3), pc.utf8_slice_codeunits(offsets, 3, 5), ":"
+            )
         words = pc.binary_join_element_wise(words, offsets, " " if zone.startswith(" ") else "")
     elif zone:
         words = pc.binary_join_element_wise(words, zone, "")
@@ -188,13 +218,19 @@ def step_of(kind: pa.DataType, spelled: str) -> int:
 def _format_parts(spelled: str) -> tuple[str, str, str]:
     """A format's part up to the seconds, that of their fractions, and that of the zone."""
     match = _FORMAT.fullmatch(spelled)
-    return (match["stem"], match["fraction"] or "", match["zone"] or "") if match else (spelled, "", "")
+    return (
+        (match["stem"], match["fraction"] or "", match["zone"] or "")
+        if match
+        else (spelled, "", "")
+    )
 
 
 def _split(words: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
     """Words without fractions and zones, their fractions with the point, and their zones; empty where there is none."""
     parts = pc.extract_regex(words, _WORD)
-    fraction, zone = (pc.fill_null(pc.struct_field(parts, name), "") for name in ("fraction", "zone"))
+    fraction, zone = (
+        pc.fill_null(pc.struct_field(parts, name), "") for name in ("fraction", "zone")
+    )
     return pc.coalesce(pc.struct_field(parts, "stem"), words), fraction, zone
 
 
@@ -229,4 +265,8 @@ def _minutes(zone: str) -> int:
 def _zone_name(offsets: set[int]) -> str:
     """The zone of a type: the one offset that all have, or UTC."""
     offset = next(iter(offsets)) if len(offsets) == 1 else 0
-    return f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02}:{abs(offset) % 60:02}" if offset else "UTC"
+    return (
+        f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02}:{abs(offset) % 60:02}"
+        if offset
+        else "UTC"
+    )

@@ -13,17 +13,38 @@ import pyarrow as pa
 
 from .._base.errors import SchemaError
 
-__all__ = ["PER_SECOND", "is_nested", "is_numeric", "is_words", "parse_type", "type_name", "value_type", "whole_array", "without_metadata"]
+__all__ = [
+    "PER_SECOND",
+    "is_nested",
+    "is_numeric",
+    "is_words",
+    "parse_type",
+    "type_name",
+    "value_type",
+    "whole_array",
+    "without_metadata",
+]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of each unit of time make a second."""
 
 _PLAIN: dict[str, pa.DataType] = {
-    **{f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "halffloat": pa.float16(), "float": pa.float32(), "double": pa.float64(), "bool": pa.bool_(), "string": pa.string(),
-    "large_string": pa.large_string(), "string_view": pa.string_view(), "date32": pa.date32(), "date64": pa.date64(),
+    **{
+        f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")()
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
+    "halffloat": pa.float16(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bool": pa.bool_(),
+    "string": pa.string(),
+    "large_string": pa.large_string(),
+    "string_view": pa.string_view(),
+    "date32": pa.date32(),
+    "date64": pa.date64(),
     "null": pa.null(),
-}  # fmt: skip
+}
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
 FIELD_METADATA = {
     b"spss.format": re.compile(
@@ -32,7 +53,9 @@ FIELD_METADATA = {
     ),
     b"spss.measure": re.compile(rb"nominal|ordinal|scale|unknown"),
     b"spss.width": re.compile(rb"[0-9]{1,3}"),
-    b"spss.missing": re.compile(rb'\[(\[[^"\[\]]{0,60}\]|\["[^"]{0,48}", "[^"]{0,48}"\]|, ){1,5}\]'),
+    b"spss.missing": re.compile(
+        rb'\[(\[[^"\[\]]{0,60}\]|\["[^"]{0,48}", "[^"]{0,48}"\]|, ){1,5}\]'
+    ),
     b"stata.format": re.compile(
         rb"%[-~]?0?([0-9]{1,4}([.,][0-9]{1,2})?)?(gc?|fc?|e|s|x|[HL])"
         rb"|%-?(d|t[dcCwmqhybg])(CC|cc|YY|yy|JJJ|jjj|[Mm]onth|[Mm]on|NN|nn|DD|dd|[Dd]ayname|[Dd]ay|[Dd]a|[hHqQ]|WW|ww|HH|Hh|hH|hh|MM|mm|SS|ss|\.s{1,3}|[ap]\.?m\.?|[-/:., _+])*"
@@ -43,7 +66,9 @@ FIELD_METADATA = {
 All else that a file says of itself or of a column is about the original: its history, the query that it came from, comments, its number of rows.
 """
 
-_UNITS = re.compile(r"(timestamp|time32|time64|duration)\[(s|ms|us|ns)(?:, tz=([A-Za-z0-9_+:/-]{1,64}))?\]")
+_UNITS = re.compile(
+    r"(timestamp|time32|time64|duration)\[(s|ms|us|ns)(?:, tz=([A-Za-z0-9_+:/-]{1,64}))?\]"
+)
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (-?\d{1,2})\)")
 _DICTIONARY = re.compile(r"(ordered )?dictionary<(u?int(?:8|16|32|64)), (.+)>")
 
@@ -112,7 +137,12 @@ def is_numeric(kind: pa.DataType) -> bool:
 def is_nested(kind: pa.DataType) -> bool:
     """Return whether the type is none that a column can be modelled by: lists, structs, bytes and the like."""
     inner = value_type(kind)
-    known = is_words(inner) or is_numeric(inner) or pa.types.is_boolean(inner) or pa.types.is_null(inner)
+    known = (
+        is_words(inner)
+        or is_numeric(inner)
+        or pa.types.is_boolean(inner)
+        or pa.types.is_null(inner)
+    )
     return not known
 
 
@@ -128,8 +158,17 @@ def without_metadata(schema: pa.Schema, *, keep: Collection[bytes] = ()) -> pa.S
     """
     fields = [
         field.with_metadata(
-            {key: value for key, value in (field.metadata or {}).items() if key in FIELD_METADATA and FIELD_METADATA[key].fullmatch(value)} or None
+            {
+                key: value
+                for key, value in (field.metadata or {}).items()
+                if key in FIELD_METADATA and FIELD_METADATA[key].fullmatch(value)
+            }
+            or None
         )
         for field in schema
     ]
-    return pa.schema(fields, metadata={key: value for key, value in (schema.metadata or {}).items() if key in keep} or None)
+    return pa.schema(
+        fields,
+        metadata={key: value for key, value in (schema.metadata or {}).items() if key in keep}
+        or None,
+    )

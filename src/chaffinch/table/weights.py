@@ -24,8 +24,15 @@ from .table import Table
 from .types import parse_type, value_type
 
 __all__ = [
-    "WeightSums", "constant_weight_schema", "effective_rows", "weight_note", "weight_sums", "with_constant_weight", "with_weight", "without_weight",
-]  # fmt: skip
+    "WeightSums",
+    "constant_weight_schema",
+    "effective_rows",
+    "weight_note",
+    "weight_sums",
+    "with_constant_weight",
+    "with_weight",
+    "without_weight",
+]
 
 SUMMED = 1 << 16
 """Rows whose weights are summed by themselves."""
@@ -97,7 +104,9 @@ def weight_sums(parts: Iterable[NDArray[np.float64]]) -> WeightSums:
                 squares.append(float((block**2).sum()))
                 filled = 0
     rest = block[:filled]
-    return WeightSums(n_rows, fsum([*totals, float(rest.sum())]), fsum([*squares, float((rest**2).sum())]))
+    return WeightSums(
+        n_rows, fsum([*totals, float(rest.sum())]), fsum([*squares, float((rest**2).sum())])
+    )
 
 
 def with_constant_weight(table: Table) -> Table:
@@ -117,7 +126,9 @@ def with_constant_weight(table: Table) -> Table:
     if table.schema[name].size == 1:
         return table
     schema = constant_weight_schema(table.schema, name, mean)
-    codes = [np.zeros(table.n_rows, dtype=np.uint8) if n == name else table.code(n) for n in schema.names]
+    codes = [
+        np.zeros(table.n_rows, dtype=np.uint8) if n == name else table.code(n) for n in schema.names
+    ]
     return replace(table, schema=schema, codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows))
 
 
@@ -132,9 +143,29 @@ def _constant(column: Column, mean: float) -> Column:
     """Return a column of one number, the nearest to the mean that its type and its decimals hold."""
     kind = value_type(parse_type(column.type))
     whole = is_whole(kind)
-    value = np.array([round(mean)], dtype=np.int64) if whole else np.array([mean if column.decimals is None else round(mean, column.decimals)])
-    codec = Intervals(value, value[:0], (), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), whole, decimals=None if whole else column.decimals)
-    return Column(column.name, "integer" if whole else "float", type=column.type, title=column.title, decimals=column.decimals, decimal=column.decimal, codec=codec)
+    value = (
+        np.array([round(mean)], dtype=np.int64)
+        if whole
+        else np.array([mean if column.decimals is None else round(mean, column.decimals)])
+    )
+    codec = Intervals(
+        value,
+        value[:0],
+        (),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(0, dtype=np.int64),
+        whole,
+        decimals=None if whole else column.decimals,
+    )
+    return Column(
+        column.name,
+        "integer" if whole else "float",
+        type=column.type,
+        title=column.title,
+        decimals=column.decimals,
+        decimal=column.decimal,
+        codec=codec,
+    )
 
 
 def without_weight(table: Table) -> Table:
@@ -142,15 +173,23 @@ def without_weight(table: Table) -> Table:
     name = table.schema.only("weight")
     if name is None or not table.schema[name].modelled:
         return table
-    columns = tuple(Column(c.name, "identifier", "weight", c.type) if c.name == name else c for c in table.schema)
+    columns = tuple(
+        Column(c.name, "identifier", "weight", c.type) if c.name == name else c
+        for c in table.schema
+    )
     schema = replace(table.schema, columns=columns)
-    return replace(table, schema=schema, codes=Codes.of([table.code(n) for n in schema.names], schema.sizes, n_rows=table.n_rows))
+    return replace(
+        table,
+        schema=schema,
+        codes=Codes.of([table.code(n) for n in schema.names], schema.sizes, n_rows=table.n_rows),
+    )
 
 
 def weight_note(column: str) -> Note:
     """Return what is said of a table that is counted by a column."""
     return Note(
-        column, "weight",
+        column,
+        "weight",
         "records are counted by it, so synthetic rows stand for the people and not for the records; each has the mean weight. Without the role "
         "it is a column like others.",
-    )  # fmt: skip
+    )

@@ -43,12 +43,24 @@ def ending_like(path: str | os.PathLike[str]) -> str:
 
 
 def _writers() -> dict[str, tuple[str, Writer]]:
-    return {ending: (form.name, form.writer) for form in FORMATS if form.writer for ending in form.endings}
+    return {
+        ending: (form.name, form.writer)
+        for form in FORMATS
+        if form.writer
+        for ending in form.endings
+    }
 
 
 def _ending(name: str) -> str:
     """Return the longest ending of a format that is written, or an empty string."""
-    return next((ending for ending in sorted(_writers(), key=len, reverse=True) if name.lower().endswith(ending)), "")
+    return next(
+        (
+            ending
+            for ending in sorted(_writers(), key=len, reverse=True)
+            if name.lower().endswith(ending)
+        ),
+        "",
+    )
 
 
 def _written(path: str | os.PathLike[str]) -> tuple[str, Writer]:
@@ -67,7 +79,9 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
 
 
 @contextlib.contextmanager
-def table_writer(path: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False) -> Iterator[Callable[[Table], None]]:
+def table_writer(
+    path: str | os.PathLike[str], *, overwrite: bool = False, paid: bool = False
+) -> Iterator[Callable[[Table], None]]:
     """Give a function that appends a table to a file; the file takes its place when the block ends well."""
     writer = _written(path)[1]
     with replacing(path, overwrite=overwrite, paid=paid) as part, writer(part, Path(path)) as write:
@@ -77,4 +91,8 @@ def table_writer(path: str | os.PathLike[str], *, overwrite: bool = False, paid:
 def _bare(table: Table) -> Table:
     """Return the table without what its Arrow fields say besides their types: no file carries the history or the comments of an original."""
     schema = without_metadata(table.data.schema, keep=(NOTE.encode(),))
-    return table if schema.equals(table.data.schema, check_metadata=True) else replace(table, data=pa.Table.from_arrays(table.data.columns, schema=schema))
+    return (
+        table
+        if schema.equals(table.data.schema, check_metadata=True)
+        else replace(table, data=pa.Table.from_arrays(table.data.columns, schema=schema))
+    )

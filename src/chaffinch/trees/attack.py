@@ -49,14 +49,25 @@ def attack_trees(
         data = checked_data(model, columns, labels)
         real = recounted(model, *data)
         tried = tuple(
-            tries(model, i, *data, names, at_least=at_least, most=most_tries) for i in range(len(model.trees))
+            tries(model, i, *data, names, at_least=at_least, most=most_tries)
+            for i in range(len(model.trees))
         )
         if model.kind == "regression" and not model.boosted:
-            sides = sum(int((~safe_values(tree, *data, at_least)[tree.leaves]).sum()) for tree in model.trees)
+            sides = sum(
+                int((~safe_values(tree, *data, at_least)[tree.leaves]).sum())
+                for tree in model.trees
+            )
     if not model.counted:
         nothing = (None, None, None, None)
         return TreeAudit(
-            model, at_least, *nothing, tried, None, model.no_counts, value_leaves=sides, threshold=threshold
+            model,
+            at_least,
+            *nothing,
+            tried,
+            None,
+            model.no_counts,
+            value_leaves=sides,
+            threshold=threshold,
         )
     predicates: list[Predicate] = []
     vulnerable, confirmed = 0, 0
@@ -64,7 +75,8 @@ def attack_trees(
     for number, tree in counted:
         cells = exposed_cells(tree, model.kind, at_least)
         predicates += [
-            predicate_of(model, number, node, label_of(model, output, k, names)) for node, output, k in cells
+            predicate_of(model, number, node, label_of(model, output, k, names))
+            for node, output, k in cells
         ]
         vulnerable += bool(cells)
         if real is not None and cells:
@@ -74,14 +86,21 @@ def attack_trees(
     reason = "" if model.counts_known else _partly(model)
     if reason and not predicates:  # nothing in a part of the trees is no all-clear
         nothing = (None, None, None, None)
-        return TreeAudit(model, at_least, *nothing, tried, None, reason, value_leaves=sides, threshold=threshold)
+        return TreeAudit(
+            model, at_least, *nothing, tried, None, reason, value_leaves=sides, threshold=threshold
+        )
     if real is not None:
         exposed, among = _exposed_rows(real, data, at_least)
     else:
         exposed, among = max(
-            (_exposure(tree, model.kind, at_least) for _, tree in counted), key=lambda pair: pair[0] / max(pair[1], 1)
+            (_exposure(tree, model.kind, at_least) for _, tree in counted),
+            key=lambda pair: pair[0] / max(pair[1], 1),
         )
-    wide = [open_to_value(tree, at_least) for tree in model.trees] if model.kind == "regression" else []
+    wide = (
+        [open_to_value(tree, at_least) for tree in model.trees]
+        if model.kind == "regression"
+        else []
+    )
     known = [n for n in wide if n is not None]
     return TreeAudit(
         model,
@@ -159,13 +178,17 @@ def _exposure(tree: Tree, kind: Kind, at_least: int) -> tuple[int, int]:
     if kind == "classification":
         return int(few.sum(axis=(0, 2)).max(initial=0)), int(tree.records(kind)[0, 0].sum())
     return int(few.sum()), int(
-        tree.bounds[0, 1] if tree.samples is None and tree.bounds is not None else tree.records(kind)[0]
+        tree.bounds[0, 1]
+        if tree.samples is None and tree.bounds is not None
+        else tree.records(kind)[0]
     )
 
 
 def _partly(model: Ensemble) -> str:
     """Which trees tell numbers of records, in a sentence."""
-    exact = sum((t.counts if model.kind == "classification" else t.samples) is not None for t in model.trees)
+    exact = sum(
+        (t.counts if model.kind == "classification" else t.samples) is not None for t in model.trees
+    )
     parts = [
         f"exactly in {exact:,}",
         *([f"within bounds in {model.counted - exact:,}"] if model.counted > exact else []),
@@ -202,7 +225,9 @@ def tries(
         rows = rows_of[leaf]
         for label in _guesses(model, tree, leaf, names):
             tried += 1
-            hits = len(rows) if label is None else int(label.holds(arrays[label.output][rows]).sum())
+            hits = (
+                len(rows) if label is None else int(label.holds(arrays[label.output][rows]).sum())
+            )
             if 0 < hits < at_least:
                 return Tries(number, tried, tried, predicate_of(model, number, leaf, label))
             if tried >= most:
@@ -214,7 +239,15 @@ def _guesses(model: Ensemble, tree: Tree, leaf: int, names: Sequence[str]) -> li
     if model.boosted:
         return [None, *(Label(label_name(names, 0), 0, "=", k) for k in model.targets)]
     if model.kind == "classification":
-        return [Label(label_name(names, o), o, "=", k) for o, classes in enumerate(model.classes) for k in classes]
+        return [
+            Label(label_name(names, o), o, "=", k)
+            for o, classes in enumerate(model.classes)
+            for k in classes
+        ]
     outputs = range(tree.value.shape[1])
     signs: tuple[Comparison, Comparison] = (">", "<=")
-    return [Label(label_name(names, o), o, sign, float(tree.value[leaf, o, 0])) for o in outputs for sign in signs]
+    return [
+        Label(label_name(names, o), o, sign, float(tree.value[leaf, o, 0]))
+        for o in outputs
+        for sign in signs
+    ]

@@ -48,7 +48,9 @@ def unnamed(
     return out
 
 
-def nameable_nodes(tree: Tree, classes: tuple[tuple[object, ...], ...], at_least: int) -> NDArray[np.bool_]:
+def nameable_nodes(
+    tree: Tree, classes: tuple[tuple[object, ...], ...], at_least: int
+) -> NDArray[np.bool_]:
     """Return which nodes could be leaves that name some classes and tell the others together."""
     counts = tree.counts if tree.fewest is None else tree.fewest
     assert counts is not None
@@ -56,14 +58,19 @@ def nameable_nodes(tree: Tree, classes: tuple[tuple[object, ...], ...], at_least
     for node in np.flatnonzero(out).tolist():
         for output, names in enumerate(classes):
             part = slice(0, len(names))
-            if unnamed(counts[node, output, part], tree.value[node, output, part], at_least) is None:
+            if (
+                unnamed(counts[node, output, part], tree.value[node, output, part], at_least)
+                is None
+            ):
                 out[node] = False
     return np.asarray(out)
 
 
 def coarsened(model: Ensemble, at_least: int) -> Ensemble:
     """Return the model with leaves that tell classes of fewer than `at_least` records together."""
-    return replace(model, trees=tuple(_coarse(tree, model.classes, at_least) for tree in model.trees))
+    return replace(
+        model, trees=tuple(_coarse(tree, model.classes, at_least) for tree in model.trees)
+    )
 
 
 def _coarse(tree: Tree, classes: tuple[tuple[object, ...], ...], at_least: int) -> Tree:
@@ -72,7 +79,9 @@ def _coarse(tree: Tree, classes: tuple[tuple[object, ...], ...], at_least: int) 
     value = tree.value.copy()
     for leaf in tree.leaves.tolist():
         for output, names in enumerate(classes):
-            together = unnamed(counts[leaf, output, : len(names)], tree.value[leaf, output, : len(names)], at_least)
+            together = unnamed(
+                counts[leaf, output, : len(names)], tree.value[leaf, output, : len(names)], at_least
+            )
             assert together is not None
             if together.any():
                 shares = value[leaf, output, : len(names)]
@@ -90,7 +99,10 @@ def groups_are_safe(model: Ensemble, counted: Ensemble, at_least: int) -> bool:
         assert counts is not None
         for leaf in tree.leaves.tolist():
             for output, names in enumerate(model.classes):
-                here, shares = counts[leaf, output, : len(names)], tree.value[leaf, output, : len(names)]
+                here, shares = (
+                    counts[leaf, output, : len(names)],
+                    tree.value[leaf, output, : len(names)],
+                )
                 few = (here > 0) & (here < at_least)
                 if not few.any():
                     continue

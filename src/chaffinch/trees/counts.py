@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 __all__ = ["fewest_records", "known_weights", "recovered_counts"]
 
 _OWN = "The records had weights of their own: how many stand behind a weight cannot be told."
-_OPEN = "Classes had weights, and the tree is too small to tell how many records stand behind a weight."
+_OPEN = (
+    "Classes had weights, and the tree is too small to tell how many records stand behind a weight."
+)
 
 
 def recovered_counts(
@@ -59,7 +61,10 @@ def recovered_counts(
 
 
 def fewest_records(
-    draws: NDArray[np.int64], samples: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+    draws: NDArray[np.int64],
+    samples: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return a lower bound of the distinct records behind draws of a bootstrap (nodes x outputs x classes).
 
@@ -101,7 +106,9 @@ def _of_output(
 ) -> tuple[NDArray[np.int64] | None, str]:
     if weights_of is not None and (weights_of > 0).all():
         exact = _whole(
-            weights / np.pad(weights_of, (0, weights.shape[1] - len(weights_of)), constant_values=1.0), samples
+            weights
+            / np.pad(weights_of, (0, weights.shape[1] - len(weights_of)), constant_values=1.0),
+            samples,
         )
         if exact is not None:
             return exact, ""
@@ -113,7 +120,9 @@ def _of_output(
     if np.linalg.matrix_rank(of_used / scale, tol=1e-7) < used.sum():
         return None, _OPEN
     inverse = np.zeros(weights.shape[1])
-    inverse[used] = np.linalg.lstsq(of_used / scale, samples.astype(np.float64), rcond=None)[0] / scale
+    inverse[used] = (
+        np.linalg.lstsq(of_used / scale, samples.astype(np.float64), rcond=None)[0] / scale
+    )
     if (inverse[used] <= 0).any():
         return None, _OWN
     # Solved to a few digits: take the inverse weight that makes the root's counts whole, then check every node.

@@ -39,11 +39,11 @@ NOT_WHOLE = (
     "The covers are not those of whole records: the records had weights or margins of their own, or the objective is another, and how many "
     "stand behind a cover cannot be told."
 )
-OTHER_RECORDS = (
-    "The covers of this tree do not fit the records of the first: each tree saw a part of them, or they had weights."
-)
+OTHER_RECORDS = "The covers of this tree do not fit the records of the first: each tree saw a part of them, or they had weights."
 DROPPED = "Trees were dropped while others were fitted, so margins of later trees are not known."
-TOO_MANY = "There are too many ways through the earlier trees to work out what stands behind a cover."
+TOO_MANY = (
+    "There are too many ways through the earlier trees to work out what stands behind a cover."
+)
 
 
 def _logistic(margins: Floats, output: int, max_delta_step: float) -> Floats:
@@ -71,7 +71,9 @@ COVER_LAWS: dict[str, Callable[[Floats, int, float], Floats]] = {
 }
 """The second derivative of a record by objective: of its margins, for one output, without its label."""
 
-PLAIN_COVERS = frozenset({"reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror"})
+PLAIN_COVERS = frozenset(
+    {"reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror"}
+)
 """Objectives whose second derivative is 1 for every record: their covers are numbers of records."""
 
 
@@ -120,7 +122,9 @@ class _Cells:
         return None if len(cell) > _MOST_PAIRS else (cell, leaf)
 
 
-def counted_trees(trees: Sequence[Tree], covers: Sequence[Floats], law: CoverLaw) -> tuple[Tree, ...]:
+def counted_trees(
+    trees: Sequence[Tree], covers: Sequence[Floats], law: CoverLaw
+) -> tuple[Tree, ...]:
     """Return the trees with the numbers of records that their covers tell: `samples` where all are certain, else `bounds`, else the reason.
 
     Examples
@@ -140,19 +144,25 @@ def counted_trees(trees: Sequence[Tree], covers: Sequence[Floats], law: CoverLaw
                 reason = reason or DROPPED
             elif not whole:
                 reason = reason or TOO_MANY
-            start = cells = replace(cells, margin=cells.margin + cells.step, step=np.zeros_like(cells.step))
+            start = cells = replace(
+                cells, margin=cells.margin + cells.step, step=np.zeros_like(cells.step)
+            )
         if reason:
             out.append(replace(tree, reason=reason))
             continue
         leaves = _boxes(tree, columns, law)
         met = cells.met(leaves) if whole else None
-        if met is None:  # the trees of a round have the margins that it started with: those cells will do for counts
+        if (
+            met is None
+        ):  # the trees of a round have the margins that it started with: those cells will do for counts
             cells, met, whole = start, start.met(leaves), False
         if met is None:
             reason = TOO_MANY
             out.append(replace(tree, reason=reason))
             continue
-        answer = _solved(law.derivatives(cells.margin, law.outputs[number]), cells, cover[tree.leaves], *met)
+        answer = _solved(
+            law.derivatives(cells.margin, law.outputs[number]), cells, cover[tree.leaves], *met
+        )
         if answer is None:
             reason = OTHER_RECORDS if number else NOT_WHOLE
             out.append(replace(tree, reason=reason))
@@ -160,7 +170,9 @@ def counted_trees(trees: Sequence[Tree], covers: Sequence[Floats], law: CoverLaw
         (fewest, most), pairs = answer
         out.append(_with_bounds(tree, fewest, most))
         if whole:
-            cells = _parted(cells, leaves, met, pairs, tree.value[tree.leaves, 0, 0], law.outputs[number])
+            cells = _parted(
+                cells, leaves, met, pairs, tree.value[tree.leaves, 0, 0], law.outputs[number]
+            )
     return tuple(out)
 
 
@@ -176,9 +188,14 @@ def _everybody(d: int, law: CoverLaw) -> _Cells:
     base = np.array([law.base], dtype=np.float64)
     limit = np.full((1, d), np.inf)
     return _Cells(
-        -limit, limit, np.ones((1, d), dtype=bool), base, np.zeros_like(base),
-        np.zeros(1, dtype=np.int64), np.full(1, _MOST_RECORDS, dtype=np.int64),
-    )  # fmt: skip
+        -limit,
+        limit,
+        np.ones((1, d), dtype=bool),
+        base,
+        np.zeros_like(base),
+        np.zeros(1, dtype=np.int64),
+        np.full(1, _MOST_RECORDS, dtype=np.int64),
+    )
 
 
 def _boxes(tree: Tree, columns: Sequence[int], law: CoverLaw) -> _Cells:
@@ -201,7 +218,12 @@ def _boxes(tree: Tree, columns: Sequence[int], law: CoverLaw) -> _Cells:
 
 
 def _parted(
-    cells: _Cells, leaves: _Cells, met: tuple[Whole, Whole], pairs: Bounds, value: Floats, output: int
+    cells: _Cells,
+    leaves: _Cells,
+    met: tuple[Whole, Whole],
+    pairs: Bounds,
+    value: Floats,
+    output: int,
 ) -> _Cells:
     """The cells with the leaves of one more tree told apart; those that must be empty are left out."""
     low, high = pairs
@@ -250,7 +272,9 @@ class _Equations:
         for _ in range(rounds):
             before = self.low.copy(), self.high.copy()
             self._tighten(self.weight, self.leaf, self.cover - self.slack, self.cover + self.slack)
-            self._tighten(ones, self.cell, self.fewest.astype(np.float64), self.most.astype(np.float64))
+            self._tighten(
+                ones, self.cell, self.fewest.astype(np.float64), self.most.astype(np.float64)
+            )
             if (self.low > self.high).any():
                 return False
             if np.array_equal(before[0], self.low) and np.array_equal(before[1], self.high):
@@ -263,8 +287,12 @@ class _Equations:
         # A sum that leaves 1e-9 of a record open is rounding of our own.
         top = (largest[group] - (sums[0][group] - low)) / weight
         bottom = (least[group] - (sums[1][group] - high)) / weight
-        self.high = np.minimum(self.high, np.floor(np.clip(top, -1, _MOST_RECORDS) + 1e-9).astype(np.int64))
-        self.low = np.maximum(self.low, np.ceil(np.clip(bottom, 0, _MOST_RECORDS) - 1e-9).astype(np.int64))
+        self.high = np.minimum(
+            self.high, np.floor(np.clip(top, -1, _MOST_RECORDS) + 1e-9).astype(np.int64)
+        )
+        self.low = np.maximum(
+            self.low, np.ceil(np.clip(bottom, 0, _MOST_RECORDS) - 1e-9).astype(np.int64)
+        )
 
     def enumerated(self, leaf: int) -> Bounds | bool | None:
         """Count out what fits a leaf: bounds of its total, having tightened those of its pairs; True if too many do, None if nothing."""
@@ -308,7 +336,9 @@ class _Equations:
         np.maximum.at(heaviest, self.leaf[open_pairs], self.weight[open_pairs])
         closed = ~np.isfinite(lightest)
         most = np.minimum(high, low + np.floor((left + self.slack) / lightest + 1e-9))
-        fewest = np.where(closed, low, low + np.ceil((left - self.slack) / np.where(closed, 1.0, heaviest) - 1e-9))
+        fewest = np.where(
+            closed, low, low + np.ceil((left - self.slack) / np.where(closed, 1.0, heaviest) - 1e-9)
+        )
         return np.maximum(low, fewest).astype(np.int64), most.astype(np.int64)
 
 
@@ -317,17 +347,30 @@ def _solved(
 ) -> tuple[Bounds, Bounds] | None:
     """Bounds of the records of each leaf, and of each pair of a cell and a leaf; None where no whole numbers fit."""
     if not (
-        np.isfinite(cover).all() and (cover >= 0).all() and np.isfinite(derivatives).all() and (derivatives > 0).all()
+        np.isfinite(cover).all()
+        and (cover >= 0).all()
+        and np.isfinite(derivatives).all()
+        and (derivatives > 0).all()
     ):
         return None
     slack = _ROUNDING * cover + 1e-9
     total = float(cover.sum())
     least, largest = float(derivatives @ cells.fewest), float(derivatives @ cells.most)
-    if not least - slack.sum() <= total <= largest + slack.sum() or len(np.unique(leaf)) < len(cover):
+    if not least - slack.sum() <= total <= largest + slack.sum() or len(np.unique(leaf)) < len(
+        cover
+    ):
         return None
     nobody = np.zeros(len(cell), dtype=np.int64)
     equations = _Equations(
-        derivatives[cell], cell, leaf, cover, slack, cells.fewest, cells.most, nobody, cells.most[cell]
+        derivatives[cell],
+        cell,
+        leaf,
+        cover,
+        slack,
+        cells.fewest,
+        cells.most,
+        nobody,
+        cells.most[cell],
     )
     if not equations.propagate():
         return None
@@ -378,4 +421,6 @@ def law_of(
         scores = np.log(scores)
     if len(scores) != n or not np.isfinite(scores).all():
         return None
-    return CoverLaw(objective, tuple(scores.tolist()), tuple(outputs), tuple(rounds), max_delta_step, sums)
+    return CoverLaw(
+        objective, tuple(scores.tolist()), tuple(outputs), tuple(rounds), max_delta_step, sums
+    )

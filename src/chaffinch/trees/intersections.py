@@ -27,10 +27,14 @@ class Intersections:
     tried: int  # pairs of trees that were looked at
     pairs: int
     isolating_pairs: int  # that isolate someone whom neither tree of the pair isolates
-    cells: int  # pairs of leaves (with a class, for classification) that do, over all pairs of trees
+    cells: (
+        int  # pairs of leaves (with a class, for classification) that do, over all pairs of trees
+    )
     n_exposed: int  # distinct records
     share: float
-    examples: tuple[tuple[Predicate, Predicate], ...] = field(repr=False)  # some of the conjunctions
+    examples: tuple[tuple[Predicate, Predicate], ...] = field(
+        repr=False
+    )  # some of the conjunctions
     threshold: int = THRESHOLD
 
     @property
@@ -66,7 +70,9 @@ def intersections(
     names = [label] if isinstance(label, str) else list(label)
     classes = model.classes[0] if model.classes else model.targets
     codes = label_codes(y[0], classes) if classes else np.zeros(len(x[0]), dtype=np.int64)
-    used = np.flatnonzero(codes >= 0)  # a label that the model does not know is no part of any predicate of it
+    used = np.flatnonzero(
+        codes >= 0
+    )  # a label that the model does not know is no part of any predicate of it
     k = max(len(classes), 1)
     cell = [(tree.apply(x) * k + codes)[used] for tree in model.trees]
     alone = [_sizes(one) for one in cell]
@@ -86,11 +92,24 @@ def intersections(
             named: Label | None = None
             if classes:
                 code = int(codes[used[row]])
-                named = label_of(model, 0, code, names) if model.classes else Label(names[0], 0, "=", classes[code])
+                named = (
+                    label_of(model, 0, code, names)
+                    if model.classes
+                    else Label(names[0], 0, "=", classes[code])
+                )
             pair = [predicate_of(model, t, int(cell[t][row]) // k, named) for t in (i, j)]
             examples.append((pair[0], pair[1]))
     n = int(exposed.sum())
-    return Intersections(len(chosen), n_pairs, isolating, n_cells, n, n / max(len(codes), 1), tuple(examples), threshold)
+    return Intersections(
+        len(chosen),
+        n_pairs,
+        isolating,
+        n_cells,
+        n,
+        n / max(len(codes), 1),
+        tuple(examples),
+        threshold,
+    )
 
 
 def _sizes(cells: NDArray[np.int64]) -> NDArray[np.int64]:

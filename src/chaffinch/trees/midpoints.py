@@ -50,11 +50,15 @@ def midpoints(model: Ensemble, columns: Sequence[NDArray[Any]]) -> Midpoints:
     """
     x = [np.asarray(c) for c in columns]
     if len(x) != len(model.features):
-        raise InputError(f"The model has {len(model.features)} columns, but the data have {len(x)}.")
+        raise InputError(
+            f"The model has {len(model.features)} columns, but the data have {len(x)}."
+        )
     if len({len(c) for c in x}) != 1 or len(x[0]) == 0:
         raise InputError("Columns must be of one length, and have records.")
     splits = midway = neighbours = lone = 0
-    seen: dict[tuple[int, bool], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]] = {}
+    seen: dict[
+        tuple[int, bool], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+    ] = {}
     for tree in model.trees:
         rows = tree.rows(x)
         for node in np.flatnonzero(tree.left >= 0):

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from .tree import Ensemble, Tree, compared
 
-__all__ = ["Comparison", "Condition", "Label", "Predicate", "label_name", "label_of", "predicate_of"]
+__all__ = [
+    "Comparison",
+    "Condition",
+    "Label",
+    "Predicate",
+    "label_name",
+    "label_of",
+    "predicate_of",
+]
 
 Comparison = Literal["=", "<=", ">"]
 
@@ -106,7 +114,9 @@ class Predicate:
     conditions: tuple[Condition, ...]
     label: Label | None
 
-    def holds(self, columns: Sequence[NDArray[Any]], labels: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    def holds(
+        self, columns: Sequence[NDArray[Any]], labels: Sequence[NDArray[Any]]
+    ) -> NDArray[np.bool_]:
         """Return for which records it is true: one array for each feature, and one for each output."""
         out = np.ones(len(columns[0]), dtype=bool)
         for condition in self.conditions:
@@ -128,7 +138,9 @@ class Predicate:
             name = _quoted(c.column)
             value = f"CAST({f'CAST({name} AS REAL)' if c.single else name} AS DOUBLE PRECISION)"
             missing = f"{name} IS NULL OR {value} > {top}"
-            return c.code(value, present=f"{value} <= {top}", missing=missing, join=(" AND ", " OR ", "FALSE"))
+            return c.code(
+                value, present=f"{value} <= {top}", missing=missing, join=(" AND ", " OR ", "FALSE")
+            )
 
         def of_label(label: Label) -> str:
             return f"({_quoted(label.column)} {label.comparison} {_sql_value(label.value)})"
@@ -140,7 +152,9 @@ class Predicate:
 
         def part(c: Condition) -> str:
             series = f"{frame}[{c.column!r}]"
-            value = f"{series}.astype('float64')" + (".astype('float32').astype('float64')" if c.single else "")
+            value = f"{series}.astype('float64')" + (
+                ".astype('float32').astype('float64')" if c.single else ""
+            )
             join = (" & ", " | ", f"{series}.isna() & False")
             return c.code(value, present=f"{series}.notna()", missing=f"{series}.isna()", join=join)
 
@@ -156,7 +170,9 @@ class Predicate:
             series = f"pl.col({c.column!r}).cast(pl.Float64).fill_nan(None)"
             value = f"{series}.cast(pl.Float32).cast(pl.Float64)" if c.single else series
             join = (" & ", " | ", "pl.lit(False)")
-            text = c.code(value, present=f"{series}.is_not_null()", missing=f"{series}.is_null()", join=join)
+            text = c.code(
+                value, present=f"{series}.is_not_null()", missing=f"{series}.is_null()", join=join
+            )
             return f"{text}.fill_null(False)"
 
         def of_label(label: Label) -> str:
@@ -164,12 +180,20 @@ class Predicate:
 
         return self._joined(part, of_label, " & ") or "pl.lit(True)"
 
-    def _joined(self, part: Callable[[Condition], str], of_label: Callable[[Label], str], join: str) -> str:
-        return join.join([*map(part, self.conditions), *([] if self.label is None else [of_label(self.label)])])
+    def _joined(
+        self, part: Callable[[Condition], str], of_label: Callable[[Label], str], join: str
+    ) -> str:
+        return join.join(
+            [*map(part, self.conditions), *([] if self.label is None else [of_label(self.label)])]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, constants and all: confidential."""
-        label = None if self.label is None else [self.label.column, self.label.comparison, _plain(self.label.value)]
+        label = (
+            None
+            if self.label is None
+            else [self.label.column, self.label.comparison, _plain(self.label.value)]
+        )
         return {
             "tree": self.tree,
             "node": self.node,
@@ -232,4 +256,8 @@ def label_name(names: Sequence[str], output: int) -> str:
 
 def label_of(model: Ensemble, output: int, k: int, names: Sequence[str]) -> Label | None:
     """Return the label of class `k` of an output; None for the output -1, which stands for none."""
-    return None if output < 0 else Label(label_name(names, output), output, "=", model.classes[output][k])
+    return (
+        None
+        if output < 0
+        else Label(label_name(names, output), output, "=", model.classes[output][k])
+    )

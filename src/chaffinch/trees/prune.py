@@ -72,7 +72,9 @@ def prune_trees(
             values = [safe_values(tree, *data, at_least) for tree in model.trees]
     if not counted.counts_known:
         reason = model.no_counts
-        raise InputError(f"This model cannot be pruned without its training data: {reason[0].lower()}{reason[1:]}")
+        raise InputError(
+            f"This model cannot be pruned without its training data: {reason[0].lower()}{reason[1:]}"
+        )
     hidden = _too_rare(counted, at_least)
     classes = tuple(
         tuple(name for name, rare in zip(names, few, strict=False) if not rare)
@@ -95,7 +97,9 @@ def prune_trees(
     if model.kind == "classification" and keep == "most":
         after = coarsened(after, at_least)
     n_hidden = int(sum(few.sum() for few in hidden))
-    return PruneResult(without_counts(after), model, after, at_least, n_hidden, keep=keep, sides=sides)
+    return PruneResult(
+        without_counts(after), model, after, at_least, n_hidden, keep=keep, sides=sides
+    )
 
 
 def _moment_checks(model: Ensemble, at_least: int) -> list[NDArray[np.bool_]] | None:
@@ -114,10 +118,15 @@ def safe_nodes(tree: Tree, kind: Kind, at_least: int) -> NDArray[np.bool_]:
     counts = tree.counts if tree.fewest is None else tree.fewest
     assert counts is not None
     # A node of rare classes only, which are taken out, has no visible record: its path would isolate them.
-    return np.asarray(((counts == 0) | (counts >= at_least)).all(axis=(1, 2)) & (counts.sum(axis=2) > 0).all(axis=1))
+    return np.asarray(
+        ((counts == 0) | (counts >= at_least)).all(axis=(1, 2))
+        & (counts.sum(axis=2) > 0).all(axis=1)
+    )
 
 
-def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[np.bool_] | None = None) -> Tree:
+def pruned_tree(
+    tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[np.bool_] | None = None
+) -> Tree:
     """Return the tree without vulnerable nodes, numbered anew; counts are those of the leaves, and gone from inner nodes.
 
     `safe_values` says of each node whether it would be a safe leaf, by another rule than `safe_nodes`.
@@ -133,7 +142,9 @@ def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[n
         )
     order: list[int] = []
     stack = [0]
-    ends = np.array([a < 0 or not (can[a] and can[b]) for a, b in zip(tree.left, tree.right, strict=True)])
+    ends = np.array(
+        [a < 0 or not (can[a] and can[b]) for a, b in zip(tree.left, tree.right, strict=True)]
+    )
     while stack:
         node = stack.pop()
         order.append(node)
@@ -150,7 +161,9 @@ def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[n
     for name in ("counts", "samples", "fewest", "varies", "variance"):
         if (array := getattr(tree, name)) is not None:
             known[name] = (array[at].T * leaf).T
-    return Tree.of(left, right, tree.feature[at], tree.threshold[at], tree.missing_left[at], value, **known)
+    return Tree.of(
+        left, right, tree.feature[at], tree.threshold[at], tree.missing_left[at], value, **known
+    )
 
 
 def _too_rare(model: Ensemble, at_least: int) -> list[NDArray[np.bool_]]:
@@ -178,12 +191,17 @@ def _without(tree: Tree, hidden: Sequence[NDArray[np.bool_]]) -> Tree:
     keep = [np.flatnonzero(~few) for few in hidden]
     shape = (tree.n_nodes, len(keep), max(map(len, keep)))
     value = np.zeros(shape)
-    counts, fewest = np.zeros(shape, dtype=np.int64), None if tree.fewest is None else np.zeros(shape, dtype=np.int64)
+    counts, fewest = (
+        np.zeros(shape, dtype=np.int64),
+        None if tree.fewest is None else np.zeros(shape, dtype=np.int64),
+    )
     assert tree.counts is not None
     for output, columns in enumerate(keep):
         shares = tree.value[:, output, columns]
         total = shares.sum(axis=1, keepdims=True)
-        value[:, output, : len(columns)] = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
+        value[:, output, : len(columns)] = np.divide(
+            shares, total, out=np.zeros_like(shares), where=total > 0
+        )
         counts[:, output, : len(columns)] = tree.counts[:, output, columns]
         if fewest is not None and tree.fewest is not None:
             fewest[:, output, : len(columns)] = tree.fewest[:, output, columns]
@@ -194,7 +212,14 @@ def without_counts(model: Ensemble) -> Ensemble:
     """Return the model without its numbers of records."""
     trees = (
         replace(
-            tree, counts=None, samples=None, fewest=None, varies=None, bounds=None, variance=None, reason=TAKEN_OUT
+            tree,
+            counts=None,
+            samples=None,
+            fewest=None,
+            varies=None,
+            bounds=None,
+            variance=None,
+            reason=TAKEN_OUT,
         )
         for tree in model.trees
     )

@@ -25,7 +25,10 @@ def rebuilt(model: Any, trees: Ensemble) -> Any:
     out = _copy(clone, model)
     if not hasattr(model, "tree_"):
         out.estimators_ = []
-    _set_classes(out, [np.asarray(_array(model, k))[_places(model, trees, k)] for k in range(len(trees.classes))])
+    _set_classes(
+        out,
+        [np.asarray(_array(model, k))[_places(model, trees, k)] for k in range(len(trees.classes))],
+    )
     if hasattr(model, "tree_"):
         out.tree_ = _compiled(model.tree_, trees.trees[0], trees)
         return out
@@ -48,7 +51,9 @@ def _copy(clone: Any, model: Any) -> Any:
 
 
 def _array(model: Any, output: int) -> NDArray[Any]:
-    return np.asarray(model.classes_[output] if isinstance(model.classes_, list) else model.classes_)
+    return np.asarray(
+        model.classes_[output] if isinstance(model.classes_, list) else model.classes_
+    )
 
 
 def _places(model: Any, trees: Ensemble, output: int) -> list[int]:
@@ -81,7 +86,9 @@ def _compiled(old: Any, tree: Tree, trees: Ensemble) -> Any:
     nodes["weighted_n_node_samples"] = 1.0
     if "missing_go_to_left" in (nodes.dtype.names or ()):
         nodes["missing_go_to_left"] = tree.missing_left
-    sizes = np.array([len(names) for names in trees.classes] or np.ones_like(n_classes), dtype=n_classes.dtype)
+    sizes = np.array(
+        [len(names) for names in trees.classes] or np.ones_like(n_classes), dtype=n_classes.dtype
+    )
     value = tree.value.copy()
     for output, size in enumerate(sizes if trees.classes else ()):
         value[~leaf, output, :size] = 1.0 / size  # shares of an inner node, which nobody reads

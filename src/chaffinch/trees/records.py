@@ -42,7 +42,9 @@ def n_outputs(model: Ensemble) -> int:
     return len(model.classes) or (1 if model.boosted else int(model.trees[0].value.shape[1]))
 
 
-def read_records(data: Any, model: Ensemble, labels: Sequence[str], *, decimal: str | None = None) -> ModelRecords:
+def read_records(
+    data: Any, model: Ensemble, labels: Sequence[str], *, decimal: str | None = None
+) -> ModelRecords:
     """Return the records of a table, in a file or in memory, that a model can be tried on.
 
     Columns must have the names that the model knows; a model without names (x0, x1, ...) takes the columns beside the labels in their
@@ -75,7 +77,10 @@ def read_records(data: Any, model: Ensemble, labels: Sequence[str], *, decimal: 
         table = _with_points(table, [*wanted, *labels], source)
     columns = [_numbers(table.column(name), name) for name in wanted]
     every = model.classes or ((model.targets,) if model.boosted else ((),) * len(labels))
-    outcome = [_labels(table.column(name), name, classes) for name, classes in zip(labels, every, strict=True)]
+    outcome = [
+        _labels(table.column(name), name, classes)
+        for name, classes in zip(labels, every, strict=True)
+    ]
     return ModelRecords(columns, outcome, tuple(labels), by_place)
 
 
@@ -94,7 +99,9 @@ def _with_points(table: Any, names: Sequence[str], source: Source) -> Any:
         if spelling.type != pa.string() and (spelling.decimal == "," or spelling.thousands):
             at = table.column_names.index(name)
             words = pc.utf8_trim_whitespace(table.column(name).combine_chunks())
-            table = table.set_column(at, name, plain_numbers(words, spelling.decimal, spelling.thousands))
+            table = table.set_column(
+                at, name, plain_numbers(words, spelling.decimal, spelling.thousands)
+            )
     return table
 
 
@@ -137,12 +144,16 @@ def _labels(column: Any, name: str, classes: tuple[Any, ...]) -> NDArray[Any]:
         try:
             words = column.cast(pa.string())
         except pa.ArrowException:
-            raise InputError(f"Label '{name}' does not hold words, as the classes of the model are.") from None
+            raise InputError(
+                f"Label '{name}' does not hold words, as the classes of the model are."
+            ) from None
         values: NDArray[Any] = np.array(words.to_pylist(), dtype=object)
     else:
         values = _numbers(column, name)
     if classes and not any(bool((values == label).any()) for label in classes):
-        raise InputError(f"Label '{name}' has none of the classes of the model. Encode it as it was for the fit.")
+        raise InputError(
+            f"Label '{name}' has none of the classes of the model. Encode it as it was for the fit."
+        )
     return values
 
 

@@ -17,11 +17,15 @@ __all__ = ["checked_data", "label_codes", "recounted"]
 Columns = Sequence[NDArray[Any]]
 
 
-def checked_data(model: Ensemble, columns: Columns, labels: Columns) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+def checked_data(
+    model: Ensemble, columns: Columns, labels: Columns
+) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     """Return columns and labels as arrays; raise if they do not fit the model: another number, length, or other classes."""
     x, y = [np.asarray(c) for c in columns], [np.asarray(c) for c in labels]
     if len(x) != len(model.features):
-        raise InputError(f"The model has {len(model.features)} columns, but the data have {len(x)}.")
+        raise InputError(
+            f"The model has {len(model.features)} columns, but the data have {len(x)}."
+        )
     outputs = max(len(model.classes), model.trees[0].value.shape[1] if not model.boosted else 1)
     if len(y) != outputs:
         raise InputError(f"The model has {outputs} label(s), but {len(y)} came.")
@@ -29,7 +33,9 @@ def checked_data(model: Ensemble, columns: Columns, labels: Columns) -> tuple[li
         raise InputError("Columns and labels must be of one length.")
     if len(x[0]) == 0:
         raise InputError("The data have no records.")
-    for values, classes in zip(y, model.classes or ((model.targets,) if model.targets else ()), strict=False):
+    for values, classes in zip(
+        y, model.classes or ((model.targets,) if model.targets else ()), strict=False
+    ):
         if not any(bool(np.asarray(values == k).any()) for k in classes):
             raise InputError(
                 "No label of the data is a class of the model: it is another column, or numbers came as text or text as numbers."
@@ -37,7 +43,9 @@ def checked_data(model: Ensemble, columns: Columns, labels: Columns) -> tuple[li
     if model.kind == "regression" and not model.boosted:
         for values in y:
             if values.dtype.kind not in "iufb":
-                raise InputError("The model predicts numbers, but the label of the data does not hold numbers.")
+                raise InputError(
+                    "The model predicts numbers, but the label of the data does not hold numbers."
+                )
     return x, y
 
 
@@ -61,7 +69,9 @@ def recounted(model: Ensemble, columns: Columns, labels: Columns) -> Ensemble:
     A released model tells no counts; with the training data this is what a re-attack on it sees.
     """
     x, y = checked_data(model, columns, labels)
-    codes = [label_codes(values, classes) for values, classes in zip(y, model.classes, strict=False)]
+    codes = [
+        label_codes(values, classes) for values, classes in zip(y, model.classes, strict=False)
+    ]
     return replace(model, trees=tuple(_recounted(tree, x, codes) for tree in model.trees), note="")
 
 

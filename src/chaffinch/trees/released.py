@@ -31,9 +31,16 @@ class Certificate:
     as_pruned: bool  # the file, read again, has the nodes of the pruned model and no others
     silent: bool  # it tells no numbers of records, no impurities, and nothing of single records
     audit: TreeAudit  # of its nodes with the counts that were taken out, and by trying where data were given
-    sides: SideRule | None = None  # how both sides of a regression leaf are known to hold enough records
-    groups: bool | None = None  # leaves that tell some classes together: whether all groups hold enough; None where each class is told
-    guesses: tuple[int, int] = (0, 0)  # classes that leaves do not name, and how many of them isolate
+    sides: SideRule | None = (
+        None  # how both sides of a regression leaf are known to hold enough records
+    )
+    groups: bool | None = (
+        None  # leaves that tell some classes together: whether all groups hold enough; None where each class is told
+    )
+    guesses: tuple[int, int] = (
+        0,
+        0,
+    )  # classes that leaves do not name, and how many of them isolate
 
     @property
     def tried(self) -> bool | None:
@@ -71,7 +78,11 @@ class Certificate:
         out = []
         if self.groups is not None:
             tried, right = self.guesses
-            share = f": {right / tried:.0%} of such guesses would be" if right >= self.audit.threshold else ""
+            share = (
+                f": {right / tried:.0%} of such guesses would be"
+                if right >= self.audit.threshold
+                else ""
+            )
             out.append(
                 "Classes with fewer records are told together. Who guesses one of them for a leaf may be right about a single record"
                 f"{share}, and the file does not tell where."
@@ -96,7 +107,14 @@ class Certificate:
         if self.groups is not None:  # classes that are told together are no predicates of the file
             by_counts = not self.groups
         return CertificateSummary(
-            self.holds, self.audit.at_least, self.as_pruned, self.silent, by_counts, self.tried, self.limits, self.promise
+            self.holds,
+            self.audit.at_least,
+            self.as_pruned,
+            self.silent,
+            by_counts,
+            self.tried,
+            self.limits,
+            self.promise,
         )
 
 
@@ -116,13 +134,24 @@ def certify(
         and len(ensemble.trees) == len(meant.trees)
         and all(_same(one, other) for one, other in zip(ensemble.trees, meant.trees, strict=True))
     )
-    known = replace(ensemble, trees=tuple(map(_counted, ensemble.trees, meant.trees))) if as_pruned else ensemble
+    known = (
+        replace(ensemble, trees=tuple(map(_counted, ensemble.trees, meant.trees)))
+        if as_pruned
+        else ensemble
+    )
     columns, labels = (None, None) if records is None else (records.columns, records.labels)
-    audit = attack_trees(known, at_least=pruned.at_least, label=label, columns=columns, labels=labels)
+    audit = attack_trees(
+        known, at_least=pruned.at_least, label=label, columns=columns, labels=labels
+    )
     groups, pairs = None, (0, 0)
     if pruned.keep == "most" and meant.kind == "classification":
-        groups, pairs = as_pruned and groups_are_safe(ensemble, meant, pruned.at_least), guesses(meant, pruned.at_least)
-    return Certificate(as_pruned, _silent(ensemble, opened.model), audit, pruned.sides, groups, pairs)
+        groups, pairs = (
+            as_pruned and groups_are_safe(ensemble, meant, pruned.at_least),
+            guesses(meant, pruned.at_least),
+        )
+    return Certificate(
+        as_pruned, _silent(ensemble, opened.model), audit, pruned.sides, groups, pairs
+    )
 
 
 def _same(one: Tree, other: Tree) -> bool:
@@ -156,11 +185,17 @@ def _silent(ensemble: Ensemble, model: Any) -> bool:
         return False
     if model is None:
         return True
-    if any(name.startswith("oob_") and name != "oob_score" for name in vars(model)):  # predictions for single records
+    if any(
+        name.startswith("oob_") and name != "oob_score" for name in vars(model)
+    ):  # predictions for single records
         return False
     for part in [model] if hasattr(model, "tree_") else model.estimators_:
         compiled = part.tree_
         # A weight that is the same everywhere tells nothing; without any, scikit-learn's importances would divide by zero.
-        if compiled.n_node_samples.any() or compiled.impurity.any() or len(set(compiled.weighted_n_node_samples)) > 1:
+        if (
+            compiled.n_node_samples.any()
+            or compiled.impurity.any()
+            or len(set(compiled.weighted_n_node_samples)) > 1
+        ):
             return False
     return True

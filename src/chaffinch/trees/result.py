@@ -14,7 +14,16 @@ from .._base.text import text_table
 from .intersections import Intersections
 from .midpoints import Midpoints
 from .predicates import Predicate
-from .summary import AuditSummary, CheckSummary, DepthRange, PrunedSize, PruneSummary, ScoredOn, TriesSummary, few
+from .summary import (
+    AuditSummary,
+    CheckSummary,
+    DepthRange,
+    PrunedSize,
+    PruneSummary,
+    ScoredOn,
+    TriesSummary,
+    few,
+)
 from .tree import Ensemble
 
 __all__ = ["Keep", "PruneResult", "SideRule", "TreeAudit", "Tries"]
@@ -100,7 +109,9 @@ class TreeAudit:
         False without counts and without data means "nothing was found", not "nothing is there": look at `predicates is None`.
         """
         by_trying = any(t.tries is not None for t in self.tries or ())
-        return bool(self.predicates) or bool(self.open_leaves) or bool(self.value_leaves) or by_trying
+        return (
+            bool(self.predicates) or bool(self.open_leaves) or bool(self.value_leaves) or by_trying
+        )
 
     @property
     def summary(self) -> AuditSummary:
@@ -119,15 +130,22 @@ class TreeAudit:
             counts_known=self.predicates is not None,
             counted_trees=model.counted,
             reason=self.reason,
-            vulnerable_nodes=None if self.predicates is None else few(len(self.predicates), threshold),
+            vulnerable_nodes=None
+            if self.predicates is None
+            else few(len(self.predicates), threshold),
             vulnerable_trees=self.vulnerable_trees,
             depths=DepthRange(min(depths), max(depths)) if depths else None,
-            exposed_records=None if self.n_exposed is None else masked_count(self.n_exposed, threshold),
+            exposed_records=None
+            if self.n_exposed is None
+            else masked_count(self.n_exposed, threshold),
             exposed_share=self._masked_share(),
             open_leaves=few(self.open_leaves, threshold),
             value_leaves=few(self.value_leaves, threshold),
             tries=None if self.tries is None else self._tries_summary(self.tries),
-            checked=self.checked and CheckSummary(few(self.checked[0], threshold) or 0, self.checked[0] == self.checked[1]),
+            checked=self.checked
+            and CheckSummary(
+                few(self.checked[0], threshold) or 0, self.checked[0] == self.checked[1]
+            ),
             exposed=self.exposed,
             score=self.score,
             scored_on=self.scored_on,
@@ -158,7 +176,9 @@ class TreeAudit:
         every = dict.fromkeys([*(self.predicates or ()), *tried])
         plain: dict[str, Any] = {"confidential": True, "predicates": [p.to_dict() for p in every]}
         if self.intersections is not None:
-            plain["intersections"] = [[one.to_dict(), other.to_dict()] for one, other in self.intersections.examples]
+            plain["intersections"] = [
+                [one.to_dict(), other.to_dict()] for one, other in self.intersections.examples
+            ]
         return plain
 
     @property
@@ -182,7 +202,13 @@ class TreeAudit:
         elif not known and self.tries is None:
             return f"Not known whether anybody is exposed.{reason} With --data and --label the attack can be tried on the data.{note}"
         else:
-            on = "" if self.tries is None else ", by counts and on the data" if known else " of the data"
+            on = (
+                ""
+                if self.tries is None
+                else ", by counts and on the data"
+                if known
+                else " of the data"
+            )
             words = f"Nobody found: no way to a node, with a label, is true of {who}{on}."
         return f"{words}{reason}{note}"
 

@@ -18,7 +18,9 @@ __all__ = ["certain_sides", "sides_are_safe"]
 
 _NEAR = 1e-10  # of the root mean square: how far two means may be off
 _EQUAL = 1e-13  # of the squared mean: variances below are those of equal labels, or of some that differ by less than a millionth
-_HIDDEN = 1e-11  # of the squared mean: where rounding could hide more, labels are not taken for equal
+_HIDDEN = (
+    1e-11  # of the squared mean: where rounding could hide more, labels are not taken for equal
+)
 
 
 def _largest_variance(tree: Tree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -75,6 +77,10 @@ def sides_are_safe(tree: Tree, at_least: int) -> NDArray[np.bool_] | None:
     # Of several outputs the smaller ones may vary within the rounding of the largest.
     single = tree.value.shape[1] == 1
     square = tree.value[:, 0, 0] ** 2
-    equal = single & (tree.variance <= _EQUAL * square) & (_largest_variance(tree)[0] <= _HIDDEN * square)
+    equal = (
+        single
+        & (tree.variance <= _EQUAL * square)
+        & (_largest_variance(tree)[0] <= _HIDDEN * square)
+    )
     equal &= tree.samples >= 2 * at_least
     return np.asarray(equal | (np.minimum(*sides) >= at_least).all(axis=1))

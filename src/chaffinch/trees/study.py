@@ -76,7 +76,11 @@ def audit(
     scored = _scored(ensemble, records, others, trained_on)
     if records is None:
         return replace(result, **scored)
-    pairs = intersections(ensemble, records.columns, records.labels, **asked) if len(ensemble.trees) > 1 else None
+    pairs = (
+        intersections(ensemble, records.columns, records.labels, **asked)
+        if len(ensemble.trees) > 1
+        else None
+    )
     cuts = midpoints(ensemble, records.columns)
     return replace(result, **scored, midpoints=cuts, intersections=pairs)
 
@@ -111,16 +115,28 @@ def prune(
     ensemble = opened.ensemble
     result = prune_trees(ensemble, at_least=at_least, keep=keep, columns=columns, labels=labels)
     before = attack_trees(
-        ensemble, at_least=at_least, label=_names(label), columns=columns, labels=labels, threshold=threshold
+        ensemble,
+        at_least=at_least,
+        label=_names(label),
+        columns=columns,
+        labels=labels,
+        threshold=threshold,
     )
     others = as_records(holdout, opened, label, decimal=decimal, what="holdout")
     before = replace(before, **_scored(ensemble, records, others, trained_on))
-    result = replace(result, after_score=_scored(result.after, records, others, trained_on).get("score"))
+    result = replace(
+        result, after_score=_scored(result.after, records, others, trained_on).get("score")
+    )
     return replace(result, audit=before, model=_rebuilt(opened, result))
 
 
 def as_records(
-    data: Any, opened: OpenedModel, label: str | Sequence[str] | None, *, decimal: str | None = None, what: str = "data"
+    data: Any,
+    opened: OpenedModel,
+    label: str | Sequence[str] | None,
+    *,
+    decimal: str | None = None,
+    what: str = "data",
 ) -> ModelRecords | None:
     """Return data as records for a model; None where none are given."""
     if data is None or isinstance(data, ModelRecords):
@@ -131,7 +147,9 @@ def as_records(
     return read_records(source, opened.ensemble, _names(label), decimal=decimal)
 
 
-def _scored(model: Ensemble, records: ModelRecords | None, holdout: ModelRecords | None, trained_on: bool) -> dict[str, Any]:
+def _scored(
+    model: Ensemble, records: ModelRecords | None, holdout: ModelRecords | None, trained_on: bool
+) -> dict[str, Any]:
     """Return the score of a model with the records that it is of: the holdout where there is one; nothing without records."""
     if trained_on and records is None:
         raise InputError("trained_on says what the data are: give data too.")
@@ -145,7 +163,12 @@ def _scored(model: Ensemble, records: ModelRecords | None, holdout: ModelRecords
 def _rebuilt(opened: OpenedModel, result: PruneResult) -> Any:
     """The released model: of the library that it came from, or plain trees."""
     for form in TREE_FORMATS:
-        if opened.model is not None and form.accepts and form.rebuild and form.accepts(opened.model):
+        if (
+            opened.model is not None
+            and form.accepts
+            and form.rebuild
+            and form.accepts(opened.model)
+        ):
             return form.rebuild(opened.model, result.after)
     return result.model
 

@@ -32,7 +32,11 @@ def few(count: int | None, threshold: int) -> int | str | None:
 
 
 ScoredOn = Literal["data", "training", "holdout"]
-SCORED_ON: dict[ScoredOn, str] = {"data": "the data given", "training": "the training records", "holdout": "holdout records"}
+SCORED_ON: dict[ScoredOn, str] = {
+    "data": "the data given",
+    "training": "the training records",
+    "holdout": "holdout records",
+}
 """The records that a score is of, in words."""
 
 
@@ -118,7 +122,9 @@ class AuditSummary:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the score under the name that it has for this kind of model."""
         plain = to_plain(self)
-        apart = {name: plain.pop(name) for name in ("score", "with_data", "midpoints", "intersections")}
+        apart = {
+            name: plain.pop(name) for name in ("score", "with_data", "midpoints", "intersections")
+        }
         plain[score_name(self.kind)] = None if self.score is None else round(self.score, 4)
         plain["scored_on"] = plain.pop("scored_on") if self.score is not None else None
         if self.with_data:
@@ -129,7 +135,11 @@ class AuditSummary:
     def from_dict(cls, data: Mapping[str, Any]) -> AuditSummary:
         """Return the summary that plain data hold; InputError where they are not as they should be. Other keys are left out."""
         names = {field.name for field in fields(cls)}
-        known = {key: value for key, value in data.items() if key in names and (key, value) != ("scored_on", None)}
+        known = {
+            key: value
+            for key, value in data.items()
+            if key in names and (key, value) != ("scored_on", None)
+        }
         known |= {"score": data.get("accuracy", data.get("r2")), "with_data": "midpoints" in data}
         return from_plain(cls, known, what="an audit of trees")
 
@@ -138,8 +148,14 @@ class AuditSummary:
         rows = [
             ("model", f"{self.model}, {self.kind}"),
             ("trees, leaves, columns", f"{self.trees}, {self.leaves}, {self.columns}"),
-            ("nodes that single out", str(self.vulnerable_nodes) if self.counts_known else "not known"),
-            ("trees with such a node", str(self.vulnerable_trees) if self.counts_known else "not known"),
+            (
+                "nodes that single out",
+                str(self.vulnerable_nodes) if self.counts_known else "not known",
+            ),
+            (
+                "trees with such a node",
+                str(self.vulnerable_trees) if self.counts_known else "not known",
+            ),
         ]
         if 0 < self.counted_trees < self.trees:
             rows.append(("trees whose counts are known", f"{self.counted_trees} of {self.trees}"))
@@ -150,7 +166,11 @@ class AuditSummary:
         if self.depths:
             rows.append(("splits above them", f"{self.depths.least} to {self.depths.most}"))
         if self.counts_known:
-            share = "" if not self.exposed_records or self.exposed_share is None else f" ({self.exposed_share:.1%})"
+            share = (
+                ""
+                if not self.exposed_records or self.exposed_share is None
+                else f" ({self.exposed_share:.1%})"
+            )
             rows.append(("records exposed", f"{self.exposed_records}{share}"))
         if self.tries is not None:
             mean = self.tries.mean_tries
@@ -159,9 +179,16 @@ class AuditSummary:
         if self.midpoints and self.midpoints.splits:
             rows.append(("cuts midway between two values", f"{self.midpoints.midway_share:.0%}"))
         if pairs := self.intersections:
-            rows.append(("pairs of trees that single out", f"{pairs.isolating_pairs} of {pairs.pairs_tried} tried"))
+            rows.append(
+                (
+                    "pairs of trees that single out",
+                    f"{pairs.isolating_pairs} of {pairs.pairs_tried} tried",
+                )
+            )
         if self.checked:
-            rows.append(("predicates true as claimed", "all" if self.checked.as_claimed else "not all"))
+            rows.append(
+                ("predicates true as claimed", "all" if self.checked.as_claimed else "not all")
+            )
         if self.score is not None:
             rows.append((score_words(self.kind, self.scored_on), f"{self.score:.3f}"))
         return rows
@@ -192,7 +219,9 @@ class CertificateSummary:
     def sentence(self) -> str:
         """Return the certificate in a sentence."""
         if self.holds:
-            how = "with the counts that were taken out" + ("" if self.found_by_trying is None else " and on the data")
+            how = "with the counts that were taken out" + (
+                "" if self.found_by_trying is None else " and on the data"
+            )
             return f"Certificate: the file as written was attacked {how}; {self.promise} {self.limits}".rstrip()
         if not self.as_pruned or not self.silent:
             return "No certificate, and no file: as written it would tell more than splits and leaves, as out-of-bag predictions do."
@@ -219,7 +248,11 @@ class PruneSummary:
             "before": self.before.to_dict(),
             "after": {**to_plain(self.after), score_name(self.before.kind): score},
         }
-        return plain if self.certificate is None else {**plain, "certificate": to_plain(self.certificate)}
+        return (
+            plain
+            if self.certificate is None
+            else {**plain, "certificate": to_plain(self.certificate)}
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PruneSummary:
@@ -246,9 +279,16 @@ class PruneSummary:
             ("nodes that single out", f"{before.vulnerable_nodes} before"),
         ]
         if after.hidden_classes:
-            rows.append(("classes never predicted", f"{after.hidden_classes}, too rare in all the data"))
+            rows.append(
+                ("classes never predicted", f"{after.hidden_classes}, too rare in all the data")
+            )
         if before.score is not None and self.after_score is not None:
-            rows.append((score_words(before.kind, before.scored_on), f"{before.score:.3f} before, {self.after_score:.3f} after"))
+            rows.append(
+                (
+                    score_words(before.kind, before.scored_on),
+                    f"{before.score:.3f} before, {self.after_score:.3f} after",
+                )
+            )
         return rows
 
 

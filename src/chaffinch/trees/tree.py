@@ -37,12 +37,25 @@ class Tree:
     reason: str = ""  # why counts are not known
     fewest: NDArray[np.int64] | None = None
     varies: NDArray[np.bool_] | None = None
-    bounds: NDArray[np.int64] | None = None  # the fewest and the most training records of each node, where samples are not certain
-    variance: NDArray[np.float64] | None = None  # of the labels in each node (the largest over outputs, at most), where values are means
+    bounds: NDArray[np.int64] | None = (
+        None  # the fewest and the most training records of each node, where samples are not certain
+    )
+    variance: NDArray[np.float64] | None = (
+        None  # of the labels in each node (the largest over outputs, at most), where values are means
+    )
     single: bool = True  # compared as 32-bit floats (scikit-learn's trees, XGBoost), or as they are
 
     @classmethod
-    def of(cls, left: Any, right: Any, feature: Any, threshold: Any, missing_left: Any, value: Any, **known: Any) -> Tree:
+    def of(
+        cls,
+        left: Any,
+        right: Any,
+        feature: Any,
+        threshold: Any,
+        missing_left: Any,
+        value: Any,
+        **known: Any,
+    ) -> Tree:
         """Return the tree of nodes as a library keeps them: of a leaf, which has no left child, nothing stays of a split."""
         left = np.asarray(left, dtype=np.int64)
         inner = left >= 0
@@ -58,7 +71,17 @@ class Tree:
 
     def __post_init__(self) -> None:
         n = len(self.left)
-        lengths = {len(a) for a in (self.left, self.right, self.feature, self.threshold, self.missing_left, self.value)}
+        lengths = {
+            len(a)
+            for a in (
+                self.left,
+                self.right,
+                self.feature,
+                self.threshold,
+                self.missing_left,
+                self.value,
+            )
+        }
         if n == 0 or lengths != {n}:
             raise InputError("A tree needs at least one node, and every array one entry for each.")
         inner = self.left >= 0
@@ -72,9 +95,13 @@ class Tree:
             and bool((self.feature[inner] >= 0).all())
         )
         if not tree_like or len(self.order) != n:
-            raise InputError("The nodes do not form a tree: each but the root must be the child of exactly one other.")
+            raise InputError(
+                "The nodes do not form a tree: each but the root must be the child of exactly one other."
+            )
         if self.value.ndim != 3:
-            raise InputError("The values of a tree must be nodes x outputs x classes (1 for numbers).")
+            raise InputError(
+                "The values of a tree must be nodes x outputs x classes (1 for numbers)."
+            )
         for array in (self.counts, self.fewest):
             if array is not None and array.shape != self.value.shape:
                 raise InputError("The counts of a tree must have the shape of its values.")
@@ -216,7 +243,9 @@ class Ensemble:
     model: str  # as its own library calls it
     kind: Kind
     features: tuple[str, ...]
-    classes: tuple[tuple[Any, ...], ...]  # of each output, in the order of counts and values; empty for regression
+    classes: tuple[
+        tuple[Any, ...], ...
+    ]  # of each output, in the order of counts and values; empty for regression
     trees: tuple[Tree, ...]
     note: str = ""  # what a reader must know of the counts: that they are of a bootstrap, of a subsample ...
     boosted: bool = False
@@ -229,14 +258,18 @@ class Ensemble:
             if int(tree.feature.max(initial=-1)) >= len(self.features):
                 raise InputError("A tree splits on a column that the model does not have.")
             if self.kind == "classification" and (
-                tree.value.shape[1] != len(self.classes) or tree.value.shape[2] < max(map(len, self.classes))
+                tree.value.shape[1] != len(self.classes)
+                or tree.value.shape[2] < max(map(len, self.classes))
             ):
                 raise InputError("The values of a tree do not fit the classes of the model.")
 
     @property
     def counts_known(self) -> bool:
         """Whether every tree tells how many records of each class, or in all, its nodes hold."""
-        return all((t.counts if self.kind == "classification" else t.samples) is not None for t in self.trees)
+        return all(
+            (t.counts if self.kind == "classification" else t.samples) is not None
+            for t in self.trees
+        )
 
     @property
     def counted(self) -> int:

@@ -29,9 +29,30 @@ from .sweep import sweep
 from .verdict import VerdictRow
 
 __all__ = [
-    "METRICS", "Metric", "References", "UtilityResult", "UtilityRun", "UtilitySettings", "VerdictRow", "baseline_weights", "broken_rules", "choices", "composite",
-    "delta", "impossible_pairs", "jensen_shannon", "learning", "marginal_distance", "measure_utility", "mu", "mu_from", "pearson",
-    "phi_k", "pmse", "regression", "sweep",
-]  # fmt: skip
+    "METRICS",
+    "Metric",
+    "References",
+    "UtilityResult",
+    "UtilityRun",
+    "UtilitySettings",
+    "VerdictRow",
+    "baseline_weights",
+    "broken_rules",
+    "choices",
+    "composite",
+    "delta",
+    "impossible_pairs",
+    "jensen_shannon",
+    "learning",
+    "marginal_distance",
+    "measure_utility",
+    "mu",
+    "mu_from",
+    "pearson",
+    "phi_k",
+    "pmse",
+    "regression",
+    "sweep",
+]
 
 make_callable(__name__, utility)

@@ -99,25 +99,42 @@ class Association(Distance):
         matrices = []
         for side in (plain.original, plain.synthetic):
             if len(side) != size or any(len(row) != size for row in side):
-                raise InputError(f"The data of '{cls.name}' are not as they should be: its matrices need {size} rows and columns.")
-            matrices.append(np.array(side, dtype=np.float64).reshape(size, size))  # None becomes NaN
+                raise InputError(
+                    f"The data of '{cls.name}' are not as they should be: its matrices need {size} rows and columns."
+                )
+            matrices.append(
+                np.array(side, dtype=np.float64).reshape(size, size)
+            )  # None becomes NaN
         apart = (matrices[1] - matrices[0])[np.triu_indices(size, 1)]
         return cls(
-            value=plain.value, interval=plain.interval, reason=plain.reason, settings=plain.settings, names=plain.columns,
-            original=matrices[0], synthetic=matrices[1], differences=apart[np.isfinite(apart)], worst=plain.worst,
-        )  # fmt: skip
+            value=plain.value,
+            interval=plain.interval,
+            reason=plain.reason,
+            settings=plain.settings,
+            names=plain.columns,
+            original=matrices[0],
+            synthetic=matrices[1],
+            differences=apart[np.isfinite(apart)],
+            worst=plain.worst,
+        )
 
 
 A = TypeVar("A", bound=Association)
 
 
 def associated(
-    kind: type[A], pair: TablePair, matrices: Sequence[Floats], apart: Floats, settings: Mapping[str, Any]
+    kind: type[A],
+    pair: TablePair,
+    matrices: Sequence[Floats],
+    apart: Floats,
+    settings: Mapping[str, Any],
 ) -> A:
     """Return the result of two matrices and of the differences by pair: of all records, then without each group."""
     defined = np.isfinite(apart[0])
     if not defined.any():
-        return kind(value=None, reason="no two columns have values in the same record", settings=settings)
+        return kind(
+            value=None, reason="no two columns have values in the same record", settings=settings
+        )
     differences = apart[0, defined]
     without = np.where(np.isfinite(apart[1:, defined]), apart[1:, defined], differences)
     value = float(np.abs(differences).mean())
@@ -128,7 +145,11 @@ def associated(
     return kind(
         value=value,
         interval=interval,
-        settings={**settings, "pairs": int(defined.sum()), "interval": _INTERVAL if len(without) else _NO_INTERVAL},
+        settings={
+            **settings,
+            "pairs": int(defined.sum()),
+            "interval": _INTERVAL if len(without) else _NO_INTERVAL,
+        },
         names=pair.names,
         original=first,
         synthetic=second,
@@ -144,7 +165,9 @@ def _worst(names: Sequence[str], original: Floats, synthetic: Floats) -> tuple[P
     upper = [(i, j) for i, j in combinations(range(len(names)), 2) if np.isfinite(apart[i, j])]
     upper.sort(key=lambda pair: -abs(apart[pair]))
     return tuple(
-        PairDifference((names[i], names[j]), *(_plain(matrix[i, j]) for matrix in (original, synthetic, apart)))
+        PairDifference(
+            (names[i], names[j]), *(_plain(matrix[i, j]) for matrix in (original, synthetic, apart))
+        )
         for i, j in upper[:WORST]
     )
 

@@ -51,7 +51,8 @@ def composite(mu: Result, delta: Result, *, alpha: float = 1.0, beta: float = 1.
     if mu.interval is None or delta.interval is None:
         return G(value=value, **same)
     below, above = (
-        hypot(alpha * (mu.value - mu.interval[end]), beta * (delta.value - delta.interval[end])) for end in (0, 1)
+        hypot(alpha * (mu.value - mu.interval[end]), beta * (delta.value - delta.interval[end]))
+        for end in (0, 1)
     )
     return G(value=value, interval=(max(0.0, value - below), value + above), **same)
 
@@ -81,7 +82,9 @@ def baseline_weights(mu: Result, delta: Result, *, share: float = SHARE) -> tupl
     for part in (mu, delta):
         if not part.value:
             why = part.reason or "it is 0, so there are no relations to lose"
-            raise InputError(f"G has no baseline: {part.name} of independent columns is no scale: {why}. Name alpha and beta.")
+            raise InputError(
+                f"G has no baseline: {part.name} of independent columns is no scale: {why}. Name alpha and beta."
+            )
     assert mu.value
     assert delta.value
     return share / mu.value, (1 - share) / delta.value
@@ -94,7 +97,9 @@ def _measure(run: UtilityRun, side: str) -> G:
         try:
             alpha, beta = baseline_weights(mu["marginals"], delta["marginals"])
         except InputError as error:
-            return G(value=None, reason=str(error).removesuffix("."), settings={"weights": "baselines"})
+            return G(
+                value=None, reason=str(error).removesuffix("."), settings={"weights": "baselines"}
+            )
     result = composite(mu[side], delta[side], alpha=alpha, beta=beta)
     return replace(result, settings={**result.settings, "weights": run.settings.weights})
 

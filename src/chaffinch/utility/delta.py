@@ -43,7 +43,9 @@ class DeltaSettings:
     scores: Sequence[str] = ("error",)  # some of `SCORES`; `error` is the paper's
     repeats: int = 10
     test_share: float = 0.2
-    rows: int | None = 5000  # most records of a table in a repeat, drawn anew by class; all of them are slow for support vectors
+    rows: int | None = (
+        5000  # most records of a table in a repeat, drawn anew by class; all of them are slow for support vectors
+    )
     encoding: Encoding = "codes"
     threshold: int = THRESHOLD
 
@@ -118,16 +120,26 @@ class Delta(Distance):
     def _repr_html_(self) -> str:
         head = ["label", "model", "score", "original", "synthetic", "synthetic on original"]
         rows = [
-            [r.label, r.model, r.score, *(f"{v:.4g}" for v in (r.original, r.synthetic, r.synthetic_on_original))]
+            [
+                r.label,
+                r.model,
+                r.score,
+                *(f"{v:.4g}" for v in (r.original, r.synthetic, r.synthetic_on_original)),
+            ]
             for r in self.rows
         ]
         return super()._repr_html_() + self.tstr._repr_html_() + html_table(head, rows)
 
 
 def delta(
-    original: Table, synthetic: Any, *,
-    seed: Seed = None, threads: int | None = None, progress: Progress = silent, **options: Any,
-) -> Delta:  # fmt: skip
+    original: Table,
+    synthetic: Any,
+    *,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Delta:
     """Return delta (equation 3 of Galloni et al.) and, in `tstr`, the same with synthetic models tested on the original.
 
     Each label in turn is predicted from all other columns: in each repeat both tables are capped and split at random by the
@@ -144,7 +156,9 @@ def delta(
     tables = align(original, synthetic)
     estimators, left_out = chosen_models(asked.models, task="classification")
     chosen = _labels(tables[0], asked.labels)
-    skipped = {label.name: why for label in chosen if (why := _reason(label, tables, asked.threshold))}
+    skipped = {
+        label.name: why for label in chosen if (why := _reason(label, tables, asked.threshold))
+    }
     used = [label for label in chosen if label.name not in skipped]
     settings = {
         "labels": [label.name for label in used],
@@ -166,8 +180,15 @@ def delta(
     encoder = Encoder.of(tables, encoding=asked.encoding)
     matrices = [encoder.matrix(table) for table in tables]
     run = _DeltaRun(tables, encoder, matrices, estimators, asked, seed_sequence(seed))
-    items = [(label, name, repeat) for repeat in range(asked.repeats) for label in used for name in estimators]
-    done = work(run.trial, items, threads=threads, progress=progress, doing="learning each column in turn")
+    items = [
+        (label, name, repeat)
+        for repeat in range(asked.repeats)
+        for label in used
+        for name in estimators
+    ]
+    done = work(
+        run.trial, items, threads=threads, progress=progress, doing="learning each column in turn"
+    )
     measured = np.array([trial.scores for trial in done])
     measured = measured.reshape(asked.repeats, len(used) * len(estimators), 3, len(asked.scores))
     own, twin_value = (_distance(measured, which) for which in (1, 2))
@@ -184,7 +205,11 @@ def delta(
 
 def _labels(table: Table, names: Sequence[str] | None) -> list[LearningLabel]:
     if names is None:
-        return [LearningLabel(c, "classification") for c in table.schema if c.kind in ("categorical", "boolean")]
+        return [
+            LearningLabel(c, "classification")
+            for c in table.schema
+            if c.kind in ("categorical", "boolean")
+        ]
     return [LearningLabel.of(table, name, "classification") for name in dict.fromkeys(names)]
 
 
@@ -198,7 +223,12 @@ def _reason(label: LearningLabel, tables: Sequence[Table], threshold: int) -> st
     return ""
 
 
-def _nothing(table: Table, chosen: Sequence[LearningLabel], skipped: Mapping[str, str], models: Mapping[str, Any]) -> str:
+def _nothing(
+    table: Table,
+    chosen: Sequence[LearningLabel],
+    skipped: Mapping[str, str],
+    models: Mapping[str, Any],
+) -> str:
     """Return why there is nothing to measure, or nothing."""
     if not models:
         return "no model that was named does classification"
@@ -242,7 +272,11 @@ class _DeltaRun:
         real = fit(model, first[0], truth_o, first[1:], seed=seed, chances=ranked)
         second = standardised(train_s, test_s, test_o, scaled=scaled)
         learnt = fit(model, second[0], truth_s, second[1:], seed=seed, chances=ranked)
-        scores = [self._scores(real, 0, wanted_o), self._scores(learnt, 0, wanted_s), self._scores(learnt, 1, wanted_o)]
+        scores = [
+            self._scores(real, 0, wanted_o),
+            self._scores(learnt, 0, wanted_s),
+            self._scores(learnt, 1, wanted_o),
+        ]
         return _Trial(np.array(scores), real.converged and learnt.converged)
 
     def _parts(
@@ -252,11 +286,23 @@ class _DeltaRun:
         table, features = self.tables[which], self._features(label)
         rows = np.flatnonzero(label.present(table))
         labels = label.values(table)[rows]
-        capped = subsample(labels, len(rows), self.settings.rows, np.random.default_rng(child(stream, _CAP)))
+        capped = subsample(
+            labels, len(rows), self.settings.rows, np.random.default_rng(child(stream, _CAP))
+        )
         rows, labels = rows[capped], labels[capped]
-        train, test = split(labels, len(rows), self.settings.test_share, np.random.default_rng(child(stream, _SPLIT)))
+        train, test = split(
+            labels,
+            len(rows),
+            self.settings.test_share,
+            np.random.default_rng(child(stream, _SPLIT)),
+        )
         matrix = self.matrices[which]
-        return matrix[rows[train]][:, features], labels[train], matrix[rows[test]][:, features], labels[test]
+        return (
+            matrix[rows[train]][:, features],
+            labels[train],
+            matrix[rows[test]][:, features],
+            labels[test],
+        )
 
     def _features(self, label: LearningLabel) -> NDArray[np.bool_]:
         return np.array([owner != label.name for owner in self.encoder.owners], dtype=bool)
@@ -282,12 +328,17 @@ def _distance(scores: NDArray[np.float64], which: int) -> tuple[float, tuple[flo
     value = float(np.abs(gaps.mean(axis=0)).mean())
     if len(gaps) < 2:
         return value, None
-    without = [float(np.abs(np.delete(gaps, repeat, axis=0).mean(axis=0)).mean()) for repeat in range(len(gaps))]
+    without = [
+        float(np.abs(np.delete(gaps, repeat, axis=0).mean(axis=0)).mean())
+        for repeat in range(len(gaps))
+    ]
     return value, jackknife(value, without, low=0.0, high=1.0)
 
 
 def _rows(
-    items: Sequence[tuple[LearningLabel, str, int]], means: NDArray[np.float64], scores: Sequence[str]
+    items: Sequence[tuple[LearningLabel, str, int]],
+    means: NDArray[np.float64],
+    scores: Sequence[str],
 ) -> tuple[DeltaRow, ...]:
     return tuple(
         DeltaRow(label.name, model, score, *(float(side) for side in means[i, :, j]))
@@ -297,21 +348,40 @@ def _rows(
 
 
 def _notes(
-    tables: Sequence[Table], rows: int | None, items: Sequence[tuple[LearningLabel, str, int]], converged: Sequence[bool]
+    tables: Sequence[Table],
+    rows: int | None,
+    items: Sequence[tuple[LearningLabel, str, int]],
+    converged: Sequence[bool],
 ) -> list[str]:
     notes = []
     if rows is not None and any(table.n_rows > rows for table in tables):
-        notes.append(f"At most {rows:,} records of each table train and test in a repeat, drawn by class.")
-    late = {(label.name, name) for (label, name, _), done in zip(items, converged, strict=True) if not done}
-    return notes + [f"Model {name} did not converge in some fits of label '{label}'." for label, name in sorted(late)]
+        notes.append(
+            f"At most {rows:,} records of each table train and test in a repeat, drawn by class."
+        )
+    late = {
+        (label.name, name)
+        for (label, name, _), done in zip(items, converged, strict=True)
+        if not done
+    }
+    return notes + [
+        f"Model {name} did not converge in some fits of label '{label}'."
+        for label, name in sorted(late)
+    ]
 
 
 def _measure(run: UtilityRun, side: str) -> Delta:
     asked = run.settings
     return delta(
-        run.original, run.tables[side], repeats=asked.splits if side == "synthetic" else 1, rows=asked.svm_rows,
-        encoding=asked.encoding, threshold=asked.threshold, seed=run.seed, progress=run.progress, threads=run.threads,
-    )  # fmt: skip
+        run.original,
+        run.tables[side],
+        repeats=asked.splits if side == "synthetic" else 1,
+        rows=asked.svm_rows,
+        encoding=asked.encoding,
+        threshold=asked.threshold,
+        seed=run.seed,
+        progress=run.progress,
+        threads=run.threads,
+    )
 
 
 def _twin(run: UtilityRun, side: str) -> Tstr | None:

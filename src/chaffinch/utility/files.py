@@ -36,30 +36,68 @@ MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
 
 @contextmanager
 def run_of_files(
-    original: Scan | LongOrigin, synthetic: Any, holdout: Any, settings: UtilitySettings, root: np.random.SeedSequence, *,
-    holdout_checked: bool = False, threads: int | None = None, progress: Progress = silent,
-) -> Iterator[UtilityRun]:  # fmt: skip
+    original: Scan | LongOrigin,
+    synthetic: Any,
+    holdout: Any,
+    settings: UtilitySettings,
+    root: np.random.SeedSequence,
+    *,
+    holdout_checked: bool = False,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Iterator[UtilityRun]:
     """Yield the run of a study of files: they, their references, and samples of all. Codes that are kept meanwhile are removed at the end."""
     others = (synthetic, *([] if holdout is None else [holdout]))
-    with original.beside(*others, progress=progress) if isinstance(original, LongOrigin) else files_on_one_grid(original, *others, progress=progress) as aligned:
+    with (
+        original.beside(*others, progress=progress)
+        if isinstance(original, LongOrigin)
+        else files_on_one_grid(original, *others, progress=progress) as aligned
+    ):
         first, second, *rest = aligned
-        notes = check_long_holdout(first, rest[0], original, holdout) if rest and not holdout_checked else ()
-        files = {"original": first, "synthetic": second, "marginals": _independent(first, second.n_rows, child(root, MARGINALS), threads)}
+        notes = (
+            check_long_holdout(first, rest[0], original, holdout)
+            if rest and not holdout_checked
+            else ()
+        )
+        files = {
+            "original": first,
+            "synthetic": second,
+            "marginals": _independent(first, second.n_rows, child(root, MARGINALS), threads),
+        }
         files["resample"] = _resampled(first, second.n_rows, child(root, RESAMPLE))
         files |= dict(zip(("holdout",), rest, strict=False))
         progress("choosing a sample", -1)
-        sample = choose_rows(files, settings.sample_rows, key=hash_key(child(root, _SAMPLE)), by="place")
+        sample = choose_rows(
+            files, settings.sample_rows, key=hash_key(child(root, _SAMPLE)), by="place"
+        )
         mine = sample.pop("original")
-        mine = replace(mine, schema=replace(mine.schema, rules=original.schema.rules))  # a shared grid has none of its own
+        mine = replace(
+            mine, schema=replace(mine.schema, rules=original.schema.rules)
+        )  # a shared grid has none of its own
         yield UtilityRun(
-            original=mine, tables=sample, settings=settings, root=root, threads=threads, progress=progress, files=files, holdout_notes=notes
+            original=mine,
+            tables=sample,
+            settings=settings,
+            root=root,
+            threads=threads,
+            progress=progress,
+            files=files,
+            holdout_notes=notes,
         )
 
 
-def _independent(first: LongTable, n_rows: int, seed: np.random.SeedSequence, threads: int | None) -> LongTable:
+def _independent(
+    first: LongTable, n_rows: int, seed: np.random.SeedSequence, threads: int | None
+) -> LongTable:
     """Return a table of independent columns, drawn anew each time it is read."""
     if first.remote is not None:
-        return replace(first, n_rows=n_rows, remote=first.remote.independent(n_rows, seed), notes=(), _shared={})
+        return replace(
+            first,
+            n_rows=n_rows,
+            remote=first.remote.independent(n_rows, seed),
+            notes=(),
+            _shared={},
+        )
     model = Independent().fit(StreamCounter(first))
 
     def parts(_: Collection[str] | None) -> Iterator[Table]:

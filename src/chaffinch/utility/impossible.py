@@ -55,7 +55,9 @@ class ImpossiblePairs(Distance):
     worst: tuple[ImpossiblePair, ...] = ()
 
 
-def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: int = THRESHOLD) -> ImpossiblePairs:
+def impossible_pairs(
+    original: Table | LongTable, synthetic: Any, *, threshold: int = THRESHOLD
+) -> ImpossiblePairs:
     """Return the share of synthetic rows that hold two values which no original record holds together: 0 for a copy.
 
     Bins of numeric columns count as values, and so do `(other)` and the missing levels; a value that the original never
@@ -76,7 +78,9 @@ def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: 
     }
     every = list(combinations(pair.names, 2))
     if not every:
-        return ImpossiblePairs(value=None, reason="a pair needs two columns and there is one", settings=settings)
+        return ImpossiblePairs(
+            value=None, reason="a pair needs two columns and there is one", settings=settings
+        )
     n_rows = pair.synthetic.n_rows
     remote = pair.synthetic.remote if isinstance(pair.synthetic, LongTable) else None
     hits: dict[int, NDArray[np.uint8]] = {}  # by where a part begins: a bit for each row
@@ -91,21 +95,32 @@ def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: 
                 continue
             cells += len(new)
             rows[names] = int(counts.sum())
-            marked.append(_MarkedCells.of([pair.schema.names.index(name) for name in names], ours.sizes, new))
+            marked.append(
+                _MarkedCells.of([pair.schema.names.index(name) for name in names], ours.sizes, new)
+            )
         if remote is not None:  # rows are looked up there, once, for all pairs
             every_marked += marked
             continue
         start = 0
         for codes in codes_of(pair.synthetic) if marked else ():
-            hit = np.unpackbits(hits[start], count=codes.n_rows).astype(bool) if start in hits else np.zeros(codes.n_rows, dtype=bool)
+            hit = (
+                np.unpackbits(hits[start], count=codes.n_rows).astype(bool)
+                if start in hits
+                else np.zeros(codes.n_rows, dtype=bool)
+            )
             for one in marked:
                 hit |= one.holds(codes)
             hits[start] = np.packbits(hit)
             start += codes.n_rows
     n_hit = sum(int(np.bitwise_count(bits).sum()) for bits in hits.values())
     if remote is not None and every_marked:
-        n_hit = sum(own.column("rows")[0].as_py() for own in remote.code_summaries(_RowsHit(tuple(every_marked)), GROUPS))
-    worst = sorted(((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1])
+        n_hit = sum(
+            own.column("rows")[0].as_py()
+            for own in remote.code_summaries(_RowsHit(tuple(every_marked)), GROUPS)
+        )
+    worst = sorted(
+        ((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1]
+    )
     return ImpossiblePairs(
         value=n_hit / max(n_rows, 1),
         interval=wilson(n_hit, n_rows),
@@ -123,7 +138,8 @@ def _only_in_second(ours: Marginal, theirs: Marginal) -> tuple[NDArray[np.int64]
         only = np.flatnonzero((theirs.counts > 0) & (ours.counts == 0))
         return only, theirs.counts.ravel()[only]
     first, second = (
-        cells[:, 0].astype(np.int64) * ours.sizes[1] + cells[:, 1] for cells in (ours.nonzero()[0], theirs.nonzero()[0])
+        cells[:, 0].astype(np.int64) * ours.sizes[1] + cells[:, 1]
+        for cells in (ours.nonzero()[0], theirs.nonzero()[0])
     )
     new = ~np.isin(second, first, assume_unique=True)
     return second[new], theirs.nonzero()[1][new]
@@ -138,7 +154,9 @@ class _MarkedCells:
     cells: NDArray[Any]
 
     @classmethod
-    def of(cls, columns: Sequence[int], sizes: tuple[int, ...], cells: NDArray[np.int64]) -> _MarkedCells:
+    def of(
+        cls, columns: Sequence[int], sizes: tuple[int, ...], cells: NDArray[np.int64]
+    ) -> _MarkedCells:
         """Return cells by their numbers."""
         first, second = columns
         if sizes[0] * sizes[1] > MARKED_CELLS:
@@ -162,7 +180,9 @@ class _RowsHit:
     def __call__(self, every: Iterator[Codes]) -> pa.Table:
         n_rows = 0
         for codes in every:
-            bare = Codes.of([codes[j] for j in range(1, len(codes))], codes.sizes[1:], n_rows=codes.n_rows)
+            bare = Codes.of(
+                [codes[j] for j in range(1, len(codes))], codes.sizes[1:], n_rows=codes.n_rows
+            )
             hit = np.zeros(codes.n_rows, dtype=bool)
             for one in self.marked:
                 hit |= one.holds(bare)
@@ -174,7 +194,9 @@ METRICS.register(
     Metric(
         name="impossible",
         kind=ImpossiblePairs,
-        measure=lambda run, side: impossible_pairs(run.original, run.tables[side], threshold=run.settings.threshold),
+        measure=lambda run, side: impossible_pairs(
+            run.original, run.tables[side], threshold=run.settings.threshold
+        ),
         counted=True,
         doing="looking for impossible pairs",
         group="relations",

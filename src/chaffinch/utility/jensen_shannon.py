@@ -55,12 +55,23 @@ def jensen_shannon(original: Table | LongTable, synthetic: Any) -> JensenShannon
     {'a': 0.38313588, 'b': 0.0}
     """
     pair = pair_up(original, synthetic)
-    dealt = [shares_of_groups(*both) for both in zip(*pair.grouped([(name,) for name in pair.names]), strict=True)]
-    per_column = {name: float(distance_of_shares(whole[0], whole[1])) for name, (whole, _) in zip(pair.names, dealt, strict=True)}
+    dealt = [
+        shares_of_groups(*both)
+        for both in zip(*pair.grouped([(name,) for name in pair.names]), strict=True)
+    ]
+    per_column = {
+        name: float(distance_of_shares(whole[0], whole[1]))
+        for name, (whole, _) in zip(pair.names, dealt, strict=True)
+    }
     value = float(np.mean(list(per_column.values())))
     interval, covers = None, too_few_records(pair)
     if not covers:
-        interval = jackknife(value, np.mean([distance_of_shares(*without) for _, without in dealt], axis=0), low=0.0, high=1.0)
+        interval = jackknife(
+            value,
+            np.mean([distance_of_shares(*without) for _, without in dealt], axis=0),
+            low=0.0,
+            high=1.0,
+        )
         covers = f"jackknife over {GROUPS} groups of records of both tables; of the mean, not corrected for chance"
     settings = {"distance": "square root of the divergence, base 2", "interval": covers}
     return JensenShannon(value=value, interval=interval, per_column=per_column, settings=settings)

@@ -45,10 +45,16 @@ class LearningLabel:
         if task not in (None, "classification", "regression"):
             raise unknown_name("task", task, ("classification", "regression"))
         if task == "regression" and not numeric:
-            raise InputError(f"Label '{column.name}' is {column.kind}: regression needs numbers. Leave task out.")
+            raise InputError(
+                f"Label '{column.name}' is {column.kind}: regression needs numbers. Leave task out."
+            )
         if task is None:
             numbers = numbers_of(table, column.name) if numeric else np.empty(0)
-            task = "regression" if len(np.unique(numbers[~np.isnan(numbers)])) > MOST_CLASSES else "classification"
+            task = (
+                "regression"
+                if len(np.unique(numbers[~np.isnan(numbers)])) > MOST_CLASSES
+                else "classification"
+            )
         return cls(column, "regression" if task == "regression" else "classification")
 
     @property
@@ -93,7 +99,9 @@ def label_column(table: Table, name: str | None) -> Column:
     """Return the column of a label that is named, or of the schema's label."""
     if name is None:
         if not (named := table.schema.with_role("label")):
-            raise InputError("Name the column that learners predict: label = ... No column has the role label.")
+            raise InputError(
+                "Name the column that learners predict: label = ... No column has the role label."
+            )
         name = named[0]
     column = table.schema[name]
     if not column.modelled:
@@ -103,7 +111,9 @@ def label_column(table: Table, name: str | None) -> Column:
     return column
 
 
-def shown_levels(label: LearningLabel, original: Table, codes: Sequence[int], threshold: int = THRESHOLD) -> tuple[str, ...]:
+def shown_levels(
+    label: LearningLabel, original: Table, codes: Sequence[int], threshold: int = THRESHOLD
+) -> tuple[str, ...]:
     """Return the names of classes for showing; those that fewer original records have than the threshold share a name."""
     counts = np.bincount(original.code(label.name), minlength=label.column.size)
     names = level_labels(label.column)

@@ -57,7 +57,10 @@ class Confusion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the matrix as plain data."""
-        return {name: to_plain(getattr(self, name)) for name in ("model", "trained_on", "levels", "counts")}
+        return {
+            name: to_plain(getattr(self, name))
+            for name in ("model", "trained_on", "levels", "counts")
+        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -117,14 +120,25 @@ class Learning(Distance):
         rows = self.details()["rows"]
         if not rows:
             return super()._repr_html_()
-        cells = [["" if v is None else f"{v:.4g}" if isinstance(v, float) else v for v in row.values()] for row in rows]
-        return super()._repr_html_() + html_table(list(rows[0]), cells, caption=f"Learning '{self.label}'")
+        cells = [
+            ["" if v is None else f"{v:.4g}" if isinstance(v, float) else v for v in row.values()]
+            for row in rows
+        ]
+        return super()._repr_html_() + html_table(
+            list(rows[0]), cells, caption=f"Learning '{self.label}'"
+        )
 
 
 def learning(
-    original: Table, synthetic: Any, holdout: Any = None, *,
-    seed: Seed = None, threads: int | None = None, progress: Progress = silent, **options: Any,
-) -> Learning:  # fmt: skip
+    original: Table,
+    synthetic: Any,
+    holdout: Any = None,
+    *,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Learning:
     """Return how models trained on the synthetic table do on original records, beside models trained on originals.
 
     Without a holdout each repeat splits the original at random, by class; models are trained on the training part, on as
@@ -142,9 +156,14 @@ def learning(
     target = LearningLabel.of(whole[0], name, settings.task)
     estimators, left_out = chosen_models(settings.models, task=target.task)
     trials = LearningTrials(
-        label=target, tables=[target.labelled(table) for table in whole], models=estimators, settings=settings,
-        root=seed_sequence(seed), threads=threads, progress=progress,
-    )  # fmt: skip
+        label=target,
+        tables=[target.labelled(table) for table in whole],
+        models=estimators,
+        settings=settings,
+        root=seed_sequence(seed),
+        threads=threads,
+        progress=progress,
+    )
     chosen = {
         "models": list(estimators),
         "left_out": left_out,
@@ -152,12 +171,19 @@ def learning(
         "repeats": settings.repeats,
         "test_share": settings.test_share if holdout is None else None,
         "svm_rows": settings.svm_rows,
-        "tested_on": "the part of the original that trained no model" if holdout is None else "the holdout",
+        "tested_on": "the part of the original that trained no model"
+        if holdout is None
+        else "the holdout",
         "interval": "differences between repeats; they share records, so it is too narrow for new data",
         "seed": seed if isinstance(seed, int) else None,
     }
     score = "accuracy" if trials.classes else "r2"
-    same: dict[str, Any] = {"label": target.name, "task": target.task, "score": score, "settings": chosen}
+    same: dict[str, Any] = {
+        "label": target.name,
+        "task": target.task,
+        "score": score,
+        "settings": chosen,
+    }
     if reason := _reason(trials):
         return Learning(value=None, reason=reason, **same)
     scored = trials.run()
@@ -165,9 +191,13 @@ def learning(
     return Learning(
         value=float(np.mean(lost)),
         interval=mean_interval(lost),
-        rows=tuple(_row(key, fits, trials.rarer, settings.threshold) for key, fits in scored.items()),
+        rows=tuple(
+            _row(key, fits, trials.rarer, settings.threshold) for key, fits in scored.items()
+        ),
         confusion=_confusions(trials, scored) if trials.classes else (),
-        marginals=float(np.mean(_differences(scored, list(estimators), "marginals"))) if settings.marginals else None,
+        marginals=float(np.mean(_differences(scored, list(estimators), "marginals")))
+        if settings.marginals
+        else None,
         notes=tuple(_notes(trials, scored, whole)),
         **same,
     )
@@ -187,7 +217,9 @@ def _reason(trials: LearningTrials) -> str:
         return f"the holdout has fewer than {max(FEWEST, threshold)} records with a label '{label.name}'"
     labels = label.values(tables[0])
     if trials.classes and not trials.held_out and len(np.unique(labels)) == len(labels):
-        return f"every class of label '{label.name}' has one record, so none can both train and test"
+        return (
+            f"every class of label '{label.name}' has one record, so none can both train and test"
+        )
     return ""
 
 
@@ -200,7 +232,10 @@ def _differences(scored: Scored, models: Sequence[str], on: str) -> list[float]:
 
 
 def _confusions(trials: LearningTrials, scored: Scored) -> tuple[Confusion, ...]:
-    sums = {key: np.sum([fit.counts for fit in fits if fit.counts is not None], axis=0) for key, fits in scored.items()}
+    sums = {
+        key: np.sum([fit.counts for fit in fits if fit.counts is not None], axis=0)
+        for key, fits in scored.items()
+    }
     total = np.sum(list(sums.values()), axis=0)
     seen = np.flatnonzero(total.sum(axis=0) + total.sum(axis=1)).tolist()
     threshold = trials.settings.threshold
@@ -219,9 +254,15 @@ def _confusions(trials: LearningTrials, scored: Scored) -> tuple[Confusion, ...]
 def _notes(trials: LearningTrials, scored: Scored, whole: Sequence[Table]) -> Iterator[str]:
     """Yield what a reader of the table should know."""
     tables, settings = trials.tables, trials.settings
-    for table, labelled, which in zip(whole, tables, ("original", "synthetic", "holdout"), strict=False):
+    for table, labelled, which in zip(
+        whole, tables, ("original", "synthetic", "holdout"), strict=False
+    ):
         if missing := table.n_rows - labelled.n_rows:
-            some = f"{missing / table.n_rows:.1%}" if missing >= settings.threshold else f"fewer than {settings.threshold}"
+            some = (
+                f"{missing / table.n_rows:.1%}"
+                if missing >= settings.threshold
+                else f"fewer than {settings.threshold}"
+            )
             yield f"Records of the {which} table without a label are left out: {some}."
     if not trials.held_out:
         yield "Without a holdout the synthetic table may have been made from the test records too."
@@ -246,7 +287,9 @@ def _notes(trials: LearningTrials, scored: Scored, whole: Sequence[Table]) -> It
         yield f"Confusion matrices of more than {MOST_LEVELS} levels are not shown."
 
 
-def _row(key: tuple[str, str], fits: Sequence[FitScores], rarer: int | None, threshold: int) -> LearningRow:
+def _row(
+    key: tuple[str, str], fits: Sequence[FitScores], rarer: int | None, threshold: int
+) -> LearningRow:
     """Return the means of a model's scores, what is None left out, and the standard deviation of its main score.
 
     A rate of the rarer class that is made of few records, as the confusion matrix masks them, is left out: times the class it is their number.
@@ -259,7 +302,10 @@ def _row(key: tuple[str, str], fits: Sequence[FitScores], rarer: int | None, thr
     scores = [fit.score for fit in fits]
     sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
     hidden = _hidden_rates(fits, rarer, threshold)
-    rates = (None if field in hidden else mean(field) for field in ("precision", "recall", "f2", "auc", "rmse"))
+    rates = (
+        None if field in hidden else mean(field)
+        for field in ("precision", "recall", "f2", "auc", "rmse")
+    )
     return LearningRow(*key, float(np.mean(scores)), sd, *rates)
 
 
@@ -270,18 +316,33 @@ def _hidden_rates(fits: Sequence[FitScores], rarer: int | None, threshold: int) 
     counts = np.sum([fit.counts for fit in fits if fit.counts is not None], axis=0)
     right = counts[rarer, rarer]
     missed, wrong = counts[rarer].sum() - right, counts[:, rarer].sum() - right
-    few, missed_few, wrong_few = (is_small(int(count), threshold, times=len(fits)) for count in (right, missed, wrong))
-    rates = {"recall": few or missed_few, "precision": few or wrong_few, "f2": few or missed_few or wrong_few}
+    few, missed_few, wrong_few = (
+        is_small(int(count), threshold, times=len(fits)) for count in (right, missed, wrong)
+    )
+    rates = {
+        "recall": few or missed_few,
+        "precision": few or wrong_few,
+        "f2": few or missed_few or wrong_few,
+    }
     return {name for name, hides in rates.items() if hides}
 
 
 def _measure(run: UtilityRun, side: str) -> Learning:
     asked = run.settings
     return learning(
-        run.original, run.tables[side], run.tables.get("holdout"), label=asked.label, models=asked.learners, encoding=asked.encoding,
-        repeats=asked.splits, svm_rows=asked.svm_rows, threshold=asked.threshold, seed=run.seed, progress=run.progress,
+        run.original,
+        run.tables[side],
+        run.tables.get("holdout"),
+        label=asked.label,
+        models=asked.learners,
+        encoding=asked.encoding,
+        repeats=asked.splits,
+        svm_rows=asked.svm_rows,
+        threshold=asked.threshold,
+        seed=run.seed,
+        progress=run.progress,
         threads=run.threads,
-    )  # fmt: skip
+    )
 
 
 METRICS.register(

@@ -23,7 +23,9 @@ Clique = tuple[str, ...]
 Item = TypeVar("Item")
 
 
-def in_batches(pair: TablePair, cliques: Sequence[Clique], *, groups: int = 1) -> Iterator[list[Clique]]:
+def in_batches(
+    pair: TablePair, cliques: Sequence[Clique], *, groups: int = 1
+) -> Iterator[list[Clique]]:
     """Yield the cliques in runs whose marginals together stay small enough to hold, sparse ones too."""
     sizes = pair.sizes
     rows = max(table.n_rows for table in pair.tables)
@@ -35,7 +37,9 @@ def in_batches(pair: TablePair, cliques: Sequence[Clique], *, groups: int = 1) -
     return in_runs(cliques, cells_of, BATCH_CELLS)
 
 
-def in_runs(items: Iterable[Item], cells_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+def in_runs(
+    items: Iterable[Item], cells_of: Callable[[Item], int], most: int
+) -> Iterator[list[Item]]:
     """Yield items in their order, in runs of at most so many cells; an item that has more is a run of its own."""
     run: list[Item] = []
     total = 0
@@ -51,10 +55,16 @@ def in_runs(items: Iterable[Item], cells_of: Callable[[Item], int], most: int) -
 
 def too_few_records(pair: TablePair) -> str:
     """Return why there is no interval for small tables; empty if there is one."""
-    return f"none: a table has fewer than {GROUPS} records" if min(t.n_persons for t in pair.tables) < GROUPS else ""
+    return (
+        f"none: a table has fewer than {GROUPS} records"
+        if min(t.n_persons for t in pair.tables) < GROUPS
+        else ""
+    )
 
 
-def shares_of_groups(first: NDArray[Any], second: NDArray[Any]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def shares_of_groups(
+    first: NDArray[Any], second: NDArray[Any]
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """Return the shares of both tables' cells, whole and without each group in turn."""
     whole, without = [], []
     for counts in (first, second):

@@ -29,7 +29,18 @@ from ..table.long import LongTable
 from ..table.table import Table
 from .settings import ALL_SPLITS, QUICK_SPLITS, UtilitySettings
 
-__all__ = ["GROUPS", "METRICS", "Distance", "Metric", "References", "UtilityRun", "asked_metrics", "choices", "left_out", "quick_choices"]
+__all__ = [
+    "GROUPS",
+    "METRICS",
+    "Distance",
+    "Metric",
+    "References",
+    "UtilityRun",
+    "asked_metrics",
+    "choices",
+    "left_out",
+    "quick_choices",
+]
 
 GROUPS = {
     "columns": "Each column by itself",
@@ -55,14 +66,18 @@ class UtilityRun:
     """The tables of a study on one grid, its settings, and the results so far."""
 
     original: Table
-    tables: Mapping[str, Table]  # `synthetic`, the references `marginals` and `resample`, a `holdout` if there is one
+    tables: Mapping[
+        str, Table
+    ]  # `synthetic`, the references `marginals` and `resample`, a `holdout` if there is one
     settings: UtilitySettings
     root: np.random.SeedSequence
     threads: int | None = None
     progress: Progress = silent
     results: dict[str, dict[str, Result]] = field(default_factory=dict)  # by metric and table
     stream: int = 0  # the number of the random stream of the metric that is being measured
-    files: Mapping[str, LongTable] | None = None  # where tables are in files: those, by name; the tables above are then samples of them
+    files: Mapping[str, LongTable] | None = (
+        None  # where tables are in files: those, by name; the tables above are then samples of them
+    )
     holdout_notes: tuple[str, ...] = ()  # what is to be said of the holdout
 
     def over_all_records(self) -> UtilityRun:
@@ -70,7 +85,9 @@ class UtilityRun:
         if self.files is None:
             return self
         files: Any = self.files
-        return replace(self, original=files["original"], tables={side: files[side] for side in self.tables})
+        return replace(
+            self, original=files["original"], tables={side: files[side] for side in self.tables}
+        )
 
     @property
     def seed(self) -> np.random.SeedSequence:
@@ -87,9 +104,13 @@ class Metric:
     table of independent columns gives a scale; None where numbers of this metric mean nothing by themselves.
     """
 
-    name: str  # in results; a dot stands between a group of the plain data and its member, as `tvd.2`
+    name: (
+        str  # in results; a dot stands between a group of the plain data and its member, as `tvd.2`
+    )
     kind: type[Result]  # of its results, which says direction and what identical tables score
-    measure: Callable[[UtilityRun, str], Result | None]  # of `run.tables[side]`; None where there is nothing to say
+    measure: Callable[
+        [UtilityRun, str], Result | None
+    ]  # of `run.tables[side]`; None where there is nothing to say
     title: str
     question: str
     definition: str
@@ -102,13 +123,23 @@ class Metric:
     scaled: bool = True  # independent columns are the bottom of its scale
     choice: str = ""  # the word that asks for it; its name unless given
     needs: tuple[str, ...] = ()  # settings without which it is not measured, as `label`
-    derived_from: tuple[str, ...] = ()  # metrics whose results it is made of: it comes with them, and is not asked for
-    own_references: Callable[[Any], References] | None = None  # that its result holds; measured on the synthetic table alone
+    derived_from: tuple[
+        str, ...
+    ] = ()  # metrics whose results it is made of: it comes with them, and is not asked for
+    own_references: Callable[[Any], References] | None = (
+        None  # that its result holds; measured on the synthetic table alone
+    )
     doing: str = ""  # what a progress bar says
-    thorough: bool = False  # takes long: measured where it is named, or where all measures are asked for
-    members: str = ""  # what members of its group are called in the settings of the plain data, as `widths`
+    thorough: bool = (
+        False  # takes long: measured where it is named, or where all measures are asked for
+    )
+    members: str = (
+        ""  # what members of its group are called in the settings of the plain data, as `widths`
+    )
     id: str = ""  # in verdicts; the name, dots as underscores, unless given
-    number: int | None = None  # of its random stream; from its choice unless given, so that it moves no other's draws
+    number: int | None = (
+        None  # of its random stream; from its choice unless given, so that it moves no other's draws
+    )
     counted: bool = False  # counts are all it needs: it is measured on all records of files that are read part by part, others on a sample
 
     def __post_init__(self) -> None:
@@ -128,7 +159,9 @@ class Metric:
         """Return whether it is measured: its choice was asked for, or all it is made of is there."""
         if self.derived_from:
             return all(name in run.results for name in self.derived_from)
-        return self.choice in asked and all(getattr(run.settings, need) is not None for need in self.needs)
+        return self.choice in asked and all(
+            getattr(run.settings, need) is not None for need in self.needs
+        )
 
     def run(self, run: UtilityRun) -> dict[str, Result]:
         """Return the results of the synthetic table and of its references, those that have any."""
@@ -137,20 +170,32 @@ class Metric:
         results = {side: self.measure(own, side) for side in sides}
         if run.files is not None:
             of = self.records(run)
-            results = {side: result and replace(result, settings={**result.settings, "records": of}) for side, result in results.items()}
+            results = {
+                side: result and replace(result, settings={**result.settings, "records": of})
+                for side, result in results.items()
+            }
         return {side: result for side, result in results.items() if result is not None}
 
     def records(self, run: UtilityRun) -> Records:
         """Return whether it is measured on all records of files, or on a sample; what it is made of counts too."""
         if self.derived_from:
-            return "sample" if any(METRICS[name].records(run) == "sample" for name in self.derived_from) else "all"
+            return (
+                "sample"
+                if any(METRICS[name].records(run) == "sample" for name in self.derived_from)
+                else "all"
+            )
         return "all" if self.counted else "sample"
 
     def references(self, results: Mapping[str, Result]) -> References:
         """Return the values of the references."""
         if self.own_references is not None:
             return self.own_references(results["synthetic"])
-        return References(*(results[side].value if side in results else None for side in References.__annotations__))
+        return References(
+            *(
+                results[side].value if side in results else None
+                for side in References.__annotations__
+            )
+        )
 
     def sentence(self, place: int, value: float) -> str:
         """Return the sentence for a value whose word has a place: 0 close, 1 fair, 2 weak, 3 lost."""
@@ -171,7 +216,11 @@ class Distance(Result):
     def details(self) -> dict[str, Any]:
         """Return what the number is made of: the fields that the metric adds, in their order."""
         common = {part.name for part in fields(Distance)}
-        return {part.name: to_plain(getattr(self, part.name)) for part in fields(self) if part.name not in common}
+        return {
+            part.name: to_plain(getattr(self, part.name))
+            for part in fields(self)
+            if part.name not in common
+        }
 
 
 def choices() -> tuple[str, ...]:
@@ -207,7 +256,11 @@ def left_out(settings: UtilitySettings) -> tuple[LeftOut, ...]:
             out.append(LeftOut(metric.title, f"--{needed[0]}"))
     if "learning" in asked and settings.label is not None and not settings.thorough:
         if settings.models is None:
-            out.append(LeftOut(f"learners {' and '.join(name for name in CLASSIFIERS if name not in QUICK)}"))
+            out.append(
+                LeftOut(
+                    f"learners {' and '.join(name for name in CLASSIFIERS if name not in QUICK)}"
+                )
+            )
         if settings.repeats is None:
             out.append(LeftOut(f"{ALL_SPLITS - QUICK_SPLITS} of {ALL_SPLITS} splits for learners"))
     return tuple(out)

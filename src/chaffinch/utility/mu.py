@@ -67,7 +67,9 @@ def mu_from(phi: PhiK, *, norm: str = "frobenius") -> Mu:
         return Mu(value=None, reason=phi.reason, norm=norm, settings=settings)
     where = np.isfinite(phi.synthetic - phi.original)[np.triu_indices(len(phi.names), 1)]
     value = float(_norms(phi.differences[None], norm, where)[0])
-    interval = jackknife(value, _norms(phi.without, norm, where), low=0.0) if len(phi.without) else None
+    interval = (
+        jackknife(value, _norms(phi.without, norm, where), low=0.0) if len(phi.without) else None
+    )
     return Mu(value=value, interval=interval, norm=norm, settings=settings)
 
 

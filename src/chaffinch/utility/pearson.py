@@ -69,11 +69,20 @@ def _correlations(table: Table | LongTable, groups: int) -> Floats:
     """
     size = len(table.schema.sizes)
     if isinstance(table, LongTable) and table.remote is not None:
-        shift = sum((own.column("sums").to_numpy() for own in table.remote.code_summaries(_CodeSums(groups, np.zeros(size)), GROUPS)), np.zeros(groups * size))
+        shift = sum(
+            (
+                own.column("sums").to_numpy()
+                for own in table.remote.code_summaries(_CodeSums(groups, np.zeros(size)), GROUPS)
+            ),
+            np.zeros(groups * size),
+        )
         shift = shift.reshape(groups, size).sum(axis=0) / max(table.n_rows, 1)
         n, sums, products = (np.zeros((groups, *[size] * axes)) for axes in (0, 1, 2))
         for own in table.remote.code_summaries(_CodeSums(groups, shift), GROUPS):
-            n, sums = n + own.column("n").to_numpy()[::size], sums + own.column("sums").to_numpy().reshape(sums.shape)
+            n, sums = (
+                n + own.column("n").to_numpy()[::size],
+                sums + own.column("sums").to_numpy().reshape(sums.shape),
+            )
             products += np.array(own.column("products").to_pylist()).reshape(products.shape)
     else:
         shift = np.zeros(size)
@@ -92,7 +101,9 @@ def _correlations(table: Table | LongTable, groups: int) -> Floats:
     return out
 
 
-def _with_groups(table: Table | LongTable, groups: int) -> Iterator[tuple[NDArray[Any], list[NDArray[Any]]]]:
+def _with_groups(
+    table: Table | LongTable, groups: int
+) -> Iterator[tuple[NDArray[Any], list[NDArray[Any]]]]:
     """Yield the groups and codes of the parts of a table."""
     dealt, start = dealer(table.n_rows, table.person_of), 0
     for codes in codes_of(table):
@@ -100,7 +111,9 @@ def _with_groups(table: Table | LongTable, groups: int) -> Iterator[tuple[NDArra
         start += codes.n_rows
 
 
-def _sums_of(parts: Iterator[tuple[NDArray[Any], list[NDArray[Any]]]], groups: int, shift: Floats) -> tuple[Floats, Floats, Floats]:
+def _sums_of(
+    parts: Iterator[tuple[NDArray[Any], list[NDArray[Any]]]], groups: int, shift: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Return how many rows each group has, and the sums and products of their codes less a shift."""
     n, sums, products = (np.zeros((groups, *[len(shift)] * axes)) for axes in (0, 1, 2))
     for own, codes in parts:
@@ -121,10 +134,18 @@ class _CodeSums:
     shift: Floats
 
     def __call__(self, every: Iterator[Codes]) -> pa.Table:
-        parts = ((codes[0] % self.groups, [codes[j] for j in range(1, len(codes))]) for codes in every)
+        parts = (
+            (codes[0] % self.groups, [codes[j] for j in range(1, len(codes))]) for codes in every
+        )
         n, sums, products = _sums_of(parts, self.groups, self.shift)
         size = len(self.shift)
-        return pa.table({"n": np.repeat(n, size), "sums": sums.ravel(), "products": list(products.reshape(-1, size))})
+        return pa.table(
+            {
+                "n": np.repeat(n, size),
+                "sums": sums.ravel(),
+                "products": list(products.reshape(-1, size)),
+            }
+        )
 
 
 METRICS.register(

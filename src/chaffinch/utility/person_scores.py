@@ -33,7 +33,16 @@ class PersonScores:
     reason: str = ""
 
 
-def person_scores(original: Table, learnt: Any, people: Any, *, label: str, models: Models = None, seed: Seed = None, threads: int | None = None) -> PersonScores:
+def person_scores(
+    original: Table,
+    learnt: Any,
+    people: Any,
+    *,
+    label: str,
+    models: Models = None,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> PersonScores:
     """Return how well models that learnt from a table predict the labels of people.
 
     Parameters
@@ -58,17 +67,37 @@ def person_scores(original: Table, learnt: Any, people: Any, *, label: str, mode
     estimators, _ = chosen_models(QUICK if models is None else models, task=target.task)
     tables = [target.labelled(table) for table in whole]
     root = seed_sequence(seed)
-    if not estimators or len(tables[0].schema.names) < 2 or min(table.n_rows for table in tables[1:]) < FEWEST:
-        return PersonScores(np.empty(0), target.task, f"too few records have a label '{name}', or there is nothing to learn from")
+    if (
+        not estimators
+        or len(tables[0].schema.names) < 2
+        or min(table.n_rows for table in tables[1:]) < FEWEST
+    ):
+        return PersonScores(
+            np.empty(0),
+            target.task,
+            f"too few records have a label '{name}', or there is nothing to learn from",
+        )
     trials = LearningTrials(
-        label=target, tables=tables, models=estimators, settings=LearningSettings(label=name, repeats=1, marginals=False), root=root, threads=threads, progress=silent,
-    )  # fmt: skip
-    train, asked = standardised(trials.encoder.matrix(tables[1]), trials.encoder.matrix(tables[2]), scaled=trials.encoder.scaled)
+        label=target,
+        tables=tables,
+        models=estimators,
+        settings=LearningSettings(label=name, repeats=1, marginals=False),
+        root=root,
+        threads=threads,
+        progress=silent,
+    )
+    train, asked = standardised(
+        trials.encoder.matrix(tables[1]),
+        trials.encoder.matrix(tables[2]),
+        scaled=trials.encoder.scaled,
+    )
     labels, truth = target.values(tables[1]), target.values(tables[2])
     state = int(child(root, 1).generate_state(1)[0])
 
     def one(model: Any) -> NDArray[np.float64]:
-        answer = fit(model, train, labels, [asked], task=target.task, seed=state).answers[0].predicted
+        answer = (
+            fit(model, train, labels, [asked], task=target.task, seed=state).answers[0].predicted
+        )
         if target.task == "classification":
             return np.asarray(answer == truth, dtype=np.float64)
         spread = float(np.var(truth)) or 1.0

@@ -80,8 +80,14 @@ def phi_k(
         "left_out": [name for name in pair.names if name not in grid.usable],
     }
     if len(grid.usable) < 2:
-        return PhiK(value=None, reason=too_few(grid.usable, "two levels or more on the shared grid"), settings=settings)
-    values = np.concatenate([phi_k_of_pairs(grid, batch, noise_correction) for batch in batches(grid)], axis=2)
+        return PhiK(
+            value=None,
+            reason=too_few(grid.usable, "two levels or more on the shared grid"),
+            settings=settings,
+        )
+    values = np.concatenate(
+        [phi_k_of_pairs(grid, batch, noise_correction) for batch in batches(grid)], axis=2
+    )
     matrices = [_matrix(side[0], pair.names, grid.usable) for side in values]
     return associated(PhiK, pair, matrices, values[1] - values[0], settings)
 
@@ -99,7 +105,9 @@ def _matrix(values: Floats, names: Sequence[str], usable: Sequence[str]) -> Floa
 def _check(bins: object, missing: object) -> None:
     whole = isinstance(bins, int) and not isinstance(bins, bool)
     if bins != "schema" and not (whole and 2 <= bins <= 10_000):  # type: ignore[operator]
-        raise InputError(f"bins must be a whole number from 2 to 10,000, or 'schema'. Got {bins!r}.")
+        raise InputError(
+            f"bins must be a whole number from 2 to 10,000, or 'schema'. Got {bins!r}."
+        )
     if missing not in ("level", "drop"):
         raise unknown_name("way with missing values", missing, ("level", "drop"))
 

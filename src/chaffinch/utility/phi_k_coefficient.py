@@ -66,7 +66,9 @@ class ContingencyCells:
         """Return for each table how many rows and how many columns hold any record."""
         return _used(self, self._margins(counts))
 
-    def phi_k(self, counts: Floats, shapes: NDArray[np.int64], *, noise_correction: bool = True) -> Floats:
+    def phi_k(
+        self, counts: Floats, shapes: NDArray[np.int64], *, noise_correction: bool = True
+    ) -> Floats:
         """Return phi_k of every table, a row for each row of counts of the cells; NaN for a table without records.
 
         `shapes` are the rows and columns that count for each table: a level without records may be one of them.
@@ -114,7 +116,9 @@ class ContingencyCells:
 def _used(cells: ContingencyCells, margins: tuple[Floats, Floats, Floats]) -> NDArray[np.int64]:
     """Return the number of rows and of columns with records, one table a row."""
     each = zip((cells.table_of_row, cells.table_of_column), margins[:2], strict=True)
-    return np.stack([np.bincount(table[margin > 0], minlength=cells.n_tables) for table, margin in each], axis=1)
+    return np.stack(
+        [np.bincount(table[margin > 0], minlength=cells.n_tables) for table, margin in each], axis=1
+    )
 
 
 def phi_k_of_counts(counts: ArrayLike, *, noise_correction: bool = True) -> float:
@@ -131,14 +135,18 @@ def phi_k_of_counts(counts: ArrayLike, *, noise_correction: bool = True) -> floa
     """
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim != 2 or min(table.shape) < 2:
-        raise InputError(f"phi_k needs a table of at least two rows and two columns. Got shape {table.shape}.")
+        raise InputError(
+            f"phi_k needs a table of at least two rows and two columns. Got shape {table.shape}."
+        )
     if not (np.isfinite(table) & (table >= 0)).all():
         raise InputError("phi_k needs counts: finite numbers of at least 0. Got others.")
     r, c = table.shape
     row, column = np.divmod(np.arange(r * c), c)
     zeros = np.zeros(max(table.size, r, c), dtype=np.int64)
     cells = ContingencyCells(zeros[: r * c], row, column, zeros[:r], zeros[:c], 1)
-    values = cells.phi_k(table.reshape(1, -1), np.array([table.shape]), noise_correction=noise_correction)
+    values = cells.phi_k(
+        table.reshape(1, -1), np.array([table.shape]), noise_correction=noise_correction
+    )
     return float(values[0, 0])
 
 
@@ -154,13 +162,19 @@ def phi_k_from_chi_square(
     >>> phi_k_from_chi_square([0.0, 271.16068979654125, 9000.0], 1000, (10, 10)).round(6)
     array([0. , 0.5, 1. ])
     """
-    chi, records, noise = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (chi_square, n, pedestal)))
+    chi, records, noise = np.broadcast_arrays(
+        *(np.asarray(a, dtype=np.float64) for a in (chi_square, n, pedestal))
+    )
     column = (-1, 1)
     shapes = np.array([_checked(shape)])
-    return _look_up(chi.reshape(column), records.reshape(column), shapes, noise.reshape(column)).reshape(chi.shape)
+    return _look_up(
+        chi.reshape(column), records.reshape(column), shapes, noise.reshape(column)
+    ).reshape(chi.shape)
 
 
-def chi_square_from_phi_k(phi_k: ArrayLike, n: float, shape: tuple[int, int], *, pedestal: float = 0.0) -> Floats:
+def chi_square_from_phi_k(
+    phi_k: ArrayLike, n: float, shape: tuple[int, int], *, pedestal: float = 0.0
+) -> Floats:
     """Return the chi-square that n records of a table of this shape have at phi_k: undoes `phi_k_from_chi_square`.
 
     Examples
@@ -178,7 +192,9 @@ def chi_square_from_phi_k(phi_k: ArrayLike, n: float, shape: tuple[int, int], *,
 
 def _checked(shape: tuple[int, int]) -> tuple[int, int]:
     if min(shape) < 2:
-        raise InputError(f"phi_k needs at least two rows and two columns. Got {shape[0]} x {shape[1]}.")
+        raise InputError(
+            f"phi_k needs at least two rows and two columns. Got {shape[0]} x {shape[1]}."
+        )
     return shape
 
 
@@ -281,5 +297,7 @@ def _shares(edges: Floats) -> Floats:
     The upper half is the lower one mirrored: there, differences of numbers near 1 would lose digits.
     """
     middle = (len(edges) + 2) // 2
-    left = np.diff([0.5 * erfc((5.0 - 10.0 * edge) / sqrt(2.0)) for edge in edges[:middle].tolist()])
+    left = np.diff(
+        [0.5 * erfc((5.0 - 10.0 * edge) / sqrt(2.0)) for edge in edges[:middle].tolist()]
+    )
     return np.concatenate([left, left[: len(edges) - middle][::-1]])

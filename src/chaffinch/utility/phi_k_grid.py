@@ -54,7 +54,10 @@ def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop
         assert column.codec is not None
         size, n_values = column.codec.size, column.codec.n_values
         if column.name in edges:
-            size, n_values = size - n_values + len(edges[column.name]) + 1, len(edges[column.name]) + 1
+            size, n_values = (
+                size - n_values + len(edges[column.name]) + 1,
+                len(edges[column.name]) + 1,
+            )
             cut[column.name] = edges[column.name]
         levels[column.name] = n_values if drop else size
         columns.append(Column(column.name, "categorical", codec=Categories(tuple(range(size)))))
@@ -62,7 +65,10 @@ def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop
 
     coded = _GridCodes(tuple(pair.schema), cut)
     first, second = (_on_grid(table, schema, coded, groups) for table in pair.tables)
-    counts = [counter_of(table).marginals([(column.name,) for column in columns]) for table in (first, second)]
+    counts = [
+        counter_of(table).marginals([(column.name,) for column in columns])
+        for table in (first, second)
+    ]
     usable = tuple(
         column.name
         for column, ours, theirs in zip(columns, *counts, strict=True)
@@ -79,16 +85,31 @@ class _GridCodes:
     cut: Mapping[str, Floats]
 
     def __call__(self, part: Table) -> list[NDArray[Any]]:
-        return [_binned(part, column, self.cut[column.name]) if column.name in self.cut else part.code(column.name) for column in self.columns]
+        return [
+            _binned(part, column, self.cut[column.name])
+            if column.name in self.cut
+            else part.code(column.name)
+            for column in self.columns
+        ]
 
 
-def _on_grid(table: Table | LongTable, schema: Schema, coded: Callable[[Table], list[NDArray[Any]]], groups: int) -> Table | LongTable:
+def _on_grid(
+    table: Table | LongTable,
+    schema: Schema,
+    coded: Callable[[Table], list[NDArray[Any]]],
+    groups: int,
+) -> Table | LongTable:
     """Return a table under the codes of the grid, with a column of groups before the others."""
     column = group_column(groups)
     if isinstance(table, LongTable) and table.remote is not None:
-        return dealt_there(table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)), column)
+        return dealt_there(
+            table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)), column
+        )
     if isinstance(table, LongTable):
-        dealt, recoded = dealer(table.n_rows), table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded))
+        dealt, recoded = (
+            dealer(table.n_rows),
+            table.once(f"phi_k {schema.sizes}", lambda: table.recoded(schema, coded)),
+        )
         return recoded.with_codes(column, lambda start, stop: dealt(start, stop) % groups)
     group = deal(table.n_rows, table.person_of) % groups
     wide = replace(schema, columns=(column, *schema.columns))
@@ -97,7 +118,11 @@ def _on_grid(table: Table | LongTable, schema: Schema, coded: Callable[[Table], 
 
 def _ranges(original: Table | LongTable, bins: int) -> dict[str, Floats]:
     """Return the inner edges of bins of equal width over the original's range of each column of numbers."""
-    ends = original.once("ranges", lambda: _ends(original)) if isinstance(original, LongTable) else _ends(original)
+    ends = (
+        original.once("ranges", lambda: _ends(original))
+        if isinstance(original, LongTable)
+        else _ends(original)
+    )
     return {name: _edges(*both, bins) for name, both in ends.items()}
 
 
@@ -105,9 +130,19 @@ def _ends(original: Table | LongTable) -> dict[str, tuple[float, float]]:
     """Return the lowest and the highest number of each column of numbers; 0 and 0 where it has none."""
     columns = tuple(column for column in original.schema if column.kind in NUMERIC_KINDS)
     low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
-    for own in summaries_of(original, _EndsOfNumbers(columns), [column.name for column in columns]) if columns else ():
-        low, high = np.minimum(low, own.column("low").to_numpy()), np.maximum(high, own.column("high").to_numpy())
-    return {column.name: (float(low[j]), float(high[j])) if low[j] <= high[j] else (0.0, 0.0) for j, column in enumerate(columns)}
+    for own in (
+        summaries_of(original, _EndsOfNumbers(columns), [column.name for column in columns])
+        if columns
+        else ()
+    ):
+        low, high = (
+            np.minimum(low, own.column("low").to_numpy()),
+            np.maximum(high, own.column("high").to_numpy()),
+        )
+    return {
+        column.name: (float(low[j]), float(high[j])) if low[j] <= high[j] else (0.0, 0.0)
+        for j, column in enumerate(columns)
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +156,9 @@ class _EndsOfNumbers:
         for part in parts:
             for j, column in enumerate(self.columns):
                 numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
-                numbers = numbers[(part.code(column.name) < column.fitted_codec.n_values) & np.isfinite(numbers)]
+                numbers = numbers[
+                    (part.code(column.name) < column.fitted_codec.n_values) & np.isfinite(numbers)
+                ]
                 low[j], high[j] = numbers.min(initial=low[j]), numbers.max(initial=high[j])
         return pa.table({"low": low, "high": high})
 
@@ -132,7 +169,9 @@ def _binned(part: Table, column: Column, edges: Floats) -> NDArray[Any]:
     code = part.code(column.name)
     absent = code >= n_values
     numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
-    binned = np.searchsorted(edges, numbers, side="left").astype(narrowest(column.fitted_codec.size - n_values + bins))
+    binned = np.searchsorted(edges, numbers, side="left").astype(
+        narrowest(column.fitted_codec.size - n_values + bins)
+    )
     binned[absent] = (code[absent] - n_values + bins).astype(binned.dtype)
     return binned
 
@@ -146,7 +185,11 @@ def _edges(low: float, high: float, bins: int) -> Floats:
 
 def batches(grid: PhiKGrid) -> Iterator[list[tuple[str, str]]]:
     """Yield the pairs of usable columns, in order, in runs whose counts fit in memory together."""
-    return in_runs(combinations(grid.usable, 2), lambda pair: grid.groups * prod(map(grid.size, pair)), MOST_CELLS)
+    return in_runs(
+        combinations(grid.usable, 2),
+        lambda pair: grid.groups * prod(map(grid.size, pair)),
+        MOST_CELLS,
+    )
 
 
 def phi_k_of_pairs(grid: PhiKGrid, pairs: list[tuple[str, str]], noise_correction: bool) -> Floats:
@@ -164,7 +207,9 @@ def phi_k_of_pairs(grid: PhiKGrid, pairs: list[tuple[str, str]], noise_correctio
     which, row, column = which[keep], row[keep], column[keep]
     starts = np.cumsum(sizes, axis=0) - sizes
     of_row, of_column = (np.repeat(np.arange(len(pairs)), sizes[:, axis]) for axis in (0, 1))
-    cells = ContingencyCells(which, row + starts[which, 0], column + starts[which, 1], of_row, of_column, len(pairs))
+    cells = ContingencyCells(
+        which, row + starts[which, 0], column + starts[which, 1], of_row, of_column, len(pairs)
+    )
     sets = [with_and_without(part[:, keep].astype(np.float64)) for part in counts]
     shapes = cells.used(sets[0][0] + sets[1][0])
     return np.stack([cells.phi_k(part, shapes, noise_correction=noise_correction) for part in sets])
@@ -176,14 +221,20 @@ def with_and_without(by_group: Floats) -> Floats:
     return np.concatenate([total[None], total - by_group]) if len(by_group) > 1 else total[None]
 
 
-def _listed(first: Marginal, second: Marginal) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+def _listed(
+    first: Marginal, second: Marginal
+) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
     """Return the cells of two columns, as row times columns plus column, and both tables' counts by group.
 
     All cells of dense marginals; of sparse ones those that either table fills.
     """
     groups, rows, columns = first.sizes
     if first.cells is None and second.cells is None:
-        return np.arange(rows * columns), first.counts.reshape(groups, -1), second.counts.reshape(groups, -1)
+        return (
+            np.arange(rows * columns),
+            first.counts.reshape(groups, -1),
+            second.counts.reshape(groups, -1),
+        )
     filled = [m.nonzero() for m in (first, second)]
     each = [cells[:, 1].astype(np.int64) * columns + cells[:, 2] for cells, _ in filled]
     keys = np.unique(np.concatenate(each))

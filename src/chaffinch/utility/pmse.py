@@ -126,13 +126,19 @@ def pmse(
         "interval": "none: the null's spread is not that of the ratio of a table that differs; see z",
     }
     if model == "tree":
-        settings |= {"permutations": int(permutations), "min_samples_leaf": LEAF, "max_depth": DEPTH}
+        settings |= {
+            "permutations": int(permutations),
+            "min_samples_leaf": LEAF,
+            "max_depth": DEPTH,
+        }
         return _by_tree(codes, share, permutations, root, settings, threads, progress)
     settings |= {"C": WEAK_PENALTY}
     return _by_logistic(codes, pair.schema.sizes, share, settings)
 
 
-def _stacked(pair: TablePair, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.uint32], int]:
+def _stacked(
+    pair: TablePair, rows: int, rng: np.random.Generator
+) -> tuple[NDArray[np.uint32], int]:
     """Return the codes of both tables, a row for each record, the original's first; and how many are synthetic."""
     chosen: dict[int, Any] = {}
     for table in pair.in_memory:
@@ -140,7 +146,9 @@ def _stacked(pair: TablePair, rows: int, rng: np.random.Generator) -> tuple[NDAr
         if n not in chosen:
             chosen[n] = np.sort(rng.choice(n, rows, replace=False)) if n > rows else slice(None)
     parts = [
-        np.stack([table.code(name)[chosen[table.n_rows]] for name in pair.names], axis=1).astype(np.uint32)
+        np.stack([table.code(name)[chosen[table.n_rows]] for name in pair.names], axis=1).astype(
+            np.uint32
+        )
         for table in pair.in_memory
     ]
     return np.concatenate(parts), len(parts[1])
@@ -163,7 +171,9 @@ def _by_tree(
 
     def error(number: int) -> float:
         rng = np.random.default_rng(child(root, number + 1))
-        asked = rng.permutation(labels) if number else labels  # number 0 is the measure, the others are its null
+        asked = (
+            rng.permutation(labels) if number else labels
+        )  # number 0 is the measure, the others are its null
         tree = DecisionTreeClassifier(
             min_samples_leaf=LEAF, max_depth=DEPTH, random_state=int(rng.integers(1 << 31))
         ).fit(features, asked)
@@ -197,13 +207,15 @@ def _by_logistic(
     labels = np.arange(n_rows) >= round(n_rows * (1 - share))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a singular matrix; then another solver takes over
-        fitted = LogisticRegression(C=WEAK_PENALTY, solver="newton-cholesky", tol=1e-9, max_iter=100).fit(
-            features, labels
-        )
+        fitted = LogisticRegression(
+            C=WEAK_PENALTY, solver="newton-cholesky", tol=1e-9, max_iter=100
+        ).fit(features, labels)
     free = _rank(features)
     scale = share * (1 - share) / n_rows
     error = _error(fitted.predict_proba(features)[:, 1], share)
-    return _result(error, free * scale, sqrt(2 * free) * scale, share, settings | {"parameters": free + 1})
+    return _result(
+        error, free * scale, sqrt(2 * free) * scale, share, settings | {"parameters": free + 1}
+    )
 
 
 def _one_hot(codes: NDArray[np.uint32], sizes: Sequence[int]) -> Any:
@@ -239,7 +251,9 @@ def _error(predicted: Array, share: float) -> float:
     return error if error > 1e-20 else 0.0  # rounding
 
 
-def _result(error: float, mean: float, sd: float, share: float, settings: dict[str, Any]) -> PropensityScore:
+def _result(
+    error: float, mean: float, sd: float, share: float, settings: dict[str, Any]
+) -> PropensityScore:
     ratio = error / mean
     return PropensityScore(
         value=ratio,
@@ -254,9 +268,14 @@ def _result(error: float, mean: float, sd: float, share: float, settings: dict[s
 
 def _measure(run: UtilityRun, side: str) -> PropensityScore:
     return pmse(
-        run.original, run.tables[side], model=run.settings.pmse_model, seed=run.seed, threads=run.threads, progress=run.progress,
+        run.original,
+        run.tables[side],
+        model=run.settings.pmse_model,
+        seed=run.seed,
+        threads=run.threads,
+        progress=run.progress,
         permutations=PERMUTATIONS if side == "synthetic" else REFERENCE_PERMUTATIONS,
-    )  # fmt: skip
+    )
 
 
 METRICS.register(

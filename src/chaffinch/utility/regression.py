@@ -92,7 +92,12 @@ def interval_overlap(first: Interval, second: Interval) -> float:
 
 
 def regression(
-    original: Table, synthetic: Any, formula: str | RegressionFormula, *, level: float = 0.95, threshold: int = THRESHOLD
+    original: Table,
+    synthetic: Any,
+    formula: str | RegressionFormula,
+    *,
+    level: float = 0.95,
+    threshold: int = THRESHOLD,
 ) -> Regression:
     """Return the mean overlap of the confidence intervals of a formula's coefficients: 1 for a copy, higher is better.
 
@@ -126,7 +131,9 @@ def regression(
     """
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1. Got {level}.")
-    wanted = formula if isinstance(formula, RegressionFormula) else formula_of(formula, original.schema)
+    wanted = (
+        formula if isinstance(formula, RegressionFormula) else formula_of(formula, original.schema)
+    )
     settings: dict[str, Any] = {"formula": str(wanted), "level": level}
     mine, theirs = pair_up(original, synthetic).in_memory
     references = _references(design(wanted, mine), threshold)
@@ -145,7 +152,9 @@ def regression(
         return Regression(value=None, reason=str(error), settings=settings)
 
 
-def _compared(first: Design, second: Design, level: float, threshold: int, settings: dict[str, Any]) -> Regression:
+def _compared(
+    first: Design, second: Design, level: float, threshold: int, settings: dict[str, Any]
+) -> Regression:
     family, how = _family(first, threshold)
     settings |= how
     hidden = _hidden(first, threshold)
@@ -164,7 +173,9 @@ def _compared(first: Design, second: Design, level: float, threshold: int, setti
         except CannotFitError as error:
             raise CannotFitError(f"in the {name} table {error}") from None
         if name == "original":
-            _check_dominance(x, y, first, [j for j in range(x.shape[1]) if j not in hidden], family, threshold)
+            _check_dominance(
+                x, y, first, [j for j in range(x.shape[1]) if j not in hidden], family, threshold
+            )
     rows = tuple(
         CoefficientRow(hidden[j], note=f"fewer than {threshold} original records")
         if j in hidden
@@ -196,7 +207,11 @@ def _at_least(threshold: int) -> str:
 def _references(plan: Design, threshold: int) -> dict[ColumnFactor, int]:
     """Return for each categorical factor its first level of as many records as the threshold, else its first."""
     groups = _groups(plan)
-    return {factor: int(_often(coded, groups, threshold).argmax()) for factor, coded in plan.factors.items() if coded.levels}
+    return {
+        factor: int(_often(coded, groups, threshold).argmax())
+        for factor, coded in plan.factors.items()
+        if coded.levels
+    }
 
 
 def _often(coded: Coded, groups: Sequence[NDArray[np.bool_]], threshold: int) -> NDArray[np.bool_]:
@@ -213,17 +228,25 @@ def _family(first: Design, threshold: int) -> tuple[Family, dict[str, Any]]:
     counts = np.bincount(response.codes, minlength=len(response.levels))
     levels = np.flatnonzero(counts)
     if len(levels) < 2:
-        raise CannotFitError("the response has fewer than two levels in the complete records of the original table")
+        raise CannotFitError(
+            "the response has fewer than two levels in the complete records of the original table"
+        )
     if len(levels) > 2:
         raise CannotFitError(
             f"a response of {len(levels)} levels; name a two-level or numeric one (the schema says which columns are numeric)"
         )
     if counts[levels].min() < threshold:
         raise CannotFitError(f"a level of the response has fewer than {threshold} original records")
-    return "logit", {"family": "logit", "intervals": "Wald, normal", "modelled_level": response.levels[levels[1]]}
+    return "logit", {
+        "family": "logit",
+        "intervals": "Wald, normal",
+        "modelled_level": response.levels[levels[1]],
+    }
 
 
-def _numbers(plan: Design, family: Family, first: Design) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def _numbers(
+    plan: Design, family: Family, first: Design
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return the design matrix and the response; records with a response that the original never has are left out."""
     if family == "ols":
         return plan.matrix(), plan.response.numbers()
@@ -233,7 +256,9 @@ def _numbers(plan: Design, family: Family, first: Design) -> tuple[NDArray[np.fl
     return (x if rows.all() else x[rows]), plan.response.codes[rows] == yes
 
 
-def _fitted(x: NDArray[np.float64], y: NDArray[Any], family: Family, level: float, threshold: int) -> RegressionFit:
+def _fitted(
+    x: NDArray[np.float64], y: NDArray[Any], family: Family, level: float, threshold: int
+) -> RegressionFit:
     few = f"there are fewer than {threshold} residual degrees of freedom"
     if len(y) - x.shape[1] < threshold and len(y) - independent_columns(x).sum() < threshold:
         raise CannotFitError(few)
@@ -246,7 +271,14 @@ def _fitted(x: NDArray[np.float64], y: NDArray[Any], family: Family, level: floa
 # What may be shown.
 
 
-def _check_dominance(x: NDArray[np.float64], y: NDArray[Any], first: Design, shown: list[int], family: Family, threshold: int) -> None:
+def _check_dominance(
+    x: NDArray[np.float64],
+    y: NDArray[Any],
+    first: Design,
+    shown: list[int],
+    family: Family,
+    threshold: int,
+) -> None:
     """Raise CannotFitError where the original's coefficients are those of a few records: a large response, or a record far from the others, could be worked out from them."""
     if family == "ols":
         result = influence(x[:, shown], y)
@@ -271,7 +303,10 @@ def _hidden(first: Design, threshold: int) -> dict[int, str]:
     """
     cells = {tuple(f for f in term if first.factors[f].levels) for term in first.formula.terms}
     groups = _groups(first)
-    counted = {factors: _cells(first, factors, groups) for factors in sorted(cells, key=lambda f: (len(f), f))}
+    counted = {
+        factors: _cells(first, factors, groups)
+        for factors in sorted(cells, key=lambda f: (len(f), f))
+    }
     matrix, out = first.matrix(), dict[int, str]()
     for j, coefficient in enumerate(first.coefficients):
         levels = {factor: level for factor, level in coefficient if level is not None}
@@ -305,7 +340,9 @@ def _cells(
 ) -> Callable[[Mapping[ColumnFactor, int]], int]:
     """Return a function from levels of some factors, else their references, to the records of the smallest group there."""
     coded = [first.factors[factor] for factor in factors]
-    tallies = [Counter(zip(*(c.codes[group].tolist() for c in coded), strict=True)) for group in groups]
+    tallies = [
+        Counter(zip(*(c.codes[group].tolist() for c in coded), strict=True)) for group in groups
+    ]
 
     def count(levels: Mapping[ColumnFactor, int]) -> int:
         cell = tuple(levels.get(c.factor, c.reference) for c in coded)
@@ -336,7 +373,9 @@ def _row(term: str, j: int, first: RegressionFit, second: RegressionFit) -> Coef
     if b is None or s is None or b_interval is None or s_interval is None:
         return row
     difference = abs(s - b) / float(first.errors[j])
-    return replace(row, overlap=interval_overlap(b_interval, s_interval), difference_in_se=difference)
+    return replace(
+        row, overlap=interval_overlap(b_interval, s_interval), difference_in_se=difference
+    )
 
 
 def _shown(fit: RegressionFit, j: int) -> tuple[float | None, Interval | None]:
@@ -358,6 +397,7 @@ def _account(
     names = ("original", "synthetic")
     totals = [d.n_rows + d.n_left_out for d in (first, second)]
     left = [total - n for total, n in zip(totals, used, strict=True)]
+
     def masked(count: int) -> int | str:
         return masked_count(count, threshold)
 
@@ -367,21 +407,33 @@ def _account(
     return {
         "overlap": "mean over the coefficients that both tables have, the intercept too; negative where intervals lie apart",
         "interval": "none",
-        "references": {c.factor.label: c.levels[c.reference] for c in levelled if _often(c, everyone, threshold)[c.reference]},
+        "references": {
+            c.factor.label: c.levels[c.reference]
+            for c in levelled
+            if _often(c, everyone, threshold)[c.reference]
+        },
         "records": dict(zip(names, map(masked, used), strict=True)),
         "left_out": dict(zip(names, map(masked, left), strict=True)),
         "left_out_share": dict(zip(names, shares, strict=True)),
         "coefficients": len(rows),
         "compared": sum(row.overlap is not None for row in rows),
         "hidden": hidden,
-        "not_determined": {name: _named(rows, fit.aliased) for name, fit in zip(names, fits, strict=True)},
-        "no_finite_maximum": {name: _named(rows, fit.unbounded) for name, fit in zip(names, fits, strict=True)},
+        "not_determined": {
+            name: _named(rows, fit.aliased) for name, fit in zip(names, fits, strict=True)
+        },
+        "no_finite_maximum": {
+            name: _named(rows, fit.unbounded) for name, fit in zip(names, fits, strict=True)
+        },
     }
 
 
 def _share(part: int | str, whole: int | str) -> float | None:
     """Return a share of rounded counts; None where one of them may not show."""
-    return round(part / whole, 3) if isinstance(part, int) and isinstance(whole, int) and whole else None
+    return (
+        round(part / whole, 3)
+        if isinstance(part, int) and isinstance(whole, int) and whole
+        else None
+    )
 
 
 def _named(rows: tuple[CoefficientRow, ...], chosen: NDArray[np.bool_]) -> list[str]:
@@ -389,7 +441,9 @@ def _named(rows: tuple[CoefficientRow, ...], chosen: NDArray[np.bool_]) -> list[
 
 
 def _measure(run: UtilityRun, side: str) -> Regression:
-    return regression(run.original, run.tables[side], run.settings.formula or "", threshold=run.settings.threshold)
+    return regression(
+        run.original, run.tables[side], run.settings.formula or "", threshold=run.settings.threshold
+    )
 
 
 METRICS.register(

@@ -26,7 +26,16 @@ __all__ = ["ColumnSummary", "TableSummary", "UtilityAbout", "UtilityResult", "sa
 
 FORMAT = "chaffinch-utility"
 VERSION = 1
-HEAD = ("measure", "value", "95 % interval", "independent columns", "resampled", "holdout", "identical", "verdict")
+HEAD = (
+    "measure",
+    "value",
+    "95 % interval",
+    "independent columns",
+    "resampled",
+    "holdout",
+    "identical",
+    "verdict",
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,11 @@ class UtilityAbout:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data; what a table does not tell is left out, and the sample where there is none."""
         plain: dict[str, Any] = to_plain(self)
-        plain = plain if self.sample is not None else {name: part for name, part in plain.items() if name != "sample"}
+        plain = (
+            plain
+            if self.sample is not None
+            else {name: part for name, part in plain.items() if name != "sample"}
+        )
         for side in ("original", "synthetic", "holdout"):
             if plain[side] is not None:
                 plain[side] = without_none(plain[side])
@@ -108,7 +121,9 @@ class UtilityResult:
         """For each metric its number, its references, a word and a sentence, in the order of a page."""
         return verdict(self)
 
-    def named(self, *, original: str | None, synthetic: str, holdout: str | None = None) -> UtilityResult:
+    def named(
+        self, *, original: str | None, synthetic: str, holdout: str | None = None
+    ) -> UtilityResult:
         """Return the result with the names of its tables."""
         about = self.about
         about = replace(
@@ -156,7 +171,9 @@ class UtilityResult:
             entry = _entry(data, metric.name)
             if entry is not None:
                 results[metric.name] = metric.kind.from_dict(entry)
-                beside = from_plain(References, entry.get("references") or {}, what=f"'{metric.name}.references'")
+                beside = from_plain(
+                    References, entry.get("references") or {}, what=f"'{metric.name}.references'"
+                )
                 if metric.own_references is not None and beside.marginals is None:
                     beside = metric.own_references(results[metric.name])
                 references[metric.name] = beside
@@ -164,7 +181,9 @@ class UtilityResult:
             about=from_plain(UtilityAbout, without_none(data.get("about")), what="'about'"),
             results=results,
             references=references,
-            sweep=Sweep.from_dict(data["sweep"]) if isinstance(data.get("sweep"), Mapping) else None,
+            sweep=Sweep.from_dict(data["sweep"])
+            if isinstance(data.get("sweep"), Mapping)
+            else None,
             run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
         )
 
@@ -174,7 +193,9 @@ class UtilityResult:
         """Print each metric's number beside its references, and the word for it."""
         print(text_table(HEAD, self._rows()))
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
         sentences = "".join(f"<li>{escape(row.sentence)}</li>" for row in self.verdict)
         title = f"What {shown(self.about.synthetic.name or 'the synthetic table')} is worth"
@@ -190,7 +211,10 @@ class UtilityResult:
         ]
 
     def __repr__(self) -> str:
-        values = (f"{name} {r.value:.3g}" if r.value is not None else f"{name} n/a" for name, r in self.results.items())
+        values = (
+            f"{name} {r.value:.3g}" if r.value is not None else f"{name} n/a"
+            for name, r in self.results.items()
+        )
         return f"UtilityResult({', '.join(values)})"
 
     def _repr_html_(self) -> str:
@@ -219,6 +243,9 @@ def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     group, _, member = name.partition(".")
     entry = data.get(group)
     if member and isinstance(entry, Mapping):
-        first = next(metric.name for metric in METRICS if metric.name.partition(".")[0] == group) == name
+        first = (
+            next(metric.name for metric in METRICS if metric.name.partition(".")[0] == group)
+            == name
+        )
         entry = entry if first and "not_applicable" in entry else entry.get(member)
     return entry if isinstance(entry, Mapping) else None

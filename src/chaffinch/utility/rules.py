@@ -35,7 +35,9 @@ class BrokenRules(Distance):
     rules: tuple[BrokenRule, ...] = ()
 
 
-def broken_rules(original: Table, synthetic: Any, *, threshold: int = THRESHOLD) -> BrokenRules | None:
+def broken_rules(
+    original: Table, synthetic: Any, *, threshold: int = THRESHOLD
+) -> BrokenRules | None:
     """Return the share of synthetic rows that break a rule of the original's schema; None where it has no rules.
 
     Values are compared as they stand in the table, not bins. That a column determines another is broken by rows with another value
@@ -53,8 +55,14 @@ def broken_rules(original: Table, synthetic: Any, *, threshold: int = THRESHOLD)
     first, second = align(original, synthetic)
     if not rules or not second.n_rows:
         return None
-    ours, theirs = (rules_broken_by(replace(table, schema=replace(table.schema, rules=rules))) for table in (first, second))
-    settings = {"values": "as they stand in the tables", "interval": "Wilson, of synthetic rows as independent draws"}
+    ours, theirs = (
+        rules_broken_by(replace(table, schema=replace(table.schema, rules=rules)))
+        for table in (first, second)
+    )
+    settings = {
+        "values": "as they stand in the tables",
+        "interval": "Wilson, of synthetic rows as independent draws",
+    }
     if not theirs:
         return None
     any_broken = np.logical_or.reduce(list(theirs.values()))
@@ -77,7 +85,9 @@ METRICS.register(
     Metric(
         name="rules",
         kind=BrokenRules,
-        measure=lambda run, side: broken_rules(run.original, run.tables[side], threshold=run.settings.threshold),
+        measure=lambda run, side: broken_rules(
+            run.original, run.tables[side], threshold=run.settings.threshold
+        ),
         doing="checking rules",
         group="relations",
         title="Broken rules",

@@ -55,7 +55,9 @@ class UtilitySettings:
         if self.weights not in get_args(Weights):
             raise unknown_name("way to weigh G", self.weights, get_args(Weights))
         if self.weights == "baselines" and (self.alpha, self.beta) != (1.0, 1.0):
-            raise InputError("alpha and beta are given, and weights = 'baselines' sets them: leave out either.")
+            raise InputError(
+                "alpha and beta are given, and weights = 'baselines' sets them: leave out either."
+            )
         for name, number in (("repeats", self.splits), ("threshold", self.threshold)):
             if number < 1:
                 raise InputError(f"{name} must be at least 1. Got {number}.")
@@ -63,7 +65,13 @@ class UtilitySettings:
     @property
     def splits(self) -> int:
         """How often learners are trained and tested: as often as was asked for, else three times, or ten to be thorough."""
-        return self.repeats if self.repeats is not None else ALL_SPLITS if self.thorough else QUICK_SPLITS
+        return (
+            self.repeats
+            if self.repeats is not None
+            else ALL_SPLITS
+            if self.thorough
+            else QUICK_SPLITS
+        )
 
     @property
     def learners(self) -> Models:

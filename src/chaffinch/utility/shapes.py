@@ -90,16 +90,23 @@ class _Cells:
 
 def shapes_of(
     original: Table, synthetic: Table, results: Mapping[str, Result], *, threshold: int = THRESHOLD
-) -> TableShapes:  # fmt: skip
+) -> TableShapes:
     """Return the shapes of two tables on one grid: all columns, and the pairs that results say are worst."""
     names = original.schema.names
     columns = []
     for name in names[:MOST_COLUMNS]:
         cells = _cells(name, original, synthetic, threshold, bins=BINS, levels=LEVELS)
         size = len(cells.labels)
-        shares = (_shares(side, size, table, threshold) for side, table in ((cells.original, original), (cells.synthetic, synthetic)))
+        shares = (
+            _shares(side, size, table, threshold)
+            for side, table in ((cells.original, original), (cells.synthetic, synthetic))
+        )
         columns.append(ColumnShape(name, cells.kind, cells.labels, *shares))
-    pairs = tuple(_pair(pair, value, original, synthetic, threshold) for pair, value in worst_pairs(results) if set(pair) <= set(names))
+    pairs = tuple(
+        _pair(pair, value, original, synthetic, threshold)
+        for pair, value in worst_pairs(results)
+        if set(pair) <= set(names)
+    )
     return TableShapes(tuple(columns), pairs[:PAIRS], len(names), threshold)
 
 
@@ -107,19 +114,35 @@ def worst_pairs(results: Mapping[str, Result]) -> list[tuple[tuple[str, str], fl
     """Return the pairs that are furthest off, by the distance of 2-way tables, else by phi_k; none where neither was measured."""
     tables, phi = results.get("tvd.2"), results.get("phi_k")
     if isinstance(tables, MarginalDistance) and tables.largest:
-        return [((one.columns[0], one.columns[1]), one.value) for one in tables.largest[:PAIRS] if len(one.columns) == 2]
+        return [
+            ((one.columns[0], one.columns[1]), one.value)
+            for one in tables.largest[:PAIRS]
+            if len(one.columns) == 2
+        ]
     if isinstance(phi, Association):
-        return [(one.columns, abs(one.difference)) for one in phi.worst[:PAIRS] if one.difference is not None]
+        return [
+            (one.columns, abs(one.difference))
+            for one in phi.worst[:PAIRS]
+            if one.difference is not None
+        ]
     return []
 
 
-def _pair(names: tuple[str, str], value: float, original: Table, synthetic: Table, threshold: int) -> PairShape:
-    one, other = (_cells(name, original, synthetic, threshold, bins=PAIR_BINS, levels=PAIR_LEVELS) for name in names)
+def _pair(
+    names: tuple[str, str], value: float, original: Table, synthetic: Table, threshold: int
+) -> PairShape:
+    one, other = (
+        _cells(name, original, synthetic, threshold, bins=PAIR_BINS, levels=PAIR_LEVELS)
+        for name in names
+    )
     wide = len(other.labels)
     size = len(one.labels) * wide
     shares = (
         _shares(rows * wide + columns, size, table, threshold)
-        for rows, columns, table in ((one.original, other.original, original), (one.synthetic, other.synthetic, synthetic))
+        for rows, columns, table in (
+            (one.original, other.original, original),
+            (one.synthetic, other.synthetic, synthetic),
+        )
     )
     of_original, of_synthetic = shares
     return PairShape(names, (one.labels, other.labels), of_original, of_synthetic, value)
@@ -136,20 +159,27 @@ def _people(cells: Ints, size: int, table: Table) -> Ints:
 def _shares(cells: Ints, size: int, table: Table, threshold: int) -> Shares:
     """Return the share of each cell from rounded counts; None where fewer people than the threshold are in it."""
     rows, people = np.bincount(cells, minlength=size), _people(cells, size, table)
-    known = [masked_count(int(count), threshold) if many >= threshold else None for count, many in zip(rows, people, strict=True)]
+    known = [
+        masked_count(int(count), threshold) if many >= threshold else None
+        for count, many in zip(rows, people, strict=True)
+    ]
     total = masked_count(table.n_rows, threshold)
     if not isinstance(total, int) or not total:
         return (None,) * size
     return tuple(min(count / total, 1.0) if isinstance(count, int) else None for count in known)
 
 
-def _cells(name: str, original: Table, synthetic: Table, threshold: int, *, bins: int, levels: int) -> _Cells:
+def _cells(
+    name: str, original: Table, synthetic: Table, threshold: int, *, bins: int, levels: int
+) -> _Cells:
     column = original.schema[name]
     place = original.schema.names.index(name)
     codec = column.fitted_codec
     codes = [np.asarray(table.codes[place]).astype(np.int64) for table in (original, synthetic)]
     arrays = [table.data.column(name).combine_chunks() for table in (original, synthetic)]
-    numeric = isinstance(codec, Intervals) and all(is_numeric(array.type) or pa.types.is_temporal(array.type) for array in arrays)
+    numeric = isinstance(codec, Intervals) and all(
+        is_numeric(array.type) or pa.types.is_temporal(array.type) for array in arrays
+    )
     if numeric:
         sides = [to_numbers(array)[0] for array in arrays]
         missing = [side >= codec.n_values for side in codes]
@@ -159,7 +189,12 @@ def _cells(name: str, original: Table, synthetic: Table, threshold: int, *, bins
     return _bars(codec.names(), codec.n_values, codes, original, threshold, levels)
 
 
-def _histogram(sides: Sequence[NDArray[np.float64]], missing: Sequence[NDArray[np.bool_]], kind: pa.DataType, bins: int) -> _Cells | None:
+def _histogram(
+    sides: Sequence[NDArray[np.float64]],
+    missing: Sequence[NDArray[np.bool_]],
+    kind: pa.DataType,
+    bins: int,
+) -> _Cells | None:
     """Return bins between round numbers; None where the column has too few values for that."""
     known = sides[0][~missing[0]]
     if not len(known):
@@ -170,10 +205,19 @@ def _histogram(sides: Sequence[NDArray[np.float64]], missing: Sequence[NDArray[n
     if len(edges) < 2:
         return None
     words = _edge_words(edges, kind)
-    labels = [f"below {words[0]}", *(f"{a} to below {b}" for a, b in pairwise(words)), f"{words[-1]} or more"]
+    labels = [
+        f"below {words[0]}",
+        *(f"{a} to below {b}" for a, b in pairwise(words)),
+        f"{words[-1]} or more",
+    ]
     labels += [MISSING] if any(side.any() for side in missing) else []
-    placed = [np.where(gone, len(edges) + 1, np.searchsorted(edges, side, side="right")).astype(np.int64) for side, gone in zip(sides, missing, strict=True)]
-    if not any((side == 0).any() for side in placed):  # nobody is below the first edge in either table
+    placed = [
+        np.where(gone, len(edges) + 1, np.searchsorted(edges, side, side="right")).astype(np.int64)
+        for side, gone in zip(sides, missing, strict=True)
+    ]
+    if not any(
+        (side == 0).any() for side in placed
+    ):  # nobody is below the first edge in either table
         labels, placed = labels[1:], [side - 1 for side in placed]
     return _Cells("histogram", tuple(labels), *placed)
 
@@ -199,11 +243,21 @@ def nice_edges(low: float, high: float, most: int, *, whole: bool = False) -> li
 def _edge_words(edges: Sequence[float], kind: pa.DataType) -> list[str]:
     if pa.types.is_temporal(kind):
         present = np.ones(len(edges), dtype=bool)
-        return [str(value) for value in from_numbers(np.asarray(edges).astype(np.int64), present, kind).to_pylist()]
+        return [
+            str(value)
+            for value in from_numbers(np.asarray(edges).astype(np.int64), present, kind).to_pylist()
+        ]
     return [number(edge) for edge in edges]
 
 
-def _bars(names: Sequence[str], values: int, codes: Sequence[Ints], original: Table, threshold: int, levels: int) -> _Cells:
+def _bars(
+    names: Sequence[str],
+    values: int,
+    codes: Sequence[Ints],
+    original: Table,
+    threshold: int,
+    levels: int,
+) -> _Cells:
     """Return the levels that most people have as cells of their own, all others in one, and missing ones in the last."""
     people = _people(codes[0], len(names), original)
     pooled = [code for code in range(values) if names[code] == OTHER]
@@ -214,8 +268,10 @@ def _bars(names: Sequence[str], values: int, codes: Sequence[Ints], original: Ta
     cell_of = np.zeros(len(names), dtype=np.int64)
     labels: list[str] = []
     groups: Iterable[tuple[str, list[int]]] = (
-        *((shown(names[code], 40), [code]) for code in chosen), (f"{len(rest)} other" if len(rest) > 1 else "other", rest), (MISSING, gone),
-    )  # fmt: skip
+        *((shown(names[code], 40), [code]) for code in chosen),
+        (f"{len(rest)} other" if len(rest) > 1 else "other", rest),
+        (MISSING, gone),
+    )
     for label, group in groups:
         if group and any(np.isin(side, group).any() for side in codes):
             cell_of[group] = len(labels)

@@ -39,6 +39,7 @@ from .shapes import shapes_of
 
 __all__ = ["measure_utility", "utility"]
 
+
 def utility(
     original: Any,
     synthetic: Any,
@@ -97,17 +98,38 @@ def utility(
     UtilityResult(jensen_shannon 0)
     """
     settings = UtilitySettings(
-        label=label, formula=formula, measures=None if measures is None else tuple(measures), models=models, repeats=repeats,
-        norm=norm, encoding=encoding, pmse_model=pmse_model, alpha=alpha, beta=beta, weights=weights, svm_rows=svm_rows, threshold=threshold,
-        thorough=thorough, sample_rows=sample_rows,
-    )  # fmt: skip
-    return measure_utility(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+        label=label,
+        formula=formula,
+        measures=None if measures is None else tuple(measures),
+        models=models,
+        repeats=repeats,
+        norm=norm,
+        encoding=encoding,
+        pmse_model=pmse_model,
+        alpha=alpha,
+        beta=beta,
+        weights=weights,
+        svm_rows=svm_rows,
+        threshold=threshold,
+        thorough=thorough,
+        sample_rows=sample_rows,
+    )
+    return measure_utility(
+        original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress
+    )
 
 
 def measure_utility(
-    original: Any, synthetic: Any, holdout: Any, settings: UtilitySettings, *, holdout_checked: bool = False,
-    seed: Seed = None, threads: int | None = None, progress: Progress = silent,
-) -> UtilityResult:  # fmt: skip
+    original: Any,
+    synthetic: Any,
+    holdout: Any,
+    settings: UtilitySettings,
+    *,
+    holdout_checked: bool = False,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> UtilityResult:
     """Return what a synthetic table is worth under some settings. That the holdout is one is checked, unless it was before (`holdout_checked`).
 
     1. Bring the tables onto the grid of the original.
@@ -119,23 +141,53 @@ def measure_utility(
     root = seed_sequence(seed)
     if isinstance(original, Scan | LongOrigin):
         settings = replace(settings, label=_label(original.schema, settings.label))
-        run = run_of_files(original, synthetic, holdout, settings, root, holdout_checked=holdout_checked, threads=threads, progress=giving_back(progress))
+        run = run_of_files(
+            original,
+            synthetic,
+            holdout,
+            settings,
+            root,
+            holdout_checked=holdout_checked,
+            threads=threads,
+            progress=giving_back(progress),
+        )
         with run as files_run:
             return _measured(original, files_run, seed)
     source = open_table(original)
     settings = replace(settings, label=_label(source.schema, settings.label))
 
     first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
-    notes = check_aligned(first, rest[0], source, holdout if isinstance(holdout, Table | Source) else open_source(holdout)) if rest and not holdout_checked else ()
-    first = replace(first, schema=replace(first.schema, rules=source.schema.rules))  # a shared grid has none of its own
+    notes = (
+        check_aligned(
+            first,
+            rest[0],
+            source,
+            holdout if isinstance(holdout, Table | Source) else open_source(holdout),
+        )
+        if rest and not holdout_checked
+        else ()
+    )
+    first = replace(
+        first, schema=replace(first.schema, rules=source.schema.rules)
+    )  # a shared grid has none of its own
 
-    free = replace(first, schema=replace(first.schema, rules=()))  # rules would tie columns that are to be independent
+    free = replace(
+        first, schema=replace(first.schema, rules=())
+    )  # rules would tie columns that are to be independent
     independent = Independent().fit(free).sample(second.n_rows, seed=child(root, MARGINALS))
     drawn = np.sort(generator(child(root, RESAMPLE)).integers(0, first.n_rows, second.n_rows))
     tables = {"synthetic": second, "marginals": independent, "resample": first.take(drawn)}
     tables |= dict(zip(("holdout",), rest, strict=False))
 
-    whole = UtilityRun(original=first, tables=tables, settings=settings, root=root, threads=threads, progress=progress, holdout_notes=notes)
+    whole = UtilityRun(
+        original=first,
+        tables=tables,
+        settings=settings,
+        root=root,
+        threads=threads,
+        progress=progress,
+        holdout_notes=notes,
+    )
     return _measured(source, whole, seed)
 
 
@@ -154,7 +206,9 @@ def _measured(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed) ->
             run.results[metric.name] = results
         if not metric.derived_from:
             seconds[metric.name] = time.perf_counter() - start
-    results = {name: sides["synthetic"] for name, sides in run.results.items() if "synthetic" in sides}
+    results = {
+        name: sides["synthetic"] for name, sides in run.results.items() if "synthetic" in sides
+    }
     first, second = pair_up(run.original, run.tables["synthetic"]).in_memory
     return UtilityResult(
         about=_about(source, run, seed, results),
@@ -173,7 +227,9 @@ def _label(schema: Schema, label: str | None) -> str | None:
     return name
 
 
-def _about(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed, results: Mapping[str, Result]) -> UtilityAbout:
+def _about(
+    source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed, results: Mapping[str, Result]
+) -> UtilityAbout:
     def rows(table: Table) -> int | str:
         return masked_count(table.n_rows, run.settings.threshold)
 
@@ -183,7 +239,9 @@ def _about(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed, resul
     notes = tuple(dict.fromkeys(str(note) for table in compared for note in table.notes))
     sample = None
     if run.files is not None:
-        sample = SampledRecords.of({"original": run.original, **run.tables}, run.files, "place", run.settings.threshold)
+        sample = SampledRecords.of(
+            {"original": run.original, **run.tables}, run.files, "place", run.settings.threshold
+        )
         sample = saying_of(sample, results)
         notes = (*sample.sentences, *notes)
     return UtilityAbout(
@@ -191,7 +249,8 @@ def _about(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed, resul
         synthetic=TableSummary(rows(whole.tables["synthetic"])),
         holdout=None if holdout is None else TableSummary(rows(holdout)),
         columns=tuple(
-            ColumnSummary(c.name, c.kind, c.size, "label" if c.name == label else c.role) for c in whole.original.schema
+            ColumnSummary(c.name, c.kind, c.size, "label" if c.name == label else c.role)
+            for c in whole.original.schema
         ),
         not_measured=tuple(column.name for column in source.schema if not column.modelled),
         label=label,

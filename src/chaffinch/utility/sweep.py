@@ -53,7 +53,12 @@ class Sweep:
         out = []
         for value in dict.fromkeys(row.setting for row in self.rows):
             rows = [row for row in self.rows if row.setting == value]
-            out.append({"setting": value, **{name: _mean([getattr(row, name) for row in rows]) for name in _MEASURED}})
+            out.append(
+                {
+                    "setting": value,
+                    **{name: _mean([getattr(row, name) for row in rows]) for name in _MEASURED},
+                }
+            )
         return out
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,7 +80,9 @@ class Sweep:
             ["" if v is None else f"{v:.4g}" if isinstance(v, float) else v for v in row.values()]
             for row in self.means()
         ]
-        return html_table([self.setting, *_MEASURED], rows, caption="Means over syntheses; lower is better")
+        return html_table(
+            [self.setting, *_MEASURED], rows, caption="Means over syntheses; lower is better"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +126,9 @@ def sweep(
     """
     if not synthesisers:
         raise InputError("A sweep needs at least one synthesiser. Got none.")
-    own = {part.name: options.pop(part.name) for part in fields(SweepSettings) if part.name in options}
+    own = {
+        part.name: options.pop(part.name) for part in fields(SweepSettings) if part.name in options
+    }
     asked = SweepSettings(**own)
     copies = asked.copies
     relations = _mu(asked.norm) if measure_mu is None else measure_mu
@@ -139,8 +148,14 @@ def sweep(
             second = delta(original, table, seed=child(root, 0), progress=part, **options)
             both = composite(first, second, alpha=asked.alpha, beta=asked.beta)
             shown = value if isinstance(value, int | float | str) else str(value)
-            rows.append(SweepRow(shown, copy + 1, first.value, second.value, second.tstr.value, both.value))
-    settings = {**to_plain(asked), "delta": dict(second.settings), "seed": seed if isinstance(seed, int) else None}
+            rows.append(
+                SweepRow(shown, copy + 1, first.value, second.value, second.tstr.value, both.value)
+            )
+    settings = {
+        **to_plain(asked),
+        "delta": dict(second.settings),
+        "seed": seed if isinstance(seed, int) else None,
+    }
     return Sweep(settings.pop("setting"), tuple(rows), settings)
 
 

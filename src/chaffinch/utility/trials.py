@@ -67,13 +67,17 @@ class LearningSettings:
     """
 
     label: str | None = None  # the schema's label unless named; records without one are left out
-    task: str | None = None  # numbers with more than ten distinct values are `regression` unless named, else `classification`
+    task: str | None = (
+        None  # numbers with more than ten distinct values are `regression` unless named, else `classification`
+    )
     models: Models = None
     encoding: Encoding = "codes"
     repeats: int = 10
     test_share: float = 0.2
     marginals: bool = True  # a table of independent columns is learnt from too
-    svm_rows: int | None = 5000  # most that train a support vector machine, drawn by class: time grows with their square or faster
+    svm_rows: int | None = (
+        5000  # most that train a support vector machine, drawn by class: time grows with their square or faster
+    )
     threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:
@@ -133,15 +137,21 @@ class LearningTrials:
         """The models whose fits to the same records differ between repeats."""
         most = self.settings.svm_rows
         capped = most is not None and any(table.n_rows > most for table in self.tables[:2])
-        return {name: m for name, m in self.models.items() if is_random(m) or (capped and is_svm(m))}
+        return {
+            name: m for name, m in self.models.items() if is_random(m) or (capped and is_svm(m))
+        }
 
-    def _repeat(self, repeat: int, models: Sequence[str]) -> Iterator[tuple[tuple[str, str], FitScores]]:
+    def _repeat(
+        self, repeat: int, models: Sequence[str]
+    ) -> Iterator[tuple[tuple[str, str], FitScores]]:
         if not models:
             return
         sides, test = self._all_and_holdout if self.held_out else self._split(repeat)
         items = [(name, on) for name in models for on in sides]
         # Forests take longest, most of all on columns without relations: they start first, so that no thread waits for one.
-        first = sorted(items, key=lambda item: (not is_random(self.models[item[0]]), item[1] != "marginals"))
+        first = sorted(
+            items, key=lambda item: (not is_random(self.models[item[0]]), item[1] != "marginals")
+        )
 
         def one(item: tuple[str, str]) -> FitScores:
             name, on = item
@@ -149,7 +159,9 @@ class LearningTrials:
 
         span = repeat / self.settings.repeats, (repeat + 1) / self.settings.repeats
         doing = f"learning {self.label.name}"
-        done = work(one, first, threads=self.threads, progress=self.progress, doing=doing, span=span)
+        done = work(
+            one, first, threads=self.threads, progress=self.progress, doing=doing, span=span
+        )
         outcomes = dict(zip(first, done, strict=True))
         yield from ((item, outcomes[item]) for item in items)
 
@@ -170,7 +182,9 @@ class LearningTrials:
         """A part of the original and as many other records train; the rest of the original tests."""
         original, synthetic = self._encoded
         labels = original.labels if self.classes else None
-        train, test = split(labels, len(original), self.settings.test_share, self._rng(repeat, _SPLIT))
+        train, test = split(
+            labels, len(original), self.settings.test_share, self._rng(repeat, _SPLIT)
+        )
         same_size = subsample(None, len(synthetic), len(train), self._rng(repeat, _SUBSET))
         sides = {"original": original.take(train), "synthetic": synthetic.take(same_size)}
         if self.settings.marginals:
@@ -182,19 +196,29 @@ class LearningTrials:
         return LabelledMatrix(self.encoder.matrix(table), self.label.values(table))
 
     def _independent(self, table: Table, seed: np.random.SeedSequence) -> LabelledMatrix:
-        return self._side(Independent().fit(MemoryCounter(table)).sample(table.n_rows, seed=seed, threads=self.threads))
+        return self._side(
+            Independent()
+            .fit(MemoryCounter(table))
+            .sample(table.n_rows, seed=seed, threads=self.threads)
+        )
 
     def _rng(self, *key: int) -> np.random.Generator:
         return np.random.default_rng(child(self.root, *key))
 
-    def _outcome(self, model: Any, side: LabelledMatrix, test: LabelledMatrix, repeat: int) -> FitScores:
+    def _outcome(
+        self, model: Any, side: LabelledMatrix, test: LabelledMatrix, repeat: int
+    ) -> FitScores:
         if is_svm(model):
             labels = side.labels if self.classes else None
-            side = side.take(subsample(labels, len(side), self.settings.svm_rows, self._rng(repeat, _CAP)))
+            side = side.take(
+                subsample(labels, len(side), self.settings.svm_rows, self._rng(repeat, _CAP))
+            )
         train, asked = standardised(side.matrix, test.matrix, scaled=self.encoder.scaled)
         seed = int(child(self.root, repeat, _STATE).generate_state(1)[0])
         ranked = self.rarer is not None
-        done = fit(model, train, side.labels, [asked], task=self.label.task, seed=seed, chances=ranked)
+        done = fit(
+            model, train, side.labels, [asked], task=self.label.task, seed=seed, chances=ranked
+        )
         answer = done.answers[0]
         if not self.classes:
             r2, rmse = r2_rmse(test.labels, answer.predicted)
@@ -205,6 +229,11 @@ class LearningTrials:
         if self.rarer is not None and answer.chances is not None:
             area = auc(done.chance(0, self.rarer), test.labels == self.rarer)
         return FitScores(
-            score=accuracy(counts), precision=precision, recall=recall, f2=f2, auc=area, counts=counts,
+            score=accuracy(counts),
+            precision=precision,
+            recall=recall,
+            f2=f2,
+            auc=area,
+            counts=counts,
             converged=done.converged,
-        )  # fmt: skip
+        )

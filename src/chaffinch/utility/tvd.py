@@ -29,7 +29,14 @@ from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric, UtilityRun
 
-__all__ = ["CliqueDistance", "MarginalDistance", "chosen_cliques", "distance_of", "marginal_distance", "total_variation"]
+__all__ = [
+    "CliqueDistance",
+    "MarginalDistance",
+    "chosen_cliques",
+    "distance_of",
+    "marginal_distance",
+    "total_variation",
+]
 
 MOST = 5_000
 """Cliques that are compared; where there are more, so many are drawn. All triples of 32 columns."""
@@ -73,7 +80,12 @@ class MarginalDistance(Distance):
     def details(self) -> dict[str, Any]:
         """Return mean, worst, how many were compared, and the columns that lie furthest apart."""
         own = super().details()
-        return {"mean": self.value, "worst": own.pop("worst"), "worst_columns": list(self.worst_columns), **own}
+        return {
+            "mean": self.value,
+            "worst": own.pop("worst"),
+            "worst_columns": list(self.worst_columns),
+            **own,
+        }
 
 
 def total_variation(p: Array, q: Array) -> float:
@@ -88,7 +100,13 @@ def total_variation(p: Array, q: Array) -> float:
 
 
 def marginal_distance(
-    original: Table | LongTable, synthetic: Any, *, width: int = 2, most: int = MOST, cliques: Sequence[Sequence[str]] | None = None, seed: Seed = None
+    original: Table | LongTable,
+    synthetic: Any,
+    *,
+    width: int = 2,
+    most: int = MOST,
+    cliques: Sequence[Sequence[str]] | None = None,
+    seed: Seed = None,
 ) -> MarginalDistance:
     """Return the mean total variation distance of all marginals of `width` columns, or of those named: 0 the same, 1 no cell in common.
 
@@ -121,7 +139,9 @@ def marginal_distance(
         return MarginalDistance(value=None, reason=why, settings=settings)
     of = comb(len(pair.names), width)
     chosen = chosen_cliques(pair.names, int(width), int(most), generator(seed))
-    settings["cliques"] = "all" if len(chosen) == of else f"{len(chosen):,} of {of:,}, drawn at random"
+    settings["cliques"] = (
+        "all" if len(chosen) == of else f"{len(chosen):,} of {of:,}, drawn at random"
+    )
     return _compared(pair, chosen, of, settings)
 
 
@@ -135,11 +155,17 @@ def _of_cliques(pair: TablePair, cliques: list[Clique]) -> MarginalDistance:
     return _compared(pair, cliques, len(cliques), {"cliques": "named"})
 
 
-def _compared(pair: TablePair, cliques: list[Clique], of: int, settings: dict[str, Any]) -> MarginalDistance:
+def _compared(
+    pair: TablePair, cliques: list[Clique], of: int, settings: dict[str, Any]
+) -> MarginalDistance:
     distances = np.concatenate([_distances(pair, batch) for batch in in_batches(pair, cliques)])
     value = float(distances.mean())
     interval, covers = _interval(pair, cliques, distances, of)
-    settings = {**{name: word for name, word in settings.items() if name != "cliques"}, "interval": covers, "cliques": settings["cliques"]}
+    settings = {
+        **{name: word for name, word in settings.items() if name != "cliques"},
+        "interval": covers,
+        "cliques": settings["cliques"],
+    }
     order = np.argsort(-distances, kind="stable")[:SHOWN]
     return MarginalDistance(
         value=value,
@@ -152,12 +178,18 @@ def _compared(pair: TablePair, cliques: list[Clique], of: int, settings: dict[st
     )
 
 
-def chosen_cliques(names: Sequence[str], width: int, most: int, rng: np.random.Generator) -> list[Clique]:
+def chosen_cliques(
+    names: Sequence[str], width: int, most: int, rng: np.random.Generator
+) -> list[Clique]:
     """Return all column sets of a width, or so many drawn uniformly without replacement, in the order of the columns."""
     of = comb(len(names), width)
     if of <= 10 * most:
         every = list(combinations(names, width))
-        return every if of <= most else [every[i] for i in np.sort(rng.choice(of, most, replace=False))]
+        return (
+            every
+            if of <= most
+            else [every[i] for i in np.sort(rng.choice(of, most, replace=False))]
+        )
     drawn: set[tuple[int, ...]] = set()  # far more sets than are drawn: few draws come twice
     while len(drawn) < most:
         drawn.add(tuple(sorted(rng.choice(len(names), width, replace=False).tolist())))
@@ -166,7 +198,9 @@ def chosen_cliques(names: Sequence[str], width: int, most: int, rng: np.random.G
 
 def _distances(pair: TablePair, cliques: Sequence[Clique]) -> Array:
     first, second = pair.totals
-    return np.array([distance_of(a, b, first, second) for a, b in zip(*pair.marginals(cliques), strict=True)])
+    return np.array(
+        [distance_of(a, b, first, second) for a, b in zip(*pair.marginals(cliques), strict=True)]
+    )
 
 
 def distance_of(ours: Marginal, theirs: Marginal, first: float, second: float) -> float:
@@ -180,7 +214,9 @@ def distance_of(ours: Marginal, theirs: Marginal, first: float, second: float) -
     return min(1.0, 0.5 * float(np.abs(difference.counts).sum()))
 
 
-def _interval(pair: TablePair, cliques: list[Clique], distances: Array, of: int) -> tuple[Interval | None, str]:
+def _interval(
+    pair: TablePair, cliques: list[Clique], distances: Array, of: int
+) -> tuple[Interval | None, str]:
     """Return the interval of the mean distance, and what it is made of."""
     if lacking := too_few_records(pair):
         return None, lacking
@@ -197,7 +233,11 @@ def _interval(pair: TablePair, cliques: list[Clique], distances: Array, of: int)
     low, high = jackknife(value, without)
     half = (high - low) / 2
     if len(cliques) < of:
-        drawn = float(distances.var(ddof=1)) / len(cliques) * (1 - len(cliques) / of) if len(cliques) > 1 else np.inf
+        drawn = (
+            float(distances.var(ddof=1)) / len(cliques) * (1 - len(cliques) / of)
+            if len(cliques) > 1
+            else np.inf
+        )
         half = sqrt(half**2 + 1.96**2 * drawn)
         covers += "; widened for the draw of column sets"
     return (max(0.0, value - half), min(1.0, value + half)), covers
@@ -221,7 +261,9 @@ def _without_groups(pair: TablePair, cliques: Sequence[Clique]) -> Array:
 
 def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
     """Return the same for a clique with more cells than an array should have: a cell for each combination that occurs."""
-    filled = [marginals[0].nonzero() for marginals in pair.marginals_of_groups([clique], dense_cells=0)]
+    filled = [
+        marginals[0].nonzero() for marginals in pair.marginals_of_groups([clique], dense_cells=0)
+    ]
     ids = np.zeros(sum(len(counts) for _, counts in filled), dtype=np.int64)
     domain = 1
     for place, name in enumerate(clique, start=1):
@@ -234,11 +276,14 @@ def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
     parts = np.split(ids, [len(filled[0][1])])
     groups = [by_cell[:, 0] for by_cell, _ in filled]
     weights = [counts.astype(np.float64) for _, counts in filled]
-    totals = [np.bincount(part, own, minlength=cells) for part, own in zip(parts, weights, strict=True)]
+    totals = [
+        np.bincount(part, own, minlength=cells) for part, own in zip(parts, weights, strict=True)
+    ]
     distances = np.zeros(GROUPS)
     for g in range(GROUPS):
         p, q = (
-            (total - np.bincount(part[group == g], own[group == g], minlength=cells)) / own[group != g].sum()
+            (total - np.bincount(part[group == g], own[group == g], minlength=cells))
+            / own[group != g].sum()
             for total, part, group, own in zip(totals, parts, groups, weights, strict=True)
         )
         distances[g] = total_variation(p, q)

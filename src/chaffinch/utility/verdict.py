@@ -30,8 +30,18 @@ if TYPE_CHECKING:
     from .result import UtilityResult
 
 __all__ = [
-    "NOT_APPLICABLE", "WORDS", "VerdictRow", "kept_share", "ladder", "ladder_plot", "metrics_of", "rules", "verdict", "verdict_row", "way_between",
-]  # fmt: skip
+    "NOT_APPLICABLE",
+    "WORDS",
+    "VerdictRow",
+    "kept_share",
+    "ladder",
+    "ladder_plot",
+    "metrics_of",
+    "rules",
+    "verdict",
+    "verdict_row",
+    "way_between",
+]
 
 WORDS = ("close", "fair", "weak", "lost")
 NOT_APPLICABLE = "not applicable"
@@ -54,8 +64,12 @@ class VerdictRow:
     marginals: float | None = None
     resample: float | None = None
     holdout: float | None = None
-    best: float | None = None  # that can be had: the holdout's value, else a resample's, else that of identical tables
-    kept: float | None = None  # the share of the way from independent columns to the best; None without such a scale
+    best: float | None = (
+        None  # that can be had: the holdout's value, else a resample's, else that of identical tables
+    )
+    kept: float | None = (
+        None  # the share of the way from independent columns to the best; None without such a scale
+    )
     word: str = ""
     sentence: str = ""
 
@@ -80,7 +94,10 @@ def metrics_of(results: Iterable[str]) -> list[Metric]:
     """Return the metrics of some results in the order of a page."""
     names = set(results)
     groups = list(GROUPS)
-    return sorted((m for m in METRICS if m.name in names), key=lambda metric: (groups.index(metric.group), metric.place))
+    return sorted(
+        (m for m in METRICS if m.name in names),
+        key=lambda metric: (groups.index(metric.group), metric.place),
+    )
 
 
 def rules() -> tuple[str, ...]:
@@ -148,23 +165,37 @@ def verdict_row(metric: Metric, result: Result, references: References) -> Verdi
     return replace(row, kept=kept, word=WORDS[place], sentence=sentence)
 
 
-def _judged(metric: Metric, row: VerdictRow, value: float, best: float) -> tuple[float | None, int | None, str]:
+def _judged(
+    metric: Metric, row: VerdictRow, value: float, best: float
+) -> tuple[float | None, int | None, str]:
     """Return what is kept, the place of the word, and what else the sentence says."""
     marginals = row.marginals if metric.group != "columns" else None
     no_worse = _comparer(row.direction)
     as_best = (row.holdout is not None or row.resample is not None) and no_worse(value, best)
-    tail = "Real records that were not used come no nearer." if as_best and row.holdout is not None else ""
+    tail = (
+        "Real records that were not used come no nearer."
+        if as_best and row.holdout is not None
+        else ""
+    )
     if marginals is not None and metric.scaled and no_worse(marginals, best):
         reaches = row.interval is not None and row.interval[0] <= best <= row.interval[1]
         near = no_worse(value, best) or no_worse(value, marginals) or reaches
-        return None, 0 if near else 3, "Independent columns come as near, so there is little here to keep."
+        return (
+            None,
+            0 if near else 3,
+            "Independent columns come as near, so there is little here to keep.",
+        )
     if marginals is not None and no_worse(marginals, value):
         return 0.0 if metric.scaled else None, 3, "That is no better than independent columns."
     if marginals is not None and metric.scaled:
         kept = kept_share(value, marginals, best)
         return kept, sum((kept or 0.0) < limit for limit in SHARES), tail
     if metric.limits is None:
-        return None, None, "No table of independent columns was measured beside it, so there is no scale for a word."
+        return (
+            None,
+            None,
+            "No table of independent columns was measured beside it, so there is no scale for a word.",
+        )
     if as_best:
         return None, 0, tail
     identical = row.identical or 0.0
@@ -186,11 +217,19 @@ def ladder(rows: Sequence[VerdictRow]) -> list[tuple[VerdictRow, Dot]]:
     """Return the rows that have a scale, and where each stands on it with the ends of its interval."""
     steps = []
     for row in rows:
-        if row.kept is None or row.value is None or row.marginals is None or row.best is None or row.marginals == row.best:
+        if (
+            row.kept is None
+            or row.value is None
+            or row.marginals is None
+            or row.best is None
+            or row.marginals == row.best
+        ):
             continue
         shares = [(row.marginals - end) / (row.marginals - row.best) for end in row.interval or ()]
         # The share itself is held to 0 and 1. Its interval is not, or one beyond an end would be a point.
-        ends: list[float | None] = [min(*shares, row.kept), max(*shares, row.kept)] if shares else []
+        ends: list[float | None] = (
+            [min(*shares, row.kept), max(*shares, row.kept)] if shares else []
+        )
         steps.append((row, Dot("synthetic table", row.kept, *ends)))
     return steps
 
@@ -207,7 +246,10 @@ def way_between(low: float | None, high: float | None) -> str:
     """
     if low is None or high is None:
         return NONE
-    ends = [f"{percent(min(max(end, 0.0), 1.0))}{' or more' * (end > 1)}{' or less' * (end < 0)}" for end in (low, high)]
+    ends = [
+        f"{percent(min(max(end, 0.0), 1.0))}{' or more' * (end > 1)}{' or less' * (end < 0)}"
+        for end in (low, high)
+    ]
     if low >= 1:
         return ends[1]
     return ends[0] if high <= 0 else " to ".join(ends)
@@ -216,9 +258,19 @@ def way_between(low: float | None, high: float | None) -> str:
 def ladder_plot(key: str, steps: Sequence[tuple[VerdictRow, Dot]]) -> Markup:
     """Return the picture of a ladder."""
     sides = {"as the holdout": "holdout", "as the original drawn again": "resample"}
-    known = (words for words, side in sides.items() if any(getattr(row, side) is not None for row, _ in steps))
+    known = (
+        words
+        for words, side in sides.items()
+        if any(getattr(row, side) is not None for row, _ in steps)
+    )
     return dots(
-        key, LADDER, "; ".join(f"{row.measure}: {dot.value:.0%}" for row, dot in steps), [(row.measure, [dot]) for row, dot in steps],
-        ("synthetic table",), label="share of the way; the bar is the 95 % interval", low=0.0, high=1.0,
+        key,
+        LADDER,
+        "; ".join(f"{row.measure}: {dot.value:.0%}" for row, dot in steps),
+        [(row.measure, [dot]) for row, dot in steps],
+        ("synthetic table",),
+        label="share of the way; the bar is the 95 % interval",
+        low=0.0,
+        high=1.0,
         ends=("0: independent columns", f"1: {next(known, 'as identical tables')}"),
-    )  # fmt: skip
+    )

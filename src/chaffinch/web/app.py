@@ -21,7 +21,17 @@ from .jobs import Queue
 from .page import Page, go
 from .places import Places
 from .project import ProjectFolder
-from .screens import attackers, columns, comparing, deciding, opening, outputs, promise, result, running
+from .screens import (
+    attackers,
+    columns,
+    comparing,
+    deciding,
+    opening,
+    outputs,
+    promise,
+    result,
+    running,
+)
 
 __all__ = ["page_of"]
 
@@ -36,19 +46,44 @@ STATIC = {
 Screen = Callable[[Page, Request], Response]
 
 ROUTES: tuple[tuple[str, str, Screen], ...] = (
-    ("GET", "/open", opening.show), ("POST", "/open", opening.choose), ("GET", "/columns", columns.show), ("GET", "/columns/live", columns.live),
-    ("POST", "/columns", columns.save), ("POST", "/columns/text", columns.save_text), ("GET", "/attackers", attackers.show),
-    ("POST", "/attackers", attackers.save), ("GET", "/promise", promise.show), ("POST", "/promise", promise.save), ("GET", "/runs", running.show),
-    ("GET", "/runs/live", running.live), ("POST", "/runs", running.start), ("POST", "/runs/{number:int}/stop", running.stop),
-    ("POST", "/runs/{number:int}/start", running.again), ("GET", "/result", result.last), ("GET", "/result/{number:int}", result.show),
-    ("GET", "/result/{number:int}/report", result.report), ("POST", "/result/{number:int}/edge", result.edge), ("GET", "/compare", comparing.show),
-    ("POST", "/compare/{number:int}/back", comparing.back), ("GET", "/decide", deciding.show), ("POST", "/decide/{number:int}", deciding.decide),
-    ("POST", "/decide/{number:int}/second", deciding.second), ("POST", "/outputs", outputs.start), ("GET", "/outputs/{number:int}", outputs.show),
+    ("GET", "/open", opening.show),
+    ("POST", "/open", opening.choose),
+    ("GET", "/columns", columns.show),
+    ("GET", "/columns/live", columns.live),
+    ("POST", "/columns", columns.save),
+    ("POST", "/columns/text", columns.save_text),
+    ("GET", "/attackers", attackers.show),
+    ("POST", "/attackers", attackers.save),
+    ("GET", "/promise", promise.show),
+    ("POST", "/promise", promise.save),
+    ("GET", "/runs", running.show),
+    ("GET", "/runs/live", running.live),
+    ("POST", "/runs", running.start),
+    ("POST", "/runs/{number:int}/stop", running.stop),
+    ("POST", "/runs/{number:int}/start", running.again),
+    ("GET", "/result", result.last),
+    ("GET", "/result/{number:int}", result.show),
+    ("GET", "/result/{number:int}/report", result.report),
+    ("POST", "/result/{number:int}/edge", result.edge),
+    ("GET", "/compare", comparing.show),
+    ("POST", "/compare/{number:int}/back", comparing.back),
+    ("GET", "/decide", deciding.show),
+    ("POST", "/decide/{number:int}", deciding.decide),
+    ("POST", "/decide/{number:int}/second", deciding.second),
+    ("POST", "/outputs", outputs.start),
+    ("GET", "/outputs/{number:int}", outputs.show),
     ("POST", "/outputs/{number:int}", outputs.decide),
-)  # fmt: skip
+)
 
 
-def page_of(project: ProjectFolder, places: Places, *, keys: Keys, hosts: frozenset[str], first: Path | None = None) -> Guard:
+def page_of(
+    project: ProjectFolder,
+    places: Places,
+    *,
+    keys: Keys,
+    hosts: frozenset[str],
+    first: Path | None = None,
+) -> Guard:
     """Return the page of a project behind its guard; with a file, that is opened at once."""
     page = Page(project, places, Queue(project.path("runs")), keys)
 
@@ -60,8 +95,13 @@ def page_of(project: ProjectFolder, places: Places, *, keys: Keys, hosts: frozen
         yield
         page.queue.close()
 
-    routes = [Route(path, _answered(page, screen), methods=[method]) for method, path, screen in ROUTES]
-    routes += [Route("/", lambda _request: go("/columns" if page.choices.source else "/open")), Route("/static/{name}", _file)]
+    routes = [
+        Route(path, _answered(page, screen), methods=[method]) for method, path, screen in ROUTES
+    ]
+    routes += [
+        Route("/", lambda _request: go("/columns" if page.choices.source else "/open")),
+        Route("/static/{name}", _file),
+    ]
     return Guard(Starlette(routes=routes, lifespan=alive), keys, hosts)
 
 
@@ -75,12 +115,24 @@ def _answered(page: Page, screen: Screen) -> Callable[[Request], Any]:
     @functools.wraps(screen)
     async def answer(request: Request) -> Response:
         try:
-            return await run_in_threadpool(changing if request.method == "POST" and screen is not running.stop else screen, page, request)
+            return await run_in_threadpool(
+                changing if request.method == "POST" and screen is not running.stop else screen,
+                page,
+                request,
+            )
         except ChaffinchError as error:
-            return page.show("fault.html.j2", step="", alert=str(error), status=400, context={"back": request.url.path})
+            return page.show(
+                "fault.html.j2",
+                step="",
+                alert=str(error),
+                status=400,
+                context={"back": request.url.path},
+            )
         except Exception as error:  # a traceback may hold values
             words = f"Internal fault: {type(error).__name__}. This is a defect in Chaffinch; what was chosen is kept."
-            return page.show("fault.html.j2", step="", alert=words, status=500, context={"back": "/"})
+            return page.show(
+                "fault.html.j2", step="", alert=words, status=500, context={"back": "/"}
+            )
 
     return answer
 

@@ -19,7 +19,18 @@ from .._base.safe_files import filling, write_text
 from .jobs import number_of
 from .project import read_json
 
-__all__ = ["RECORD", "WITHDRAWN", "Checker", "DecisionRecord", "approve", "other_name", "put_down", "read_records", "record_in", "withdraw"]
+__all__ = [
+    "RECORD",
+    "WITHDRAWN",
+    "Checker",
+    "DecisionRecord",
+    "approve",
+    "other_name",
+    "put_down",
+    "read_records",
+    "record_in",
+    "withdraw",
+]
 
 FORMAT, VERSION = "chaffinch-decision", 1
 RECORD = "decision.json"
@@ -74,25 +85,54 @@ def other_name(name: str, before: Sequence[Checker]) -> Checker:
 
 def _letters(name: str) -> set[str]:
     """A name as it may be spelled another time: without marks, signs and capitals, and with its words in any order."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter)).casefold()
+    plain = "".join(
+        letter
+        for letter in unicodedata.normalize("NFKD", name)
+        if not unicodedata.combining(letter)
+    ).casefold()
     words = re.findall(r"[^\W_]+", plain)
     return {"".join(words), "".join(sorted(words))}
 
 
-def put_down(folder: Path, word: str, *, run: int, reason: str, checkers: Sequence[Checker], waiting: bool, about: Mapping[str, Any]) -> None:
+def put_down(
+    folder: Path,
+    word: str,
+    *,
+    run: int,
+    reason: str,
+    checkers: Sequence[Checker],
+    waiting: bool,
+    about: Mapping[str, Any],
+) -> None:
     """Write a record into the folder of a decision."""
     if word not in get_args(Word):
         raise unknown_name("decision", word, get_args(Word))
     _check_reason(reason)
-    write_text(folder / RECORD, _text(word, run, reason, checkers, waiting, about), mode=0o600, overwrite=True)
+    write_text(
+        folder / RECORD,
+        _text(word, run, reason, checkers, waiting, about),
+        mode=0o600,
+        overwrite=True,
+    )
 
 
 def _check_reason(reason: str) -> None:
     if not reason.strip() or len(reason) > MOST_REASON:
-        raise InputError(f"A decision has a reason: write one, in at most {MOST_REASON:,} characters.")
+        raise InputError(
+            f"A decision has a reason: write one, in at most {MOST_REASON:,} characters."
+        )
 
 
-def approve(folder: Path, tables: Sequence[Path], page: str, *, run: int, reason: str, checkers: Sequence[Checker], about: Mapping[str, Any]) -> None:
+def approve(
+    folder: Path,
+    tables: Sequence[Path],
+    page: str,
+    *,
+    run: int,
+    reason: str,
+    checkers: Sequence[Checker],
+    about: Mapping[str, Any],
+) -> None:
     """Fill the folder of a decision: tables, their page that may leave, and the record with their hashes; all of them or none."""
     _check_reason(reason)
     if not tables or not all(path.is_file() and not path.is_symlink() for path in tables):
@@ -105,7 +145,12 @@ def approve(folder: Path, tables: Sequence[Path], page: str, *, run: int, reason
         (part / "page.html").write_text(page, encoding="utf-8")
         hashes["page.html"] = _hash(part / "page.html")
     # Last: a record of an approval is only there once all that it tells of is.
-    write_text(folder / RECORD, _text("approved", run, reason, checkers, False, {**about, "files": hashes}), mode=0o600, overwrite=True)
+    write_text(
+        folder / RECORD,
+        _text("approved", run, reason, checkers, False, {**about, "files": hashes}),
+        mode=0o600,
+        overwrite=True,
+    )
 
 
 def record_in(path: Path) -> DecisionRecord | None:
@@ -113,11 +158,19 @@ def record_in(path: Path) -> DecisionRecord | None:
     held = read_json(path / RECORD)
     if held is None or held.get("format") != FORMAT:
         return None
-    checkers = tuple(Checker(str(one.get("name", "")), str(one.get("time", ""))) for one in held.get("checkers", ()))
+    checkers = tuple(
+        Checker(str(one.get("name", "")), str(one.get("time", "")))
+        for one in held.get("checkers", ())
+    )
     return DecisionRecord(
-        number=int(path.name), run=int(number_of(held.get("run"))), word=str(held.get("decision", "")), reason=str(held.get("reason", "")), checkers=checkers,
-        waiting=bool(held.get("waiting_for_a_second_checker")), withdrawn_by=int(number_of((held.get("withdrawn") or {}).get("by_decision"))),
-    )  # fmt: skip
+        number=int(path.name),
+        run=int(number_of(held.get("run"))),
+        word=str(held.get("decision", "")),
+        reason=str(held.get("reason", "")),
+        checkers=checkers,
+        waiting=bool(held.get("waiting_for_a_second_checker")),
+        withdrawn_by=int(number_of((held.get("withdrawn") or {}).get("by_decision"))),
+    )
 
 
 def read_records(root: Path) -> list[DecisionRecord]:
@@ -131,21 +184,50 @@ def withdraw(root: Path, by: DecisionRecord) -> None:
     for record in read_records(root):
         folder = root / f"{record.number:04d}"
         held = read_json(folder / RECORD)
-        if held is None or record.run != by.run or record.number == by.number or record.word != "approved":
+        if (
+            held is None
+            or record.run != by.run
+            or record.number == by.number
+            or record.word != "approved"
+        ):
             continue
         who = ", ".join(f"{one.name} ({one.time})" for one in by.checkers[-1:])
         held |= {"decision": "withdrawn", "was": "approved", "waiting_for_a_second_checker": False}
-        held["withdrawn"] = {"by_decision": by.number, "decision": by.word, "reason": by.reason, "checkers": [vars(one) for one in by.checkers]}
+        held["withdrawn"] = {
+            "by_decision": by.number,
+            "decision": by.word,
+            "reason": by.reason,
+            "checkers": [vars(one) for one in by.checkers],
+        }
         mark = f"WITHDRAWN. What is in this folder may not leave any more.\nDecision {by.number}: run {by.run} {by.word} by {who}.\nReason: {by.reason}\n"
         write_text(folder / WITHDRAWN, mark, mode=0o600, overwrite=True)
-        write_text(folder / RECORD, json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600, overwrite=True)
+        write_text(
+            folder / RECORD,
+            json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+            mode=0o600,
+            overwrite=True,
+        )
 
 
-def _text(word: str, run: int, reason: str, checkers: Sequence[Checker], waiting: bool, about: Mapping[str, Any]) -> str:
+def _text(
+    word: str,
+    run: int,
+    reason: str,
+    checkers: Sequence[Checker],
+    waiting: bool,
+    about: Mapping[str, Any],
+) -> str:
     record = {
-        "format": FORMAT, "version": VERSION, "decision": word, "reason": reason.strip(), "checkers": [vars(one) for one in checkers],
-        "waiting_for_a_second_checker": waiting, "run": run, "chaffinch": __version__, **about,
-    }  # fmt: skip
+        "format": FORMAT,
+        "version": VERSION,
+        "decision": word,
+        "reason": reason.strip(),
+        "checkers": [vars(one) for one in checkers],
+        "waiting_for_a_second_checker": waiting,
+        "run": run,
+        "chaffinch": __version__,
+        **about,
+    }
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -19,14 +19,14 @@ WORDS = (
     "a abbr b bdi blockquote caption circle code colgroup dd defs desc details div dl dt ellipse em figcaption figure footer g h1 h2 h3 h4 header li "
     "line main marker nav ol p path pattern polygon polyline pre rect section small span strong sub summary sup svg table tbody td text tfoot th thead "
     "title tr tspan u ul use"
-)  # fmt: skip
+)
 TAGS = VOID | frozenset(WORDS.split())
 ATTRIBUTES = (
     "class colspan cx cy d data-head dominant-baseline dx dy fill fill-opacity fill-rule font-family font-size font-style font-weight height href id lang marker-end "
     "marker-start markerHeight markerUnits markerWidth offset opacity open orient pointer-events patternUnits patternTransform points preserveAspectRatio r refX refY role "
     "rowspan rx ry scope shape-rendering span stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-opacity stroke-width tabindex text-anchor title transform "
     "vector-effect viewBox width x x1 x2 xmlns y y1 y2"
-)  # fmt: skip
+)
 NAMES = frozenset(ATTRIBUTES.split())
 ATTRIBUTE = r'\s+([A-Za-z][\w:-]*)(?:="([^"<>]*)")?'
 TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*)((?:{ATTRIBUTE})*)\s*(/?)>|<|>")
@@ -69,4 +69,6 @@ def _check_attributes(tag: str, attributes: str) -> None:
 
 
 def _strange(what: str) -> InputError:
-    return InputError(f"The page of this run is not as Chaffinch writes one ('{what[:40]}'): it was changed by somebody, or is of another release. Run it again.")
+    return InputError(
+        f"The page of this run is not as Chaffinch writes one ('{what[:40]}'): it was changed by somebody, or is of another release. Run it again."
+    )

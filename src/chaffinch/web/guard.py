@@ -48,7 +48,10 @@ REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none';
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # "no-referrer" would take the origin off the page's own forms
+    (
+        b"referrer-policy",
+        b"same-origin",
+    ),  # "no-referrer" would take the origin off the page's own forms
     (b"cache-control", b"no-store"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -133,7 +136,11 @@ class Guard:
                 return
             given = [value for name, value in form if name == "form_key"]
             if len(given) != 1 or not _same(given[0], self.keys.form):
-                await _answer(send, 403, "This form was not made by this page, or by one that was started before. Load the page again.")
+                await _answer(
+                    send,
+                    403,
+                    "This form was not made by this page, or by one that was started before. Load the page again.",
+                )
                 return
             scope.setdefault("state", {})["form"] = form
         await self.app(scope, receive, _with_headers(send))
@@ -150,7 +157,10 @@ class Guard:
             if len(origin) != 1 or origin[0] != f"http://{host[0]}" or site != "same-origin":
                 return _Refusal(403, "A change must come from this page itself.")
         elif site == "cross-site" and scope["path"] != ENTRY:
-            return _Refusal(403, "Another web site led here. Open the address that `chaffinch open` printed in the terminal.")
+            return _Refusal(
+                403,
+                "Another web site led here. Open the address that `chaffinch open` printed in the terminal.",
+            )
         return None
 
     def _known(self, headers: dict[bytes, list[str]]) -> bool:
@@ -164,15 +174,33 @@ class Guard:
         return False
 
     async def _enter(self, scope: Scope, send: Send) -> None:
-        given = [value for name, value in parse_qsl(scope["query_string"].decode("latin-1")) if name == "token"]
+        given = [
+            value
+            for name, value in parse_qsl(scope["query_string"].decode("latin-1"))
+            if name == "token"
+        ]
         if scope["method"] != "GET" or len(given) != 1 or not _same(given[0], self.keys.token):
-            await _answer(send, 403, "The token is not that of this page. Open the address that `chaffinch open` printed in the terminal.")
+            await _answer(
+                send,
+                403,
+                "The token is not that of this page. Open the address that `chaffinch open` printed in the terminal.",
+            )
             return
         cookie = f"{self.cookie}={self.keys.session}; HttpOnly; SameSite=Strict; Path=/"
         # A page that leads on, not a redirect: a strict cookie is not sent along one that began in another place, as in a file or a terminal's page.
         body = b'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Go on</a></p></html>'
-        head = [(b"content-type", b"text/html; charset=utf-8"), (b"set-cookie", cookie.encode()), (b"content-length", str(len(body)).encode())]
-        await _with_headers(send)({"type": "http.response.start", "status": 200, "headers": [*head, (b"referrer-policy", b"no-referrer")]})
+        head = [
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"set-cookie", cookie.encode()),
+            (b"content-length", str(len(body)).encode()),
+        ]
+        await _with_headers(send)(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [*head, (b"referrer-policy", b"no-referrer")],
+            }
+        )
         await send({"type": "http.response.body", "body": body})
 
 
@@ -180,7 +208,9 @@ def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
 
 
-async def _form(headers: dict[bytes, list[str]], receive: Receive) -> list[tuple[str, str]] | _Refusal:
+async def _form(
+    headers: dict[bytes, list[str]], receive: Receive
+) -> list[tuple[str, str]] | _Refusal:
     """Return the fields of a form, read whole within its limits; or why it is not taken."""
     kind = headers.get(b"content-type", [""])[0].partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -205,14 +235,22 @@ async def _form(headers: dict[bytes, list[str]], receive: Receive) -> list[tuple
     except TimeoutError:
         return _Refusal(408, f"The form took longer than {PATIENCE:.0f} seconds to arrive.")
     try:
-        return parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+        return parse_qsl(
+            body.decode("utf-8"),
+            keep_blank_values=True,
+            max_num_fields=MOST_FIELDS,
+            errors="strict",
+        )
     except (UnicodeDecodeError, ValueError):
         return _Refusal(400, f"The form is not UTF-8, or has more than {MOST_FIELDS:,} fields.")
 
 
 async def _answer(send: Send, status: int, why: str) -> None:
     body = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Not allowed</title><p>{escape(why)}</p></html>'.encode()
-    head = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    head = [
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+    ]
     await _with_headers(send)({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})
 
@@ -224,8 +262,19 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             own = list(message.get("headers", []))
             has = {name.lower() for name, _ in own}
-            policy = [] if b"content-security-policy" in has else [(b"content-security-policy", POLICY.encode())]
-            message = {**message, "headers": [*own, *policy, *((name, value) for name, value in HEADERS if name not in has)]}
+            policy = (
+                []
+                if b"content-security-policy" in has
+                else [(b"content-security-policy", POLICY.encode())]
+            )
+            message = {
+                **message,
+                "headers": [
+                    *own,
+                    *policy,
+                    *((name, value) for name, value in HEADERS if name not in has),
+                ],
+            }
         await send(message)
 
     return strict

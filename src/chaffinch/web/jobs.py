@@ -66,8 +66,18 @@ class Job:
             begun = read_json(self.folder / "begun.json")
             if begun is not None and _alive(begun):
                 return "running"
-            return "stopped" if (self.folder / "stop").exists() else "waiting" if begun is None else "lost"
-        if _alive(started) or _alive(read_json(self.folder / "begun.json") or {}) or time.time() - number_of(started.get("time")) < 2.0:
+            return (
+                "stopped"
+                if (self.folder / "stop").exists()
+                else "waiting"
+                if begun is None
+                else "lost"
+            )
+        if (
+            _alive(started)
+            or _alive(read_json(self.folder / "begun.json") or {})
+            or time.time() - number_of(started.get("time")) < 2.0
+        ):
             return "running"
         return "stopped" if (self.folder / "stop").exists() else "lost"
 
@@ -77,9 +87,11 @@ class Job:
         told = read_json(self.folder / "progress.json") or {"doing": "starting"}
         left = number_of(told.get("left"), -1)
         return {
-            "doing": str(told.get("doing", "")), "share": min(number_of(told.get("share"), -1), 1), "seconds": max(number_of(told.get("seconds")), 0),
+            "doing": str(told.get("doing", "")),
+            "share": min(number_of(told.get("share"), -1), 1),
+            "seconds": max(number_of(told.get("seconds")), 0),
             "left": left if left >= 0 else None,
-        }  # fmt: skip
+        }
 
     @property
     def said(self) -> str:
@@ -94,9 +106,13 @@ class Job:
     def start(self) -> subprocess.Popen[bytes]:
         """Start it, in a session of its own: it goes on when the page ends."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "chaffinch.web.worker", str(self.folder)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True, cwd=self.folder,
-        )  # fmt: skip
+            [sys.executable, "-m", "chaffinch.web.worker", str(self.folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=self.folder,
+        )
         write_json(self.folder / "begun.json", {"pid": process.pid, "time": time.time()})
         return process
 
@@ -125,7 +141,9 @@ def _alive(who: dict[str, Any]) -> bool:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)  # one of our own that has ended would count as there
         os.kill(pid, 0)
-        if os.getpgid(pid) == os.getpgid(0):  # a job has a session of its own: this is no job, whatever a file says
+        if os.getpgid(pid) == os.getpgid(
+            0
+        ):  # a job has a session of its own: this is no job, whatever a file says
             return False
     except OSError:  # it is not there, or somebody else's
         return False
@@ -184,7 +202,11 @@ class Queue:
 
     def jobs(self) -> list[Job]:
         """Return all runs, in the order of their numbers."""
-        return [Job(one) for one in sorted(self.runs.iterdir()) if one.name.isdigit() and (one / "job.json").exists()]
+        return [
+            Job(one)
+            for one in sorted(self.runs.iterdir())
+            if one.name.isdigit() and (one / "job.json").exists()
+        ]
 
     def job(self, number: int) -> Job:
         """Return a run by its number."""
@@ -208,7 +230,9 @@ class Queue:
     def look(self, folder: Path, words: Sequence[str]) -> Job:
         """Start a job at once, beside the queue."""
         folder.mkdir(mode=0o700, exist_ok=True)
-        if (before := Job(folder)).state == "running":  # of another file: what it would write is not wanted any more
+        if (
+            before := Job(folder)
+        ).state == "running":  # of another file: what it would write is not wanted any more
             before.stop(patience=0.0)
         for name in ("begun.json", "started.json", "ended.json", "progress.json", "stop"):
             (folder / name).unlink(missing_ok=True)
@@ -233,7 +257,13 @@ class Queue:
             states = {job.folder: job.state for job in self.jobs()}
             if sum(state == "running" for state in states.values()) >= AT_A_TIME:
                 return
-            ready = [folder for folder, state in states.items() if state == "waiting" and folder in self._asked]
+            ready = [
+                folder
+                for folder, state in states.items()
+                if state == "waiting" and folder in self._asked
+            ]
             if ready:
                 Job(ready[0]).start()
-                self._asked.discard(ready[0])  # after it began: nobody sees it neither asked for nor begun
+                self._asked.discard(
+                    ready[0]
+                )  # after it began: nobody sees it neither asked for nor begun

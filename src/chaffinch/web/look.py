@@ -38,11 +38,22 @@ def look(source: str, folder: Path, options: FileOptions, progress: Progress) ->
     """
     target = folder / FOUND
     target.parent.mkdir(mode=0o700, exist_ok=True)
-    with contextlib.suppress(ChaffinchError), warnings.catch_warnings():  # what is wrong with it is said when all is read
+    with (
+        contextlib.suppress(ChaffinchError),
+        warnings.catch_warnings(),
+    ):  # what is wrong with it is said when all is read
         warnings.simplefilter("ignore")
         first = open_source(source, **options).first_rows(FIRST_ROWS if _is_large(source) else 0)
         if first.n_rows == FIRST_ROWS:
-            write_json(target, _found(source, profile_source(_with_numbers(first), None).scan, part=True, options=options))
+            write_json(
+                target,
+                _found(
+                    source,
+                    profile_source(_with_numbers(first), None).scan,
+                    part=True,
+                    options=options,
+                ),
+            )
     scanned = scan(source, progress=progress, **options)
     write_json(target, _found(source, scanned, part=False, options=options, progress=progress))
 
@@ -75,31 +86,63 @@ def _is_large(source: str) -> bool:
     return not path.is_file() or path.stat().st_size >= LARGE
 
 
-def _found(source: str, scanned: Scan, *, part: bool, options: FileOptions, progress: Progress = silent) -> dict[str, Any]:
+def _found(
+    source: str, scanned: Scan, *, part: bool, options: FileOptions, progress: Progress = silent
+) -> dict[str, Any]:
     """What the page shows of a file: its columns, how it was read, and its schema as it was found."""
-    described = describe_counter(StreamCounter(scanned, progress=progress), notes=tuple(str(note) for note in scanned.notes if note.what != PERSONAL))
+    described = describe_counter(
+        StreamCounter(scanned, progress=progress),
+        notes=tuple(str(note) for note in scanned.notes if note.what != PERSONAL),
+    )
     return {
-        **described.to_dict(), "source": source, "options": dict(options), "part": part, "file": _understood(scanned),
-        "personal": _personal(scanned.schema), "schema": schema_text(sparse(scanned.schema), source=Path(source).name),
-    }  # fmt: skip
+        **described.to_dict(),
+        "source": source,
+        "options": dict(options),
+        "part": part,
+        "file": _understood(scanned),
+        "personal": _personal(scanned.schema),
+        "schema": schema_text(sparse(scanned.schema), source=Path(source).name),
+    }
 
 
 def sparse(schema: Schema) -> Schema:
     """Return a schema with kinds, roles, types and rules, and without levels, bins and bounds, which are found anew when it is used."""
     return replace(
         schema,
-        columns=tuple(replace(one, codec=None, levels=None, labels=(), edges=None, atoms=None, bounds=None, other=False) for one in schema),
+        columns=tuple(
+            replace(
+                one,
+                codec=None,
+                levels=None,
+                labels=(),
+                edges=None,
+                atoms=None,
+                bounds=None,
+                other=False,
+            )
+            for one in schema
+        ),
     )
 
 
 def _understood(scanned: Scan) -> dict[str, Any]:
     """How the file was read, in words for a person."""
     layout = scanned.source.layout
-    decimals = {column.decimal for column in scanned.schema if column.kind == "float"} if scanned.source.text else set()
+    decimals = (
+        {column.decimal for column in scanned.schema if column.kind == "float"}
+        if scanned.source.text
+        else set()
+    )
     words = {
-        "format": layout.format, "table": layout.table, "encoding": layout.encoding, "delimiter": {"\t": "tab", " ": "space"}.get(layout.delimiter, layout.delimiter),
-        "decimal sign": " and ".join(sorted(decimals)), "names of columns in line": str(layout.line) if layout.header and scanned.source.text else "",
-    }  # fmt: skip
+        "format": layout.format,
+        "table": layout.table,
+        "encoding": layout.encoding,
+        "delimiter": {"\t": "tab", " ": "space"}.get(layout.delimiter, layout.delimiter),
+        "decimal sign": " and ".join(sorted(decimals)),
+        "names of columns in line": str(layout.line)
+        if layout.header and scanned.source.text
+        else "",
+    }
     return {name: word for name, word in words.items() if word}
 
 

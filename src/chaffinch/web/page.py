@@ -27,9 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["STEPS", "Page", "SentForm", "form_of", "go"]
 
 STEPS = (
-    ("open", "Open"), ("columns", "Columns"), ("attackers", "Who might attack"), ("promise", "Promise"), ("runs", "Run"), ("result", "Result"),
-    ("compare", "Compare"), ("decide", "Decide"),
-)  # fmt: skip
+    ("open", "Open"),
+    ("columns", "Columns"),
+    ("attackers", "Who might attack"),
+    ("promise", "Promise"),
+    ("runs", "Run"),
+    ("result", "Result"),
+    ("compare", "Compare"),
+    ("decide", "Decide"),
+)
 """The screens, in the order of the journey: the path of each, and its name."""
 
 
@@ -103,16 +109,31 @@ class Page:
     def check_decisions(self, form: SentForm) -> None:
         """Raise where something was decided since the form was made, as in another tab."""
         if form.word("decisions") != self.project.decisions_stamp():
-            raise InputError("Something was decided since this form was loaded, as in another tab. Nothing was put down. Look at what was decided, below, first.")
+            raise InputError(
+                "Something was decided since this form was loaded, as in another tab. Nothing was put down. Look at what was decided, below, first."
+            )
 
     def stamps(self) -> dict[str, str]:
         """Return what every form carries: that this page made it, and of which state."""
-        return {"form_key": self.keys.form, "choices_stamp": self.project.stamp(), "decisions_stamp": self.project.decisions_stamp()}
+        return {
+            "form_key": self.keys.form,
+            "choices_stamp": self.project.stamp(),
+            "decisions_stamp": self.project.decisions_stamp(),
+        }
 
     def show(
-        self, template: str, *, step: str, commands: Sequence[Sequence[str]] = (), alert: str = "", status: int = 200,
-        context: Mapping[str, Any] | None = None, live: bool = False, reload: bool = True, keeps: bool = False,
-    ) -> Response:  # fmt: skip
+        self,
+        template: str,
+        *,
+        step: str,
+        commands: Sequence[Sequence[str]] = (),
+        alert: str = "",
+        status: int = 200,
+        context: Mapping[str, Any] | None = None,
+        live: bool = False,
+        reload: bool = True,
+        keeps: bool = False,
+    ) -> Response:
         """Return a screen.
 
         Parameters
@@ -131,17 +152,40 @@ class Page:
             Whether the bar saves the form `kept` of the screen before it leads elsewhere, so that nothing that was filled in is lost.
         """
         html = self.environment.get_template(template).render(
-            steps=STEPS, step=step, commands=[shown_command(words) for words in commands], alert=alert, live=live, reload=live and reload, keeps=keeps,
-            source=Path(self.choices.source).name, **self.stamps(), **(context or {}),
-        )  # fmt: skip
-        return HTMLResponse(html, status_code=status, headers={"content-security-policy": LIVE_POLICY} if live else None)
+            steps=STEPS,
+            step=step,
+            commands=[shown_command(words) for words in commands],
+            alert=alert,
+            live=live,
+            reload=live and reload,
+            keeps=keeps,
+            source=Path(self.choices.source).name,
+            **self.stamps(),
+            **(context or {}),
+        )
+        return HTMLResponse(
+            html,
+            status_code=status,
+            headers={"content-security-policy": LIVE_POLICY} if live else None,
+        )
 
     @cached_property
     def environment(self) -> Environment:
         """The templates: the page's own, and those of the report."""
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-        loader = ChoiceLoader([PackageLoader("chaffinch.web", "templates"), PackageLoader("chaffinch.report", "templates")])
-        every = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        loader = ChoiceLoader(
+            [
+                PackageLoader("chaffinch.web", "templates"),
+                PackageLoader("chaffinch.report", "templates"),
+            ]
+        )
+        every = Environment(
+            loader=loader,
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
         every.filters["count_noun"] = count_noun
         return every

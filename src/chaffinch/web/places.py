@@ -58,7 +58,9 @@ class Places:
         """Return a path that was found inside before; raise where it leads elsewhere by now, as through a link that took its place."""
         path = self.inside(text)
         if str(path) != text:
-            raise FileError(f"'{text}' is a link by now, and was none when it was chosen. Choose the file again.")
+            raise FileError(
+                f"'{text}' is a link by now, and was none when it was chosen. Choose the file again."
+            )
         return path
 
     def listing(self, text: str = "") -> FolderListing:
@@ -71,14 +73,24 @@ class Places:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.name.startswith(".") or (entry.is_symlink() and not self._leads_inside(entry.path)):
+                    if entry.name.startswith(".") or (
+                        entry.is_symlink() and not self._leads_inside(entry.path)
+                    ):
                         continue
                     (folders if entry.is_dir() else files).append(entry.name)
         except OSError as error:
-            raise FileError(f"Cannot list '{folder}': {error.strerror or 'the system refused'}.") from None
+            raise FileError(
+                f"Cannot list '{folder}': {error.strerror or 'the system refused'}."
+            ) from None
         above = folder.parent if any(root in folder.parents for root in self.folders) else None
         more = max(len(folders) - MOST_LISTED, 0) + max(len(files) - MOST_LISTED, 0)
-        return FolderListing(folder, above, tuple(sorted(folders)[:MOST_LISTED]), tuple(sorted(files)[:MOST_LISTED]), more)
+        return FolderListing(
+            folder,
+            above,
+            tuple(sorted(folders)[:MOST_LISTED]),
+            tuple(sorted(files)[:MOST_LISTED]),
+            more,
+        )
 
     def _leads_inside(self, path: str) -> bool:
         try:

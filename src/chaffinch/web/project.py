@@ -24,7 +24,15 @@ from typing import Any
 from .._base.errors import FileError, InputError, unknown_name
 from .._base.safe_files import read_small, write_text
 
-__all__ = ["FOUND", "ProjectChoices", "ProjectFolder", "as_toml", "default_folder", "read_json", "write_json"]
+__all__ = [
+    "FOUND",
+    "ProjectChoices",
+    "ProjectFolder",
+    "as_toml",
+    "default_folder",
+    "read_json",
+    "write_json",
+]
 
 FORMAT, VERSION = "chaffinch-project", 1
 MOST = 4 << 20
@@ -82,11 +90,17 @@ def as_toml(choices: ProjectChoices) -> str:
     """Return choices as TOML; what was not chosen is left out."""
     from ..table.schema_file import toml_value
 
-    lines = ["# What was chosen in `chaffinch open`. Roles of columns stand in schema.toml.", f'format = "{FORMAT}"', f"version = {VERSION}"]
+    lines = [
+        "# What was chosen in `chaffinch open`. Roles of columns stand in schema.toml.",
+        f'format = "{FORMAT}"',
+        f"version = {VERSION}",
+    ]
     for one in fields(choices):
         value = getattr(choices, one.name)
         if value != one.default:
-            lines.append(f"{one.name} = {toml_value(list(value) if isinstance(value, tuple) else value)}")
+            lines.append(
+                f"{one.name} = {toml_value(list(value) if isinstance(value, tuple) else value)}"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -94,22 +108,36 @@ def _choices_from(text: str, name: str) -> ProjectChoices:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-        raise InputError(f"'{name}' is not valid TOML. Mend it, or remove it and choose again.") from None
+        raise InputError(
+            f"'{name}' is not valid TOML. Mend it, or remove it and choose again."
+        ) from None
     if data.pop("format", None) != FORMAT or data.pop("version", None) != VERSION:
-        raise InputError(f"'{name}' is no project of this release: it must say format = \"{FORMAT}\" and version = {VERSION}.")
-    data.pop("declared", None)  # of earlier releases, which followed a schema only where it was edited
+        raise InputError(
+            f"'{name}' is no project of this release: it must say format = \"{FORMAT}\" and version = {VERSION}."
+        )
+    data.pop(
+        "declared", None
+    )  # of earlier releases, which followed a schema only where it was edited
     kinds = {one.name: _KINDS[str(one.type)] for one in fields(ProjectChoices)}
     chosen: dict[str, Any] = {}
     for key, value in data.items():
         if key not in kinds:
             raise unknown_name(f"key in '{name}'", key, kinds)
         if isinstance(value, bool) != (kinds[key] is bool) or not isinstance(value, kinds[key]):
-            raise InputError(f"'{name}': {key} is not as it should be. Mend it, or remove the line.")
+            raise InputError(
+                f"'{name}': {key} is not as it should be. Mend it, or remove the line."
+            )
         chosen[key] = tuple(map(str, value)) if isinstance(value, list) else value
     return ProjectChoices(**chosen)
 
 
-_KINDS: dict[str, Any] = {"str": str, "bool": bool, "float | None": (int, float), "int | None": int, "tuple[str, ...]": list}
+_KINDS: dict[str, Any] = {
+    "str": str,
+    "bool": bool,
+    "float | None": (int, float),
+    "int | None": int,
+    "tuple[str, ...]": list,
+}
 """What TOML has for each kind of choice."""
 
 
@@ -131,20 +159,28 @@ class ProjectFolder:
         new = not folder.exists()
         try:
             if not new and hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-                raise FileError(f"'{folder}' belongs to another user of this computer. Copy it, or name a new folder: --project FOLDER.")
+                raise FileError(
+                    f"'{folder}' belongs to another user of this computer. Copy it, or name a new folder: --project FOLDER."
+                )
             folder.mkdir(mode=0o700, parents=False, exist_ok=True)
             if not new and not (folder / "project.toml").exists() and any(folder.iterdir()):
-                raise FileError(f"'{folder}' has files and is no project. Name a new folder: --project FOLDER.")
+                raise FileError(
+                    f"'{folder}' has files and is no project. Name a new folder: --project FOLDER."
+                )
             folder.chmod(0o700)
             for name in ("runs", "decisions", "look"):
                 if (folder / name).is_symlink():
-                    raise FileError(f"'{folder / name}' is a link, which no project of Chaffinch has. Remove it, or name a new folder: --project FOLDER.")
+                    raise FileError(
+                        f"'{folder / name}' is a link, which no project of Chaffinch has. Remove it, or name a new folder: --project FOLDER."
+                    )
             for name in ("runs", "decisions"):
                 (folder / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             if isinstance(error, FileError):
                 raise
-            raise FileError(f"Cannot make '{folder}': {error.strerror or 'the system refused'}. Name another: --project FOLDER.") from None
+            raise FileError(
+                f"Cannot make '{folder}': {error.strerror or 'the system refused'}. Name another: --project FOLDER."
+            ) from None
         project = cls(folder.resolve())
         if not project.path("project.toml").exists():
             project.save(ProjectChoices())
@@ -159,7 +195,9 @@ class ProjectFolder:
         except ImportError:  # not on this system
             yield
             return
-        with open(os.open(self.path("page.lock"), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600), "r+") as handle:
+        with open(
+            os.open(self.path("page.lock"), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600), "r+"
+        ) as handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -175,7 +213,10 @@ class ProjectFolder:
     def choices(self) -> ProjectChoices:
         """Return what was chosen."""
         path = self.path("project.toml")
-        return _choices_from(read_small(path, what="project", most=MOST, next_step="`chaffinch open` makes one."), str(path))
+        return _choices_from(
+            read_small(path, what="project", most=MOST, next_step="`chaffinch open` makes one."),
+            str(path),
+        )
 
     def save(self, choices: ProjectChoices) -> None:
         """Keep what was chosen."""
@@ -190,7 +231,11 @@ class ProjectFolder:
     def schema_text(self) -> str:
         """Return the schema as it is written; empty where there is none yet."""
         path = self.path("schema.toml")
-        return read_small(path, what="schema", most=MOST, next_step="Open a file first.") if path.exists() else ""
+        return (
+            read_small(path, what="schema", most=MOST, next_step="Open a file first.")
+            if path.exists()
+            else ""
+        )
 
     def columns(self) -> dict[str, Any] | None:
         """Return what was understood of the file; None before it was looked at."""
@@ -205,7 +250,9 @@ class ProjectFolder:
         if found is None or (known is not None and found.get("part")):
             return
         choices = self.choices()
-        if found.get("source") != choices.source or found.get("options") != {name: word for name in READING if (word := getattr(choices, name))}:
+        if found.get("source") != choices.source or found.get("options") != {
+            name: word for name in READING if (word := getattr(choices, name))
+        }:
             return
         text, before = str(found.get("schema", "")), self.stamp()
         if known is not None:
@@ -261,7 +308,12 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write plain data for the owner alone, wholly or not at all."""
-    write_text(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600, overwrite=True)
+    write_text(
+        path,
+        json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        mode=0o600,
+        overwrite=True,
+    )
 
 
 def default_folder(place: Path) -> Path:

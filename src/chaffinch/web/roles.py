@@ -29,7 +29,12 @@ def roles_of(text: str) -> Roles:
 def _roles(schema: Schema) -> Roles:
     decided = tuple((column.name, decision) for column in schema if (decision := _decision(column)))
     one = {role: schema.only(role) or "" for role in ("label", "weight", "person", "order")}
-    return Roles(keys=schema.with_role("key"), sensitive=schema.with_role("sensitive"), decisions=decided, **one)
+    return Roles(
+        keys=schema.with_role("key"),
+        sensitive=schema.with_role("sensitive"),
+        decisions=decided,
+        **one,
+    )
 
 
 def _decision(column: Column) -> str:
@@ -54,12 +59,16 @@ def with_entry(text: str, column: str, key: str, value: str) -> str:
     if head not in (line.strip() for line in lines):
         raise InputError(f"The schema has no entry for column '{column}'. Write {head} first.")
     start = next(i for i, line in enumerate(lines) if line.strip() == head)
-    end = next((i for i in range(start + 1, len(lines)) if lines[i].lstrip().startswith("[")), len(lines))
+    end = next(
+        (i for i in range(start + 1, len(lines)) if lines[i].lstrip().startswith("[")), len(lines)
+    )
     known = re.compile(rf"{re.escape(key)}\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^#]*?)\s*(?=#|$)")
     for i in range(start + 1, end):
         if (found := known.match(lines[i].strip())) is not None:
             rest = lines[i].strip()[found.end() :]
-            lines[i : i + 1] = [f"{key} = {toml_value(value)}" + (f"  {rest}" if rest else "")] if value else []
+            lines[i : i + 1] = (
+                [f"{key} = {toml_value(value)}" + (f"  {rest}" if rest else "")] if value else []
+            )
             return "\n".join(lines)
     if value:
         last = max(i for i in range(start, end) if lines[i].strip())
@@ -83,7 +92,9 @@ def with_choices(text: str, chosen: str, before: str) -> str:
 NOT_KEPT = "not kept: "
 """What begins the comment on a rule that a choice on this page rules out."""
 
-_RULE_LINE = re.compile(r'(?P<indent>\s*)(?P<off># )?(?P<rule>"(?:[^"\\]|\\.)*"),?\s*(?:#\s*(?P<comment>.*))?')
+_RULE_LINE = re.compile(
+    r'(?P<indent>\s*)(?P<off># )?(?P<rule>"(?:[^"\\]|\\.)*"),?\s*(?:#\s*(?P<comment>.*))?'
+)
 
 
 def with_rules_in_step(text: str) -> str:
@@ -99,17 +110,30 @@ def with_rules_in_step(text: str) -> str:
     """
     schema = schema_from_toml(text, name="schema.toml", with_rules=False)
     lines = text.split("\n")
-    start = next((i for i, line in enumerate(lines) if re.match(r"\s*rules\s*=\s*\[", line)), len(lines))
-    end = next((i for i in range(start, len(lines)) if lines[i].lstrip().startswith("[")), len(lines))
+    start = next(
+        (i for i, line in enumerate(lines) if re.match(r"\s*rules\s*=\s*\[", line)), len(lines)
+    )
+    end = next(
+        (i for i in range(start, len(lines)) if lines[i].lstrip().startswith("[")), len(lines)
+    )
     for i in range(start + 1, end):
         line = _RULE_LINE.fullmatch(lines[i])
         comment = "" if line is None else line["comment"] or ""
         if line is None or (line["off"] and NOT_KEPT not in comment):
             continue  # a suggestion, or no rule
         reason = _not_kept(tomllib.loads(f"rule = {line['rule']}")["rule"], schema)
-        said = [part for part in (comment.partition(NOT_KEPT)[0].rstrip("; "), f"{NOT_KEPT}{reason}" if reason else "") if part]
+        said = [
+            part
+            for part in (
+                comment.partition(NOT_KEPT)[0].rstrip("; "),
+                f"{NOT_KEPT}{reason}" if reason else "",
+            )
+            if part
+        ]
         if reason or line["off"]:
-            lines[i] = f"{line['indent']}{'# ' if reason else ''}{line['rule']}," + (f"  # {'; '.join(said)}" if said else "")
+            lines[i] = f"{line['indent']}{'# ' if reason else ''}{line['rule']}," + (
+                f"  # {'; '.join(said)}" if said else ""
+            )
     return "\n".join(lines)
 
 
@@ -121,7 +145,11 @@ def _not_kept(text: str, schema: Schema) -> str:
         return ""
     roles = _roles(schema)
     decisions = dict(roles.decisions)
-    is_left_out = {column.name: decisions.get(column.name, "drop" if column.role == "identifier" else "keep") != "keep" for column in schema}
+    is_left_out = {
+        column.name: decisions.get(column.name, "drop" if column.role == "identifier" else "keep")
+        != "keep"
+        for column in schema
+    }
     if left_out := sorted(name for name in names if is_left_out.get(name)):
         many = len(left_out) > 1
         named = listed(f"'{name}'" for name in left_out)

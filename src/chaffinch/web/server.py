@@ -45,7 +45,9 @@ class _Connection(H11Protocol):
 
     def _look_at_turn(self) -> None:
         working = self.cycle is not None and not self.cycle.response_complete
-        if working and not self.flow.write_paused:  # it is for the page to answer, or the guard waits for a form
+        if (
+            working and not self.flow.write_paused
+        ):  # it is for the page to answer, or the guard waits for a form
             self._begin_turn()
         else:
             self.transport.abort()
@@ -64,7 +66,17 @@ class _Server(uvicorn.Server):
 def configured(app: Any, started: Callable[[], None]) -> uvicorn.Server:
     """Return a server that writes no log, holds slow and many clients off, and calls `started` once it answers."""
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, date_header=False, lifespan="on", timeout_keep_alive=10, limit_concurrency=400,
-        h11_max_incomplete_event_size=32 << 10, http=_Connection, ws="none", timeout_graceful_shutdown=3,
-    )  # fmt: skip
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="on",
+        timeout_keep_alive=10,
+        limit_concurrency=400,
+        h11_max_incomplete_event_size=32 << 10,
+        http=_Connection,
+        ws="none",
+        timeout_graceful_shutdown=3,
+    )
     return _Server(config, started)

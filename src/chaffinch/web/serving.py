@@ -23,7 +23,12 @@ ENTRY_FILE = "enter.html"
 
 def entry_file(path: Path, address: str) -> Path:
     """Write a page for its owner alone that leads to an address, and return its path."""
-    write_text(path, f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url={escape(address)}"></html>\n', mode=0o600, overwrite=True)
+    write_text(
+        path,
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url={escape(address)}"></html>\n',
+        mode=0o600,
+        overwrite=True,
+    )
     return path
 
 
@@ -50,9 +55,15 @@ def hosts_of(address: str, port: int) -> frozenset[str]:
 
 
 def serve(
-    project: ProjectFolder, places: Places, *, address: str, port: int = 0, started: Callable[[str], None], keys: Keys | None = None,
+    project: ProjectFolder,
+    places: Places,
+    *,
+    address: str,
+    port: int = 0,
+    started: Callable[[str], None],
+    keys: Keys | None = None,
     first: Path | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Serve the page until somebody stops it; `started` is called with its address once it answers.
 
     Parameters
@@ -74,7 +85,9 @@ def serve(
         listening.bind((address, port))
     except OSError as error:
         listening.close()
-        raise InputError(f"Cannot listen at {address}, port {port}: {error.strerror or 'the system refused'}. Leave out --port for a free one.") from None
+        raise InputError(
+            f"Cannot listen at {address}, port {port}: {error.strerror or 'the system refused'}. Leave out --port for a free one."
+        ) from None
     number = listening.getsockname()[1]
     keys = keys or Keys()
     hosts = hosts_of(address, number)
@@ -83,4 +96,3 @@ def serve(
     server = configured(app, lambda: started(f"http://{own}:{number}{ENTRY}?token={keys.token}"))
     with project.held(), listening:
         server.run(sockets=[listening])
-

@@ -44,13 +44,28 @@ def main(folder: Path) -> int:
         _end(folder, 130, "")
         return 130
     module = ["chaffinch.web.look", *words[1:]] if words[0] == "look" else ["chaffinch", *words]
-    environment = {**os.environ, WRITTEN_TO: str(folder / "progress.json"), "PYTHONIOENCODING": "utf-8"}
+    environment = {
+        **os.environ,
+        WRITTEN_TO: str(folder / "progress.json"),
+        "PYTHONIOENCODING": "utf-8",
+    }
     said = folder / "said.txt"
     with contextlib.suppress(OSError):
         os.nice(5)  # the page answers first
     with open(os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as handle:
-        process = subprocess.Popen([sys.executable, "-m", *module], stdin=subprocess.DEVNULL, stdout=handle, stderr=handle, env=environment)
-        write_text(folder / "started.json", json.dumps({"pid": process.pid, "worker": os.getpid(), "time": time.time()}) + "\n", mode=0o600, overwrite=True)
+        process = subprocess.Popen(
+            [sys.executable, "-m", *module],
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=handle,
+            env=environment,
+        )
+        write_text(
+            folder / "started.json",
+            json.dumps({"pid": process.pid, "worker": os.getpid(), "time": time.time()}) + "\n",
+            mode=0o600,
+            overwrite=True,
+        )
         if (folder / "stop").exists():  # asked for before there was anything to stop
             process.send_signal(signal.SIGINT)
         code = process.wait()
@@ -66,11 +81,19 @@ def main(folder: Path) -> int:
 def _elsewhere(paths: Sequence[str]) -> str:
     """Say which path is a link by now: all were followed to their ends when they were chosen, so one that leads on was put there since."""
     moved = next((path for path in paths if os.path.realpath(path) != path), "")
-    return moved and f"'{moved}' is a link by now, and was none when it was chosen. Nothing is kept. Choose the file again."
+    return (
+        moved
+        and f"'{moved}' is a link by now, and was none when it was chosen. Nothing is kept. Choose the file again."
+    )
 
 
 def _end(folder: Path, code: int, said: str) -> None:
-    write_text(folder / "ended.json", json.dumps({"code": code, "said": said, "time": time.time()}, ensure_ascii=False) + "\n", mode=0o600, overwrite=True)
+    write_text(
+        folder / "ended.json",
+        json.dumps({"code": code, "said": said, "time": time.time()}, ensure_ascii=False) + "\n",
+        mode=0o600,
+        overwrite=True,
+    )
 
 
 if __name__ == "__main__":

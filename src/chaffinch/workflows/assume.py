@@ -24,16 +24,32 @@ def assumed_schema(schema: Schema, price: DiscoveryPrice, rows: int) -> Schema:
     Words have ten levels, or as many as records can be for each to reach its threshold, and `(other)`; numbers have all their bins.
     """
     records = {column.column: column.records for column in price.columns}
-    columns = [_assumed(column, records.get(column.name), rows) if column.name in records else column for column in as_words(schema)]
+    columns = [
+        _assumed(column, records.get(column.name), rows) if column.name in records else column
+        for column in as_words(schema)
+    ]
     return declared_schema(replace(schema, columns=tuple(columns), rules=()))
 
 
 def _assumed(column: Column, records: int | None, rows: int) -> Column:
     if column.kind != "categorical":
         # Bins of one unit, so that whole numbers have as many.
-        return replace(column, type="string", bounds=(0.0, float(column.bins * column.step)), binning="width", edges=None, discover=False)
+        return replace(
+            column,
+            type="string",
+            bounds=(0.0, float(column.bins * column.step)),
+            binning="width",
+            edges=None,
+            discover=False,
+        )
     many = max(1, min(MOST_LEVELS, rows // max(records or 1, 1)))
-    return replace(column, type="string", levels=tuple(f"level {i}" for i in range(1, many + 1)), other=True, discover=False)
+    return replace(
+        column,
+        type="string",
+        levels=tuple(f"level {i}" for i in range(1, many + 1)),
+        other=True,
+        discover=False,
+    )
 
 
 def with_what_is_left(settings: Settings, opening: Opening) -> Settings:
@@ -41,6 +57,10 @@ def with_what_is_left(settings: Settings, opening: Opening) -> Settings:
     low, high = 0.0, opening.budget.epsilon
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if replace(opening.budget, epsilon=middle).total <= opening.left else (low, middle)
+        low, high = (
+            (middle, high)
+            if replace(opening.budget, epsilon=middle).total <= opening.left
+            else (low, middle)
+        )
     promise: dict[str, Any] = {"epsilon": low}
     return settings.set_params(**promise)

@@ -52,7 +52,7 @@ class DataSource:
             return self.data
         return read(
             self.data, self.schema, rare="keep", threshold=threshold, progress=progress, **self.file
-        )  # fmt: skip
+        )
 
 
 def check(
@@ -153,25 +153,58 @@ def check(
     'pass'
     """
     settings = CheckSettings(
-        keys=keys, sensitive=sensitive, rules_only=rules_only, key_sizes=key_sizes, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
-        engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau, level=level, cumulative=cumulative,
-        leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,
-    )  # fmt: skip
+        keys=keys,
+        sensitive=sensitive,
+        rules_only=rules_only,
+        key_sizes=key_sizes,
+        syntheses=syntheses,
+        holdout_share=holdout_share,
+        repeat_splits=repeat_splits,
+        engine=engine,
+        start=start,
+        seconds=seconds,
+        proposals=proposals,
+        tolerance=tolerance,
+        tau=tau,
+        level=level,
+        cumulative=cumulative,
+        leave_one_out=leave_one_out,
+        whole_runs=whole_runs,
+        fold_of_fold=fold_of_fold,
+        error_line=error_line,
+        threshold=threshold,
+    )
     source = DataSource(data, schema)
     delivery = CheckDelivery(
-        record=record, acro_write_back=None if acro_write_back is None else Path(acro_write_back), mitigate=mitigate,
+        record=record,
+        acro_write_back=None if acro_write_back is None else Path(acro_write_back),
+        mitigate=mitigate,
         write=None if write is None else Path(write),
-    )  # fmt: skip
-    one = outputs[0] if isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs) == 1 else outputs
-    places = [Path(one) if isinstance(one, str | os.PathLike) else None for one in (one, released, data, policy, recipes)]
+    )
+    one = (
+        outputs[0]
+        if isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs) == 1
+        else outputs
+    )
+    places = [
+        Path(one) if isinstance(one, str | os.PathLike) else None
+        for one in (one, released, data, policy, recipes)
+    ]
     delivery.check(*places)
     request = CheckRequest.read(
-        outputs, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only, exclude=exclude,
-        accept_ignored=accept_ignored, new=record,
-    )  # fmt: skip
+        outputs,
+        released=released,
+        policy=policy,
+        recipes=recipes,
+        replace_readable=replace_readable,
+        only=only,
+        exclude=exclude,
+        accept_ignored=accept_ignored,
+        new=record,
+    )
     return check_request(
         request, source, settings, delivery=delivery, seed=seed, workers=workers, progress=progress
-    )[0]  # fmt: skip
+    )[0]
 
 
 def check_request(
@@ -203,46 +236,92 @@ def check_request(
     if request.files is not None and not len(request.ready):
         return _without_records(request, source, replace(settings, rules_only=True), delivery, run)
     result = check_recipes(
-        request.ready, data, settings, released=request.released_recipes, policy=request.policy, uncertain=request.uncertain, seed=seed,
-        workers=workers, progress=progress,
-    )  # fmt: skip
+        request.ready,
+        data,
+        settings,
+        released=request.released_recipes,
+        policy=request.policy,
+        uncertain=request.uncertain,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
     about = request.about(source.path.name if source.path is not None else None)
-    rules = result.rules if request.files is None else request.files.with_beside(result.rules, request.policy or Policy())
+    rules = (
+        result.rules
+        if request.files is None
+        else request.files.with_beside(result.rules, request.policy or Policy())
+    )
     result = replace(result, about=about, rules=rules, run=run or RunFacts())
     if delivery.mitigate:
         plan, mitigated = find_mitigations(
-            request.ready, data, settings, result, released=request.released_recipes, policy=request.policy, uncertain=request.uncertain,
-            seed=seed, workers=workers, progress=progress,
-        )  # fmt: skip
+            request.ready,
+            data,
+            settings,
+            result,
+            released=request.released_recipes,
+            policy=request.policy,
+            uncertain=request.uncertain,
+            seed=seed,
+            workers=workers,
+            progress=progress,
+        )
         result = replace(result, mitigation=plan, mitigated=mitigated)
     return delivery.deliver(result, request, data)
 
 
 def _without_records(
-    request: CheckRequest, source: DataSource, settings: CheckSettings, delivery: CheckDelivery, run: RunFacts | None
+    request: CheckRequest,
+    source: DataSource,
+    settings: CheckSettings,
+    delivery: CheckDelivery,
+    run: RunFacts | None,
 ) -> tuple[CheckResult, tuple[str, ...]]:
     """The result of a check of output files by their printed numbers alone."""
     if request.files is None:
-        raise InputError("The records behind the outputs are missing: --data FILE. Only output files of other programs can be looked at without.")
+        raise InputError(
+            "The records behind the outputs are missing: --data FILE. Only output files of other programs can be looked at without."
+        )
     if not settings.rules_only:
-        raise InputError("Without the records behind the outputs only the rules can be asked: add --rules-only, or name the records: --data FILE.")
+        raise InputError(
+            "Without the records behind the outputs only the rules can be asked: add --rules-only, or name the records: --data FILE."
+        )
     if delivery.mitigate:
-        raise InputError("--mitigate needs the records behind the outputs: --data FILE. Mitigated outputs are computed from them, and checked anew.")
+        raise InputError(
+            "--mitigate needs the records behind the outputs: --data FILE. Mitigated outputs are computed from them, and checked anew."
+        )
     if delivery.record:
-        raise InputError("--record needs the records behind the outputs: --data FILE. What was not compared with them is not recorded as released.")
+        raise InputError(
+            "--record needs the records behind the outputs: --data FILE. What was not compared with them is not recorded as released."
+        )
     delivery.check_request(request)
-    released = request.released_recipes is not None or bool(request.released is not None and request.released.outputs)
-    result = check_printed(
-        request.files.found, settings, unclear=request.files.unclear, policy=request.policy, released=released, with_records=source.data is not None
+    released = request.released_recipes is not None or bool(
+        request.released is not None and request.released.outputs
     )
-    result = replace(result, about=request.about(None if source.path is None else source.path.name), run=run or RunFacts())
+    result = check_printed(
+        request.files.found,
+        settings,
+        unclear=request.files.unclear,
+        policy=request.policy,
+        released=released,
+        with_records=source.data is not None,
+    )
+    result = replace(
+        result,
+        about=request.about(None if source.path is None else source.path.name),
+        run=run or RunFacts(),
+    )
     return delivery.deliver(result, request, None)
 
 
-def _records(request: CheckRequest, source: DataSource, threshold: int, progress: Progress) -> TableCoder | Codes:
+def _records(
+    request: CheckRequest, source: DataSource, threshold: int, progress: Progress
+) -> TableCoder | Codes:
     """The records, as a table whose columns are coded once; or as codes, which only recipes can be computed from."""
     if not isinstance(source.data, np.ndarray):
         return TableCoder(source.table(progress, threshold=threshold))
     if request.recipes is None or request.released is not None:
-        raise InputError("Codes as data need recipes as outputs, which say what their columns are. Pass a table.")
+        raise InputError(
+            "Codes as data need recipes as outputs, which say what their columns are. Pass a table."
+        )
     return source.data

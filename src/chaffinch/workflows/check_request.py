@@ -12,7 +12,14 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
-from ..outputs.document import FORMAT, Outputs, named_columns, read_document, read_outputs, recipes_of
+from ..outputs.document import (
+    FORMAT,
+    Outputs,
+    named_columns,
+    read_document,
+    read_outputs,
+    recipes_of,
+)
 from ..outputs.fields import Field, Fields
 from ..outputs.records import TableCoder, fields_of_table
 from ..outputs.rules import Policy
@@ -35,7 +42,9 @@ UNLISTED = "It lies in the folder and belongs to no result of ACRO, so nobody ha
 class CheckRequest:
     """What is to be checked; `of_data` completes it with what the records say: the levels of columns that no file describes."""
 
-    source: Path | None = None  # The file of outputs, or the ACRO folder; None where the outputs came as such
+    source: Path | None = (
+        None  # The file of outputs, or the ACRO folder; None where the outputs came as such
+    )
     document: Mapping[str, Any] | None = None  # What a file of outputs holds
     acro: AcroDirectory | None = None  # What an ACRO folder holds
     # acro_recipes, replace_readable: Recipes for results of the ACRO folder, by their names; and whether they may stand for results that can be
@@ -47,7 +56,9 @@ class CheckRequest:
     released_path: Path | None = None
     released: ReleasedOutputs | None = None
     policy: Policy | None = None  # The rules
-    acro_outputs: AcroOutputs | None = None  # The outputs of the ACRO folder that could be read, once the data are known
+    acro_outputs: AcroOutputs | None = (
+        None  # The outputs of the ACRO folder that could be read, once the data are known
+    )
     # recipes, released_recipes: The outputs, once the data are known
     recipes: Outputs | None = None
     released_recipes: Outputs | None = None
@@ -73,9 +84,13 @@ class CheckRequest:
         `new` lets the file of released outputs be absent.
         """
         if replace_readable and recipes is None:
-            raise InputError("--replace-readable needs --recipes FILE: the recipes that may stand for results.")
+            raise InputError(
+                "--replace-readable needs --recipes FILE: the recipes that may stand for results."
+            )
         request = cls(
-            policy=policy if isinstance(policy, Policy) else read_policy(policy), replace_readable=replace_readable, accept_ignored=accept_ignored
+            policy=policy if isinstance(policy, Policy) else read_policy(policy),
+            replace_readable=replace_readable,
+            accept_ignored=accept_ignored,
         )
         if isinstance(outputs, Outputs):
             request = replace(request, recipes=outputs)
@@ -83,15 +98,27 @@ class CheckRequest:
             request = replace(request, document=outputs)
         elif isinstance(outputs, str | os.PathLike):
             request = request._of_path(Path(outputs), policy is None, recipes)
-        elif isinstance(outputs, Sequence) and outputs and all(isinstance(one, str | os.PathLike) for one in outputs):
+        elif (
+            isinstance(outputs, Sequence)
+            and outputs
+            and all(isinstance(one, str | os.PathLike) for one in outputs)
+        ):
             paths = [Path(one) for one in outputs]
-            request = request._of_path(paths[0], policy is None, recipes) if len(paths) == 1 else request._of_files(paths)
+            request = (
+                request._of_path(paths[0], policy is None, recipes)
+                if len(paths) == 1
+                else request._of_files(paths)
+            )
         else:
             raise InputError(
                 f"The outputs must be a file of outputs, a folder that ACRO made, output files or a folder of them, a document with the same keys or recipes. Got {type(outputs).__name__}."
             )
         if recipes is not None and request.acro is None:
-            what = f"'{request.source}' is a file of outputs" if request.source else "the outputs are none"
+            what = (
+                f"'{request.source}' is a file of outputs"
+                if request.source
+                else "the outputs are none"
+            )
             raise InputError(f"--recipes is for an ACRO folder, and {what}. Add the recipes to it.")
         request = request._chosen(_names(only), _names(exclude))
         if isinstance(released, Outputs):
@@ -104,28 +131,38 @@ class CheckRequest:
 
     def _of_path(self, source: Path, own_policy: bool, recipes: AnyPath | None) -> CheckRequest:
         if not source.is_dir() and (source.suffix.lower() in SPECIFICATIONS or not source.exists()):
-            return replace(self, source=source, document=None if recipes is not None else read_document(source))
+            return replace(
+                self, source=source, document=None if recipes is not None else read_document(source)
+            )
         if not (source / "results.json").exists() and not (source / "checksums").exists():
             return self._of_files([source])
         from ..outputs.readers.acro.read import read_acro
 
         acro = read_acro(source, lenient=True)
         policy = policy_of_acro(acro.config) if own_policy else self.policy
-        return replace(self, source=source, acro=acro, acro_recipes=_acro_recipes(recipes), policy=policy)
+        return replace(
+            self, source=source, acro=acro, acro_recipes=_acro_recipes(recipes), policy=policy
+        )
 
     def _of_files(self, paths: Sequence[Path]) -> CheckRequest:
         from ..outputs.readers.files.read import read_files
 
         if named := next((one for one in paths if one.suffix.lower() in SPECIFICATIONS), None):
-            raise InputError(f"'{named}' is a file of outputs, and stands among output files. Check it by itself.")
-        return replace(self, source=paths[0] if len(paths) == 1 else paths[0].parent, files=read_files(paths))
+            raise InputError(
+                f"'{named}' is a file of outputs, and stands among output files. Check it by itself."
+            )
+        return replace(
+            self, source=paths[0] if len(paths) == 1 else paths[0].parent, files=read_files(paths)
+        )
 
     def _chosen(self, only: Sequence[str], exclude: Sequence[str]) -> CheckRequest:
         """The same with some of the outputs."""
         if not only and not exclude:
             return self
         if only and exclude:
-            raise InputError("Give --only or --except, not both: each says which outputs are checked.")
+            raise InputError(
+                "Give --only or --except, not both: each says which outputs are checked."
+            )
         known = self._known()
         named = {name for word in only or exclude for name in _as_names(word, known)}
         left = [name for name in known if (name in named) == bool(only)]
@@ -134,13 +171,25 @@ class CheckRequest:
         request = replace(self, not_asked=tuple(name for name in known if name not in left))
         if self.acro is not None:
             results = tuple(result for result in self.acro.results if result.uid in left)
-            recipes = {uid: one for uid, one in (self.acro_recipes or {}).items() if uid not in request.not_asked}
+            recipes = {
+                uid: one
+                for uid, one in (self.acro_recipes or {}).items()
+                if uid not in request.not_asked
+            }
             unlisted = tuple(name for name in self.acro.unlisted if name in left)
-            return replace(request, acro=replace(self.acro, results=results, unlisted=unlisted), acro_recipes=recipes)
+            return replace(
+                request,
+                acro=replace(self.acro, results=results, unlisted=unlisted),
+                acro_recipes=recipes,
+            )
         if self.files is not None:
             return replace(request, files=self.files.only(left))
         if self.document is not None:
-            entries = [one for one in self.document["outputs"] if not isinstance(one, Mapping) or one.get("name") in left]
+            entries = [
+                one
+                for one in self.document["outputs"]
+                if not isinstance(one, Mapping) or one.get("name") in left
+            ]
             return replace(request, document={**self.document, "outputs": entries})
         return replace(request, recipes=self.ready.only(left))
 
@@ -153,19 +202,31 @@ class CheckRequest:
         if self.document is None:
             return self.ready.names
         entries = self.document.get("outputs")
-        every = [one.get("name") for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+        every = (
+            [one.get("name") for one in entries if isinstance(one, Mapping)]
+            if isinstance(entries, list)
+            else []
+        )
         return tuple(name for name in every if isinstance(name, str))
 
-    def of_data(self, coder: TableCoder, names: tuple[str, ...] = (), *, threshold: int = THRESHOLD) -> CheckRequest:
+    def of_data(
+        self, coder: TableCoder, names: tuple[str, ...] = (), *, threshold: int = THRESHOLD
+    ) -> CheckRequest:
         """Return the same with recipes over the columns that outputs, or some `names`, are about; undeclared columns have the levels that occur."""
-        declared = [] if self.released is None else [
-            Field(one["name"], tuple(one["levels"])) for one in self.released.columns
-        ]  # fmt: skip
+        declared = (
+            []
+            if self.released is None
+            else [Field(one["name"], tuple(one["levels"])) for one in self.released.columns]
+        )
         request = self._with_recipes(coder, names, declared, threshold)
         if not len(request.ready) and self.files is None:
             raise self._without_outputs()
         if self.released is not None and self.released.outputs:
-            old = recipes_of(self.released.entries, Fields(tuple(declared)).with_threshold(threshold), name="the released outputs")
+            old = recipes_of(
+                self.released.entries,
+                Fields(tuple(declared)).with_threshold(threshold),
+                name="the released outputs",
+            )
             request = replace(request, released_recipes=old)
         return request
 
@@ -176,32 +237,52 @@ class CheckRequest:
             from ..outputs.readers.acro.recipes import recipes_of_acro
 
             outputs = recipes_of_acro(
-                self.acro, coder, declared=declared, given=self.acro_recipes, replace_readable=self.replace_readable, threshold=threshold
+                self.acro,
+                coder,
+                declared=declared,
+                given=self.acro_recipes,
+                replace_readable=self.replace_readable,
+                threshold=threshold,
             )
             if not outputs.outputs:
                 why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
-                raise InputError(f"No result of '{self.source}' can be checked: {why}. Give recipes with --recipes.")
+                raise InputError(
+                    f"No result of '{self.source}' can be checked: {why}. Give recipes with --recipes."
+                )
             return replace(self, acro_outputs=outputs, recipes=outputs.recipes())
         if self.files is not None:
             from ..outputs.readers.files.recipes import recipes_of_files
 
-            files = recipes_of_files(self.files, coder, names, declared=declared, threshold=threshold, policy=self.policy)
+            files = recipes_of_files(
+                self.files, coder, names, declared=declared, threshold=threshold, policy=self.policy
+            )
             return replace(self, files=files.files, recipes=files.recipes)
         if self.document is None:
             return self
         fields, described = None, "columns" in self.document
         entries = self.document.get("outputs")
-        named = {*named_columns(entries if isinstance(entries, list) else [], coder.table.columns), *names}
+        named = {
+            *named_columns(entries if isinstance(entries, list) else [], coder.table.columns),
+            *names,
+        }
         if described:  # columns that an output names, in its filter say, and the file does not describe, are the data's
             own = read_outputs({**self.document, "outputs": []}, threshold=threshold).fields
-            wanted = [name for name in coder.table.columns if name in named and name not in own.names]
-            more = fields_of_table(coder, wanted, declared=declared, threshold=threshold).every if wanted else ()
+            wanted = [
+                name for name in coder.table.columns if name in named and name not in own.names
+            ]
+            more = (
+                fields_of_table(coder, wanted, declared=declared, threshold=threshold).every
+                if wanted
+                else ()
+            )
             fields = Fields((*own, *more)) if more else None
         elif wanted := [name for name in coder.table.columns if name in named]:
             fields = fields_of_table(coder, wanted, declared=declared, threshold=threshold)
         elif not entries and self.document.get("format") == FORMAT:
             raise self._without_outputs()
-        return replace(self, recipes=read_outputs(dict(self.document), fields=fields, threshold=threshold))
+        return replace(
+            self, recipes=read_outputs(dict(self.document), fields=fields, threshold=threshold)
+        )
 
     def _without_outputs(self) -> InputError:
         where = f"'{self.source}'" if self.source else "The document"
@@ -227,9 +308,18 @@ class CheckRequest:
 
     def about(self, data: str | None) -> CheckAbout:
         """Return what a result tells of the request; `data` is the name of the file of records."""
-        skipped = [NotChecked(one.uid, one.reason, one.type) for one in (self.acro_outputs.skipped if self.acro_outputs is not None else ())]
-        skipped += [NotChecked(name, UNLISTED, "") for name in (self.acro.unlisted if self.acro is not None else ())]
-        skipped += [NotChecked(one.name, one.reason, one.kind, one.verdict) for one in (self.files.unclear if self.files is not None else ())]
+        skipped = [
+            NotChecked(one.uid, one.reason, one.type)
+            for one in (self.acro_outputs.skipped if self.acro_outputs is not None else ())
+        ]
+        skipped += [
+            NotChecked(name, UNLISTED, "")
+            for name in (self.acro.unlisted if self.acro is not None else ())
+        ]
+        skipped += [
+            NotChecked(one.name, one.reason, one.kind, one.verdict)
+            for one in (self.files.unclear if self.files is not None else ())
+        ]
         return CheckAbout(
             outputs=self.source.name if self.source is not None else None,
             acro=self.acro.version if self.acro is not None else None,
@@ -241,7 +331,10 @@ class CheckRequest:
             not_asked=self.not_asked,
             ignored=self.files.ignored if self.files is not None else (),
             ignored_accepted=self.accept_ignored,
-            read=tuple(ReadFrom(one.name, str(one.place), one.understood) for one in (self.files.found if self.files is not None else ())),
+            read=tuple(
+                ReadFrom(one.name, str(one.place), one.understood)
+                for one in (self.files.found if self.files is not None else ())
+            ),
         )
 
 
@@ -266,5 +359,7 @@ def _acro_recipes(recipes: AnyPath | None) -> dict[str, Mapping[str, Any]] | Non
     if not isinstance(entries, list) or not all(
         isinstance(one, dict) and isinstance(one.get("name"), str) for one in entries
     ):
-        raise InputError(f"'{recipes}' must have [[outputs]] blocks, each named as the ACRO result that it describes.")
+        raise InputError(
+            f"'{recipes}' must have [[outputs]] blocks, each named as the ACRO result that it describes."
+        )
     return {one["name"]: one for one in entries}

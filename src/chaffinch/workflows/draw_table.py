@@ -62,9 +62,16 @@ def synthesise(
     """
     names = {"sensitive": names_of(sensitive, "sensitive"), "keep": names_of(keep, "keep")}
     settings = SynthesisSettings(
-        synthesiser=method_of(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
-        keep=names["keep"], person=person, order=order, weight=weight, rows=rows, ledger=ledger, entry="synthesise",
-    )  # fmt: skip
+        synthesiser=method_of(method, label, names["sensitive"], names["keep"]),
+        reading=ReadSettings(schema=schema, threshold=threshold),
+        keep=names["keep"],
+        person=person,
+        order=order,
+        weight=weight,
+        rows=rows,
+        ledger=ledger,
+        entry="synthesise",
+    )
     with watched(progress) as show:
         synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=show))
         model, table = synthesis.fit(synthesis.read(data))

@@ -54,16 +54,43 @@ class DrawnTables:
     folder: None = None
 
     @classmethod
-    def of(cls, original: Table, tables: Sequence[Table], holdout: Table | Source | None, *, holdout_checked: bool = False) -> DrawnTables:
+    def of(
+        cls,
+        original: Table,
+        tables: Sequence[Table],
+        holdout: Table | Source | None,
+        *,
+        holdout_checked: bool = False,
+    ) -> DrawnTables:
         """Return all tables on one grid."""
         if original.schema.sealed and original.schema.persons > 1 and original.person_of is None:
             # A promise counts rows, of which it has bounded the number; attacks are about people, and a person's rows are not another's.
-            original = replace(original, person_of=person_numbers(original.data.column(original.schema.only("person"))))
-        many = [f"synthetic {i}" for i in range(1, len(tables) + 1)] if len(tables) > 1 else ["synthetic"]
-        first, *others = align(original, *tables, *([] if holdout is None else [holdout]), names=[*many, "holdout"])
-        columns = tuple(first.schema[column.name] if column.modelled else column for column in original.schema)
-        grid = replace(original, schema=replace(original.schema, columns=columns), codes=first.codes)
-        return cls(original, tuple(tables), grid, tuple(others[: len(tables)]), None if holdout is None else others[-1], holdout_checked)
+            original = replace(
+                original,
+                person_of=person_numbers(original.data.column(original.schema.only("person"))),
+            )
+        many = (
+            [f"synthetic {i}" for i in range(1, len(tables) + 1)]
+            if len(tables) > 1
+            else ["synthetic"]
+        )
+        first, *others = align(
+            original, *tables, *([] if holdout is None else [holdout]), names=[*many, "holdout"]
+        )
+        columns = tuple(
+            first.schema[column.name] if column.modelled else column for column in original.schema
+        )
+        grid = replace(
+            original, schema=replace(original.schema, columns=columns), codes=first.codes
+        )
+        return cls(
+            original,
+            tuple(tables),
+            grid,
+            tuple(others[: len(tables)]),
+            None if holdout is None else others[-1],
+            holdout_checked,
+        )
 
     @property
     def n_rows(self) -> int:
@@ -77,16 +104,32 @@ class DrawnTables:
 
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
         """Return what the first synthesis is worth."""
-        return measure_utility(self.grid, self.aligned[0], self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
+        return measure_utility(
+            self.grid,
+            self.aligned[0],
+            self.holdout,
+            settings,
+            holdout_checked=self.holdout_checked,
+            **options_of(run),
+        )
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
         """Return what all syntheses give away."""
-        return measure_risk(self.grid, list(self.aligned), self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
+        return measure_risk(
+            self.grid,
+            list(self.aligned),
+            self.holdout,
+            settings,
+            holdout_checked=self.holdout_checked,
+            **options_of(run),
+        )
 
     def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
         """Return what models of half the people give away."""
         method = synthesiser_for(synthesiser, self.original.schema)
-        return _half(cross_fit(self.original, method, settings, copies=len(self.tables), **options_of(run)))
+        return _half(
+            cross_fit(self.original, method, settings, copies=len(self.tables), **options_of(run))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,40 +168,85 @@ class DrawnFile:
 
     def utility(self, settings: UtilitySettings, run: RunOptions) -> UtilityResult:
         """Return what the first synthesis is worth: of all records where counts are enough, else of a sample."""
-        result = measure_utility(self.original, open_source(self.files[0]), self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
-        return result if self.person is None else replace(result, about=replace(result.about, notes=(ROWS_APART, *result.about.notes)))
+        result = measure_utility(
+            self.original,
+            open_source(self.files[0]),
+            self.holdout,
+            settings,
+            holdout_checked=self.holdout_checked,
+            **options_of(run),
+        )
+        return (
+            result
+            if self.person is None
+            else replace(
+                result, about=replace(result.about, notes=(ROWS_APART, *result.about.notes))
+            )
+        )
 
     def risk(self, settings: RiskSettings, run: RunOptions) -> RiskResult:
         """Return what all syntheses give away: of all records, or of one of each person, where counts are enough, else of a sample."""
         syntheses = [open_source(file) for file in self.files]
         if self.person is None:
-            return measure_risk(self.original, syntheses, self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
+            return measure_risk(
+                self.original,
+                syntheses,
+                self.holdout,
+                settings,
+                holdout_checked=self.holdout_checked,
+                **options_of(run),
+            )
         assert isinstance(self.original, DeclaredScan)
         people = self.original.one_row_each(hash_key(child(seed_sequence(run.seed), ONE_EACH)))
-        result = measure_risk(people, syntheses, self.holdout, settings, holdout_checked=self.holdout_checked, **options_of(run))
+        result = measure_risk(
+            people,
+            syntheses,
+            self.holdout,
+            settings,
+            holdout_checked=self.holdout_checked,
+            **options_of(run),
+        )
         said = (ONE_ROW_EACH, *[HOLDOUT_ROWS] * (self.holdout is not None))
         return replace(result, about=replace(result.about, notes=(*said, *result.about.notes)))
 
     def cross_fit(self, synthesiser: Settings, settings: RiskSettings, run: RunOptions) -> CrossFit:
         """Return what models of halves of a sample of the people give away."""
-        return half_fitted(self.original, synthesiser, settings, run, person=self.person, copies=len(self.files))
+        return half_fitted(
+            self.original, synthesiser, settings, run, person=self.person, copies=len(self.files)
+        )
 
 
 def half_fitted(
-    original: Scan | LongOrigin, synthesiser: Settings, settings: RiskSettings, run: RunOptions, *, person: str | None = None, copies: int = 1
+    original: Scan | LongOrigin,
+    synthesiser: Settings,
+    settings: RiskSettings,
+    run: RunOptions,
+    *,
+    person: str | None = None,
+    copies: int = 1,
 ) -> CrossFit:
     """Return what models of halves of a sample of the people give away, where rows are in a file or on a cluster."""
-    found, sample = cross_fit_file(original, synthesiser, settings, person=person, copies=copies, **options_of(run))
+    found, sample = cross_fit_file(
+        original, synthesiser, settings, person=person, copies=copies, **options_of(run)
+    )
     crossed = _half(found)
     notes = (*crossed.about.notes, *sample.sentences)
-    return replace(crossed, note=" ".join([crossed.note, *sample.sentences]), about=replace(crossed.about, sample=sample, notes=notes))
+    return replace(
+        crossed,
+        note=" ".join([crossed.note, *sample.sentences]),
+        about=replace(crossed.about, sample=sample, notes=notes),
+    )
 
 
 def _half(crossed: RiskResult) -> CrossFit:
     return CrossFit(
-        about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests,
-        together=crossed.together, note=HALF_SIZE,
-    )  # fmt: skip
+        about=crossed.about,
+        attacks=crossed.attacks,
+        family=crossed.family,
+        memorisation_tests=crossed.memorisation_tests,
+        together=crossed.together,
+        note=HALF_SIZE,
+    )
 
 
 def options_of(run: RunOptions) -> dict[str, Any]:

@@ -70,16 +70,27 @@ def evolve(
     (True, ('sex',), [10, 20])
     """
     settings = EvolveSettings(
-        rows=rows, engine=engine, copies=copies, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, spread=spread,
+        rows=rows,
+        engine=engine,
+        copies=copies,
+        start=start,
+        seconds=seconds,
+        proposals=proposals,
+        tolerance=tolerance,
+        spread=spread,
         options=options or {},
-    )  # fmt: skip
+    )
     return evolve_file(spec, settings, seed=seed, workers=workers, progress=progress)
 
 
 def evolve_file(
-    spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None,
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs,
+    settings: EvolveSettings,
+    *,
+    seed: Seed = None,
+    workers: int | None = None,
     progress: Progress = silent,
-) -> EvolveResult:  # fmt: skip
+) -> EvolveResult:
     """Return datasets evolved from a file, a mapping or `Outputs`, with the name of the file."""
     if isinstance(spec, Mapping):
         published, name = Outputs.from_dict(dict(spec)), None

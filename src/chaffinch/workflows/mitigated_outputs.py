@@ -54,11 +54,20 @@ def write_mitigated(folder: Path, result: CheckResult, data: TableCoder | Codes 
     codes = codes_of_table(data, recipes.fields).codes if not isinstance(data, np.ndarray) else data
     computed = recipes.computed(codes)
     with filling(folder) as part:
-        document = {"format": FORMAT, "version": VERSION, "outputs": [_entry(one) for one in computed.outputs]}
-        write_text(part / DOCUMENT, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "outputs": [_entry(one) for one in computed.outputs],
+        }
+        write_text(
+            part / DOCUMENT,
+            json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        )
         for number, output in enumerate(computed.outputs, 1):
             text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(table_of_output(output, Frame(recipes.fields, len(codes))))
+            csv.writer(text, lineterminator="\n").writerows(
+                table_of_output(output, Frame(recipes.fields, len(codes)))
+            )
             write_text(part / f"{number:02d}-{_slug(output.name)}.csv", text.getvalue())
     return f"Wrote {folder}: {len(new)} mitigated output{'' if len(new) == 1 else 's'}, {DOCUMENT} and a table for each."
 
@@ -95,7 +104,9 @@ def _shown(number: Any) -> Any:
 
 def _word(word: str) -> str:
     """A word as a spreadsheet takes it for a word: one that begins like a formula gets a quote before it."""
-    return f"'{word}" if word[:1] in ("=", "+", "-", "@", "\t", "\r") and not _number(word) else word
+    return (
+        f"'{word}" if word[:1] in ("=", "+", "-", "@", "\t", "\r") and not _number(word) else word
+    )
 
 
 def _number(word: str) -> bool:

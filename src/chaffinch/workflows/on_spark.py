@@ -36,9 +36,21 @@ from ..table.schema import Schema
 from .running import RunOptions
 from .synthesise import ReadSettings, SynthesisSettings, charge_ledger
 
-__all__ = ["SparkSynthesis", "cache_place", "check_on_spark", "copy_places", "described_on_spark", "fit_on_spark", "sample_on_spark", "scanned_on_spark", "synthesise_on_spark"]
+__all__ = [
+    "SparkSynthesis",
+    "cache_place",
+    "check_on_spark",
+    "copy_places",
+    "described_on_spark",
+    "fit_on_spark",
+    "sample_on_spark",
+    "scanned_on_spark",
+    "synthesise_on_spark",
+]
 
-NOT_COMPARED = "Drawn rows were not looked up in the original: that takes rows, which stay on Spark."
+NOT_COMPARED = (
+    "Drawn rows were not looked up in the original: that takes rows, which stay on Spark."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +69,8 @@ def check_on_spark(settings: SynthesisSettings) -> None:
     private = settings.private
     asked = {
         "keep completes the rows of the original, which stay on Spark": settings.keep,
-        "Rows in the order of a person (person_id, order_by) are learnt from rows in one place": not private and (settings.person or settings.order),
+        "Rows in the order of a person (person_id, order_by) are learnt from rows in one place": not private
+        and (settings.person or settings.order),
         "Records are not counted by weight on Spark": settings.weight,
         "Domains are not discovered on Spark: declare levels or bounds of every column, and leave out discover": settings.reading.discover,
     }
@@ -65,7 +78,9 @@ def check_on_spark(settings: SynthesisSettings) -> None:
         if wanted:
             raise InputError(f"{why}. Use one machine: --engine auto.")
     if not private and not isinstance(settings.synthesiser, BayesNet | Independent):
-        raise InputError(f"The method {settings.synthesiser.name} learns from rows in one place. Use --method bayesnet on Spark, or one machine: --engine auto.")
+        raise InputError(
+            f"The method {settings.synthesiser.name} learns from rows in one place. Use --method bayesnet on Spark, or one machine: --engine auto."
+        )
 
 
 def copy_places(output: str, copies: int) -> list[str]:
@@ -101,26 +116,49 @@ def scanned_on_spark(session: Any, source: str, reading: ReadSettings) -> SparkS
     _check_reading(reading)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PersonalDataWarning)
-        return scan(read_frame(session, source), reading.declared, rare=reading.rare, threshold=reading.threshold)
+        return scan(
+            read_frame(session, source),
+            reading.declared,
+            rare=reading.rare,
+            threshold=reading.threshold,
+        )
 
 
-def described_on_spark(source: str, reading: ReadSettings, *, cache: str | None = None) -> tuple[SparkScan, Description]:
+def described_on_spark(
+    source: str, reading: ReadSettings, *, cache: str | None = None
+) -> tuple[SparkScan, Description]:
     """Return a scan of a table, and what it holds in counts that may be shown."""
     with started_session() as session:
         scanned = scanned_on_spark(session, source, reading)
         with _coded(session, scanned, cache) as counter:
-            return scanned, describe_counter(counter, notes=tuple(str(note) for note in scanned.notes))
+            return scanned, describe_counter(
+                counter, notes=tuple(str(note) for note in scanned.notes)
+            )
 
 
-def fit_on_spark(source: str, settings: SynthesisSettings, run: RunOptions, *, cache: str | None = None, session: Any = None) -> SparkSynthesis:
+def fit_on_spark(
+    source: str,
+    settings: SynthesisSettings,
+    run: RunOptions,
+    *,
+    cache: str | None = None,
+    session: Any = None,
+) -> SparkSynthesis:
     """Return the model that a table on Spark gives: the one of a file of the same rows, with tables for conditionals."""
     return synthesise_on_spark(source, None, settings, run, cache=cache, session=session)
 
 
 def synthesise_on_spark(
-    source: str, output: str | None, settings: SynthesisSettings, run: RunOptions, *, model: str | os.PathLike[str] | None = None,
-    cache: str | None = None, session: Any = None, check: Callable[[Schema], object] = lambda schema: None,
-) -> SparkSynthesis:  # fmt: skip
+    source: str,
+    output: str | None,
+    settings: SynthesisSettings,
+    run: RunOptions,
+    *,
+    model: str | os.PathLike[str] | None = None,
+    cache: str | None = None,
+    session: Any = None,
+    check: Callable[[Schema], object] = lambda schema: None,
+) -> SparkSynthesis:
     """Learn from a table on Spark and write new rows there: to an address by Spark's writer, to a path by workers, which must all see it.
 
     Parameters
@@ -157,10 +195,18 @@ def synthesise_on_spark(
         for number, place in enumerate(places, 1):
             with steps.timed("sample and write"):
                 _draw(spark, fitted, place, rows, _stream(run, number), paid=settings.private)
-    return SparkSynthesis(fitted, scanned, _account(fitted, scanned, settings, run, rows, steps.seconds, drawn=bool(places)), tuple(places), rows)
+    return SparkSynthesis(
+        fitted,
+        scanned,
+        _account(fitted, scanned, settings, run, rows, steps.seconds, drawn=bool(places)),
+        tuple(places),
+        rows,
+    )
 
 
-def sample_on_spark(model: str | os.PathLike[str], output: str, *, rows: int | None = None, seed: int | None = None) -> int:
+def sample_on_spark(
+    model: str | os.PathLike[str], output: str, *, rows: int | None = None, seed: int | None = None
+) -> int:
     """Draw rows from a model file on Spark, write them as `synthesise_on_spark` does, and return how many."""
     loaded: Any = load_model(model)
     _check_place(output, os.fspath(model))
@@ -170,7 +216,13 @@ def sample_on_spark(model: str | os.PathLike[str], output: str, *, rows: int | N
     return wanted
 
 
-def _read(session: Any, source: str, settings: SynthesisSettings, run: RunOptions, check: Callable[[Schema], object]) -> SparkScan:
+def _read(
+    session: Any,
+    source: str,
+    settings: SynthesisSettings,
+    run: RunOptions,
+    check: Callable[[Schema], object],
+) -> SparkScan:
     if not settings.private:
         scanned = scanned_on_spark(session, source, settings.reading)
         check_decided(scanned.schema)
@@ -185,11 +237,19 @@ def _read(session: Any, source: str, settings: SynthesisSettings, run: RunOption
 
     declared = settings.reading.declared
     if declared is None:
-        raise InputError("A private fit on Spark needs a declared schema: `chaffinch schema DATA --blank -o schema.toml` writes one to fill in.")
+        raise InputError(
+            "A private fit on Spark needs a declared schema: `chaffinch schema DATA --blank -o schema.toml` writes one to fill in."
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PersonalDataWarning)
         frame = read_frame(session, source)
-        return prepare(frame, declared, person=settings.person, rows_per_person=settings.synthesiser.unit.rows_per_person, check=check_and_pay)
+        return prepare(
+            frame,
+            declared,
+            person=settings.person,
+            rows_per_person=settings.synthesiser.unit.rows_per_person,
+            check=check_and_pay,
+        )
 
 
 @contextlib.contextmanager
@@ -213,7 +273,9 @@ def _here(session: Any) -> bool:
     return hasattr(session, "_jsc") and str(session.sparkContext.master).startswith("local")
 
 
-def _draw(session: Any, model: Any, place: str, rows: int, seed: Any, *, paid: bool = False) -> None:
+def _draw(
+    session: Any, model: Any, place: str, rows: int, seed: Any, *, paid: bool = False
+) -> None:
     if is_address(place):
         write_frame(session, draw(model, rows, seed=seed, session=session), place, rows, paid=paid)
     else:
@@ -223,8 +285,21 @@ def _draw(session: Any, model: Any, place: str, rows: int, seed: Any, *, paid: b
 def _check_place(place: str, source: str, *, paid: bool = False) -> None:
     """Raise unless rows can be written to a place that this machine sees; addresses are looked at by Spark."""
     ending = Path(place).suffix.lower()
-    if ending in (".csv", ".tsv", ".txt", ".xlsx", ".sav", ".dta", ".arrow", ".feather", ".gz", ".json"):
-        raise InputError(f"Spark writes folders of Parquet files, and '{place}' ends in {ending}. Name a folder.")
+    if ending in (
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".xlsx",
+        ".sav",
+        ".dta",
+        ".arrow",
+        ".feather",
+        ".gz",
+        ".json",
+    ):
+        raise InputError(
+            f"Spark writes folders of Parquet files, and '{place}' ends in {ending}. Name a folder."
+        )
     if is_address(place) or is_address(source):
         if place.rstrip("/") == source.rstrip("/"):
             raise FileError(f"Cannot write '{place}': it is the input. Name another folder.")
@@ -236,21 +311,47 @@ def _check_place(place: str, source: str, *, paid: bool = False) -> None:
 
 def _check_reading(reading: ReadSettings) -> None:
     if words := sorted(reading.file):
-        raise InputError(f"Spark reads tables in its own way: leave out {', '.join(f'--{word}' for word in words)}, or make a Parquet table of the file first.")
+        raise InputError(
+            f"Spark reads tables in its own way: leave out {', '.join(f'--{word}' for word in words)}, or make a Parquet table of the file first."
+        )
 
 
 def _stream(run: RunOptions, number: int) -> np.random.SeedSequence | None:
     """The random streams of a run on one machine: the fit's, and one for each synthesis."""
-    return None if run.seed is None else np.random.SeedSequence(seed_sequence(run.seed).entropy, spawn_key=(number,))
+    return (
+        None
+        if run.seed is None
+        else np.random.SeedSequence(seed_sequence(run.seed).entropy, spawn_key=(number,))
+    )
 
 
 def _account(
-    model: Model, scanned: SparkScan, settings: SynthesisSettings, run: RunOptions, rows: int, seconds: Mapping[str, float], *, drawn: bool
+    model: Model,
+    scanned: SparkScan,
+    settings: SynthesisSettings,
+    run: RunOptions,
+    rows: int,
+    seconds: Mapping[str, float],
+    *,
+    drawn: bool,
 ) -> SynthesisAccount:
-    notes: Sequence[AccountNote] = [AccountNote(note.column, note.what, note.sentence) for note in scanned.notes]
+    notes: Sequence[AccountNote] = [
+        AccountNote(note.column, note.what, note.sentence) for note in scanned.notes
+    ]
     if drawn and not settings.private:
         notes = [*notes, AccountNote("", "equal rows", NOT_COMPARED)]
     return SynthesisAccount(
-        rows=rows, columns=tuple(column.name for column in model.schema if column.written), seed=run.seed, network=model.to_dict(), notes=tuple(notes),
-        copies=settings.copies, settings=settings.to_plain(), run={} if settings.private else {"engine": "spark", "seconds": {step: round(value, 6) for step, value in seconds.items()}},
-    )  # fmt: skip
+        rows=rows,
+        columns=tuple(column.name for column in model.schema if column.written),
+        seed=run.seed,
+        network=model.to_dict(),
+        notes=tuple(notes),
+        copies=settings.copies,
+        settings=settings.to_plain(),
+        run={}
+        if settings.private
+        else {
+            "engine": "spark",
+            "seconds": {step: round(value, 6) for step, value in seconds.items()},
+        },
+    )

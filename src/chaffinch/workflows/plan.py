@@ -23,9 +23,18 @@ from .assume import MOST_LEVELS, assumed_schema, with_what_is_left
 __all__ = ["PlanResult", "plan"]
 
 HEAD = (
-    "method", "neighbours", "column: noise", "count", "error", "pair: noise", "count", "useful pairs", "at once", "largest table",
+    "method",
+    "neighbours",
+    "column: noise",
+    "count",
+    "error",
+    "pair: noise",
+    "count",
+    "useful pairs",
+    "at once",
+    "largest table",
     "enough for",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,14 +55,25 @@ class PlanResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data: `chaffinch-advice`, version 1."""
         discovery = {} if self.price is None else {"discovery": self.price.to_dict()}
-        return {"format": "chaffinch-advice", "version": 1, **self.advice.to_dict(), "plan": self.split.to_dict(), **discovery}
+        return {
+            "format": "chaffinch-advice",
+            "version": 1,
+            **self.advice.to_dict(),
+            "plan": self.split.to_dict(),
+            **discovery,
+        }
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What the chosen method's budget is enough for, whether noise takes more than links give, what would help, and what discovery takes."""
         chosen = self.advice.chosen
         warning = (self.advice.warning,) if self.advice.warning else ()
-        return (f"{chosen.method}: {chosen.verdict.words}", *warning, *self.advice.remedies, *self.discovery)
+        return (
+            f"{chosen.method}: {chosen.verdict.words}",
+            *warning,
+            *self.advice.remedies,
+            *self.discovery,
+        )
 
     @property
     def discovery(self) -> tuple[str, ...]:
@@ -75,7 +95,9 @@ class PlanResult:
         return f"PlanResult({self.advice.chosen.method}, epsilon {self.split.budget.epsilon:g}: {self.advice.chosen.verdict.value})"
 
     def _repr_html_(self) -> str:
-        return html_table(HEAD, self.rows(), caption=" ".join(self.sentences)) + html_table(SPLIT, self.split.rows_table())
+        return html_table(HEAD, self.rows(), caption=" ".join(self.sentences)) + html_table(
+            SPLIT, self.split.rows_table()
+        )
 
 
 def plan(
@@ -105,7 +127,9 @@ def plan(
     """
     chosen = synthesiser_of(method) if isinstance(method, str) else method
     if not isinstance(chosen, Settings) or not chosen.private:
-        raise InputError("A plan is for a privacy budget: give a method with an epsilon, as BayesNet(epsilon=1.0).")
+        raise InputError(
+            "A plan is for a privacy budget: give a method with an epsilon, as BayesNet(epsilon=1.0)."
+        )
     promised = _promised(as_schema(schema), rows, person)
     split = chosen.plan(promised)
     compared = _compared(chosen, neighbours)
@@ -114,8 +138,16 @@ def plan(
         declared = promised if promised.sealed else declared_schema(promised)
     else:  # levels cannot be discovered without a delta, so nor can methods without one be compared
         declared = assumed_schema(promised, price, promised.rows or 0)
-        compared = [with_what_is_left(s, opening_of(promised, s.budget, s.unit)) for s in compared if s.budget.delta or _no_words(price)]
-    return PlanResult(advise(declared, declared.rows or 0, [s.expectation(declared) for s in compared]), split, price)
+        compared = [
+            with_what_is_left(s, opening_of(promised, s.budget, s.unit))
+            for s in compared
+            if s.budget.delta or _no_words(price)
+        ]
+    return PlanResult(
+        advise(declared, declared.rows or 0, [s.expectation(declared) for s in compared]),
+        split,
+        price,
+    )
 
 
 def _no_words(price: DiscoveryPrice) -> bool:
@@ -129,17 +161,25 @@ def _promised(schema: Schema | None, rows: int | None, person: str | None) -> Sc
     if rows is not None and rows < 0:
         raise InputError(f"--rows must be at least 0. Got {rows}.")
     if rows is None and schema.rows is None:
-        raise InputError("A plan needs the number of rows: give --rows N (roughly is enough), or declare it in the schema.")
+        raise InputError(
+            "A plan needs the number of rows: give --rows N (roughly is enough), or declare it in the schema."
+        )
     promised = with_person(schema, person)
     return replace(promised, rows=schema.rows if rows is None else rows)
 
 
 def _compared(chosen: Settings, neighbours: str | None) -> list[Settings]:
     """Return the chosen settings, then those of the other methods with the same promise; pure and Gaussian where there is a delta."""
-    promise: dict[str, Any] = {name: getattr(chosen, name) for name in ("epsilon", "delta", "rows_per_person")}
+    promise: dict[str, Any] = {
+        name: getattr(chosen, name) for name in ("epsilon", "delta", "rows_per_person")
+    }
     if neighbours is not None:
         promise["neighbours"] = neighbours
-    others: list[Settings] = [BayesNet(**promise), BayesNet(**{**promise, "delta": None}), PrivBayes(**promise)]
+    others: list[Settings] = [
+        BayesNet(**promise),
+        BayesNet(**{**promise, "delta": None}),
+        PrivBayes(**promise),
+    ]
     by_title = {chosen.title: chosen}
     for settings in others:
         by_title.setdefault(settings.title, settings)
@@ -148,9 +188,19 @@ def _compared(chosen: Settings, neighbours: str | None) -> list[Settings]:
 
 def _row(expected: Expectation) -> tuple[str, ...]:
     parents = "" if expected.parents is None else f", {expected.parents} parents"
-    values = (expected.column_noise, expected.column_count, expected.column_error, expected.pair_noise, expected.pair_count)
+    values = (
+        expected.column_noise,
+        expected.column_count,
+        expected.column_error,
+        expected.pair_noise,
+        expected.pair_count,
+    )
     return (
-        expected.method, expected.relation, *("" if value is None else f"{value:.3g}" for value in values),
-        f"{expected.useful_pairs:,} of {expected.pairs:,}", f"{expected.at_once:,}",
-        f"{expected.largest_table:,} cells{parents}", expected.verdict.value,
-    )  # fmt: skip
+        expected.method,
+        expected.relation,
+        *("" if value is None else f"{value:.3g}" for value in values),
+        f"{expected.useful_pairs:,} of {expected.pairs:,}",
+        f"{expected.at_once:,}",
+        f"{expected.largest_table:,} cells{parents}",
+        expected.verdict.value,
+    )

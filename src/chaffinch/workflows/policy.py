@@ -29,7 +29,14 @@ class RiskPolicy:
     require_shown: bool = False
 
     @classmethod
-    def read(cls, path: Path | None, max_excess: float | None, *, holdout: bool, require_shown: bool = False) -> RiskPolicy:
+    def read(
+        cls,
+        path: Path | None,
+        max_excess: float | None,
+        *,
+        holdout: bool,
+        require_shown: bool = False,
+    ) -> RiskPolicy:
         """Return the policy of a file, whose limit `max_excess` overrides; raise where it could not be judged."""
         limit, source = max_excess, {}
         if path is not None:
@@ -37,17 +44,26 @@ class RiskPolicy:
                 text = path.read_bytes()
                 data = tomllib.loads(text.decode("utf-8"))
             except OSError as error:
-                raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+                raise FileError(
+                    f"Cannot read '{path}': {error.strerror or 'the system refused'}."
+                ) from None
             except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-                raise InputError(f"'{path}' is no policy: it is not TOML. Write max_excess = 0.02 in it.") from None
+                raise InputError(
+                    f"'{path}' is no policy: it is not TOML. Write max_excess = 0.02 in it."
+                ) from None
             if unknown := sorted(set(data) - {"max_excess", "require_shown"}):
-                raise InputError(f"'{path}': unknown key '{unknown[0]}'. Keys: max_excess, require_shown.")
+                raise InputError(
+                    f"'{path}': unknown key '{unknown[0]}'. Keys: max_excess, require_shown."
+                )
             stated = data.get("max_excess")
             if not isinstance(stated, int | float) or isinstance(stated, bool):
                 raise InputError(f"'{path}': max_excess must be a number from 0 to 1.")
             if not isinstance(data.get("require_shown", False), bool):
                 raise InputError(f"'{path}': require_shown must be true or false.")
-            limit, require_shown = float(stated) if limit is None else limit, require_shown or data.get("require_shown", False)
+            limit, require_shown = (
+                float(stated) if limit is None else limit,
+                require_shown or data.get("require_shown", False),
+            )
             source = {"file": path.name, "sha256": hashlib.sha256(text).hexdigest()}
         policy = cls(limit, source, require_shown)
         policy.check(holdout=holdout)
@@ -63,13 +79,20 @@ class RiskPolicy:
         if self.max_excess is not None and not 0 <= self.max_excess <= 1:
             raise InputError(f"max_excess must lie between 0 and 1. Got {self.max_excess:g}.")
         if self.require_shown and self.max_excess is None:
-            raise InputError("--require-shown needs a limit: name --max-excess, or a --policy that has one.")
+            raise InputError(
+                "--require-shown needs a limit: name --max-excess, or a --policy that has one."
+            )
         if self.require_shown and not holdout:
-            raise InputError("--require-shown needs a holdout: without people who are not in the data no limit can be shown to be kept. Name them with --holdout; risk and release set some aside with --holdout-share 0.25.")
+            raise InputError(
+                "--require-shown needs a holdout: without people who are not in the data no limit can be shown to be kept. Name them with --holdout; risk and release set some aside with --holdout-share 0.25."
+            )
 
     def refuses(self, verdict: LimitVerdict | None) -> bool:
         """Return whether a command ends with 1: the limit is exceeded, or where that is required not shown to be kept."""
-        return verdict is not None and (verdict.state is LimitState.EXCEEDS or (self.require_shown and verdict.state is not LimitState.SHOWN))
+        return verdict is not None and (
+            verdict.state is LimitState.EXCEEDS
+            or (self.require_shown and verdict.state is not LimitState.SHOWN)
+        )
 
     def judged(self, result: RiskResult, facts: Mapping[str, Any]) -> RiskResult:
         """Return a result with what was allowed and what its findings say of that, where there is a limit, and what ran it."""

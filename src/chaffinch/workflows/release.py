@@ -21,7 +21,13 @@ from ..synth import SYNTHESISERS, MethodOptions, Settings
 from ..synth.protocol import promises_privacy
 from ..table import FileOptions, Schema, Table
 from ..table.formula import formula_of
-from ..table.holdout import check_holdout, check_holdout_file, check_holdout_share, set_aside, set_aside_note
+from ..table.holdout import (
+    check_holdout,
+    check_holdout_file,
+    check_holdout_share,
+    set_aside,
+    set_aside_note,
+)
 from ..table.schema_file import SchemaLike
 from ..table.sources import Source, open_source
 from ..table.write import ending_like
@@ -78,13 +84,21 @@ class ReleaseSettings:
             raise InputError("max_excess needs an attack: name keys and sensitive columns.")
         check_holdout_share(self.holdout_share)
         if self.holdout_share is not None and self.synthesis.private:
-            raise InputError("holdout_share is not offered with a promise of privacy, which is about all of the input. Split the file, and name the parts: the input and a holdout.")
+            raise InputError(
+                "holdout_share is not offered with a promise of privacy, which is about all of the input. Split the file, and name the parts: the input and a holdout."
+            )
         if self.utility.svm_rows is not None and self.utility.svm_rows < 10:
-            raise InputError(f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}.")
+            raise InputError(
+                f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}."
+            )
         if self.attack is not None and self.attack.threshold != self.threshold:
-            raise InputError(f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks.")
+            raise InputError(
+                f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks."
+            )
         chosen_models(self.utility.models, task="classification")
-        if self.synthesis.engine == "stream" and (why := why_not_streamed(self.synthesis, measured=True)):
+        if self.synthesis.engine == "stream" and (
+            why := why_not_streamed(self.synthesis, measured=True)
+        ):
             raise not_streamed(why)
 
     @property
@@ -94,7 +108,9 @@ class ReleaseSettings:
 
     def check(self, schema: Schema) -> None:
         """Raise, before any work is done, if tables of a schema could not be measured and attacked so."""
-        schema.with_roles(label=self.label, keys=self.keys, sensitive=self.sensitive)  # raises for columns that do not exist
+        schema.with_roles(
+            label=self.label, keys=self.keys, sensitive=self.sensitive
+        )  # raises for columns that do not exist
         if self.utility.label is not None and self.utility.label not in schema.names:
             raise unknown_name("label", self.utility.label, schema.names)
         if self.utility.formula is not None:
@@ -114,7 +130,10 @@ class _Holdout:
     def of(cls, data: Any, file: FileOptions) -> _Holdout:
         if data is None or isinstance(data, Table):
             return cls(data)
-        return cls(open_source(data, **file), Path(data).name if isinstance(data, str | os.PathLike) else None)
+        return cls(
+            open_source(data, **file),
+            Path(data).name if isinstance(data, str | os.PathLike) else None,
+        )
 
     def check(self, schema: Schema) -> None:
         """Raise unless it has the columns of a schema."""
@@ -123,7 +142,9 @@ class _Holdout:
         columns = list(self.data.schema.names)
         for name in schema.names:
             if name not in columns:
-                raise unknown_name("column of " + (f"'{self.name}'" if self.name else "the holdout"), name, columns)
+                raise unknown_name(
+                    "column of " + (f"'{self.name}'" if self.name else "the holdout"), name, columns
+                )
 
 
 def release(
@@ -213,33 +234,76 @@ def release(
     >>> result.synthetic
     Table(100 rows x 3 columns: age, sex, ill)
     """
-    names = {"sensitive": names_of(sensitive, "sensitive"), "keys": names_of(keys, "keys"), "keep": names_of(keep, "keep")}
+    names = {
+        "sensitive": names_of(sensitive, "sensitive"),
+        "keys": names_of(keys, "keys"),
+        "keep": names_of(keep, "keep"),
+    }
     synthesis = SynthesisSettings(
-        synthesiser=method_of(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
-        keep=names["keep"], person=person, order=order, weight=weight, rows=rows, copies=copies, ledger=ledger, entry=title or "release", engine=engine,
-    )  # fmt: skip
+        synthesiser=method_of(method, label, names["sensitive"], names["keep"]),
+        reading=ReadSettings(schema=schema, threshold=threshold),
+        keep=names["keep"],
+        person=person,
+        order=order,
+        weight=weight,
+        rows=rows,
+        copies=copies,
+        ledger=ledger,
+        entry=title or "release",
+        engine=engine,
+    )
     attack = RiskSettings(threshold=threshold, sample_rows=sample_rows)
     if names["keys"] and names["sensitive"]:
         attack = RiskSettings(
-            keys=names["keys"], sensitive=names["sensitive"], key_sizes=key_sizes, label=label,
-            attackers=None if attackers is None else names_of(attackers, "attackers"), svm_rows=svm_rows, threshold=threshold,
-            thorough=thorough, sample_rows=sample_rows,
-        )  # fmt: skip
+            keys=names["keys"],
+            sensitive=names["sensitive"],
+            key_sizes=key_sizes,
+            label=label,
+            attackers=None if attackers is None else names_of(attackers, "attackers"),
+            svm_rows=svm_rows,
+            threshold=threshold,
+            thorough=thorough,
+            sample_rows=sample_rows,
+        )
     settings = ReleaseSettings(
-        synthesis=synthesis, attack=attack, label=label, keys=names["keys"], sensitive=names["sensitive"],
-        max_excess=max_excess, holdout_share=holdout_share, title=title,
+        synthesis=synthesis,
+        attack=attack,
+        label=label,
+        keys=names["keys"],
+        sensitive=names["sensitive"],
+        max_excess=max_excess,
+        holdout_share=holdout_share,
+        title=title,
         utility=UtilitySettings(
-            label=label, formula=formula, measures=None if measures is None else names_of(measures, "measures"), models=models,
-            repeats=repeats, svm_rows=svm_rows, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
+            label=label,
+            formula=formula,
+            measures=None if measures is None else names_of(measures, "measures"),
+            models=models,
+            repeats=repeats,
+            svm_rows=svm_rows,
+            threshold=threshold,
+            thorough=thorough,
+            sample_rows=sample_rows,
         ),
-    )  # fmt: skip
+    )
     RiskPolicy(max_excess).check(holdout=True)
     with watched(progress) as show:
-        return run_release(data, settings, holdout=holdout, run=RunOptions(seed=seed, threads=threads, progress=show))
+        return run_release(
+            data,
+            settings,
+            holdout=holdout,
+            run=RunOptions(seed=seed, threads=threads, progress=show),
+        )
 
 
 def run_release(
-    data: Any, settings: ReleaseSettings, *, holdout: Any = None, holdout_checked: bool = False, run: RunOptions, outputs: Sequence[Path] = ()
+    data: Any,
+    settings: ReleaseSettings,
+    *,
+    holdout: Any = None,
+    holdout_checked: bool = False,
+    run: RunOptions,
+    outputs: Sequence[Path] = (),
 ) -> ReleaseResult:
     """Return a release under some settings; with `outputs` its tables are written there while they are drawn.
 
@@ -270,11 +334,26 @@ def run_release(
     stages.enter("reading")
     with Synthesis(settings.synthesis, run, measured=True) as synthesis:
         # The synthetic table is about as large as the original, and stands beside it.
-        original = synthesis.read(source, check, beside=[*_paths(data), *_paths(data if settings.holdout_share is not None else holdout)])
+        original = synthesis.read(
+            source,
+            check,
+            beside=[
+                *_paths(data),
+                *_paths(data if settings.holdout_share is not None else holdout),
+            ],
+        )
         notes = () if settings.holdout_share is None else (set_aside_note(settings.holdout_share),)
-        table_read = original if isinstance(original, Table) else None if synthesis.coded is None else synthesis.coded.scan
+        table_read = (
+            original
+            if isinstance(original, Table)
+            else None
+            if synthesis.coded is None
+            else synthesis.coded.scan
+        )
         if outside.data is not None and not holdout_checked and table_read is not None:
-            checked, more = check_holdout(table_read, outside.data, set_aside=settings.holdout_share is not None)
+            checked, more = check_holdout(
+                table_read, outside.data, set_aside=settings.holdout_share is not None
+            )
             outside, notes = replace(outside, data=checked), (*notes, *more)
         holdout_checked = holdout_checked or table_read is not None
         stages.enter("learning")
@@ -287,19 +366,40 @@ def run_release(
         drawn: DrawnTables | DrawnFile
         if synthesis.coded is None:
             hold = copies if settings.attack is not None or not outputs else 1
-            drawn = DrawnTables.of(table, synthesis.draw(model, table, outputs, hold=hold), outside.data, holdout_checked=holdout_checked)
+            drawn = DrawnTables.of(
+                table,
+                synthesis.draw(model, table, outputs, hold=hold),
+                outside.data,
+                holdout_checked=holdout_checked,
+            )
         else:
-            folder = None if outputs else TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
-            written = tuple(outputs) if folder is None else tuple(Path(folder.name) / name for name in names)
+            folder = (
+                None
+                if outputs
+                else TemporaryDirectory(prefix="chaffinch-release-", ignore_cleanup_errors=True)
+            )
+            written = (
+                tuple(outputs)
+                if folder is None
+                else tuple(Path(folder.name) / name for name in names)
+            )
             synthesis.draw(model, table, written)
             drawn = DrawnFile(synthesis.coded.scan, written, outside.data, holdout_checked, folder)
     # The cache of codes is gone: what follows reads the files.
 
     stages.enter("measuring")
     # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
-    run.observer.before_measuring(model.n_rows if settings.synthesis.private else drawn.n_rows, table.schema)
-    utility = drawn.utility(settings.utility, run).named(original=name, synthetic=names[0], holdout=outside.name)
-    utility = replace(utility, about=replace(utility.about, notes=(*notes, *utility.about.notes)), run=replace(utility.run, **run.facts))
+    run.observer.before_measuring(
+        model.n_rows if settings.synthesis.private else drawn.n_rows, table.schema
+    )
+    utility = drawn.utility(settings.utility, run).named(
+        original=name, synthetic=names[0], holdout=outside.name
+    )
+    utility = replace(
+        utility,
+        about=replace(utility.about, notes=(*notes, *utility.about.notes)),
+        run=replace(utility.run, **run.facts),
+    )
 
     risk = None
     stages.enter("attacking")
@@ -310,21 +410,39 @@ def run_release(
 
     stages.enter("reporting")
     report = report_of(
-        utility, title=settings.title or f"Synthetic {name or 'table'}", synthesis=synthesis.account(model, table), risk=risk,
+        utility,
+        title=settings.title or f"Synthetic {name or 'table'}",
+        synthesis=synthesis.account(model, table),
+        risk=risk,
         threshold=settings.threshold,
-    )  # fmt: skip
-    return ReleaseResult(model=model, tables=drawn.tables, names=names, report=report, files=drawn.kept_files, folder=drawn.folder)
+    )
+    return ReleaseResult(
+        model=model,
+        tables=drawn.tables,
+        names=names,
+        report=report,
+        files=drawn.kept_files,
+        folder=drawn.folder,
+    )
 
 
-def _risk(drawn: DrawnTables | DrawnFile, outside: _Holdout, settings: ReleaseSettings, run: RunOptions) -> RiskResult:
+def _risk(
+    drawn: DrawnTables | DrawnFile, outside: _Holdout, settings: ReleaseSettings, run: RunOptions
+) -> RiskResult:
     """Return what a release gives away; without a holdout with the excess of models fitted on each half of the people in turn."""
     assert settings.attack is not None
     result = drawn.risk(settings.attack, run)
     # A promise says more of whole records than tests do, and would be paid for anew by every further fit that is looked at.
-    worth_fitting = drawn.n_persons >= LEAST_ROWS and not promises_privacy(settings.synthesis.synthesiser)
+    worth_fitting = drawn.n_persons >= LEAST_ROWS and not promises_privacy(
+        settings.synthesis.synthesiser
+    )
     if outside.data is None and (settings.attack.keys or worth_fitting):
-        result = replace(result, cross_fit=drawn.cross_fit(settings.synthesis.synthesiser, settings.attack, run))
-    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(result, run.facts)
+        result = replace(
+            result, cross_fit=drawn.cross_fit(settings.synthesis.synthesiser, settings.attack, run)
+        )
+    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(
+        result, run.facts
+    )
 
 
 def _set_aside(data: Any, settings: ReleaseSettings, run: RunOptions) -> tuple[Any, Any]:
@@ -354,13 +472,23 @@ def names_of(words: Sequence[str], what: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def method_of(method: str | Settings, label: str | None, sensitive: tuple[str, ...], keep: tuple[str, ...]) -> Settings:
+def method_of(
+    method: str | Settings, label: str | None, sensitive: tuple[str, ...], keep: tuple[str, ...]
+) -> Settings:
     """Return the method with the roles of columns in its settings, where it has them and they were not set there."""
     if isinstance(method, str):
-        return SYNTHESISERS[method].from_options(MethodOptions(label=label, sensitive=sensitive, keep=keep))
+        return SYNTHESISERS[method].from_options(
+            MethodOptions(label=label, sensitive=sensitive, keep=keep)
+        )
     if not isinstance(method, Settings):
-        raise InputError(f"method must be a synthesiser, as BayesNet(parents=3), or its name. Got {type(method).__name__}.")
+        raise InputError(
+            f"method must be a synthesiser, as BayesNet(parents=3), or its name. Got {type(method).__name__}."
+        )
     roles: dict[str, Any] = {"label": label, "sensitive": sensitive, "keep": keep}
     return method.set_params(
-        **{name: value for name, value in roles.items() if value and not getattr(method, name, True)}
+        **{
+            name: value
+            for name, value in roles.items()
+            if value and not getattr(method, name, True)
+        }
     )

@@ -38,7 +38,14 @@ NAME = "synthetic.parquet"
 
 
 def release_on_spark(
-    source: str, settings: ReleaseSettings, folder: Path, run: RunOptions, *, holdout: str | None = None, cache: str | None = None, session: Any = None
+    source: str,
+    settings: ReleaseSettings,
+    folder: Path,
+    run: RunOptions,
+    *,
+    holdout: str | None = None,
+    cache: str | None = None,
+    session: Any = None,
 ) -> ReleaseResult:
     """Return a release of a table by its address or path. Workers write the rows into a folder that they all see; `write_beside` puts the rest there.
 
@@ -58,25 +65,51 @@ def release_on_spark(
                     raise unknown_name(f"column of '{holdout}'", name, columns)
 
         run.progress("synthesising on Spark", -1)
-        made = synthesise_on_spark(source, place, settings.synthesis, run, cache=cache, session=spark, check=check)
+        made = synthesise_on_spark(
+            source, place, settings.synthesis, run, cache=cache, session=spark, check=check
+        )
         synthetic = read_frame(spark, place)
         with cache_place(spark, cache) as held:
-            original = replace(made.original, cache=held)  # the rows that were learnt from, or measuring stops
-            named = {"original": Path(source).name, "holdout": None if holdout is None else Path(holdout).name}
-            utility = measure_utility(original, synthetic, fresh, settings.utility, **options_of(run)).named(synthetic=NAME, **named)
+            original = replace(
+                made.original, cache=held
+            )  # the rows that were learnt from, or measuring stops
+            named = {
+                "original": Path(source).name,
+                "holdout": None if holdout is None else Path(holdout).name,
+            }
+            utility = measure_utility(
+                original, synthetic, fresh, settings.utility, **options_of(run)
+            ).named(synthetic=NAME, **named)
             utility = replace(utility, run=replace(utility.run, **run.facts))
-            risk = None if settings.attack is None else _risk(original, synthetic, fresh, settings, run).named(synthetic=(NAME,), **named)
+            risk = (
+                None
+                if settings.attack is None
+                else _risk(original, synthetic, fresh, settings, run).named(
+                    synthetic=(NAME,), **named
+                )
+            )
     title = settings.title or f"Synthetic {Path(source).name}"
-    report = report_of(utility, title=title, synthesis=made.account, risk=risk, threshold=settings.threshold)
+    report = report_of(
+        utility, title=title, synthesis=made.account, risk=risk, threshold=settings.threshold
+    )
     return ReleaseResult(model=made.model, names=(NAME,), report=report)
 
 
-def _risk(original: Any, synthetic: Any, holdout: Any, settings: ReleaseSettings, run: RunOptions) -> RiskResult:
+def _risk(
+    original: Any, synthetic: Any, holdout: Any, settings: ReleaseSettings, run: RunOptions
+) -> RiskResult:
     assert settings.attack is not None
     result = measure_risk(original, synthetic, holdout, settings.attack, **options_of(run))
     if holdout is None and original.n_rows >= LEAST_ROWS:
-        result = replace(result, cross_fit=half_fitted(original, _as_fitted(settings.synthesis.synthesiser), settings.attack, run))
-    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(result, run.facts)
+        result = replace(
+            result,
+            cross_fit=half_fitted(
+                original, _as_fitted(settings.synthesis.synthesiser), settings.attack, run
+            ),
+        )
+    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(
+        result, run.facts
+    )
 
 
 def _as_fitted(synthesiser: Settings) -> Settings:
@@ -98,4 +131,6 @@ def _check(settings: ReleaseSettings) -> None:
             "--engine spark`, or release it on one machine: --engine auto."
         )
     if settings.synthesis.copies > 1:
-        raise InputError("A release on Spark has one synthesis: leave out --copies, or draw more of its model with `chaffinch sample --engine spark`.")
+        raise InputError(
+            "A release on Spark has one synthesis: leave out --copies, or draw more of its model with `chaffinch sample --engine spark`."
+        )

@@ -27,7 +27,15 @@ from ..table import Table
 from ..utility import UtilityResult
 from .writing import write_batches
 
-__all__ = ["CONFIDENTIAL", "EARLIER", "PARTS", "REFUSED", "TO_RELEASE", "ReleaseResult", "leaving_folder"]
+__all__ = [
+    "CONFIDENTIAL",
+    "EARLIER",
+    "PARTS",
+    "REFUSED",
+    "TO_RELEASE",
+    "ReleaseResult",
+    "leaving_folder",
+]
 
 TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
 """The folders of a release: what is meant to leave once that is decided, and what stays inside."""
@@ -78,7 +86,9 @@ class ReleaseResult:
     @property
     def utility(self) -> UtilityResult:
         """What the first synthetic table is worth."""
-        assert self.report.utility is not None  # a release is always measured, and `from_dict` sees to it
+        assert (
+            self.report.utility is not None
+        )  # a release is always measured, and `from_dict` sees to it
         return self.report.utility
 
     @property
@@ -89,7 +99,10 @@ class ReleaseResult:
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """What was not measured and not attacked with, to be quick, each with the option that brings it back."""
-        return (*self.utility.about.left_out, *(() if self.risk is None else self.risk.about.left_out))
+        return (
+            *self.utility.about.left_out,
+            *(() if self.risk is None else self.risk.about.left_out),
+        )
 
     @property
     def synthetic(self) -> Table:
@@ -101,7 +114,9 @@ class ReleaseResult:
             If it was written batch by batch and is not in memory.
         """
         if not self.tables:
-            raise InputError("The synthetic table is in a file, not in memory: save() the result, and read or scan the file in its folder to-release.")
+            raise InputError(
+                "The synthetic table is in a file, not in memory: save() the result, and read or scan the file in its folder to-release."
+            )
         return self.tables[0]
 
     @property
@@ -139,13 +154,17 @@ class ReleaseResult:
         """
         report = ReportResult.from_dict(data)
         if report.utility is None or report.synthesis is None:
-            raise InputError("The data must be of a release. Got a report of a study alone. Give report.json of chaffinch release.")
+            raise InputError(
+                "The data must be of a release. Got a report of a study alone. Give report.json of chaffinch release."
+            )
         return cls(report=report)
 
     def to_html(self, *, public: bool = False) -> str:
         """Return the report as one HTML file, to be kept inside; or its `public` variant, which holds only what may leave."""
         drawing = None if self.model is None else self.model.plot()
-        return render(self.report, network_svg=None if drawing is None else drawing.svg, public=public)
+        return render(
+            self.report, network_svg=None if drawing is None else drawing.svg, public=public
+        )
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
         """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are.
@@ -157,7 +176,13 @@ class ReleaseResult:
         A folder that has these two is refused unless it holds an earlier release and `overwrite` is given: that release is then replaced. A release that a
         privacy budget was spent on replaces none, and is never replaced.
         """
-        with filling(folder, overwrite=overwrite, paid=self.model is not None and self.model.privacy is not None, names=PARTS, mark=EARLIER) as part:
+        with filling(
+            folder,
+            overwrite=overwrite,
+            paid=self.model is not None and self.model.privacy is not None,
+            names=PARTS,
+            mark=EARLIER,
+        ) as part:
             for name, table in zip(self.names, self.tables, strict=not self.files):
                 write_batches(table, leaving_folder(part) / name)
             for file in self.files:
@@ -171,7 +196,9 @@ class ReleaseResult:
         Tables that exceed their limit are moved from the folder of what leaves to `confidential/refused`.
         """
         if self.model is None:
-            raise InputError("A release that was read from its JSON has no tables and no model to write.")
+            raise InputError(
+                "A release that was read from its JSON has no tables and no model to write."
+            )
         leaving, inside = leaving_folder(folder), folder / CONFIDENTIAL
         inside.mkdir(mode=0o700, exist_ok=True)
         model = (inside if self.model.confidential else leaving) / "model.chaffinch"

@@ -62,7 +62,13 @@ class RunOptions:
     def facts(self) -> dict[str, Any]:
         """What may differ between two equal runs: versions, the date, the command."""
         versions = {
-            "chaffinch": __version__, "python": platform.python_version(), **{name: version(name) for name in PACKAGES}
-        }  # fmt: skip
+            "chaffinch": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        }
         date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        return {"versions": versions, "date": date, **({"command": self.command} if self.command else {})}
+        return {
+            "versions": versions,
+            "date": date,
+            **({"command": self.command} if self.command else {}),
+        }

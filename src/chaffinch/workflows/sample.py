@@ -26,13 +26,22 @@ class SampleResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data: `chaffinch-sample`, version 1."""
-        seconds = {} if self.seconds is None else {"seconds": {step: round(s, 6) for step, s in self.seconds.items()}}
+        seconds = (
+            {}
+            if self.seconds is None
+            else {"seconds": {step: round(s, 6) for step, s in self.seconds.items()}}
+        )
         head = {"format": "chaffinch-sample", "version": 1, "rows": self.rows, "seed": self.seed}
         return {**head, "given": list(self.given), "run": seconds}
 
 
 def sample_to_file(
-    model: Path, output: Path, *, rows: int | None = None, given: Mapping[str, Any] | None = None, run: RunOptions
+    model: Path,
+    output: Path,
+    *,
+    rows: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    run: RunOptions,
 ) -> SampleResult:
     """Draw rows from a model file and write them, batch by batch; `given` fixes values of columns, exactly."""
     loaded: Any = load_model(model)
@@ -40,11 +49,16 @@ def sample_to_file(
     run.observer.before_drawing(wanted, loaded.schema)
     writing, start = 0.0, time.perf_counter()
     with table_writer(output) as write:
-        for batch in loaded.batches(wanted, seed=run.seed, given=given, threads=run.threads, progress=run.progress):
+        for batch in loaded.batches(
+            wanted, seed=run.seed, given=given, threads=run.threads, progress=run.progress
+        ):
             drawn = time.perf_counter()
             write(batch)
             writing += time.perf_counter() - drawn
     seconds = {"sample": time.perf_counter() - start - writing, "write": writing}
     return SampleResult(
-        rows=wanted, seed=run.seed, given=tuple(sorted(given or ())), seconds=None if loaded.privacy else seconds
+        rows=wanted,
+        seed=run.seed,
+        given=tuple(sorted(given or ())),
+        seconds=None if loaded.privacy else seconds,
     )

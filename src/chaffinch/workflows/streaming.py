@@ -42,7 +42,11 @@ def why_not_streamed(settings: SynthesisSettings, *, measured: bool = False) -> 
         return "A column that says whose row it is"
     if settings.weight and measured:
         return WEIGHTED
-    return "" if isinstance(settings.synthesiser, BayesNet | Independent) else f"The method {settings.synthesiser.name}"
+    return (
+        ""
+        if isinstance(settings.synthesiser, BayesNet | Independent)
+        else f"The method {settings.synthesiser.name}"
+    )
 
 
 def check_engine(settings: SynthesisSettings) -> None:
@@ -55,7 +59,12 @@ def check_engine(settings: SynthesisSettings) -> None:
 
 @contextmanager
 def streamed(
-    source: Any, settings: SynthesisSettings, run: RunOptions, check: Callable[[Schema], object], *, measured: bool = False
+    source: Any,
+    settings: SynthesisSettings,
+    run: RunOptions,
+    check: Callable[[Schema], object],
+    *,
+    measured: bool = False,
 ) -> Iterator[CodedScan]:
     """Give the original as a cache of codes, which is removed at the end; `check` is called with its schema before it is encoded.
 
@@ -77,10 +86,23 @@ def streamed(
 
     reading = settings.reading
     with coded_scan(
-        source, reading.declared, **reading.file, rare=reading.rare, threshold=reading.threshold, weight=settings.weight, progress=run.progress, check=check_scan,
-    ) as coded:  # fmt: skip
+        source,
+        reading.declared,
+        **reading.file,
+        rare=reading.rare,
+        threshold=reading.threshold,
+        weight=settings.weight,
+        progress=run.progress,
+        check=check_scan,
+    ) as coded:
         weight = coded.scan.schema.only("weight")
-        yield coded if weight is None else replace(coded, scan=replace(coded.scan, notes=(*coded.scan.notes, weight_note(weight))))
+        yield (
+            coded
+            if weight is None
+            else replace(
+                coded, scan=replace(coded.scan, notes=(*coded.scan.notes, weight_note(weight)))
+            )
+        )
 
 
 def not_streamed(what: str) -> NotStreamedError:

@@ -82,7 +82,9 @@ class ReadSettings:
         """Return the schema for a private fit; with `discover` also what that adds to it, from the header of the source where there is none."""
         if self.discover is None:
             return self.declared
-        return discovering_schema(source, self.declared if self.schema is not None else None, self.discover, **self.file)
+        return discovering_schema(
+            source, self.declared if self.schema is not None else None, self.discover, **self.file
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +131,9 @@ class SynthesisSettings:
         if self.copies < 1:
             raise InputError(f"copies must be at least 1. Got {self.copies}.")
         if self.keep and self.rows is not None:
-            raise InputError("keep completes the rows of the original: rows cannot be given with it.")
+            raise InputError(
+                "keep completes the rows of the original: rows cannot be given with it."
+            )
         if self.ledger is not None and not self.private:
             raise InputError("A ledger adds up privacy budgets: give the method an epsilon too.")
         check_engine(self)
@@ -139,11 +143,20 @@ class SynthesisSettings:
         """Whether a promise of privacy is asked for."""
         return self.synthesiser.private
 
-
     def to_plain(self) -> dict[str, Any]:
         """Return what the synthesiser is told and how the original is read, as a report keeps it to be compared with others."""
-        told = {"keep": list(self.keep), "person": self.person, "order": self.order, "weight": self.weight, "rows": self.rows}
-        read_as = {"rare": self.reading.rare, "threshold": self.reading.threshold, "personal": dict(self.reading.personal)}
+        told = {
+            "keep": list(self.keep),
+            "person": self.person,
+            "order": self.order,
+            "weight": self.weight,
+            "rows": self.rows,
+        }
+        read_as = {
+            "rare": self.reading.rare,
+            "threshold": self.reading.threshold,
+            "personal": dict(self.reading.personal),
+        }
         given = {name: value for name, value in (told | read_as).items() if value}
         return {**self.synthesiser.plain_params(), **given}
 
@@ -210,7 +223,11 @@ class Synthesis:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
     def read(
-        self, source: Any, check: Callable[[Schema], object] = lambda schema: None, *, beside: Sequence[str | os.PathLike[str]] = ()
+        self,
+        source: Any,
+        check: Callable[[Schema], object] = lambda schema: None,
+        *,
+        beside: Sequence[str | os.PathLike[str]] = (),
     ) -> Table | Undiscovered | CodedScan:
         """Return the original. `check` is called with its schema, to check options against it: before the ledger is charged.
 
@@ -223,21 +240,41 @@ class Synthesis:
         if (coded := self._read_stream(source, check, beside)) is not None:
             return coded
         with self.timed("read"), _without_warnings():
-            table = source if isinstance(source, Table) else read(
-                source, reading.declared, **reading.file, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
-            )  # fmt: skip
-            table = with_weight(with_persons(table, self.settings.person, self.settings.order), self.settings.weight)
+            table = (
+                source
+                if isinstance(source, Table)
+                else read(
+                    source,
+                    reading.declared,
+                    **reading.file,
+                    rare=reading.rare,
+                    threshold=reading.threshold,
+                    progress=self.run.progress,
+                )
+            )
+            table = with_weight(
+                with_persons(table, self.settings.person, self.settings.order), self.settings.weight
+            )
         check_decided(table.schema)
         if (weight := table.schema.only("weight")) is not None:
             table = replace(table, notes=(*table.notes, weight_note(weight)))
-        self.settings = replace(self.settings, synthesiser=synthesiser_for(self.settings.synthesiser, table.schema))
+        self.settings = replace(
+            self.settings, synthesiser=synthesiser_for(self.settings.synthesiser, table.schema)
+        )
         check(table.schema)
         self.run.observer.after_reading(table, self.seconds["read"])
         return table
 
-    def _read_stream(self, source: Any, check: Callable[[Schema], object], beside: Sequence[str | os.PathLike[str]]) -> CodedScan | None:
+    def _read_stream(
+        self,
+        source: Any,
+        check: Callable[[Schema], object],
+        beside: Sequence[str | os.PathLike[str]],
+    ) -> CodedScan | None:
         """The original as a cache of codes, where the engine asked for or chosen is that; None where rows are to be read into memory."""
-        self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **self.settings.reading.file)
+        self.choice = choose_engine(
+            self.settings.engine, [*_paths(source), *beside], **self.settings.reading.file
+        )
         why = why_not_streamed(self.settings, measured=self.measured)
         if self.choice.stream and why:
             self.choice = replace(self.choice, engine="memory")
@@ -247,7 +284,9 @@ class Synthesis:
             return None
         try:
             with self.timed("read"), _without_warnings():
-                self.coded = self.resources.enter_context(streamed(source, self.settings, self.run, check, measured=self.measured))
+                self.coded = self.resources.enter_context(
+                    streamed(source, self.settings, self.run, check, measured=self.measured)
+                )
         except NotStreamedError as error:
             if not self.choice.chosen:
                 raise
@@ -258,23 +297,37 @@ class Synthesis:
         return self.coded
 
     def _read_private(
-        self, source: Any, check: Callable[[Schema], object], beside: Sequence[str | os.PathLike[str]]
+        self,
+        source: Any,
+        check: Callable[[Schema], object],
+        beside: Sequence[str | os.PathLike[str]],
     ) -> Table | Undiscovered | CodedScan:
         reading, synthesiser = self.settings.reading, self.settings.synthesiser
-        prepared = isinstance(source, Undiscovered) or (isinstance(source, Table) and source.schema.sealed)
+        prepared = isinstance(source, Undiscovered) or (
+            isinstance(source, Table) and source.schema.sealed
+        )
         unread = None
         if not prepared:
             unread = open_unread(
-                source, reading.promised_schema(source), **reading.file, person=self.settings.person,
-                rows_per_person=synthesiser.unit.rows_per_person, budget=synthesiser.budget, unit=synthesiser.unit,
-            )  # fmt: skip
+                source,
+                reading.promised_schema(source),
+                **reading.file,
+                person=self.settings.person,
+                rows_per_person=synthesiser.unit.rows_per_person,
+                budget=synthesiser.budget,
+                unit=synthesiser.unit,
+            )
         schema: Schema = source.schema if unread is None else unread.schema
-        by_name = left_out(schema) if reading.discover is not None and reading.schema is None else []
+        by_name = (
+            left_out(schema) if reading.discover is not None and reading.schema is None else []
+        )
         check_declared_decided(schema)
         self.run.observer.opened(by_name)
         check(schema)
         # Which engine works shows nowhere: it may be chosen by the size of the data, and the result is the same.
-        self.choice = choose_engine(self.settings.engine, [*_paths(source), *beside], **reading.file)
+        self.choice = choose_engine(
+            self.settings.engine, [*_paths(source), *beside], **reading.file
+        )
         if self.choice.stream and unread is None:
             if not self.choice.chosen:
                 raise not_streamed("A table that was prepared before")
@@ -299,7 +352,9 @@ class Synthesis:
         with self.timed("fit"):
             if isinstance(data, CodedScan):
                 progress = giving_back(progress)
-                stream = StreamCounter(data, weight=data.weight, threads=self.run.threads, progress=progress)
+                stream = StreamCounter(
+                    data, weight=data.weight, threads=self.run.threads, progress=progress
+                )
                 return synthesiser.fit(stream, seed=self._stream(0), progress=progress), data.empty
             if self.settings.private:
                 model = synthesiser.fit(data, seed=self._stream(0), progress=progress)
@@ -310,22 +365,34 @@ class Synthesis:
             counter = table_counter(data, threads=self.run.threads)
             return synthesiser.fit(counter, seed=self._stream(0), progress=progress), data
 
-    def draw(self, model: Model, table: Table, outputs: Sequence[Path] = (), *, hold: int = 0) -> tuple[Table, ...]:
+    def draw(
+        self, model: Model, table: Table, outputs: Sequence[Path] = (), *, hold: int = 0
+    ) -> tuple[Table, ...]:
         """Draw each synthesis batch by batch, write it where outputs are named, and return the first `hold` of them.
 
         What is not held takes bounded memory.
         """
         self.rows = model.n_rows if self.settings.rows is None else self.settings.rows
         keyed = None
-        if self.settings.private:  # how many rows equal an original one is a figure of the data, and not paid for
+        if (
+            self.settings.private
+        ):  # how many rows equal an original one is a figure of the data, and not paid for
             self.run.observer.before_drawing(self.rows, table.schema)
         else:
             self.run.progress("keying the original's rows", -1)
             with self.timed("compare"):
                 give_memory_back()
                 original = without_weight(table)
-                parts = [original.codes] if self.coded is None else _codes_of(self.coded, original.schema.names)
-                keyed = KeyedSlice.of(parts, original.schema.sizes, original.n_rows if self.coded is None else self.coded.n_rows)
+                parts = (
+                    [original.codes]
+                    if self.coded is None
+                    else _codes_of(self.coded, original.schema.names)
+                )
+                keyed = KeyedSlice.of(
+                    parts,
+                    original.schema.sizes,
+                    original.n_rows if self.coded is None else self.coded.n_rows,
+                )
         tables = []
         for i in range(self.settings.copies):
             equal, compared, batches = 0, 0, []
@@ -335,12 +402,20 @@ class Synthesis:
                         write(batch)
                     if keyed is not None:
                         with self.timed("compare"):
-                            looked_up = keyed.look_up(on_codes_of(without_weight(batch), original.schema, original.schema.names).codes)
+                            looked_up = keyed.look_up(
+                                on_codes_of(
+                                    without_weight(batch), original.schema, original.schema.names
+                                ).codes
+                            )
                             equal, compared = equal + looked_up[0], compared + looked_up[1]
                     if i < hold:
                         batches.append(batch)
             if keyed is not None:
-                self.shares.append(masked_share(equal / max(compared, 1), compared, self.settings.reading.threshold))
+                self.shares.append(
+                    masked_share(
+                        equal / max(compared, 1), compared, self.settings.reading.threshold
+                    )
+                )
                 self.looked_up = None if keyed.all_rows else compared + (self.looked_up or 0)
             if batches:
                 tables.append(as_written(joined(batches)))
@@ -348,14 +423,32 @@ class Synthesis:
 
     def _batches(self, model: Any, table: Table, seed: Any) -> Iterator[Table]:
         if self.settings.keep:
-            parts = [table] if self.coded is None else self.coded.scan.tables(COMPLETED_BATCHES * model.batch_rows)
+            parts = (
+                [table]
+                if self.coded is None
+                else self.coded.scan.tables(COMPLETED_BATCHES * model.batch_rows)
+            )
             n_rows = table.n_rows if self.coded is None else self.coded.n_rows
             batches = model.complete_batches(
-                parts, n_rows, keep=self.settings.keep, seed=seed, like=table, threads=self.run.threads, progress=self.run.progress
+                parts,
+                n_rows,
+                keep=self.settings.keep,
+                seed=seed,
+                like=table,
+                threads=self.run.threads,
+                progress=self.run.progress,
             )
         else:
-            like = table.take(np.empty(0, dtype=np.int64)) if self.settings.private else table  # its look and no row
-            batches = model.batches(self.rows, seed=seed, like=like, threads=self.run.threads, progress=self.run.progress)
+            like = (
+                table.take(np.empty(0, dtype=np.int64)) if self.settings.private else table
+            )  # its look and no row
+            batches = model.batches(
+                self.rows,
+                seed=seed,
+                like=like,
+                threads=self.run.threads,
+                progress=self.run.progress,
+            )
         while True:
             with self.timed("sample"):
                 batch = next(batches, None)
@@ -374,7 +467,11 @@ class Synthesis:
             network={**model.to_dict(), **self._asked()},
             notes=tuple(AccountNote(note.column, note.what, note.sentence) for note in table.notes),
             copies=copies,
-            rows_equal_to_an_original=None if private else self.shares[0] if copies == 1 else tuple(self.shares),
+            rows_equal_to_an_original=None
+            if private
+            else self.shares[0]
+            if copies == 1
+            else tuple(self.shares),
             rows_looked_up=self.looked_up,
             settings=self.settings.to_plain(),
             run={} if private else {"engine": self.choice.engine, "seconds": seconds},
@@ -382,7 +479,9 @@ class Synthesis:
 
     def _asked(self) -> dict[str, Any]:
         """Return the edges that were required or forbidden, where there are any: a report shows them as chosen."""
-        edges = {name: getattr(self.settings.synthesiser, name, ()) for name in ("require", "forbid")}
+        edges = {
+            name: getattr(self.settings.synthesiser, name, ()) for name in ("require", "forbid")
+        }
         return {name: [list(edge) for edge in some] for name, some in edges.items() if some}
 
     def _stream(self, number: int) -> np.random.SeedSequence | None:

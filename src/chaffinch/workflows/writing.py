@@ -36,7 +36,12 @@ def as_written(table: Table) -> Table:
     codes = [table.codes[j] for j in range(len(table.codes))]
     for j, column in enumerate(table.schema.modelled):
         codec = column.codec
-        if isinstance(codec, Categories) and codec.other and codec.null and not is_words(parse_type(column.type)):
+        if (
+            isinstance(codec, Categories)
+            and codec.other
+            and codec.null
+            and not is_words(parse_type(column.type))
+        ):
             empty = np.asarray(table.data.column(column.name).combine_chunks().is_null())
             pooled = empty & (codes[j] == len(codec.levels))
             if pooled.any():
@@ -52,6 +57,8 @@ def write_batches(table: Table, path: Path) -> None:
             write(table[start : start + rows])
 
 
-def writer_of(path: Path | None, *, paid: bool = False) -> AbstractContextManager[Callable[[Table], object]]:
+def writer_of(
+    path: Path | None, *, paid: bool = False
+) -> AbstractContextManager[Callable[[Table], object]]:
     """Give what appends tables to a file, or, without a path, does nothing."""
     return nullcontext(lambda table: None) if path is None else table_writer(path, paid=paid)

@@ -30,13 +30,22 @@ def made_here(spec, *, copies, seed, progress=None):
         solved.append(incremental.solve(problem, start, seed=search))
     seen = [compared(spec, one.codes) for one in solved]
     fits = [
-        OutputFit(some[0].name, some[0].kind, some[0].size, float(np.mean([one.within for one in some])),
-            float(np.mean([one.mean for one in some])), max(one.worst for one in some))
+        OutputFit(
+            some[0].name,
+            some[0].kind,
+            some[0].size,
+            float(np.mean([one.within for one in some])),
+            float(np.mean([one.mean for one in some])),
+            max(one.worst for one in some),
+        )
         for some in zip(*seen, strict=True)
-    ]  # fmt: skip
+    ]
     errors = tuple(float(np.mean([one.mean for one in some])) for some in seen)
     return DatasetEnsemble(
-        tuple(one.codes for one in solved), tuple(one.reached for one in solved), tuple(fits), errors
+        tuple(one.codes for one in solved),
+        tuple(one.reached for one in solved),
+        tuple(fits),
+        errors,
     )
 
 
@@ -57,7 +66,9 @@ def people():
 
     def drawn(n, seed):
         rng = np.random.default_rng(seed)
-        x = np.stack([rng.integers(0, size, n) for name, size in SIZES.items() if name != "y"], axis=1)
+        x = np.stack(
+            [rng.integers(0, size, n) for name, size in SIZES.items() if name != "y"], axis=1
+        )
         y = np.where(rng.random(n) < 0.5, (x[:, 0] + x[:, 1]) % 3, rng.integers(0, 3, n))
         return np.c_[x, y].astype(np.int32)
 
@@ -76,7 +87,9 @@ class RulesOnlySpec(TableSpec):
 @pytest.fixture
 def rules_only():
     """Entries of a kind of which only the rules are checked."""
-    KINDS.register(Kind("ruled", RulesOnlySpec, "Frequencies", "a table for the rules alone", searched=False))
+    KINDS.register(
+        Kind("ruled", RulesOnlySpec, "Frequencies", "a table for the rules alone", searched=False)
+    )
     yield lambda name: {"name": name, "kind": "ruled", "by": ["a", "y"]}
     KINDS.remove("ruled")
 
@@ -84,7 +97,13 @@ def rules_only():
 def check(recipes, data, *, released=None, seed=None, workers=None, maker=None, **settings):
     """A check of recipes, its settings by name."""
     return check_recipes(
-        recipes, data, CheckSettings(**settings), released=released, seed=seed, workers=workers, maker=maker
+        recipes,
+        data,
+        CheckSettings(**settings),
+        released=released,
+        seed=seed,
+        workers=workers,
+        maker=maker,
     )
 
 
@@ -96,7 +115,14 @@ def checker():
 @pytest.fixture
 def checked(check, fields, people, maker):
     def run(*entries, n=240, seed=1, released=(), **options):
-        options = {"keys": ("a", "b", "c"), "sensitive": ("y",), "syntheses": 6, "whole_runs": 0, "seed": 3, **options}
+        options = {
+            "keys": ("a", "b", "c"),
+            "sensitive": ("y",),
+            "syntheses": 6,
+            "whole_runs": 0,
+            "seed": 3,
+            **options,
+        }
         old = recipes_of(released, fields) if released else None
         options = {"maker": maker, **options}
         return check(recipes_of(entries, fields), people(n, seed), released=old, **options)

@@ -14,13 +14,19 @@ JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
 def test_pinned_and_right_by_hand(threshold, shown):
     """Ten people on either side, four datasets, one key set. Of the first ten six are spoken of by two datasets or more which all agree, and
     four of these rightly; of the others five and two."""
-    spoken = np.array([[4, 4, 2, 2, 4, 3, 1, 4, 0, 0, 4, 4, 4, 4, 4, 1, 1, 0, 0, 0]], dtype=np.int32)
+    spoken = np.array(
+        [[4, 4, 2, 2, 4, 3, 1, 4, 0, 0, 4, 4, 4, 4, 4, 1, 1, 0, 0, 0]], dtype=np.int32
+    )
     agreed = np.ones((1, 20), dtype=bool)
     agreed[0, 7] = False
-    correct = np.array([[4, 4, 2, 2, 0, 1, 1, 2, 0, 0, 4, 4, 0, 0, 0, 1, 0, 0, 0, 0]], dtype=np.int32)
+    correct = np.array(
+        [[4, 4, 2, 2, 0, 1, 1, 2, 0, 0, 4, 4, 0, 0, 0, 1, 0, 0, 0, 0]], dtype=np.int32
+    )
     nothing = np.zeros((4, 2, 2, 1))
     claims = EnsembleClaims(np.zeros_like(spoken), spoken, agreed, correct, 4)
-    tcap = EnsembleTcap(nothing, np.zeros((2, 20)), nothing[..., 0], np.repeat([0, 1], 10).astype(np.int8), claims)
+    tcap = EnsembleTcap(
+        nothing, np.zeros((2, 20)), nothing[..., 0], np.repeat([0, 1], 10).astype(np.int8), claims
+    )
     attack = KeyAttack("y", (("a",),), 4, *(np.zeros(1, dtype=np.int64),) * 3)
     result = agreement_of(attack, [tcap], threshold=threshold)
     assert (result.pinned, result.pinned_holdout) == ((0.6, 0.5) if shown else (None, None))
@@ -49,5 +55,9 @@ def test_shares_of_few_people_do_not_leave(checked):
     (shown,), (hidden,) = checked(JOINT).agreement, checked(JOINT, threshold=500).agreement
     assert shown_parts(shown)["excess"]["value"] == shown.excess.value
     assert None not in (shown.pinned, shown.right)
-    assert (hidden.pinned, hidden.right, shown_parts(hidden)["excess"]["value"]) == (None, None, None)
+    assert (hidden.pinned, hidden.right, shown_parts(hidden)["excess"]["value"]) == (
+        None,
+        None,
+        None,
+    )
     assert all(one.right is None for one in hidden.by_keys)

@@ -65,13 +65,19 @@ def test_which_output_did_it(checked):
 def test_released_outputs_come_first(checked):
     found = checked(JOINT, released=[MARGIN, PLAIN])
     assert [stage.name for stage in found.cumulative] == ["released already", "joint"]
-    assert [(one.name, one.released) for one in found.outputs] == [("margin", True), ("plain", True), ("joint", False)]
+    assert [(one.name, one.released) for one in found.outputs] == [
+        ("margin", True),
+        ("plain", True),
+        ("joint", False),
+    ]
     assert found.cumulative[1].added[0].low > 0.0
     assert found.cumulative[0].added == ()
 
 
 @pytest.mark.parametrize("released", [(), ("ruled",)])
-def test_steps_and_leaving_one_out_are_over_outputs_that_are_searched_for(checked, rules_only, released):
+def test_steps_and_leaving_one_out_are_over_outputs_that_are_searched_for(
+    checked, rules_only, released
+):
     """Nothing can be evolved from an output that only the rules look at: alone it is no step, and nothing is left without the other."""
     one, two = rules_only("ruled"), rules_only("ruled too")
     new = [JOINT, two] if released else [one, JOINT, two]
@@ -90,7 +96,9 @@ def test_steps_and_leaving_one_out_are_over_outputs_that_are_searched_for(checke
 def test_nothing_to_search_for_is_said(checked, rules_only):
     found = checked(rules_only("ruled"), keys=("a",), maker=None)
     assert (found.verdict.word, found.all, found.passed) == ("nothing measured", None, False)
-    assert [(row.verdict in ("review", "fail"), row.marginal) for row in found.summary] == [(True, None)]
+    assert [(row.verdict in ("review", "fail"), row.marginal) for row in found.summary] == [
+        (True, None)
+    ]
     assert "rules only: this kind has no equations" in found.summary[0].why
     assert found.to_dict()["outputs"][0]["rules_only"] == "this kind has no equations"
 
@@ -101,7 +109,9 @@ def test_published_numbers_that_are_not_the_datas(checked, fields, people):
     fine = checked(right, MARGIN, cumulative=False)
     assert fine.outputs[0].consistent is True
     assert fine.outputs[1].consistent is None
-    wrong = checked({**right, "counts": [counts[0] + 1, counts[1] - 1, counts[2]]}, MARGIN, cumulative=False)
+    wrong = checked(
+        {**right, "counts": [counts[0] + 1, counts[1] - 1, counts[2]]}, MARGIN, cumulative=False
+    )
     assert wrong.verdict.text == "outputs inconsistent"
     assert not wrong.passed
 
@@ -115,7 +125,14 @@ def test_two_tables_that_differ_by_one_person_are_flagged(check, fields, maker, 
         {"name": "most", "kind": "table", "by": ["a", "y"], "where": "d == 'd0'"},
     ]
     found = check(
-        recipes_of(entries, fields), codes, keys=["a"], sensitive=["y"], syntheses=2, whole_runs=0, seed=1, maker=maker
+        recipes_of(entries, fields),
+        codes,
+        keys=["a"],
+        sensitive=["y"],
+        syntheses=2,
+        whole_runs=0,
+        seed=1,
+        maker=maker,
     )
     assert any(one.rule == "differencing" and one.status == "fail" for one in found.rules.findings)
     assert not found.passed
@@ -123,7 +140,9 @@ def test_two_tables_that_differ_by_one_person_are_flagged(check, fields, maker, 
 
 def unsearched(spec, *, copies, seed, progress=None):
     """An ensemble that no search has touched, for what does not depend on it."""
-    return DatasetEnsemble(prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed), (False,) * copies)
+    return DatasetEnsemble(
+        prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed), (False,) * copies
+    )
 
 
 def test_a_saturated_logit_with_a_cell_of_two_is_flagged(check, fields, people):
@@ -132,7 +151,13 @@ def test_a_saturated_logit_with_a_cell_of_two_is_flagged(check, fields, people):
     codes = np.delete(codes, few[2:], axis=0)
     codes[few[:2], 4] = [0, 1]
     # Both of them must be behind the outputs of each fold: few are held out, and by this seed others.
-    entry = {"name": "logit", "kind": "logit", "formula": "y ~ C(a) * C(c)", "success": "y1", "decimals": 4}
+    entry = {
+        "name": "logit",
+        "kind": "logit",
+        "formula": "y ~ C(a) * C(c)",
+        "success": "y1",
+        "decimals": 4,
+    }
     found = check(
         recipes_of([entry], fields),
         codes,
@@ -177,7 +202,9 @@ def test_questions_that_cannot_be_asked(checked, options, words):
 
 def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people):
     """What was released describes columns without weights: those of the file that is checked must not be lost."""
-    weighted = Fields(tuple(replace(one, weights=(0.7, 0.2, 0.1)) if one.name == "y" else one for one in fields))
+    weighted = Fields(
+        tuple(replace(one, weights=(0.7, 0.2, 0.1)) if one.name == "y" else one for one in fields)
+    )
     seen = []
 
     def maker(spec, *, copies, seed, progress=None):
@@ -185,9 +212,26 @@ def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people):
         datasets = tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies))
         return DatasetEnsemble(datasets, (True,) * copies)
 
-    asked = {"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "cumulative": False, "seed": 1}
-    old, new = recipes_of([{**PLAIN, "name": "old"}], fields), {"name": "new", "kind": "table", "by": ["a", "y"]}
-    check(recipes_of([new], weighted), people(100, 1), released=old, start="published", maker=maker, **asked)
+    asked = {
+        "keys": ["a"],
+        "sensitive": ["y"],
+        "syntheses": 2,
+        "whole_runs": 0,
+        "cumulative": False,
+        "seed": 1,
+    }
+    old, new = (
+        recipes_of([{**PLAIN, "name": "old"}], fields),
+        {"name": "new", "kind": "table", "by": ["a", "y"]},
+    )
+    check(
+        recipes_of([new], weighted),
+        people(100, 1),
+        released=old,
+        start="published",
+        maker=maker,
+        **asked,
+    )
     assert len(seen) == 2
     for each in seen:
         assert each["y"] == (0.7, 0.2, 0.1)
@@ -200,19 +244,40 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people):
 
     def maker(spec, *, copies, seed, progress=None):
         seen.append({field.name: field.weights for field in spec.fields})
-        return DatasetEnsemble(tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies)), (True,) * copies)
+        return DatasetEnsemble(
+            tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies)),
+            (True,) * copies,
+        )
 
-    numbers = Fields(tuple(replace(one, levels=(0, 1, 2, 3)) if one.name == "b" else one for one in fields))
+    numbers = Fields(
+        tuple(replace(one, levels=(0, 1, 2, 3)) if one.name == "b" else one for one in fields)
+    )
     mean = {"name": "m", "kind": "mean", "of": "b", "by": ["y"]}
-    asked = {"keys": ["b"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "seed": 1, "maker": maker}
+    asked = {
+        "keys": ["b"],
+        "sensitive": ["y"],
+        "syntheses": 2,
+        "whole_runs": 0,
+        "seed": 1,
+        "maker": maker,
+    }
     found = check(recipes_of([mean], numbers), codes, **asked)
     assert (found.settings.start, found.settings.margins.assumed) == ("margins", ("b", "y"))
     assert "the attacker was assumed to know it of 'b', 'y'" in " ".join(found.verdict.sentences)
-    everybody = {name: tuple(np.bincount(codes[:, fields.position(name)], minlength=size)) for name, size in (("b", 4), ("y", 3))}
+    everybody = {
+        name: tuple(np.bincount(codes[:, fields.position(name)], minlength=size))
+        for name, size in (("b", 4), ("y", 3))
+    }
     assert seen == [everybody] * 2
-    assert all(one.prior_marginal.value == 0.0 for one in found.all.measures if np.isfinite(one.prior.value))
+    assert all(
+        one.prior_marginal.value == 0.0
+        for one in found.all.measures
+        if np.isfinite(one.prior.value)
+    )
     seen.clear()
-    assert check(recipes_of([mean], numbers), codes, start="fold", **asked).settings.margins.assumed == ("b", "y")
+    assert check(
+        recipes_of([mean], numbers), codes, start="fold", **asked
+    ).settings.margins.assumed == ("b", "y")
     for name, counts in everybody.items():
         folds = np.array([each[name] for each in seen])
         assert folds.sum(axis=1).tolist() == [50.0, 50.0]
@@ -221,8 +286,14 @@ def test_datasets_start_from_margins_as_numbers(check, fields, people):
     uniform = check(recipes_of([mean], numbers), codes, start="uniform", **asked)
     assert seen == [{"b": None, "y": None}] * 2
     assert uniform.settings.margins.every == ()
-    assert all(one.prior_marginal.value == 0.0 for one in uniform.all.measures if np.isfinite(one.prior.value))
-    with pytest.raises(InputError, match="A start from published margins needs the margin of a column"):
+    assert all(
+        one.prior_marginal.value == 0.0
+        for one in uniform.all.measures
+        if np.isfinite(one.prior.value)
+    )
+    with pytest.raises(
+        InputError, match="A start from published margins needs the margin of a column"
+    ):
         check(recipes_of([mean], numbers), codes, start="published", **asked)
 
 
@@ -230,12 +301,29 @@ def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people):
     codes = people(100, 7)
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4  # one person: in one of the folds the level has nobody
-    entry = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1", "decimals": 4}
-    asked = {"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "seed": 1, "maker": maker}
+    entry = {
+        "name": "logit",
+        "kind": "logit",
+        "formula": "y ~ C(a)",
+        "success": "y1",
+        "decimals": 4,
+    }
+    asked = {
+        "keys": ["a"],
+        "sensitive": ["y"],
+        "syntheses": 2,
+        "whole_runs": 0,
+        "seed": 1,
+        "maker": maker,
+    }
     found = check(recipes_of([entry], fields), codes, **asked)
     (output,) = found.outputs
     assert re.search(r"logit.*fold.*a level of column 'a'", output.unmeasured)
-    assert (found.verdict.word, found.verdict.unmeasured, found.passed) == ("nothing measured", ("logit",), False)
+    assert (found.verdict.word, found.verdict.unmeasured, found.passed) == (
+        "nothing measured",
+        ("logit",),
+        False,
+    )
     assert found.rules.of("logit")
     told = json.dumps(found.to_dict())
     assert "a4" not in told  # one person has it
@@ -246,9 +334,25 @@ def test_an_output_that_a_fold_cannot_give_stops_no_other(check, fields, maker, 
     codes = people(100, 7)
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4
-    logit = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1", "decimals": 4}
-    tables = [{**PLAIN, "name": "one", "by": ["a", "b", "c", "y"]}, {**PLAIN, "name": "two", "by": ["b", "y"]}]
-    asked = {"keys": ["a", "b", "c"], "sensitive": ["y"], "syntheses": 2, "seed": 1, "maker": maker, "whole_runs": 2}
+    logit = {
+        "name": "logit",
+        "kind": "logit",
+        "formula": "y ~ C(a)",
+        "success": "y1",
+        "decimals": 4,
+    }
+    tables = [
+        {**PLAIN, "name": "one", "by": ["a", "b", "c", "y"]},
+        {**PLAIN, "name": "two", "by": ["b", "y"]},
+    ]
+    asked = {
+        "keys": ["a", "b", "c"],
+        "sensitive": ["y"],
+        "syntheses": 2,
+        "seed": 1,
+        "maker": maker,
+        "whole_runs": 2,
+    }
     found = check(recipes_of([tables[0], logit, tables[1]], fields), codes, **asked)
     alone = check(recipes_of(tables, fields), codes, **asked)
     assert np.isfinite(marginal(found).value)
@@ -256,7 +360,10 @@ def test_an_output_that_a_fold_cannot_give_stops_no_other(check, fields, maker, 
     assert found.whole == alone.whole
     assert [stage.outputs for stage in found.cumulative] == [("one",), ("one", "two")]
     assert {row.output: row.verdict for row in found.summary}["logit"] in ("not assessed", "fail")
-    assert {one.rule for one in found.rules.of("logit")} >= {"residual degrees of freedom", "covariate patterns"}
+    assert {one.rule for one in found.rules.of("logit")} >= {
+        "residual degrees of freedom",
+        "covariate patterns",
+    }
     assert found.verdict.unmeasured == ("logit",)
     assert "not all outputs assessed" in found.verdict.text
     assert not found.passed
@@ -268,7 +375,10 @@ def test_the_rules_alone_take_no_keys_and_no_folds(check, fields, people):
     found = check(recipes, people(30, 1), rules_only=True)
     assert (found.all, found.cumulative, found.settings.rules_only) == (None, (), True)
     assert found.verdict.word == "outputs inconsistent"
-    assert {row.output: row.verdict for row in found.summary} == {"counted": "fail", "plain": found.rules.status("plain")}
+    assert {row.output: row.verdict for row in found.summary} == {
+        "counted": "fail",
+        "plain": found.rules.status("plain"),
+    }
     whole = check(recipes, people(300, 1), keys=["a"], sensitive=["y"], rules_only=True)
     assert whole.settings.keys == ("a",)
     assert {one.output for one in whole.rules} == {"plain", "counted"}
@@ -282,7 +392,12 @@ def test_only_the_rules_are_asked_of_what_is_uncertain(check, fields, maker, peo
     recipes = recipes_of([PLAIN, {**PLAIN, "name": "unclear", "by": ["a", "y"]}], fields)
     settings = CheckSettings(keys=["a"], sensitive=["y"], syntheses=2, whole_runs=0)
     found = check_recipes(
-        recipes, people(100, 7), settings, seed=1, maker=maker, uncertain={"unclear": "its fit did not converge"}
+        recipes,
+        people(100, 7),
+        settings,
+        seed=1,
+        maker=maker,
+        uncertain={"unclear": "its fit did not converge"},
     )
     assert found.all.outputs == ("plain",)
     assert [one.unmeasured for one in found.outputs] == ["", "its fit did not converge"]
@@ -293,12 +408,22 @@ def test_only_the_rules_are_asked_of_what_is_uncertain(check, fields, maker, peo
 @pytest.mark.slow
 def test_a_null_output_covers_zero_at_its_rate(check, fields, people, maker):
     """Counts rounded to thousands say nothing of 160 people. Of 120 exact 95 % intervals fewer than 105 cover zero with a chance of 0.03 %."""
-    recipes = recipes_of([{"name": "rounded", "kind": "table", "by": list("abcdy"), "base": 1000}], fields)
+    recipes = recipes_of(
+        [{"name": "rounded", "kind": "table", "by": list("abcdy"), "base": 1000}], fields
+    )
     covered = 0
     for seed in range(120):
         found = check(
-            recipes, people(160, 100 + seed), keys=list("abcd"), sensitive=["y"], key_sizes=(3, 4), syntheses=8, whole_runs=0,
-            seed=seed, maker=maker, cumulative=False,
-        )  # fmt: skip
+            recipes,
+            people(160, 100 + seed),
+            keys=list("abcd"),
+            sensitive=["y"],
+            key_sizes=(3, 4),
+            syntheses=8,
+            whole_runs=0,
+            seed=seed,
+            maker=maker,
+            cumulative=False,
+        )
         covered += all(one.marginal.low <= 0.0 <= one.marginal.high for one in found.all.measures)
     assert covered >= 105

@@ -11,19 +11,33 @@ from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit, prior_
 from chaffinch.outputs.check.folds import folds
 from chaffinch.outputs.document import recipes_of
 
-TABLES = [{"name": "t", "kind": "table", "by": ["a", "y"]}, {"name": "u", "kind": "table", "by": ["b"]}]
+TABLES = [
+    {"name": "t", "kind": "table", "by": ["a", "y"]},
+    {"name": "u", "kind": "table", "by": ["b"]},
+]
 
 
 def started(spec, *, copies, seed, progress=None):
     datasets = prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed)
-    return DatasetEnsemble(datasets, (True, False), tuple(OutputFit(one.name, one.kind, 1, 0.5, 0.1, 0.2) for one in spec.outputs))
+    return DatasetEnsemble(
+        datasets,
+        (True, False),
+        tuple(OutputFit(one.name, one.kind, 1, 0.5, 0.1, 0.2) for one in spec.outputs),
+    )
 
 
 @pytest.fixture
 def run(fields, people):
     codes = people(120, 1)
     attack = attack_of(fields, ["a", "b"], "y", sizes=(1, 2))
-    return CheckRun(codes, recipes_of(TABLES, fields), (attack,), folds(len(codes), seed=1), started, syntheses=2)
+    return CheckRun(
+        codes,
+        recipes_of(TABLES, fields),
+        (attack,),
+        folds(len(codes), seed=1),
+        started,
+        syntheses=2,
+    )
 
 
 def test_sides(run):
@@ -55,25 +69,41 @@ def test_a_prior_from_margins_of_folds_is_of_each_fold(run):
         begun = run.begun(spec, codes)
         for field in begun.fields:
             position = begun.fields.position(field.name)
-            assert field.weights == tuple(np.bincount(codes[:, position], minlength=len(field.levels)))
+            assert field.weights == tuple(
+                np.bincount(codes[:, position], minlength=len(field.levels))
+            )
         datasets = prior_datasets(begun.fields, 60, copies=2, seed=seed)
-        assert np.array_equal(mine.values, run.tcap(datasets, fold, run.attacks[0]).values, equal_nan=True)
+        assert np.array_equal(
+            mine.values, run.tcap(datasets, fold, run.attacks[0]).values, equal_nan=True
+        )
 
 
 def test_a_stage_is_of_the_outputs_that_are_named(run):
     told = []
-    assessment = run.assess("u alone", ["u"], progress=lambda what, share: told.append((what, share)))
-    assert (assessment.stage.name, assessment.stage.outputs, assessment.stage.reached) == ("u alone", ("u",), 0.5)
+    assessment = run.assess(
+        "u alone", ["u"], progress=lambda what, share: told.append((what, share))
+    )
+    assert (assessment.stage.name, assessment.stage.outputs, assessment.stage.reached) == (
+        "u alone",
+        ("u",),
+        0.5,
+    )
     assert [fit.name for fit in assessment.stage.fits] == ["u"]
     assert [one.claims for one in assessment.tcaps["y"]] == [None, None]
     assert told[-1] == ("u alone", 1.0)
     assert assessment.stage.marginal("y", "all_rows") == assessment.stage.measures[1].marginal
     assert assessment.stage.marginal("y", "none") is None
     step = run.assess("both", ["t", "u"], with_claims=True).step(assessment)
-    assert [(one.sensitive, one.convention) for one in step.added] == [("y", "matched_rows"), ("y", "all_rows")]
+    assert [(one.sensitive, one.convention) for one in step.added] == [
+        ("y", "matched_rows"),
+        ("y", "all_rows"),
+    ]
     assert assessment.step(None).added == ()
 
 
 def test_fits_over_folds_are_means_and_the_worst():
-    first, second = (DatasetEnsemble((), (), (OutputFit("t", "table", 3, *numbers),)) for numbers in ((1.0, 0.2, 0.4), (0.5, 0.4, 0.9)))
+    first, second = (
+        DatasetEnsemble((), (), (OutputFit("t", "table", 3, *numbers),))
+        for numbers in ((1.0, 0.2, 0.4), (0.5, 0.4, 0.9))
+    )
     assert _fits([first, second]) == (OutputFit("t", "table", 3, 0.75, pytest.approx(0.3), 0.9),)

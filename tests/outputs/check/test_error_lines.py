@@ -54,4 +54,6 @@ def test_every_stop_is_on_the_line(fields, people):
     # A search is stopped where the line asks for it, or where any search is.
     stops = [60_000 if stop is None else min(stop, 60_000) for stop in STOPS]
     for line in lines:
-        assert [point.error for point in line.points] == [1.0 / stop for stop in stops for _ in range(2)]
+        assert [point.error for point in line.points] == [
+            1.0 / stop for stop in stops for _ in range(2)
+        ]

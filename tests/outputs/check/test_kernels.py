@@ -18,7 +18,9 @@ def test_hashed_keys_are_dense_keys(seed, tau):
     def attack(radix):
         claims, influence = np.empty((3, 30), dtype=np.int32), np.zeros((2, 30))
         label, values = rows[:, 3].copy(), people[:, 3].copy()
-        tcap = kernels.attack(rows, label, columns, starts, radix, people, values, group, tau, claims, influence)
+        tcap = kernels.attack(
+            rows, label, columns, starts, radix, people, values, group, tau, claims, influence
+        )
         return tcap, claims, influence
 
     for dense, hashed in zip(attack(sizes), attack(sizes * 1_000_003), strict=True):
@@ -30,7 +32,14 @@ def test_claims_are_added_up():
     first, spoken, correct = (np.zeros((1, 4), dtype=np.int32) for _ in range(3))
     agreed = np.ones((1, 4), dtype=np.bool_)
     for claims in ([0, 1, -1, 1], [0, 0, -1, -1], [0, 1, -1, 1]):
-        kernels.absorb(np.array([claims], dtype=np.int32), np.array([0, 0, 1, 1]), first, spoken, agreed, correct)
+        kernels.absorb(
+            np.array([claims], dtype=np.int32),
+            np.array([0, 0, 1, 1]),
+            first,
+            spoken,
+            agreed,
+            correct,
+        )
     assert spoken.tolist() == [[3, 3, 0, 2]]
     assert first.tolist() == [[0, 1, 0, 1]]
     assert agreed.tolist() == [[True, False, True, True]]

@@ -38,8 +38,12 @@ def assessed(seed, *, n=300, syntheses=12, copied=0):
 
 def test_two_folds_by_hand():
     # Datasets give 1, 3 in one fold and 2, 2 in the other; four people, of whom two move each fold in opposite directions.
-    first = CrossedPart(np.array([1.0, 3.0]), np.array([0.2, -0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
-    second = CrossedPart(np.array([2.0, 2.0]), np.array([-0.2, 0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
+    first = CrossedPart(
+        np.array([1.0, 3.0]), np.array([0.2, -0.2, 0.0, 0.0]), np.array([0.08, 0.08])
+    )
+    second = CrossedPart(
+        np.array([2.0, 2.0]), np.array([-0.2, 0.2, 0.0, 0.0]), np.array([0.08, 0.08])
+    )
     estimate = crossed_mean([first, second], level=0.9)
     assert estimate.value == 2.0
     assert estimate.error == pytest.approx(
@@ -74,7 +78,9 @@ def test_zero_is_covered_as_often_as_is_said():
     """
     covered = 0
     for seed in range(120):
-        covered += all(measure.marginal.low <= 0.0 <= measure.marginal.high for measure in assessed(seed))
+        covered += all(
+            measure.marginal.low <= 0.0 <= measure.marginal.high for measure in assessed(seed)
+        )
     assert 104 <= covered <= 119
 
 

@@ -16,11 +16,15 @@ LOGIT = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1
 @pytest.fixture
 def measure(fields, people, maker):
     def run(entries, codes=None, **options):
-        settings = CheckSettings(**{"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, **options})
+        settings = CheckSettings(
+            **{"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, **options}
+        )
         outputs = OutputSet.of(recipes_of(entries, fields), None, settings, 10)
         places = [fields.position(name) for name in outputs.recipes.fields.names]
         every = people(100, 7) if codes is None else codes
-        return measured(outputs, every[:, places].copy(), settings, threshold=10, seed=1, maker=maker)
+        return measured(
+            outputs, every[:, places].copy(), settings, threshold=10, seed=1, maker=maker
+        )
 
     return run
 
@@ -40,12 +44,16 @@ def test_what_a_fold_of_a_fold_cannot_give_is_said(measure, people):
     for fold in folds(400, seed=int(seed_sequence(1).generate_state(1, np.uint64)[0])):
         some = fold.original[:2]
         codes[some, 0], codes[some, 4] = 4, [0, 1]
-    found = measure([{"name": "table", "kind": "table", "by": ["a", "y"]}, LOGIT], codes, fold_of_fold=True)
+    found = measure(
+        [{"name": "table", "kind": "table", "by": ["a", "y"]}, LOGIT], codes, fold_of_fold=True
+    )
     assert found.unmeasured == {}
     assert found.all.outputs == ("table", "logit")
     assert found.sizes == ()
     (note,) = found.notes
-    assert note.startswith("Marginal risk by size was not measured. Output 'logit' cannot be computed on the first fold of the")
+    assert note.startswith(
+        "Marginal risk by size was not measured. Output 'logit' cannot be computed on the first fold of the"
+    )
 
 
 def test_nothing_to_measure(measure, people):

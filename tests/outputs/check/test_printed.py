@@ -21,7 +21,9 @@ from chaffinch.outputs.rules import Policy
 def table(name: str, *counts: int | str, **options: object) -> FoundOutput:
     labels = tuple(f"l{k}" for k in range(len(counts)))
     cells = {(label,): count for label, count in zip(labels, counts, strict=True)}
-    return FoundOutput(name, Place(name, line=1), "table", PrintedTable(("a",), (labels,), cells, **options))  # type: ignore[arg-type]
+    return FoundOutput(
+        name, Place(name, line=1), "table", PrintedTable(("a",), (labels,), cells, **options)
+    )  # type: ignore[arg-type]
 
 
 def test_one_output_may_pass_and_several_are_not_assessed_together() -> None:
@@ -31,19 +33,43 @@ def test_one_output_may_pass_and_several_are_not_assessed_together() -> None:
     assert [row.verdict for row in both.summary] == ["pass", "pass"]
     assert not both.passed
     assert not both.failed
-    assert [(one.output, one.status) for one in both.rules if one.status != "pass"] == [(TOGETHER, "not assessed")]
+    assert [(one.output, one.status) for one in both.rules if one.status != "pass"] == [
+        (TOGETHER, "not assessed")
+    ]
 
 
 def test_two_outputs_of_nearly_as_many_people_are_for_a_person_to_look_at() -> None:
     rules = printed_rules([table("t", 30, 40), table("u", 30, 41), table("v", 300, 40)], Policy())
     assert [(one.output, one.other) for one in rules if one.status == "review"] == [("t", "u")]
-    assert not [one for one in printed_rules([table("t", 30, 40), table("u", 30, 41)], Policy(differencing=False)) if one.status == "review"]
+    assert not [
+        one
+        for one in printed_rules(
+            [table("t", 30, 40), table("u", 30, 41)], Policy(differencing=False)
+        )
+        if one.status == "review"
+    ]
 
 
 def test_an_output_that_cannot_be_looked_at_stops_no_other() -> None:
-    impossible = FoundOutput("x", Place("x", line=1), "table", PrintedTable(("a",), (("p", "q"),), {("p",): "<10", ("q",): 5, ("All",): 90}, margins=True))
-    result = check_printed([impossible, table("t", 3, 40), FoundOutput("m", Place("m"), "R", PrintedFit("ols", dof=80))], CheckSettings(rules_only=True))
-    assert {row.output: row.verdict for row in result.summary} == {"t": "fail", "x": "not assessed", "m": "not assessed"}
+    impossible = FoundOutput(
+        "x",
+        Place("x", line=1),
+        "table",
+        PrintedTable(("a",), (("p", "q"),), {("p",): "<10", ("q",): 5, ("All",): 90}, margins=True),
+    )
+    result = check_printed(
+        [
+            impossible,
+            table("t", 3, 40),
+            FoundOutput("m", Place("m"), "R", PrintedFit("ols", dof=80)),
+        ],
+        CheckSettings(rules_only=True),
+    )
+    assert {row.output: row.verdict for row in result.summary} == {
+        "t": "fail",
+        "x": "not assessed",
+        "m": "not assessed",
+    }
 
 
 def test_the_result_is_written_and_read_back_without_small_counts() -> None:
@@ -60,13 +86,17 @@ def test_without_records_only_the_rules_of_output_files_can_be_asked(tmp_path: P
     with pytest.raises(InputError, match="add --rules-only, or name the records"):
         chaffinch.check(tmp_path, keys=["sex"], sensitive=["sex"])
     with pytest.raises(InputError, match="The records behind the outputs are missing"):
-        chaffinch.check({"format": "chaffinch-outputs", "version": 1, "outputs": []}, rules_only=True)
+        chaffinch.check(
+            {"format": "chaffinch-outputs", "version": 1, "outputs": []}, rules_only=True
+        )
     with pytest.raises(InputError, match="--record needs the records"):
         chaffinch.check(tmp_path, rules_only=True, released=tmp_path / "r.json", record=True)
 
 
 def test_rows_of_visits_by_patient_do_not_pass(tmp_path: Path) -> None:
-    (tmp_path / "visits.csv").write_text("patient,n\n" + "".join(f"P{k:03d},{10 + k % 7}\n" for k in range(60)))
+    (tmp_path / "visits.csv").write_text(
+        "patient,n\n" + "".join(f"P{k:03d},{10 + k % 7}\n" for k in range(60))
+    )
     result = chaffinch.check(tmp_path, rules_only=True)
     assert [(row.output, row.verdict) for row in result.summary] == [("visits.csv", "not assessed")]
     assert not result.passed
@@ -78,12 +108,20 @@ def test_released_outputs_that_cannot_be_compared_are_not_passed_over(tmp_path: 
     people = pd.DataFrame({"sex": ["f", "m"] * 50, "age": [20, 30] * 50})
     (tmp_path / "t.csv").write_text("sex,n\nf,50\nm,50\n")
     released = tmp_path / "released.json"
-    document = {"format": "chaffinch-outputs", "version": 1, "outputs": [{"name": "old", "kind": "table", "by": ["sex"]}]}
+    document = {
+        "format": "chaffinch-outputs",
+        "version": 1,
+        "outputs": [{"name": "old", "kind": "table", "by": ["sex"]}],
+    }
     assert chaffinch.check(document, people, rules_only=True, released=released, record=True).passed
     assert chaffinch.check(tmp_path / "t.csv", people, rules_only=True, released=released).passed
     for data in (None, people.rename(columns={"sex": "other"})):
         result = chaffinch.check(tmp_path / "t.csv", data, rules_only=True, released=released)
         assert not result.passed
         (said,) = [one.words for one in result.rules if one.output == TOGETHER]
-        assert said.startswith("The outputs that are out already (--released) were not compared with these")
-        assert any(sentence.startswith("No records were given") for sentence in result.verdict.sentences) == (data is None)
+        assert said.startswith(
+            "The outputs that are out already (--released) were not compared with these"
+        )
+        assert any(
+            sentence.startswith("No records were given") for sentence in result.verdict.sentences
+        ) == (data is None)

@@ -6,7 +6,12 @@ import pytest
 
 from chaffinch._base.errors import FileError
 from chaffinch.errors import InputError
-from chaffinch.outputs.check.released import ReleasedOutputs, read_released, recorded, write_released
+from chaffinch.outputs.check.released import (
+    ReleasedOutputs,
+    read_released,
+    recorded,
+    write_released,
+)
 from chaffinch.outputs.fields import Field, Fields
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2))))
@@ -57,7 +62,11 @@ def test_the_same_name_and_other_levels_are_refused():
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "not JSON"), ("[]", "format"), ('{"format": "chaffinch-released", "version": 9}', "version 9")],
+    [
+        ("{", "not JSON"),
+        ("[]", "format"),
+        ('{"format": "chaffinch-released", "version": 9}', "version 9"),
+    ],
 )
 def test_other_files_are_refused(tmp_path, text, words):
     (tmp_path / "r.json").write_text(text)

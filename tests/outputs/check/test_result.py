@@ -28,7 +28,13 @@ def test_counts_follow_the_threshold(checked):
 
 def test_results_come_back_from_plain_data(checked):
     found = checked(
-        PLAIN, JOINT, fold_of_fold=True, whole_runs=2, error_line=False, leave_one_out="always", released=[MARGIN]
+        PLAIN,
+        JOINT,
+        fold_of_fold=True,
+        whole_runs=2,
+        error_line=False,
+        leave_one_out="always",
+        released=[MARGIN],
     )
     plain = json.loads(json.dumps(found.to_dict()))
     again = CheckResult.from_dict(plain)

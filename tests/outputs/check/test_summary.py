@@ -20,7 +20,9 @@ def report(*findings):
 
 
 def found(output, rule="threshold", status="fail", other=None):
-    return finding(output, "table", rule, ["x"], of=1, good="", bad="Bad.", status=status, other=other)
+    return finding(
+        output, "table", rule, ["x"], of=1, good="", bad="Bad.", status=status, other=other
+    )
 
 
 @pytest.fixture
@@ -40,16 +42,51 @@ def test_what_keeps_an_output_from_passing(result):
     one, two = result.outputs
     stage = result.cumulative[0]
     cases = [
-        (replace(result, outputs=(replace(one, consistent=False), two)), "fail", "numbers are not the data's"),
-        (replace(result, outputs=(replace(one, unmeasured="no estimate"), two)), "not assessed", "no estimate"),
-        (replace(result, outputs=(replace(one, fit=replace(one.fit, reached=0.5)), two)), "not assessed", "50 % of the datasets have its numbers: a lower bound"),
-        (replace(result, outputs=(replace(one, fit=None, rules_only="this kind has no equations"), two)), "review", "rules only: this kind has no equations"),
-        (replace(result, about=replace(result.about, by_recipe=(ByRecipe("one", True),))), "not assessed", "a recipe was judged in its place, though it can be read"),
-        (replace(result, about=replace(result.about, by_recipe=(ByRecipe("one", False),))), "review", "a recipe was judged in its place"),
+        (
+            replace(result, outputs=(replace(one, consistent=False), two)),
+            "fail",
+            "numbers are not the data's",
+        ),
+        (
+            replace(result, outputs=(replace(one, unmeasured="no estimate"), two)),
+            "not assessed",
+            "no estimate",
+        ),
+        (
+            replace(result, outputs=(replace(one, fit=replace(one.fit, reached=0.5)), two)),
+            "not assessed",
+            "50 % of the datasets have its numbers: a lower bound",
+        ),
+        (
+            replace(
+                result,
+                outputs=(replace(one, fit=None, rules_only="this kind has no equations"), two),
+            ),
+            "review",
+            "rules only: this kind has no equations",
+        ),
+        (
+            replace(result, about=replace(result.about, by_recipe=(ByRecipe("one", True),))),
+            "not assessed",
+            "a recipe was judged in its place, though it can be read",
+        ),
+        (
+            replace(result, about=replace(result.about, by_recipe=(ByRecipe("one", False),))),
+            "review",
+            "a recipe was judged in its place",
+        ),
         (replace(result, rules=report(found("one"))), "fail", "threshold"),
-        (replace(result, rules=report(found("one", status="not assessed"))), "not assessed", "threshold (not assessed)"),
-        (replace(result, rules=report(found("one", "zeros", "review"))), "review", "zeros (review)"),
-    ]  # fmt: skip
+        (
+            replace(result, rules=report(found("one", status="not assessed"))),
+            "not assessed",
+            "threshold (not assessed)",
+        ),
+        (
+            replace(result, rules=report(found("one", "zeros", "review"))),
+            "review",
+            "zeros (review)",
+        ),
+    ]
     for changed, verdict, why in cases:
         assert rows_of(changed) == {"one": (verdict, (why,)), "two": ("pass", ())}, why
         assert changed.passed == (verdict == "review"), why
@@ -58,13 +95,24 @@ def test_what_keeps_an_output_from_passing(result):
 
 
 def test_an_excess_is_that_of_the_step_that_brings_it(result):
-    high = tuple(replace(one, marginal=replace(one.marginal, value=0.2, low=0.1)) for one in result.all.measures)
+    high = tuple(
+        replace(one, marginal=replace(one.marginal, value=0.2, low=0.1))
+        for one in result.all.measures
+    )
     first, second = result.cumulative
-    both = replace(result, all=replace(result.all, measures=high), cumulative=(first, replace(second, measures=high)))
+    both = replace(
+        result,
+        all=replace(result.all, measures=high),
+        cumulative=(first, replace(second, measures=high)),
+    )
     assert rows_of(both) == {"one": ("pass", ()), "two": ("fail", ("adds marginal risk",))}
-    early = replace(both, cumulative=(replace(first, measures=high), replace(second, measures=high)))
+    early = replace(
+        both, cumulative=(replace(first, measures=high), replace(second, measures=high))
+    )
     assert rows_of(early)["one"] == ("fail", ("adds marginal risk",))
-    assert rows_of(early)["two"][0] == ("fail" if any(one.low > 0 for one in second.added) else "pass")
+    assert rows_of(early)["two"][0] == (
+        "fail" if any(one.low > 0 for one in second.added) else "pass"
+    )
     gone = replace(result, cumulative=(replace(first, measures=high), second))
     assert rows_of(gone)["one"] == ("review", ("adds marginal risk",))
     at_once = replace(both, cumulative=(replace(second, measures=high, added=()),))
@@ -73,13 +121,25 @@ def test_an_excess_is_that_of_the_step_that_brings_it(result):
 
 
 def test_what_could_not_be_read_and_what_is_between_two(result):
-    skipped = replace(result, about=replace(result.about, skipped=(NotChecked("plot", "an image", "histogram"),)))
+    skipped = replace(
+        result, about=replace(result.about, skipped=(NotChecked("plot", "an image", "histogram"),))
+    )
     (row,) = [row for row in summary_of(skipped) if row.output == "plot"]
-    assert (row.kind, row.rules, row.verdict, row.why) == ("histogram", None, "not assessed", ("an image",))
+    assert (row.kind, row.rules, row.verdict, row.why) == (
+        "histogram",
+        None,
+        "not assessed",
+        ("an image",),
+    )
     assert not skipped.passed
     assert not skipped.failed
     assert counted_words(summary_of(skipped)) == "3 outputs: 1 not assessed, 2 pass."
-    between = replace(result, rules=report(found("one", "differencing", other="two"), found("one", "differencing", other="old")))
+    between = replace(
+        result,
+        rules=report(
+            found("one", "differencing", other="two"), found("one", "differencing", other="old")
+        ),
+    )
     assert rows_of(between) == {
         "one": ("fail", ("differencing with 'two', 'old'",)),
         "two": ("fail", ("differencing with 'one'",)),

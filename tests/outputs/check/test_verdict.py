@@ -12,22 +12,44 @@ from chaffinch.stats.crossed import NOTHING, Estimate
 
 def measure(low, *, detectable=0.05, convention="matched_rows"):
     marginal = Estimate(low + 0.1, 0.05, low, low + 0.2, 10)
-    return RiskMeasure("y", convention, *(NOTHING,) * 3, marginal=marginal, beyond_prior=NOTHING, detectable=detectable)
+    return RiskMeasure(
+        "y",
+        convention,
+        *(NOTHING,) * 3,
+        marginal=marginal,
+        beyond_prior=NOTHING,
+        detectable=detectable,
+    )
 
 
 @pytest.mark.parametrize(
     ("measures", "options", "word", "text"),
     [
         ([measure(-0.1)], {}, "no excess found", "no excess found (detectable: 0.050)"),
-        ([measure(-0.1), measure(-0.1, detectable=0.2)], {}, "no excess found", "no excess found (detectable: 0.200)"),
+        (
+            [measure(-0.1), measure(-0.1, detectable=0.2)],
+            {},
+            "no excess found",
+            "no excess found (detectable: 0.200)",
+        ),
         ([], {}, "no excess found", "no excess found (detectable: nothing was attributed)"),
         ([measure(0.01)], {}, "excess found", "excess found"),
         ([measure(-0.1), measure(-0.1, detectable=math.inf)], {}, "too uncertain", "too uncertain"),
         ([measure(0.01), measure(-0.1, detectable=math.inf)], {}, "excess found", "excess found"),
-        ([measure(-0.1)], {"reached": 0.5}, "not reached (lower bound)", "not reached (lower bound)"),
+        (
+            [measure(-0.1)],
+            {"reached": 0.5},
+            "not reached (lower bound)",
+            "not reached (lower bound)",
+        ),
         ([measure(0.01)], {"reached": 0.5}, "excess found", "excess found"),
         ([measure(0.01)], {"inconsistent": ["t"]}, "outputs inconsistent", "outputs inconsistent"),
-        ([measure(0.01)], {"not_assessed": [("zeros", "t")]}, "excess found", "excess found; not all rules assessed"),
+        (
+            [measure(0.01)],
+            {"not_assessed": [("zeros", "t")]},
+            "excess found",
+            "excess found; not all rules assessed",
+        ),
     ],
 )
 def test_words(measures, options, word, text):
@@ -38,7 +60,9 @@ def test_words(measures, options, word, text):
 
 
 def test_sentences_say_what_was_found_and_what_was_not_looked_at():
-    verdict = verdict_of([measure(0.01), measure(-0.1)], reached=0.25, not_assessed=[("zeros", "t"), ("zeros", "t")])
+    verdict = verdict_of(
+        [measure(0.01), measure(-0.1)], reached=0.25, not_assessed=[("zeros", "t"), ("zeros", "t")]
+    )
     first, second, third = verdict.sentences
     assert "by 0.110 (0.010 to 0.210; convention matched_rows)" in first
     assert "Only 25 % of the datasets" in second

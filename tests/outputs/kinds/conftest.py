@@ -38,10 +38,18 @@ class Study:
     columns: list[dict[str, Any]]
 
     def spec(self, *outputs: dict[str, Any], rows: int | None = None) -> Outputs:
-        head = {"format": "chaffinch-outputs", "version": 1, "rows": len(self.frame) if rows is None else rows}
+        head = {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": len(self.frame) if rows is None else rows,
+        }
         # There and back: what JSON would hold says the same.
         spec = Outputs.from_dict(
-            {**head, "columns": self.columns, "outputs": [{"name": f"o{k}", **o} for k, o in enumerate(outputs)]}
+            {
+                **head,
+                "columns": self.columns,
+                "outputs": [{"name": f"o{k}", **o} for k, o in enumerate(outputs)],
+            }
         )
         return Outputs.from_dict(spec.to_dict())
 
@@ -66,7 +74,9 @@ def cmc() -> Study:
         levels = keys.get("levels", [])
         words = levels and isinstance(levels[0], str)
         frame[name] = (
-            pd.Categorical.from_codes(raw[name] - FIRST.get(name, 0), categories=levels) if words else raw[name]
+            pd.Categorical.from_codes(raw[name] - FIRST.get(name, 0), categories=levels)
+            if words
+            else raw[name]
         )
     return Study(frame, columns)
 
@@ -97,13 +107,17 @@ def broken(spec: Outputs, codes: np.ndarray, *, slack: float = 1e-9) -> list[str
 def agrees() -> Callable[..., None]:
     """Numbers of a recipe are some others; and the equations compiled from them, and `recomputed`, hold on the records that they are of."""
 
-    def compare(study: Study, entry: dict[str, Any], wanted: dict[str, Any], *, rel: float = 1e-9) -> Outputs:
+    def compare(
+        study: Study, entry: dict[str, Any], wanted: dict[str, Any], *, rel: float = 1e-9
+    ) -> Outputs:
         codes, recipe = study.codes(), {**entry, **dict.fromkeys(wanted, True)}
         recipes = recipes_of([{"name": "o0", **recipe}], study.spec().fields)
         computed = replace(recipes.computed(codes), rows=len(codes))
         numbers = computed.outputs[0].to_dict()
         for key, number in wanted.items():
-            assert np.ravel(numbers[key]) == pytest.approx(np.ravel(number), rel=rel, abs=1e-12), key
+            assert np.ravel(numbers[key]) == pytest.approx(np.ravel(number), rel=rel, abs=1e-12), (
+                key
+            )
         assert all(one.within for one in compared(computed, codes))
         assert broken(computed, codes, slack=1e-7) == []
         assert computed.problem().outputs
@@ -126,7 +140,11 @@ def slopes_hold() -> Callable[[Any, np.ndarray], None]:
         steps = 1e-5 * np.maximum(1.0, np.abs(sums))
         each = np.eye(len(sums)) * steps
         numeric = np.stack(
-            [(reading(sums + d)[0] - reading(sums - d)[0]) / (2 * h) for d, h in zip(each, steps, strict=True)], axis=1
+            [
+                (reading(sums + d)[0] - reading(sums - d)[0]) / (2 * h)
+                for d, h in zip(each, steps, strict=True)
+            ],
+            axis=1,
         )
         scale = np.maximum(np.abs(numeric), np.abs(numeric).max(axis=1, keepdims=True) * 1e-3)
         np.testing.assert_array_less(np.abs(slope - numeric), 1e-3 * scale + 1e-12)

@@ -80,15 +80,23 @@ class AboveSpec(OutputSpec):
         yield count_number("count", self.count, self.count, self._count(sample))
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
-        return [tallier.tally("cells", Crossing((self._step(tallier.fields),), (("above",),)), quantities=[COUNT])]
+        return [
+            tallier.tally(
+                "cells", Crossing((self._step(tallier.fields),), (("above",),)), quantities=[COUNT]
+            )
+        ]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         return threshold(tallies, policy)
 
 
 @pytest.fixture
 def toy() -> Iterator[Kind]:
-    kind = KINDS.register(Kind("count-above", AboveSpec, "Frequencies", "how many lie above a bound", searched=False))
+    kind = KINDS.register(
+        Kind("count-above", AboveSpec, "Frequencies", "how many lie above a bound", searched=False)
+    )
     yield kind
     KINDS.remove(kind.name)
 
@@ -106,13 +114,20 @@ def test_a_toy_kind_is_read_computed_and_judged(toy: Kind, file: Path) -> None:
     codes = np.array([[0, 4]] * 3 + [[1, 1]] * 30, dtype=np.int32)
     recipes = read_outputs(file)
     assert recipes.computed(codes)["old"].to_dict() == {
-        "name": "old", "kind": "count-above", "of": "age", "bound": 3, "count": 3,
-    }  # fmt: skip
+        "name": "old",
+        "kind": "count-above",
+        "of": "age",
+        "bound": 3,
+        "count": 3,
+    }
     assert [one.within for one in compared(spec, codes)] == [False, False]
     report = check_rules(recipes.only(["old"]), codes, Policy())
     assert next((one.rule, one.status, one.statbarn, one.where) for one in report) == (
-        "threshold", "fail", "Frequencies", ("above",),
-    )  # fmt: skip
+        "threshold",
+        "fail",
+        "Frequencies",
+        ("above",),
+    )
     bare = recipes_of([{"name": "old", "kind": "count-above", "of": "age", "bound": 3}], FIELDS)
     assert not bare["old"].has_numbers
     assert bare.computed(codes).outputs[0].to_dict()["count"] == 3
@@ -121,15 +136,42 @@ def test_a_toy_kind_is_read_computed_and_judged(toy: Kind, file: Path) -> None:
 
 def test_a_toy_kind_is_in_results_and_on_the_page(toy: Kind, file: Path, tmp_path: Path) -> None:
     data, result, page = (tmp_path / name for name in ("people.csv", "c.json", "c.html"))
-    data.write_text("sex,age\n" + "".join(f"{'fm'[k % 3 == 0]},{k % 7 % 6}\n" for k in range(120)), encoding="utf-8")
-    words = ["check", str(file), "--data", str(data), "--keys", "sex", "--sensitive", "age", "--syntheses", "2"]
-    words += ["--whole-runs", "0", "--no-cumulative", "--seed", "1", "--quiet", "--json", str(result), "--html", str(page)]
+    data.write_text(
+        "sex,age\n" + "".join(f"{'fm'[k % 3 == 0]},{k % 7 % 6}\n" for k in range(120)),
+        encoding="utf-8",
+    )
+    words = [
+        "check",
+        str(file),
+        "--data",
+        str(data),
+        "--keys",
+        "sex",
+        "--sensitive",
+        "age",
+        "--syntheses",
+        "2",
+    ]
+    words += [
+        "--whole-runs",
+        "0",
+        "--no-cumulative",
+        "--seed",
+        "1",
+        "--quiet",
+        "--json",
+        str(result),
+        "--html",
+        str(page),
+    ]
     done = CliRunner().invoke(app, words)
     assert done.exit_code in (0, 1), done.output
     told = json.loads(result.read_text("utf-8"))
     (old,) = [one for one in told["outputs"] if one["name"] == "old"]
     assert (old["kind"], old["statbarn"]) == ("count-above", "Frequencies")
-    assert "threshold" in {one["rule"] for one in told["rules"]["findings"] if one["output"] == "old"}
+    assert "threshold" in {
+        one["rule"] for one in told["rules"]["findings"] if one["output"] == "old"
+    }
     assert "count-above" in page.read_text("utf-8")
 
 
@@ -145,7 +187,9 @@ def test_of_a_kind_for_rules_only_no_dataset_is_evolved(toy: Kind, file: Path) -
 
 @pytest.mark.parametrize("command", ["evolve", "check"])
 def test_a_toy_kind_is_in_help(toy: Kind, command: str) -> None:
-    text = "".join(CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output.split())
+    text = "".join(
+        CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output.split()
+    )
     assert "count-above" in text
     assert "chi-square" in text
 
@@ -159,10 +203,16 @@ def test_without_the_toy_it_is_unknown(file: Path) -> None:
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {
-    "AGE": "wife_age", "EDUCATION": "wife_education", "CHILDREN": "num_children", "MEDIA": "media_exposure",
-    "METHOD": "contraceptive_method", "LIVING": "standard_of_living",
-}  # fmt: skip
-BLOCKS = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "outputs-file.md").read_text("utf-8"), flags=re.DOTALL)
+    "AGE": "wife_age",
+    "EDUCATION": "wife_education",
+    "CHILDREN": "num_children",
+    "MEDIA": "media_exposure",
+    "METHOD": "contraceptive_method",
+    "LIVING": "standard_of_living",
+}
+BLOCKS = re.findall(
+    r"```toml\n(.*?)```", (ROOT / "docs" / "outputs-file.md").read_text("utf-8"), flags=re.DOTALL
+)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +229,9 @@ def codes(documented: Outputs) -> np.ndarray:
     for field in documented.fields:
         values = raw[NAMES[field.name]]
         first = 1 if field.name in ("EDUCATION", "METHOD") else 0
-        columns[field.name] = values.tolist() if field.numeric else [field.levels[v - first] for v in values]
+        columns[field.name] = (
+            values.tolist() if field.numeric else [field.levels[v - first] for v in values]
+        )
     return documented.fields.codes(columns)
 
 
@@ -193,10 +245,14 @@ def test_every_kind_is_shown(documented: Outputs) -> None:
 
 def test_the_records_satisfy_the_page(documented: Outputs, codes: np.ndarray, check: Any) -> None:
     coefficients = {
-        o.name for o in documented.problem().outputs if isinstance(o, SumSystem) and o.reported == "coefficients"
+        o.name
+        for o in documented.problem().outputs
+        if isinstance(o, SumSystem) and o.reported == "coefficients"
     }
     assert len(coefficients) == 12
-    assert set(check(documented, codes)) <= coefficients  # whose scores are not 0 at rounded coefficients
+    assert (
+        set(check(documented, codes)) <= coefficients
+    )  # whose scores are not 0 at rounded coefficients
     for output in documented.problem().outputs:
         if output.name in coefficients:
             assert isinstance(output, SumSystem)

@@ -19,10 +19,23 @@ from chaffinch.outputs.kinds.chi_square import ChiSquare
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields((Field("A", ("a", "b", "c")), Field("B", ("x", "y")), Field("AGE", tuple(range(5)))))
-TEST: dict[str, Any] = {"name": "t", "kind": "chi-square", "by": ["A", "B"], "dof": True, "p_value": True, "cramers_v": True}  # fmt: skip
+FIELDS = Fields(
+    (Field("A", ("a", "b", "c")), Field("B", ("x", "y")), Field("AGE", tuple(range(5))))
+)
+TEST: dict[str, Any] = {
+    "name": "t",
+    "kind": "chi-square",
+    "by": ["A", "B"],
+    "dof": True,
+    "p_value": True,
+    "cramers_v": True,
+}
 HEAD = {"format": "chaffinch-outputs", "version": 1}
-COLUMNS = [{"name": "A", "levels": ["a", "b", "c"]}, {"name": "B", "levels": ["x", "y"]}, {"name": "AGE", "from": 0, "to": 4}]  # fmt: skip
+COLUMNS = [
+    {"name": "A", "levels": ["a", "b", "c"]},
+    {"name": "B", "levels": ["x", "y"]},
+    {"name": "AGE", "from": 0, "to": 4},
+]
 
 
 def records(table: Any) -> Any:
@@ -48,7 +61,9 @@ def test_numbers_are_those_of_scipy(counts: list[int]) -> None:
     assert numbers["statistic"] == pytest.approx(statistic, abs=1e-9)
     assert numbers["p_value"] == pytest.approx(p_value, abs=1e-12)
     assert numbers["dof"] == dof
-    assert numbers["cramers_v"] == pytest.approx(np.sqrt(statistic / (table.sum() * (min(full.shape) - 1))), abs=1e-9)
+    assert numbers["cramers_v"] == pytest.approx(
+        np.sqrt(statistic / (table.sum() * (min(full.shape) - 1))), abs=1e-9
+    )
     assert all(one.within for one in compared(computed, codes))
     systems = {one.name: one for one in computed.problem().outputs}
     assert list(systems) == ["t: statistic", "t: p_value", "t: cramers_v"]
@@ -66,10 +81,14 @@ def test_yates_correction_is_that_of_scipy(counts: list[int]) -> None:
     if 0 in (*table.sum(axis=0), *table.sum(axis=1)):
         return
     fields = Fields((Field("A", ("a", "b")), Field("B", ("x", "y")), Field("AGE", tuple(range(5)))))
-    computed = recipes_of([{**TEST, "correction": True, "counts": True}], fields).computed(records(table))
+    computed = recipes_of([{**TEST, "correction": True, "counts": True}], fields).computed(
+        records(table)
+    )
     statistic, p_value, _, _ = chi2_contingency(table, correction=True)
     numbers = computed.outputs[0].to_dict()
-    assert (numbers["statistic"], numbers["p_value"]) == pytest.approx((statistic, p_value), abs=1e-9)
+    assert (numbers["statistic"], numbers["p_value"]) == pytest.approx(
+        (statistic, p_value), abs=1e-9
+    )
     assert numbers["counts"] == table.tolist()
     value = ChiSquare((2, 2), correction=True)(table.ravel().astype(float))[0]
     assert value == pytest.approx([statistic], abs=1e-6)
@@ -82,7 +101,10 @@ def test_the_correction_is_for_tables_of_two_by_two() -> None:
 
 
 def test_derivatives(slopes_hold: Any) -> None:
-    counts, every = np.array([12.0, 3.0, 40.0, 9.0, 7.0, 21.0]), ("statistic", "p_value", "cramers_v")
+    counts, every = (
+        np.array([12.0, 3.0, 40.0, 9.0, 7.0, 21.0]),
+        ("statistic", "p_value", "cramers_v"),
+    )
     slopes_hold(ChiSquare((3, 2), every), counts)
     slopes_hold(ChiSquare((2, 2), every, correction=True), counts[:4])
     assert ChiSquare((2, 2)).undetermined(np.array([3.0, 0.0, 5.0, 0.0])).tolist() == [True]
@@ -91,7 +113,14 @@ def test_derivatives(slopes_hold: Any) -> None:
 def test_a_dataset_evolves_from_a_statistic_and_margins() -> None:
     statistic = chi2_contingency([[35, 5], [10, 20], [15, 15]], correction=False)[0]
     outputs = [
-        {"name": "t", "kind": "chi-square", "by": ["A", "B"], "statistic": f"{statistic:.0f}", "p_value": "<0.001", "dof": 2},
+        {
+            "name": "t",
+            "kind": "chi-square",
+            "by": ["A", "B"],
+            "statistic": f"{statistic:.0f}",
+            "p_value": "<0.001",
+            "dof": 2,
+        },
         {"name": "a", "kind": "table", "by": ["A"], "counts": [40, 30, 30]},
         {"name": "b", "kind": "table", "by": ["B"], "counts": [60, 40]},
     ]
@@ -132,8 +161,14 @@ def test_what_no_table_has_is_a_contradiction(more: dict[str, Any], message: str
 def test_small_p_values_are_printed_as_they_were() -> None:
     entry = {**TEST, "statistic": 30.0, "p_value": "<0.001", "dof": 2, "cramers_v": 0.5}
     recipe = recipes_of([entry], FIELDS)
-    assert recipe.computed(records([[35, 5], [10, 20], [15, 15]])).outputs[0].to_dict()["p_value"] == "<0.001"
-    assert recipe.computed(records([[20, 20], [15, 15], [15, 16]])).outputs[0].to_dict()["p_value"] > 0.9
+    assert (
+        recipe.computed(records([[35, 5], [10, 20], [15, 15]])).outputs[0].to_dict()["p_value"]
+        == "<0.001"
+    )
+    assert (
+        recipe.computed(records([[20, 20], [15, 15], [15, 16]])).outputs[0].to_dict()["p_value"]
+        > 0.9
+    )
 
 
 def test_the_statistic_is_needed() -> None:

@@ -24,10 +24,32 @@ from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 
 # The levels of what is predicted stand in another order on purpose.
-FIELDS = Fields((Field("truth", ("no", "yes")), Field("guess", ("yes", "no")), Field("score", tuple(k / 20 for k in range(21)))))
-MATRIX: dict[str, Any] = {"name": "c", "kind": "confusion", "truth": "truth", "predicted": "guess", "level": "yes"}
-ROC: dict[str, Any] = {"name": "r", "kind": "roc", "score": "score", "label": "truth", "thresholds": [0.3, 0.5, 0.7]}
-HEAD = {"format": "chaffinch-outputs", "version": 1, "columns": Outputs(FIELDS, ()).to_dict()["columns"]}
+FIELDS = Fields(
+    (
+        Field("truth", ("no", "yes")),
+        Field("guess", ("yes", "no")),
+        Field("score", tuple(k / 20 for k in range(21))),
+    )
+)
+MATRIX: dict[str, Any] = {
+    "name": "c",
+    "kind": "confusion",
+    "truth": "truth",
+    "predicted": "guess",
+    "level": "yes",
+}
+ROC: dict[str, Any] = {
+    "name": "r",
+    "kind": "roc",
+    "score": "score",
+    "label": "truth",
+    "thresholds": [0.3, 0.5, 0.7],
+}
+HEAD = {
+    "format": "chaffinch-outputs",
+    "version": 1,
+    "columns": Outputs(FIELDS, ()).to_dict()["columns"],
+}
 
 
 def people(n: int = 400, seed: int = 1) -> Any:
@@ -45,7 +67,12 @@ def published(entry: dict[str, Any], codes: Any) -> tuple[dict[str, Any], Output
 def test_rates_are_those_of_scikit_learn(check: Any, slopes_hold: Any) -> None:
     codes = people()
     truth, guess = codes[:, 0], 1 - codes[:, 1]
-    entry = {**MATRIX, **dict.fromkeys(("counts", "accuracy", "sensitivity", "specificity", "precision", "npv", "f1"), True)}
+    entry = {
+        **MATRIX,
+        **dict.fromkeys(
+            ("counts", "accuracy", "sensitivity", "specificity", "precision", "npv", "f1"), True
+        ),
+    }
     numbers, outputs = published(entry, codes)
     assert np.array(numbers["counts"])[:, ::-1].tolist() == confusion_matrix(truth, guess).tolist()
     assert numbers["accuracy"] == pytest.approx(accuracy_score(truth, guess))
@@ -78,31 +105,65 @@ def test_points_and_areas_are_those_of_scikit_learn(check: Any, slopes_hold: Any
 
 def test_calibration_points_are_those_of_pandas(cmc: Any, agrees: Any) -> None:
     frame = cmc.frame.assign(band=np.digitize(cmc.frame["wife_age"], [26, 36]))
-    told = frame.groupby("band").agg(n=("wife_age", "size"), age=("wife_age", "mean"), religion=("wife_religion", "mean"))
-    entry = {"kind": "calibration", "score": "wife_age", "label": "wife_religion", "groups": [[16, 25], [26, 35], [36, 49]]}
-    agrees(cmc, entry, {"counts": told["n"].tolist(), "predicted": told["age"].tolist(), "observed": told["religion"].tolist()})
+    told = frame.groupby("band").agg(
+        n=("wife_age", "size"), age=("wife_age", "mean"), religion=("wife_religion", "mean")
+    )
+    entry = {
+        "kind": "calibration",
+        "score": "wife_age",
+        "label": "wife_religion",
+        "groups": [[16, 25], [26, 35], [36, 49]],
+    }
+    agrees(
+        cmc,
+        entry,
+        {
+            "counts": told["n"].tolist(),
+            "predicted": told["age"].tolist(),
+            "observed": told["religion"].tolist(),
+        },
+    )
 
 
 def test_a_dataset_evolves_from_points() -> None:
-    _, outputs = published({**ROC, "auc": True, "tpr": True, "fpr": True, "digits": {"auc": 2, "tpr": 2, "fpr": 2}}, people(150))
+    _, outputs = published(
+        {**ROC, "auc": True, "tpr": True, "fpr": True, "digits": {"auc": 2, "tpr": 2, "fpr": 2}},
+        people(150),
+    )
     assert evolve(outputs, seed=1, proposals=400_000).copies[0].reached
 
 
 def test_people_between_points_and_behind_rates() -> None:
     codes = people()
-    assert {one.status for one in check_entries([{**ROC, "tpr": True}], FIELDS, codes, Policy())} == {"pass"}
+    assert {
+        one.status for one in check_entries([{**ROC, "tpr": True}], FIELDS, codes, Policy())
+    } == {"pass"}
     every = {**ROC, "tpr": True, "fpr": True, "thresholds": [k / 20 for k in range(1, 21)]}
     found = {one.rule: one for one in check_entries([every], FIELDS, codes, Policy())}
     assert found["threshold"].status == "fail"
     assert {"steps: without|from 0.05", "steps: with|from 0.95"} <= set(found["threshold"].where)
     # The area alone has the two groups behind it.
     few = np.vstack([codes[codes[:, 0] == 0], codes[codes[:, 0] == 1][:4]])
-    area = {one.rule: (one.status, one.where) for one in check_entries([{**ROC, "thresholds": None, "auc": True}], FIELDS, few, Policy())}
+    area = {
+        one.rule: (one.status, one.where)
+        for one in check_entries([{**ROC, "thresholds": None, "auc": True}], FIELDS, few, Policy())
+    }
     assert area["threshold"] == ("fail", ("with",))
-    rates = {one.rule: one.status for one in check_entries([{**MATRIX, "accuracy": True}], FIELDS, few, Policy())}
+    rates = {
+        one.rule: one.status
+        for one in check_entries([{**MATRIX, "accuracy": True}], FIELDS, few, Policy())
+    }
     assert rates["threshold"] == "fail"
-    groups = {"name": "k", "kind": "calibration", "score": "score", "label": "score", "groups": [[0, 0.05], [0.1, 1.0]]}
-    assert {one.rule: one.where for one in check_entries([groups], FIELDS, codes[:60], Policy())}["threshold"] == ("0-0.05",)
+    groups = {
+        "name": "k",
+        "kind": "calibration",
+        "score": "score",
+        "label": "score",
+        "groups": [[0, 0.05], [0.1, 1.0]],
+    }
+    assert {one.rule: one.where for one in check_entries([groups], FIELDS, codes[:60], Policy())}[
+        "threshold"
+    ] == ("0-0.05",)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +192,9 @@ def test_what_is_not_said_is_asked_for(entry: dict[str, Any], message: str) -> N
     ],
 )
 def test_what_no_records_have_is_a_contradiction(entry: dict[str, Any], message: str) -> None:
-    assert message in str(contradictions(Outputs.from_dict({**HEAD, "rows": 50, "outputs": [entry]}))[0])
+    assert message in str(
+        contradictions(Outputs.from_dict({**HEAD, "rows": 50, "outputs": [entry]}))[0]
+    )
 
 
 def test_records_without_rates_and_too_many_scores() -> None:

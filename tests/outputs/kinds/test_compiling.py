@@ -17,13 +17,17 @@ CODES = np.array([[0, 0], [0, 3], [1, 1], [1, 2], [1, 3], [1, 3]], dtype=np.int3
 
 
 def test_numbers_of_columns() -> None:
-    assert (middle(np.array([0.0, 1.0, 6.0])), least_step(np.array([0.0, 1.0, 1.5])), least_step(np.ones(1))) == (2.0, 0.5, 1.0)
+    assert (
+        middle(np.array([0.0, 1.0, 6.0])),
+        least_step(np.array([0.0, 1.0, 1.5])),
+        least_step(np.ones(1)),
+    ) == (2.0, 0.5, 1.0)
     assert only(np.array([0, 1, -1, 1]), 1).tolist() == [-1, 0, -1, 0]
 
 
 def test_sums_of_a_number_by_level() -> None:
     frame, cells = Frame(FIELDS, 6), crossed(["sex"], {}, FIELDS, output="t")
-    terms = sums_by_cell(frame, cells, [by_code(1, FIELDS["age"].values**2)], count=False)
+    terms = sums_by_cell(frame, cells, [by_code(1, FIELDS["age"].values ** 2)], count=False)
     sums = np.zeros(2)
     for code in CODES:
         row = np.ravel_multi_index(tuple(code), (2, 4))
@@ -34,7 +38,9 @@ def test_sums_of_a_number_by_level() -> None:
 
 def test_each_group_of_a_cross_cut_at_a_value() -> None:
     frame, cells = Frame(FIELDS, 6), crossed(["sex"], {}, FIELDS, output="t")
-    groups = groups_of(["women", "men"], frame, 1, cells, read_filter("age > 0", FIELDS, output="t"))
+    groups = groups_of(
+        ["women", "men"], frame, 1, cells, read_filter("age > 0", FIELDS, output="t")
+    )
     counts = []
     for group in groups:
         table = group.cut(group.name, (group.values >= 2).astype(int), [0, 0], [6, 6], fault="none")
@@ -44,7 +50,13 @@ def test_each_group_of_a_cross_cut_at_a_value() -> None:
 
 
 def test_a_part_without_values_can_have_no_records() -> None:
-    (group,) = groups_of([""], Frame(FIELDS, 6), 1, crossed([], {}, FIELDS, output="t"), read_filter(None, FIELDS, output="t"))
+    (group,) = groups_of(
+        [""],
+        Frame(FIELDS, 6),
+        1,
+        crossed([], {}, FIELDS, output="t"),
+        read_filter(None, FIELDS, output="t"),
+    )
     beyond = (group.values > 9).astype(int)
     assert group.cut("t", beyond, [6, 0], [6, 0], fault="nobody is so old").lo.tolist() == [6]
     with pytest.raises(InputError, match="nobody is so old"):

@@ -20,7 +20,9 @@ from chaffinch.outputs.kinds.table import TableSpec
         ({"base": 5, "rounding": "random"}, [10], [(6, 14)]),
     ],
 )
-def test_what_a_printed_count_may_be(keys: dict[str, Any], cells: list[Any], ends: list[tuple[int, int]]) -> None:
+def test_what_a_printed_count_may_be(
+    keys: dict[str, Any], cells: list[Any], ends: list[tuple[int, int]]
+) -> None:
     spec = TableSpec(name="t", by=["A"], **keys)
     lo, hi = spec.bounds(cells, 50)
     assert list(zip(lo.tolist(), hi.tolist(), strict=True)) == ends

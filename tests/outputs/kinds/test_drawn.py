@@ -36,9 +36,19 @@ def test_points_that_few_people_have_fail() -> None:
 
 # R 4.2.2: quantile(resid(lm(num_children ~ wife_age + factor(wife_education), d)))
 def test_residuals_are_those_of_r(cmc: Any) -> None:
-    entry = {"name": "e", "kind": "residuals", "formula": "num_children ~ wife_age + C(wife_education)"}
+    entry = {
+        "name": "e",
+        "kind": "residuals",
+        "formula": "num_children ~ wife_age + C(wife_education)",
+    }
     computed = recipes_of([entry], cmc.spec().fields).computed(cmc.codes())
-    wanted = [-6.3437737631775, -1.0896309953126, -0.0853577319318, 0.9724655277047, 10.8363257139371]
+    wanted = [
+        -6.3437737631775,
+        -1.0896309953126,
+        -0.0853577319318,
+        0.9724655277047,
+        10.8363257139371,
+    ]
     assert computed.outputs[0].to_dict()["values"] == pytest.approx(wanted, abs=1e-9)
     assert all(one.within for one in compared(computed, cmc.codes()))
 
@@ -70,10 +80,35 @@ def test_that_they_are_for_rules_only_is_said(tmp_path: Path) -> None:
     table = '[[outputs]]\nname = "t"\nkind = "table"\nby = ["x"]\n'
     drawn = '[[outputs]]\nname = "s"\nkind = "scatter"\nx = "x"\ny = "y"\n'
     (tmp_path / "o.toml").write_text(head + table + drawn, encoding="utf-8")
-    words = ["check", str(tmp_path / "o.toml"), "--data", str(tmp_path / "people.csv"), "--keys", "x", "--sensitive", "y", "--syntheses", "2"]
-    words += ["--whole-runs", "0", "--no-cumulative", "--seed", "1", "--json", str(tmp_path / "c.json"), "--html", str(tmp_path / "c.html")]
+    words = [
+        "check",
+        str(tmp_path / "o.toml"),
+        "--data",
+        str(tmp_path / "people.csv"),
+        "--keys",
+        "x",
+        "--sensitive",
+        "y",
+        "--syntheses",
+        "2",
+    ]
+    words += [
+        "--whole-runs",
+        "0",
+        "--no-cumulative",
+        "--seed",
+        "1",
+        "--json",
+        str(tmp_path / "c.json"),
+        "--html",
+        str(tmp_path / "c.html"),
+    ]
     done = CliRunner().invoke(app, words, env={"COLUMNS": "250"})
     assert "- Rules only: 's': " in done.output
     assert "rules only" in (tmp_path / "c.html").read_text("utf-8")
-    (one,) = [one for one in json.loads((tmp_path / "c.json").read_text("utf-8"))["outputs"] if one["name"] == "s"]
+    (one,) = [
+        one
+        for one in json.loads((tmp_path / "c.json").read_text("utf-8"))["outputs"]
+        if one["name"] == "s"
+    ]
     assert one["rules_only"]

@@ -22,7 +22,12 @@ from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = Fields((Field("A", ("a", "b")), Field("B", ("x", "y"))))
 TEST: dict[str, Any] = {"name": "f", "kind": "fisher", "by": ["A", "B"]}
-HEAD = {"format": "chaffinch-outputs", "version": 1, "rows": 90, "columns": [{"name": "A", "levels": ["a", "b"]}, {"name": "B", "levels": ["x", "y"]}]}
+HEAD = {
+    "format": "chaffinch-outputs",
+    "version": 1,
+    "rows": 90,
+    "columns": [{"name": "A", "levels": ["a", "b"]}, {"name": "B", "levels": ["x", "y"]}],
+}
 
 
 def records(table: Any) -> Any:
@@ -31,26 +36,54 @@ def records(table: Any) -> Any:
 
 # R finds its odds ratio to four digits only (`uniroot` with its own tolerance): 2.32237, where the equation's root is 2.32233.
 # R 4.2.2: fisher.test(table(d$wife_religion, d$media_exposure)); the same with alternative="greater"
-@pytest.mark.parametrize(("alternative", "p_value"), [("two-sided", 0.017532446417), ("greater", 0.0104238937478)])
+@pytest.mark.parametrize(
+    ("alternative", "p_value"), [("two-sided", 0.017532446417), ("greater", 0.0104238937478)]
+)
 def test_numbers_are_those_of_r(cmc: Any, agrees: Any, alternative: str, p_value: float) -> None:
-    entry = {"kind": "fisher", "by": ["wife_religion", "media_exposure"], "conditional": True, "alternative": alternative}
-    agrees(cmc, entry, {"p_value": p_value, "odds_ratio": 2.3223747704529, "counts": [[212, 8], [1152, 101]]}, rel=3e-5)
+    entry = {
+        "kind": "fisher",
+        "by": ["wife_religion", "media_exposure"],
+        "conditional": True,
+        "alternative": alternative,
+    }
+    agrees(
+        cmc,
+        entry,
+        {"p_value": p_value, "odds_ratio": 2.3223747704529, "counts": [[212, 8], [1152, 101]]},
+        rel=3e-5,
+    )
 
 
-@given(st.lists(st.integers(0, 12), min_size=4, max_size=4), st.sampled_from(["two-sided", "less", "greater"]))
+@given(
+    st.lists(st.integers(0, 12), min_size=4, max_size=4),
+    st.sampled_from(["two-sided", "less", "greater"]),
+)
 @settings(deadline=None, max_examples=60)
 def test_all_tables_with_the_same_margins(counts: list[int], alternative: Any) -> None:
     a, b, c, d = counts
     row, column, n = a + b, a + c, sum(counts)
     if 0 in (row, column, n - row, n - column):
         return
-    chances = {k: comb(row, k) * comb(n - row, column - k) / comb(n, column) for k in range(max(0, row + column - n), min(row, column) + 1)}
-    near = [chance for k, chance in chances.items() if {
-        "two-sided": chance <= chances[a] * (1 + 1e-9), "less": k <= a, "greater": k >= a,
-    }[alternative]]  # fmt: skip
+    chances = {
+        k: comb(row, k) * comb(n - row, column - k) / comb(n, column)
+        for k in range(max(0, row + column - n), min(row, column) + 1)
+    }
+    near = [
+        chance
+        for k, chance in chances.items()
+        if {
+            "two-sided": chance <= chances[a] * (1 + 1e-9),
+            "less": k <= a,
+            "greater": k >= a,
+        }[alternative]
+    ]
     test = FisherExact(("p_value",), {}, alternative, conditional=False)
-    assert test.p_value(np.array([[a, b], [c, d]], dtype=float)) == pytest.approx(sum(near), abs=1e-9)
-    assert fisher_exact([[a, b], [c, d]], alternative=alternative).pvalue == pytest.approx(sum(near), abs=1e-9)
+    assert test.p_value(np.array([[a, b], [c, d]], dtype=float)) == pytest.approx(
+        sum(near), abs=1e-9
+    )
+    assert fisher_exact([[a, b], [c, d]], alternative=alternative).pvalue == pytest.approx(
+        sum(near), abs=1e-9
+    )
     computed = recipes_of([{**TEST, "alternative": alternative}], FIELDS).computed(records(counts))
     (system,) = computed.problem(max(n, 1)).outputs
     value = system.reported(system.contributions(records(counts)).sum(axis=0))[0]  # type: ignore[union-attr,operator]
@@ -58,7 +91,9 @@ def test_all_tables_with_the_same_margins(counts: list[int], alternative: Any) -
 
 
 def test_what_a_search_sees_points_the_right_way() -> None:
-    exact = FisherExact(("p_value", "odds_ratio"), {"odds_ratio": 3.0}, "two-sided", conditional=False)
+    exact = FisherExact(
+        ("p_value", "odds_ratio"), {"odds_ratio": 3.0}, "two-sided", conditional=False
+    )
     value, slope = exact(np.array([30.0, 10.0, 12.0, 25.0]))
     assert value[1] == pytest.approx(np.log(30 * 25 / 120))
     assert (np.sign(slope) == [[1, -1, -1, 1]] * 2).all()
@@ -76,10 +111,17 @@ def test_a_dataset_evolves_from_a_test_and_margins() -> None:
     published = np.array([[24.0, 16.0], [15.0, 35.0]])
     p_value, odds_ratio = exact.p_value(published), exact.odds_ratio(published)
     outputs = [
-        {**TEST, "p_value": f"{p_value:.4f}", "odds_ratio": f"{odds_ratio:.2f}", "conditional": True},
+        {
+            **TEST,
+            "p_value": f"{p_value:.4f}",
+            "odds_ratio": f"{odds_ratio:.2f}",
+            "conditional": True,
+        },
         {"name": "a", "kind": "table", "by": ["A"], "counts": [40, 50]},
     ]
-    copy = evolve(Outputs.from_dict({**HEAD, "outputs": outputs}), seed=1, proposals=200_000).copies[0]
+    copy = evolve(
+        Outputs.from_dict({**HEAD, "outputs": outputs}), seed=1, proposals=200_000
+    ).copies[0]
     table = np.zeros((2, 2), dtype=int)
     np.add.at(table, (copy.codes[:, 0], copy.codes[:, 1]), 1)
     assert copy.reached, table

@@ -24,7 +24,10 @@ LORENZ: dict[str, Any] = {"name": "l", "kind": "lorenz", "of": "x", "at": [0.2, 
 
 # R 4.2.2: z <- sort(x); n <- length(z); sum((2 * seq_len(n) - n - 1) * z) / (n * sum(z)), of all and of x[m == 1]
 def test_numbers_are_those_of_r(cmc: Any, check: Any, slopes_hold: Any) -> None:
-    for more, wanted in (({}, 0.389102936962), ({"where": "media_exposure == 'poor'"}, 0.345469582444)):
+    for more, wanted in (
+        ({}, 0.389102936962),
+        ({"where": "media_exposure == 'poor'"}, 0.345469582444),
+    ):
         entry = {"name": "o0", "kind": "gini", "of": "num_children", **more}
         computed = recipes_of([entry], cmc.spec().fields).computed(cmc.codes())
         assert computed.outputs[0].to_dict()["value"] == pytest.approx(wanted, abs=1e-11)
@@ -51,7 +54,9 @@ def test_pairs_and_shares_one_by_one(numbers: list[int], p: float) -> None:
     x, n = np.sort(np.array(numbers, dtype=float)), len(numbers)
     computed = recipes.computed(codes)
     gini, curve = (one.to_dict() for one in computed.outputs)
-    assert gini["value"] == pytest.approx(np.abs(x[:, None] - x).sum() / (2 * n * n * x.mean()), abs=1e-9)
+    assert gini["value"] == pytest.approx(
+        np.abs(x[:, None] - x).sum() / (2 * n * n * x.mean()), abs=1e-9
+    )
     whole = int(p * n)
     held = x[:whole].sum() + (p * n - whole) * (x[whole] if whole < n else 0.0)
     assert curve["values"] == pytest.approx([held / x.sum()], abs=1e-9)
@@ -63,8 +68,14 @@ def test_pairs_and_shares_one_by_one(numbers: list[int], p: float) -> None:
 
 def test_a_dataset_evolves_from_a_coefficient_and_a_curve() -> None:
     rng = np.random.default_rng(5)
-    codes = np.column_stack([rng.integers(0, 2, 100), np.clip(rng.exponential(6, 100), 0, 29)]).astype(np.int32)
-    entries = [{**GINI, "by": ["g"], "digits": {"values": 3}}, {**LORENZ, "digits": {"values": 3}}, {"name": "t", "kind": "table", "by": ["g"]}]
+    codes = np.column_stack(
+        [rng.integers(0, 2, 100), np.clip(rng.exponential(6, 100), 0, 29)]
+    ).astype(np.int32)
+    entries = [
+        {**GINI, "by": ["g"], "digits": {"values": 3}},
+        {**LORENZ, "digits": {"values": 3}},
+        {"name": "t", "kind": "table", "by": ["g"]},
+    ]
     published = recipes_of(entries, FIELDS).computed(codes)
     copy = evolve(Outputs(FIELDS, published.outputs, 100), seed=1, proposals=400_000).copies[0]
     assert copy.reached
@@ -72,12 +83,21 @@ def test_a_dataset_evolves_from_a_coefficient_and_a_curve() -> None:
 
 def test_rules_on_groups_and_between_points() -> None:
     codes = np.array([[0, 1 + k % 20] for k in range(60)] + [[1, 3]] * 4, dtype=np.int32)
-    found = {one.rule: (one.status, one.where) for one in check_entries([{**GINI, "by": ["g"]}], FIELDS, codes, Policy())}
+    found = {
+        one.rule: (one.status, one.where)
+        for one in check_entries([{**GINI, "by": ["g"]}], FIELDS, codes, Policy())
+    }
     assert found["threshold"] == ("fail", ("b",))
     report = check_entries([LORENZ], FIELDS, codes, Policy())
-    assert {one.rule: (one.status, one.where) for one in report}["threshold"] == ("fail", ("0.9 to 1",))
+    assert {one.rule: (one.status, one.where) for one in report}["threshold"] == (
+        "fail",
+        ("0.9 to 1",),
+    )
     assert {one.statbarn for one in report} == {"GiniCoefficient"}
-    assert check_entries([{**LORENZ, "at": [0.2, 0.5, 0.8]}], FIELDS, codes[:60], Policy()).worst == "pass"
+    assert (
+        check_entries([{**LORENZ, "at": [0.2, 0.5, 0.8]}], FIELDS, codes[:60], Policy()).worst
+        == "pass"
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,7 +110,15 @@ def test_rules_on_groups_and_between_points() -> None:
 )
 def test_what_no_records_have_is_a_contradiction(entry: dict[str, Any], message: str) -> None:
     columns = Outputs(FIELDS, ()).to_dict()["columns"]
-    spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 50, "columns": columns, "outputs": [entry]})
+    spec = Outputs.from_dict(
+        {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": 50,
+            "columns": columns,
+            "outputs": [entry],
+        }
+    )
     assert message in str(contradictions(spec)[0])
 
 

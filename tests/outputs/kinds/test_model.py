@@ -14,7 +14,14 @@ from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds.model import EstimatedModel, ModelFit
 from chaffinch.outputs.refit import compared
 
-FIELDS = Fields((Field("t", (1, 2, 3, 4)), Field("e", (0, 1)), Field("a", ("u", "v")), Field("x", tuple(range(30)))))
+FIELDS = Fields(
+    (
+        Field("t", (1, 2, 3, 4)),
+        Field("e", (0, 1)),
+        Field("a", ("u", "v")),
+        Field("x", tuple(range(30))),
+    )
+)
 CODES = FIELDS.columns.start(200, seed=1)
 RECIPE = {"name": "m", "kind": "cox", "formula": "t ~ a + x", "event": "e"}
 
@@ -37,29 +44,51 @@ def test_a_recipe_says_which_standard_errors_are_published() -> None:
 
 
 def test_numbers_keep_their_digits_on_other_records() -> None:
-    published = {"coefficients": {"x": "0.0123", "a[T.v]": "1.5e-01"}, "standard_errors": {"x": "0.01"}, "loglik": "-500.1"}
+    published = {
+        "coefficients": {"x": "0.0123", "a[T.v]": "1.5e-01"},
+        "standard_errors": {"x": "0.01"},
+        "loglik": "-500.1",
+    }
     again = model(**published).computed(FIELDS, CODES)
-    assert [len(str(number).partition(".")[2]) for number in (again.coefficients["x"], again.standard_errors["x"], again.loglik)] == [4, 2, 1]  # type: ignore[index]
+    assert [
+        len(str(number).partition(".")[2])
+        for number in (again.coefficients["x"], again.standard_errors["x"], again.loglik)
+    ] == [4, 2, 1]  # type: ignore[index]
     assert "e-" in again.coefficients["a[T.v]"] or "e+" in again.coefficients["a[T.v]"]
 
 
-def test_a_fit_that_fails_gives_no_number_and_other_records_other_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_that_fails_gives_no_number_and_other_records_other_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     output = model(standard_errors=True, loglik=True, decimals=6).computed(FIELDS, CODES)
     spec = Outputs(FIELDS, (output,), 200)
     assert compared(spec, CODES)[0].within
     assert not compared(spec, FIELDS.columns.start(200, seed=2))[0].within
-    monkeypatch.setattr(type(output), "fitted", lambda *_: (_ for _ in ()).throw(InputError("nothing to be had.")))
+    monkeypatch.setattr(
+        type(output), "fitted", lambda *_: (_ for _ in ()).throw(InputError("nothing to be had."))
+    )
     (none,) = compared(spec, CODES)
     assert (none.outside, none.size) == (5, 5)
-    with pytest.raises(InputError, match=r"Output 'm' cannot be computed on the first fold: nothing to be had. Merge levels"):
+    with pytest.raises(
+        InputError,
+        match=r"Output 'm' cannot be computed on the first fold: nothing to be had. Merge levels",
+    ):
         model().computed(FIELDS, CODES, part="the first fold")
-    monkeypatch.setattr(type(output), "fitted", lambda *_: ModelFit(np.array([np.nan, 1.0]), np.ones(2)))
+    monkeypatch.setattr(
+        type(output), "fitted", lambda *_: ModelFit(np.array([np.nan, 1.0]), np.ones(2))
+    )
     with pytest.raises(InputError, match="no finite estimate"):
         model().computed(FIELDS, CODES)
-    monkeypatch.setattr(type(output), "fitted", lambda *_: ModelFit(np.ones(2), np.array([np.inf, 1.0])))
+    monkeypatch.setattr(
+        type(output), "fitted", lambda *_: ModelFit(np.ones(2), np.array([np.inf, 1.0]))
+    )
     with pytest.raises(InputError, match="a standard error is not finite"):
         model(standard_errors=True).computed(FIELDS, CODES)
-    monkeypatch.setattr(type(output), "fitted", lambda *_: (_ for _ in ()).throw(MissingExtraError("Fitting", "statsmodels")))
+    monkeypatch.setattr(
+        type(output),
+        "fitted",
+        lambda *_: (_ for _ in ()).throw(MissingExtraError("Fitting", "statsmodels")),
+    )
     assert compared(spec, CODES)[0].refitted is False
 
 
@@ -68,7 +97,10 @@ def test_a_fit_that_fails_gives_no_number_and_other_records_other_ones(monkeypat
     [
         ({"coefficients": {"x": 1.0}}, r"no coefficient for 'a\[T.…\]', which its formula makes"),
         ({"coefficients": {"x": 1.0, "a[T.v]": 1.0, "z": 0.0}}, "Unknown coefficient 'z'"),
-        ({"coefficients": {"x": 1.0, "a[T.v]": 1.0}, "standard_errors": {"x": 0.0}}, "standard errors must be above 0"),
+        (
+            {"coefficients": {"x": 1.0, "a[T.v]": 1.0}, "standard_errors": {"x": 0.0}},
+            "standard errors must be above 0",
+        ),
         ({"where": "x > 90"}, "no record could pass"),
     ],
 )

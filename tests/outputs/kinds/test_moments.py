@@ -41,7 +41,13 @@ def test_moments_by_groups(cmc: Any, check: Any, slopes_hold: Any, kind: str) ->
     )
     shown = [[f"{x:.2f}" for x in row] for row in table]
     shown[1][1] = "x"
-    output = {"kind": kind, "of": "wife_age", "by": by, "groups": {"num_children": [[0, 2], [3, 16]]}, "values": shown}
+    output = {
+        "kind": kind,
+        "of": "wife_age",
+        "by": by,
+        "groups": {"num_children": [[0, 2], [3, 16]]},
+        "values": shown,
+    }
     spec = cmc.spec(output)
     assert check(spec, cmc.codes()) == []
     assert check(spec, cmc.shuffled("wife_age")) == ["o0"]
@@ -67,22 +73,40 @@ def test_a_band_of_the_column_itself(cmc: Any, check: Any) -> None:
 
 
 def test_sd_of_the_population(cmc: Any, check: Any) -> None:
-    spec = cmc.spec({"kind": "sd", "of": "wife_age", "value": float(np.std(cmc.frame["wife_age"])), "ddof": 0})
+    spec = cmc.spec(
+        {"kind": "sd", "of": "wife_age", "value": float(np.std(cmc.frame["wife_age"])), "ddof": 0}
+    )
     assert check(spec, cmc.codes()) == []
 
 
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ({"kind": "mean", "of": "wife_education", "value": 1}, "has words as levels, where numbers are needed"),
+        (
+            {"kind": "mean", "of": "wife_education", "value": 1},
+            "has words as levels, where numbers are needed",
+        ),
         ({"kind": "mean", "of": "wife_age"}, "must have a value, or values"),
-        ({"kind": "mean", "of": "wife_age", "by": ["wife_education"], "value": 1}, "values for the groups"),
+        (
+            {"kind": "mean", "of": "wife_age", "by": ["wife_education"], "value": 1},
+            "values for the groups",
+        ),
         ({"kind": "mean", "of": "wife_agee", "value": 1}, "Did you mean 'wife_age'"),
         ({"kind": "mean", "of": "wife_age", "value": "much"}, "must be a number"),
-        ({"kind": "correlation", "of": ["wife_age", "num_children"], "value": 1.2}, "between -1 and 1"),
-        ({"kind": "correlation", "of": ["wife_age", "num_children"], "values": [[1, 0.2], [0.3, 1]]}, "symmetric"),
+        (
+            {"kind": "correlation", "of": ["wife_age", "num_children"], "value": 1.2},
+            "between -1 and 1",
+        ),
+        (
+            {
+                "kind": "correlation",
+                "of": ["wife_age", "num_children"],
+                "values": [[1, 0.2], [0.3, 1]],
+            },
+            "symmetric",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_summaries(cmc: Any, output: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         cmc.spec(output).problem()

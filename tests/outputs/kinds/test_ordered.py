@@ -23,12 +23,18 @@ ORDER = ["none", "some", "more", "most"]
 # Coefficients in our order, thresholds, standard errors, log-likelihood.
 IN_R = {
     "ordered-logit": (
-        [-2.43645, -1.319158, -0.005636464], [-3.899171, -2.223801, -0.9579682], [0.20339, 0.152073, 0.00607435], -1782.5819
+        [-2.43645, -1.319158, -0.005636464],
+        [-3.899171, -2.223801, -0.9579682],
+        [0.20339, 0.152073, 0.00607435],
+        -1782.5819,
     ),
     "ordered-probit": (
-        [-1.410162, -0.8191871, -0.006072258], [-2.401978, -1.459318, -0.6815484], [0.115925, 0.0894901, 0.00357517], -1778.798
+        [-1.410162, -0.8191871, -0.006072258],
+        [-2.401978, -1.459318, -0.6815484],
+        [0.115925, 0.0894901, 0.00357517],
+        -1778.798,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", ["ordered-logit", "ordered-probit"])
@@ -42,26 +48,60 @@ def test_score_and_information_are_derivatives_of_the_log_likelihood(kind: str) 
 
     score, information, _ = parts(at)
     for k in range(12):
-        np.testing.assert_allclose(approx_fprime(at, lambda b, k=k: parts(b)[2][k], 1e-7), score[k], atol=1e-5)
-        np.testing.assert_allclose(approx_fprime(at, lambda b, k=k: -parts(b)[0][k], 1e-7), information[k], atol=1e-5)
+        np.testing.assert_allclose(
+            approx_fprime(at, lambda b, k=k: parts(b)[2][k], 1e-7), score[k], atol=1e-5
+        )
+        np.testing.assert_allclose(
+            approx_fprime(at, lambda b, k=k: -parts(b)[0][k], 1e-7), information[k], atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("kind", IN_R)
-def test_numbers_are_those_of_r_and_records_satisfy_them(cmc: Any, check: Any, slopes_hold: Any, kind: str) -> None:
+def test_numbers_are_those_of_r_and_records_satisfy_them(
+    cmc: Any, check: Any, slopes_hold: Any, kind: str
+) -> None:
     """Computed, compared, and as equations: the records that were fitted satisfy what was printed, others do not."""
     coefficients, thresholds, errors, loglik = IN_R[kind]
-    recipe = {"name": "o", "kind": kind, "formula": FORMULA, "order": ORDER, "thresholds": True, "standard_errors": True, "loglik": True, "decimals": 5}
+    recipe = {
+        "name": "o",
+        "kind": kind,
+        "formula": FORMULA,
+        "order": ORDER,
+        "thresholds": True,
+        "standard_errors": True,
+        "loglik": True,
+        "decimals": 5,
+    }
     (ours,) = recipes_of([recipe], cmc.spec().fields).entries(cmc.codes())
-    assert list(ours["coefficients"]) == ["media_exposure[T.poor]", "C(wife_religion)[T.1]", "wife_age"]
-    np.testing.assert_allclose([float(b) for b in ours["coefficients"].values()], coefficients, atol=2e-5)
+    assert list(ours["coefficients"]) == [
+        "media_exposure[T.poor]",
+        "C(wife_religion)[T.1]",
+        "wife_age",
+    ]
+    np.testing.assert_allclose(
+        [float(b) for b in ours["coefficients"].values()], coefficients, atol=2e-5
+    )
     np.testing.assert_allclose([float(b) for b in ours["thresholds"]], thresholds, atol=2e-5)
-    np.testing.assert_allclose([float(b) for b in ours["standard_errors"].values()], errors, atol=2e-5)
+    np.testing.assert_allclose(
+        [float(b) for b in ours["standard_errors"].values()], errors, atol=2e-5
+    )
     assert abs(float(ours["loglik"]) - loglik) < 1e-3
     entry = {
-        "kind": kind, "formula": FORMULA, "order": ORDER, "coefficients": dict(zip(ours["coefficients"], (f"{b:.4f}" for b in coefficients), strict=True)),
-        "thresholds": {"none|some": f"{thresholds[0]:.4f}", "some | more": f"{thresholds[1]:.4f}", "more|most": f"{thresholds[2]:.4f}"},
-        "standard_errors": {"wife_age": f"{errors[2]:.4f}"}, "loglik": f"{loglik:.2f}", "n": 1473,
-    }  # fmt: skip
+        "kind": kind,
+        "formula": FORMULA,
+        "order": ORDER,
+        "coefficients": dict(
+            zip(ours["coefficients"], (f"{b:.4f}" for b in coefficients), strict=True)
+        ),
+        "thresholds": {
+            "none|some": f"{thresholds[0]:.4f}",
+            "some | more": f"{thresholds[1]:.4f}",
+            "more|most": f"{thresholds[2]:.4f}",
+        },
+        "standard_errors": {"wife_age": f"{errors[2]:.4f}"},
+        "loglik": f"{loglik:.2f}",
+        "n": 1473,
+    }
     spec = cmc.spec(entry)
     (again,) = compared(spec, cmc.codes())
     assert (again.within, again.size) == (True, 9)
@@ -73,11 +113,21 @@ def test_numbers_are_those_of_r_and_records_satisfy_them(cmc: Any, check: Any, s
 
 def test_a_dataset_is_evolved_from_published_numbers(cmc: Any) -> None:
     recipe = {
-        "name": "o", "kind": "ordered-logit", "formula": "standard_of_living ~ num_children + media_exposure", "thresholds": True,
-        "standard_errors": ["num_children"], "decimals": 3,
-    }  # fmt: skip
+        "name": "o",
+        "kind": "ordered-logit",
+        "formula": "standard_of_living ~ num_children + media_exposure",
+        "thresholds": True,
+        "standard_errors": ["num_children"],
+        "decimals": 3,
+    }
     spec = recipes_of([recipe], cmc.spec().fields).computed(cmc.codes()[:400])
-    fields = Fields(tuple(field for field in spec.fields if field.name in ("standard_of_living", "num_children", "media_exposure")))
+    fields = Fields(
+        tuple(
+            field
+            for field in spec.fields
+            if field.name in ("standard_of_living", "num_children", "media_exposure")
+        )
+    )
     spec = Outputs(fields, spec.outputs, 400)
     evolved = evolve_spec(spec, EvolveSettings(seconds=20), seed=1, workers=1)
     assert evolved.reached  # said by statsmodels, on the records that were made
@@ -96,9 +146,18 @@ def test_order_and_thresholds_are_not_guessed(cmc: Any) -> None:
         ({"standard_errors": ["age"]}, "Unknown standard error 'age'"),
     ):
         with pytest.raises(InputError, match=message):
-            recipes_of([{key: value for key, value in {**base, **keys}.items() if value is not None}], fields)
-    numbers = {"coefficients": {"media_exposure[T.poor]": 1, "C(wife_religion)[T.1]": 1, "wife_age": 0}}
-    for thresholds, message in (([1, 2], "must have 3 thresholds"), ([1, 3, 2], "must rise"), ({"a|b": 1}, "named like")):
+            recipes_of(
+                [{key: value for key, value in {**base, **keys}.items() if value is not None}],
+                fields,
+            )
+    numbers = {
+        "coefficients": {"media_exposure[T.poor]": 1, "C(wife_religion)[T.1]": 1, "wife_age": 0}
+    }
+    for thresholds, message in (
+        ([1, 2], "must have 3 thresholds"),
+        ([1, 3, 2], "must rise"),
+        ({"a|b": 1}, "named like"),
+    ):
         with pytest.raises(InputError, match=message):
             cmc.spec({**base, **numbers, "thresholds": thresholds}).problem()
     bare = cmc.spec({**base, **numbers})
@@ -106,7 +165,12 @@ def test_order_and_thresholds_are_not_guessed(cmc: Any) -> None:
 
 
 def test_columns_with_too_many_combinations_are_for_rules_only(cmc: Any) -> None:
-    many = {"name": "o", "kind": "ordered-probit", "formula": "standard_of_living ~ wife_age*num_children*C(wife_education)*contraceptive_method", "thresholds": True}
+    many = {
+        "name": "o",
+        "kind": "ordered-probit",
+        "formula": "standard_of_living ~ wife_age*num_children*C(wife_education)*contraceptive_method",
+        "thresholds": True,
+    }
     assert "too many combinations" in recipes_of([many], cmc.spec().fields).rules_only["o"]
 
 
@@ -114,7 +178,11 @@ def test_rules_and_what_cannot_be_fitted(cmc: Any) -> None:
     from chaffinch.outputs.rules import Policy
 
     fields, codes = cmc.spec().fields, cmc.codes()
-    recipe = {"name": "o", "kind": "ordered-logit", "formula": "standard_of_living ~ C(num_children)"}
+    recipe = {
+        "name": "o",
+        "kind": "ordered-logit",
+        "formula": "standard_of_living ~ C(num_children)",
+    }
     report = check_entries([recipe], fields, codes, Policy())
     by_rule = {one.rule: one.status for one in report}
     assert by_rule["small group behind a coefficient"] == "fail"  # hardly anyone has 13 children
@@ -123,4 +191,6 @@ def test_rules_and_what_cannot_be_fitted(cmc: Any) -> None:
     assert {one.rule: one.status for one in few}["residual degrees of freedom"] == "fail"
     alone = codes[codes[:, fields.position("standard_of_living")] > 0]
     with pytest.raises(InputError, match="class '1' of column 'standard_of_living' has no records"):
-        recipes_of([{**recipe, "formula": "standard_of_living ~ wife_age"}], fields.counted(codes)).computed(alone)
+        recipes_of(
+            [{**recipe, "formula": "standard_of_living ~ wife_age"}], fields.counted(codes)
+        ).computed(alone)

@@ -29,7 +29,9 @@ class Pair(PartialSpec):
         ({"first": None, "second": 2}, (False, True)),
     ],
 )
-def test_what_is_there_or_announced_is_published(entry: dict[str, Any], published: tuple[bool, bool]) -> None:
+def test_what_is_there_or_announced_is_published(
+    entry: dict[str, Any], published: tuple[bool, bool]
+) -> None:
     pair = Pair.model_validate(entry)
     assert (pair.publishes("first"), pair.publishes("second")) == published
 

@@ -15,7 +15,12 @@ from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.findings import finding
 
 FIELDS = Fields((Field("g", ("a", "b", "c")), Field("x", tuple(range(6)))))
-CODES = np.array([[0, k % 6] for k in range(24)] + [[1, k % 5] for k in range(30)] + [[2, k % 3] for k in range(4)], dtype=np.int32)
+CODES = np.array(
+    [[0, k % 6] for k in range(24)]
+    + [[1, k % 5] for k in range(30)]
+    + [[2, k % 3] for k in range(4)],
+    dtype=np.int32,
+)
 ENTRY: dict[str, Any] = {"name": "a", "kind": "anova", "of": "x", "by": ["g"]}
 
 
@@ -36,7 +41,11 @@ def test_parts_are_printed_and_withheld_as_they_were() -> None:
     assert bare.to_dict()["digits"] == {"means": "0.00"}
     assert bare.computed(FIELDS, CODES).to_dict() == entry
     by_name = {**ENTRY, "means": ["2.5", "x", "0.8"]}
-    assert recipes_of([by_name], FIELDS).outputs[0].computed(FIELDS, CODES).to_dict()["means"] == ["2.5", "x", "0.8"]
+    assert recipes_of([by_name], FIELDS).outputs[0].computed(FIELDS, CODES).to_dict()["means"] == [
+        "2.5",
+        "x",
+        "0.8",
+    ]
 
 
 def test_the_same_cells_are_tallied_once_with_all_that_is_published_of_them() -> None:
@@ -47,7 +56,9 @@ def test_the_same_cells_are_tallied_once_with_all_that_is_published_of_them() ->
     assert (small.status, small.where) == ("fail", ("c",))
     # A mean of the same column elsewhere is compared with those of the part.
     other = {"name": "m", "kind": "mean", "of": "x", "where": "g == 'a' and x < 5"}
-    between = [one for one in check_entries([entry, other], FIELDS, CODES, Policy()) if one.other == "m"]
+    between = [
+        one for one in check_entries([entry, other], FIELDS, CODES, Policy()) if one.other == "m"
+    ]
     assert [(one.rule, one.status) for one in between] == [("differencing", "fail")]
 
 
@@ -59,7 +70,9 @@ def test_what_is_said_twice_is_said_once() -> None:
 
 
 def test_equations_of_parts_have_names_of_their_own() -> None:
-    computed = recipes_of([{**ENTRY, "counts": True, "means": True, "statistic": True}], FIELDS).computed(CODES)
+    computed = recipes_of(
+        [{**ENTRY, "counts": True, "means": True, "statistic": True}], FIELDS
+    ).computed(CODES)
     names = [one.name for one in computed.problem(len(CODES)).outputs]
     assert names == ["a: statistic", "a: counts", "a: means"]
     assert computed.source("a: means", len(CODES)).name == "a"

@@ -17,7 +17,9 @@ from chaffinch.outputs.kinds.quantile_regression import tilted_loss
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields((Field("a", ("u", "v")), Field("x", tuple(range(12))), Field("y", tuple(range(400)))))
+FIELDS = Fields(
+    (Field("a", ("u", "v")), Field("x", tuple(range(12))), Field("y", tuple(range(400))))
+)
 
 
 def people(n: int, seed: int = 1) -> np.ndarray:
@@ -50,9 +52,13 @@ def test_no_line_through_three_records_does_better(at: float) -> None:
 
 def test_statsmodels_finds_the_same_nearly() -> None:
     codes = people(400)
-    frame = pd.DataFrame({"a": np.array(["u", "v"])[codes[:, 0]], "x": codes[:, 1], "y": codes[:, 2]})
+    frame = pd.DataFrame(
+        {"a": np.array(["u", "v"])[codes[:, 0]], "x": codes[:, 1], "y": codes[:, 2]}
+    )
     theirs = smf.quantreg("y ~ a + x", frame).fit(q=0.75).params.to_numpy()
-    np.testing.assert_allclose(fitted(codes), theirs, atol=0.05)  # it stops within a tolerance of its own
+    np.testing.assert_allclose(
+        fitted(codes), theirs, atol=0.05
+    )  # it stops within a tolerance of its own
 
 
 def test_published_coefficients_are_the_datas_where_no_others_do_better() -> None:
@@ -68,15 +74,22 @@ def test_published_coefficients_are_the_datas_where_no_others_do_better() -> Non
     # A median between two records: everything from one to the other is as good.
     two = np.array([[0, 0, 10], [0, 0, 20]] * 10, dtype=np.int32)
     for middle, within in ((10.0, True), (13.0, True), (20.0, True), (22.0, False)):
-        spec = recipes_of([entry(formula="y ~ 1", at=0.5, coefficients={"Intercept": middle})], FIELDS)
+        spec = recipes_of(
+            [entry(formula="y ~ 1", at=0.5, coefficients={"Intercept": middle})], FIELDS
+        )
         assert compared(Outputs(FIELDS, spec.outputs, 20), two)[0].within is within
 
 
 def test_it_is_for_rules_only_and_rules_see_exact_labels() -> None:
     assert recipes_of([entry()], FIELDS).rules_only == {"o": "this kind has no equations"}
-    found = {one.rule: one.status for one in check_entries([entry()], FIELDS, people(300), Policy())}
+    found = {
+        one.rule: one.status for one in check_entries([entry()], FIELDS, people(300), Policy())
+    }
     assert found["exact labels"] == "review"
-    found = {one.rule: one.status for one in check_entries([entry(decimals=2)], FIELDS, people(300), Policy())}
+    found = {
+        one.rule: one.status
+        for one in check_entries([entry(decimals=2)], FIELDS, people(300), Policy())
+    }
     assert (found["exact labels"], found["residual degrees of freedom"]) == ("pass", "pass")
 
 
@@ -85,7 +98,10 @@ def test_it_is_for_rules_only_and_rules_see_exact_labels() -> None:
     [
         ({"at": 1.0}, "'at' is not as it should be"),
         ({"formula": "a ~ x"}, "must be a number"),
-        ({"coefficients": {"Intercept": 1, "a[T.v]": 1, "x": 1}, "standard_errors": {"x": 1.0}}, "programs differ"),
+        (
+            {"coefficients": {"Intercept": 1, "a[T.v]": 1, "x": 1}, "standard_errors": {"x": 1.0}},
+            "programs differ",
+        ),
     ],
 )
 def test_what_is_refused(keys: dict[str, Any], message: str) -> None:

@@ -90,10 +90,15 @@ def test_what_satisfies_a_quantile_has_it(values: list[int], q: float, decimals:
     half = 0.5 * 10.0**-decimals + 1e-6
     spec = Outputs.from_dict(
         {
-            "format": "chaffinch-outputs", "version": 1, "rows": n, "columns": [{"name": "x", "levels": grid}],
-            "outputs": [{"name": "q", "kind": "quantiles", "of": "x", "at": [q], "values": [printed]}],
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": n,
+            "columns": [{"name": "x", "levels": grid}],
+            "outputs": [
+                {"name": "q", "kind": "quantiles", "of": "x", "at": [q], "values": [printed]}
+            ],
         }
-    )  # fmt: skip
+    )
     tables = spec.problem().outputs
     some = False
     for codes in combinations_with_replacement(range(len(grid)), n):
@@ -108,13 +113,31 @@ def test_what_satisfies_a_quantile_has_it(values: list[int], q: float, decimals:
     ("output", "message"),
     [
         ({"kind": "quantiles", "of": "wife_age", "values": [1]}, "must say which quantiles"),
-        ({"kind": "quantiles", "of": "wife_age", "at": [0.5], "values": [1, 2]}, "must have 1 quantiles"),
+        (
+            {"kind": "quantiles", "of": "wife_age", "at": [0.5], "values": [1, 2]},
+            "must have 1 quantiles",
+        ),
         ({"kind": "median", "of": "wife_age", "value": 60}, "outside the values of its column"),
-        ({"kind": "median", "of": "wife_age", "value": 30.25}, "lies between values of its column, where n = 1473 leaves none"),
-        ({"kind": "median", "of": "wife_age", "value": 30.5, "where": "num_children > 2"}, "its n is needed"),
-        ({"kind": "median", "of": "wife_age", "value": 30.25, "where": "num_children > 2", "n": 700}, "no two values"),
+        (
+            {"kind": "median", "of": "wife_age", "value": 30.25},
+            "lies between values of its column, where n = 1473 leaves none",
+        ),
+        (
+            {"kind": "median", "of": "wife_age", "value": 30.5, "where": "num_children > 2"},
+            "its n is needed",
+        ),
+        (
+            {
+                "kind": "median",
+                "of": "wife_age",
+                "value": 30.25,
+                "where": "num_children > 2",
+                "n": 700,
+            },
+            "no two values",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_quantiles(cmc: Any, output: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         cmc.spec(output).problem()

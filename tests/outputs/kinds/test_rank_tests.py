@@ -22,18 +22,32 @@ FIELDS = Fields((Field("g", ("a", "b")), Field("x", tuple(range(9))), Field("y",
 # R 4.2.2, d <- read.csv("examples/data/cmc.csv"); x <- d$num_children; m <- d$media_exposure
 R = [
     # wilcox.test(x[m==0], x[m==1])
-    ({"kind": "mann-whitney", **BY}, {"statistic": 54498.0, "p_value": 2.66240348055e-06, "auc": 54498 / (1364 * 109)}),
+    (
+        {"kind": "mann-whitney", **BY},
+        {"statistic": 54498.0, "p_value": 2.66240348055e-06, "auc": 54498 / (1364 * 109)},
+    ),
     # wilcox.test(x[m==0], x[m==1], correct=FALSE, alternative="less")
-    ({"kind": "mann-whitney", **BY, "correction": False, "alternative": "less"}, {"statistic": 54498.0, "p_value": 1.33043130694e-06}),
+    (
+        {"kind": "mann-whitney", **BY, "correction": False, "alternative": "less"},
+        {"statistic": 54498.0, "p_value": 1.33043130694e-06},
+    ),
     # kruskal.test(x, factor(d$wife_education)); tapply(x, d$wife_education, median)
-    ({"kind": "kruskal-wallis", "of": "num_children", "by": ["wife_education"]}, {
-        "statistic": 42.0786090864, "dof": 3, "p_value": 3.86093835540e-09, "medians": [4, 3, 3, 3],
-    }),
-]  # fmt: skip
+    (
+        {"kind": "kruskal-wallis", "of": "num_children", "by": ["wife_education"]},
+        {
+            "statistic": 42.0786090864,
+            "dof": 3,
+            "p_value": 3.86093835540e-09,
+            "medians": [4, 3, 3, 3],
+        },
+    ),
+]
 
 
 @pytest.mark.parametrize(("entry", "wanted"), R)
-def test_numbers_are_those_of_r(cmc: Any, agrees: Any, slopes_hold: Any, entry: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_numbers_are_those_of_r(
+    cmc: Any, agrees: Any, slopes_hold: Any, entry: dict[str, Any], wanted: dict[str, Any]
+) -> None:
     computed = agrees(cmc, entry, wanted)
     for system in computed.problem().outputs:
         if callable(getattr(system, "reported", None)):
@@ -47,12 +61,23 @@ def test_pairs_counted_one_by_one(seed: int) -> None:
     codes = np.column_stack([rng.integers(0, k, 30) for k in (2, 9, 9)]).astype(np.int32)
     first, second = (codes[codes[:, 0] == k, 1] for k in (0, 1))
     pairs = (first[:, None] > second).sum() + 0.5 * (first[:, None] == second).sum()
-    mann_whitney = {"name": "m", "kind": "mann-whitney", "of": "x", "by": ["g"], "z": True, "statistic": True, "auc": True, "p_value": True}
+    mann_whitney = {
+        "name": "m",
+        "kind": "mann-whitney",
+        "of": "x",
+        "by": ["g"],
+        "z": True,
+        "statistic": True,
+        "auc": True,
+        "p_value": True,
+    }
     if not len(first) or not len(second):
         return
     computed = recipes_of([mann_whitney], FIELDS).computed(codes)
     one = computed.outputs[0].to_dict()
-    assert (one["statistic"], one["auc"]) == pytest.approx((pairs, pairs / (len(first) * len(second))))
+    assert (one["statistic"], one["auc"]) == pytest.approx(
+        (pairs, pairs / (len(first) * len(second)))
+    )
     assert all(each.within for each in compared(computed, codes))
     for system in computed.problem(30).outputs:
         value = system.reported(system.contributions(codes).sum(axis=0))[0]  # type: ignore[union-attr,operator]
@@ -63,10 +88,22 @@ def test_pairs_counted_one_by_one(seed: int) -> None:
 def test_a_dataset_evolves_from_a_statistic(key: str, seed: int) -> None:
     rng = np.random.default_rng(3)
     g = rng.integers(0, 2, 150)
-    codes = np.column_stack([g, np.clip(rng.poisson(3 + 0.5 * g), 0, 8), rng.integers(0, 9, 150)]).astype(np.int32)
-    entry = {"name": "m", "kind": "mann-whitney", "of": "x", "by": ["g"], "digits": {"statistic": 0, "p_value": 3}, key: True, "counts": True}
+    codes = np.column_stack(
+        [g, np.clip(rng.poisson(3 + 0.5 * g), 0, 8), rng.integers(0, 9, 150)]
+    ).astype(np.int32)
+    entry = {
+        "name": "m",
+        "kind": "mann-whitney",
+        "of": "x",
+        "by": ["g"],
+        "digits": {"statistic": 0, "p_value": 3},
+        key: True,
+        "counts": True,
+    }
     # With the numbers of each value, which decide the ties.
-    published = recipes_of([entry, {"name": "x", "kind": "table", "by": ["x"]}], FIELDS).computed(codes)
+    published = recipes_of([entry, {"name": "x", "kind": "table", "by": ["x"]}], FIELDS).computed(
+        codes
+    )
     copy = evolve(Outputs(FIELDS, published.outputs, 150), seed=seed, proposals=400_000).copies[0]
     assert copy.reached
     assert all(one.within for one in compared(published, copy.codes))
@@ -85,9 +122,16 @@ def test_of_columns_with_too_many_values_only_the_rules_are_checked() -> None:
 
 
 def test_rules_on_the_groups_behind_it() -> None:
-    codes = np.array([[0, k % 9, 1] for k in range(40)] + [[1, k % 9, 1] for k in range(4)], dtype=np.int32)
+    codes = np.array(
+        [[0, k % 9, 1] for k in range(40)] + [[1, k % 9, 1] for k in range(4)], dtype=np.int32
+    )
     for kind in ("mann-whitney", "kruskal-wallis"):
-        report = check_entries([{"name": "m", "kind": kind, "of": "x", "by": ["g"], "medians": True}], FIELDS, codes, Policy())
+        report = check_entries(
+            [{"name": "m", "kind": kind, "of": "x", "by": ["g"], "medians": True}],
+            FIELDS,
+            codes,
+            Policy(),
+        )
         found = {one.rule: (one.status, one.where) for one in report if one.status != "pass"}
         assert found["threshold"] == ("fail", ("b",))
         assert found["beyond a quantile"] == ("review", ("b at 0.5",))

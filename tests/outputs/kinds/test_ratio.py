@@ -16,7 +16,14 @@ from chaffinch.outputs.kinds.ratio import Ratios
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
-FIELDS = Fields((Field("g", ("a", "b")), Field("x", tuple(range(101))), Field("y", tuple(range(11))), Field("w", (0.5, 1.0, 2.5))))
+FIELDS = Fields(
+    (
+        Field("g", ("a", "b")),
+        Field("x", tuple(range(101))),
+        Field("y", tuple(range(11))),
+        Field("w", (0.5, 1.0, 2.5)),
+    )
+)
 RATIO: dict[str, Any] = {"name": "r", "kind": "ratio", "of": "x", "over": "y"}
 
 
@@ -24,7 +31,9 @@ def agrees(study: Any, check: Any, entry: dict[str, Any], wanted: Any) -> Output
     codes, fields = study.codes(), study.spec().fields
     computed = recipes_of([{"name": "o0", **entry}], fields).computed(codes)
     numbers = computed.outputs[0].to_dict()
-    assert np.ravel(numbers.get("values", numbers.get("value"))) == pytest.approx(np.ravel(wanted), rel=1e-9)
+    assert np.ravel(numbers.get("values", numbers.get("value"))) == pytest.approx(
+        np.ravel(wanted), rel=1e-9
+    )
     published = Outputs(fields, computed.outputs, len(codes))
     assert check(published, codes) == []
     assert check(published, study.shuffled(entry["of"])) == ["o0"]
@@ -34,27 +43,61 @@ def agrees(study: Any, check: Any, entry: dict[str, Any], wanted: Any) -> Output
 
 
 def test_ratios_of_two_totals(cmc: Any, check: Any, slopes_hold: Any) -> None:
-    sums = cmc.frame.groupby("media_exposure", observed=True)[["num_children", "wife_age", "standard_of_living"]].sum()
+    sums = cmc.frame.groupby("media_exposure", observed=True)[
+        ["num_children", "wife_age", "standard_of_living"]
+    ].sum()
     by = {"of": "num_children", "over": "wife_age", "by": ["media_exposure"]}
-    published = agrees(cmc, check, {"kind": "ratio", **by}, (sums["num_children"] / sums["wife_age"]).tolist())
+    published = agrees(
+        cmc, check, {"kind": "ratio", **by}, (sums["num_children"] / sums["wife_age"]).tolist()
+    )
     (system,) = published.problem().outputs
     slopes_hold(system.reported, system.contributions(cmc.codes()).sum(axis=0))
-    weighted = cmc.frame.assign(
-        a=cmc.frame["num_children"] * cmc.frame["standard_of_living"], b=cmc.frame["wife_age"] * cmc.frame["standard_of_living"]
-    ).groupby("media_exposure", observed=True)[["a", "b"]].sum()  # fmt: skip
-    agrees(cmc, check, {"kind": "ratio", **by, "weight": "standard_of_living"}, (weighted["a"] / weighted["b"]).tolist())
+    weighted = (
+        cmc.frame.assign(
+            a=cmc.frame["num_children"] * cmc.frame["standard_of_living"],
+            b=cmc.frame["wife_age"] * cmc.frame["standard_of_living"],
+        )
+        .groupby("media_exposure", observed=True)[["a", "b"]]
+        .sum()
+    )
+    agrees(
+        cmc,
+        check,
+        {"kind": "ratio", **by, "weight": "standard_of_living"},
+        (weighted["a"] / weighted["b"]).tolist(),
+    )
 
 
 def test_weighted_means_are_numpys(cmc: Any, check: Any) -> None:
     wanted = np.average(cmc.frame["wife_age"], weights=cmc.frame["standard_of_living"])
-    agrees(cmc, check, {"kind": "weighted-mean", "of": "wife_age", "weight": "standard_of_living"}, [wanted])
+    agrees(
+        cmc,
+        check,
+        {"kind": "weighted-mean", "of": "wife_age", "weight": "standard_of_living"},
+        [wanted],
+    )
 
 
 @pytest.mark.parametrize("percentages", ["all", "rows", "columns"])
 def test_shares_are_those_of_pandas(cmc: Any, check: Any, percentages: str) -> None:
-    sums = cmc.frame.pivot_table(index="media_exposure", columns="contraceptive_method", values="num_children", aggfunc="sum", observed=True)
-    total = {"all": sums.to_numpy().sum(), "rows": sums.sum(axis=1).to_numpy()[:, None], "columns": sums.sum(axis=0).to_numpy()[None, :]}
-    entry = {"kind": "shares", "of": "num_children", "by": ["media_exposure", "contraceptive_method"], "percentages": percentages}
+    sums = cmc.frame.pivot_table(
+        index="media_exposure",
+        columns="contraceptive_method",
+        values="num_children",
+        aggfunc="sum",
+        observed=True,
+    )
+    total = {
+        "all": sums.to_numpy().sum(),
+        "rows": sums.sum(axis=1).to_numpy()[:, None],
+        "columns": sums.sum(axis=0).to_numpy()[None, :],
+    }
+    entry = {
+        "kind": "shares",
+        "of": "num_children",
+        "by": ["media_exposure", "contraceptive_method"],
+        "percentages": percentages,
+    }
     agrees(cmc, check, entry, (100 * sums.to_numpy() / total[percentages]).tolist())
 
 
@@ -68,7 +111,15 @@ def test_nothing_to_divide_by() -> None:
 def test_a_dataset_evolves_from_a_ratio() -> None:
     output = {**RATIO, "by": ["g"], "values": ["6.25", "12.50"]}
     columns = Outputs(FIELDS, ()).to_dict()["columns"]
-    spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 80, "columns": columns, "outputs": [output]})
+    spec = Outputs.from_dict(
+        {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": 80,
+            "columns": columns,
+            "outputs": [output],
+        }
+    )
     copy = evolve(spec, seed=1, proposals=200_000).copies[0]
     assert copy.reached
     for k, ratio in enumerate((6.25, 12.5)):
@@ -78,18 +129,30 @@ def test_a_dataset_evolves_from_a_ratio() -> None:
 
 def test_rules_above_and_below_the_line() -> None:
     even = [[0, 50, 5, 1]] * 30 + [[1, 40, 5, 1]] * 30
-    assert check_entries([RATIO], FIELDS, np.array([[k % 2, 40 + k % 9, 3 + k % 5, 1] for k in range(60)], dtype=np.int32), Policy()).worst == "pass"
+    assert (
+        check_entries(
+            [RATIO],
+            FIELDS,
+            np.array([[k % 2, 40 + k % 9, 3 + k % 5, 1] for k in range(60)], dtype=np.int32),
+            Policy(),
+        ).worst
+        == "pass"
+    )
     # One person makes up the sum below the line.
     codes = np.array([[0, 50, 0, 1]] * 30 + [[0, 50, 10, 1]], dtype=np.int32)
     found = {one.rule: one.status for one in check_entries([RATIO], FIELDS, codes, Policy())}
     assert (found["n-k dominance"], found["p-ratio"]) == ("fail", "fail")
     small = np.array([*even, *[[1, 1, 1, 1]] * 0][:33], dtype=np.int32)
     by = {**RATIO, "by": ["g"]}
-    assert {one.rule: (one.status, one.where) for one in check_entries([by], FIELDS, small, Policy())}["threshold"] == ("fail", ("b",))
+    assert {
+        one.rule: (one.status, one.where) for one in check_entries([by], FIELDS, small, Policy())
+    }["threshold"] == ("fail", ("b",))
     # Weights that one person has are seen, too.
     weights = np.array([[0, 1, 5, 0]] * 12 + [[0, 100, 5, 2]] * 2, dtype=np.int32)
     entry = {"name": "m", "kind": "weighted-mean", "of": "x", "weight": "w"}
-    assert {one.rule: one.status for one in check_entries([entry], FIELDS, weights, Policy())}["n-k dominance"] == "fail"
+    assert {one.rule: one.status for one in check_entries([entry], FIELDS, weights, Policy())}[
+        "n-k dominance"
+    ] == "fail"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +166,9 @@ def test_rules_above_and_below_the_line() -> None:
 )
 def test_what_is_not_said_is_asked_for(entry: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        recipes_of([{key: value for key, value in {**RATIO, **entry}.items() if value is not None}], FIELDS)
+        recipes_of(
+            [{key: value for key, value in {**RATIO, **entry}.items() if value is not None}], FIELDS
+        )
 
 
 def test_too_many_combinations_are_for_rules_only() -> None:
@@ -115,5 +180,13 @@ def test_too_many_combinations_are_for_rules_only() -> None:
 def test_a_mean_outside_its_column_is_a_contradiction() -> None:
     columns = Outputs(FIELDS, ()).to_dict()["columns"]
     output = {"name": "m", "kind": "weighted-mean", "of": "x", "weight": "w", "value": 101.5}
-    spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 9, "columns": columns, "outputs": [output]})
+    spec = Outputs.from_dict(
+        {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": 9,
+            "columns": columns,
+            "outputs": [output],
+        }
+    )
     assert "a mean lies outside the values of column 'x'" in str(contradictions(spec)[0])

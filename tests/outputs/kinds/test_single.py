@@ -40,7 +40,9 @@ class Toy(SingleNumbers):
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         return tallier.n()
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         return []
 
 
@@ -49,11 +51,20 @@ def records(women: int, men: int) -> Any:
 
 
 def test_numbers_that_are_published_are_computed() -> None:
-    assert Toy(name="t").computed(FIELDS, records(3, 1)).to_dict() == {"name": "t", "kind": "toy", "share": 0.75}
+    assert Toy(name="t").computed(FIELDS, records(3, 1)).to_dict() == {
+        "name": "t",
+        "kind": "toy",
+        "share": 0.75,
+    }
     full = Toy.model_validate({"name": "t", "p_value": True, "women": True, "decimals": 2})
     assert full.computed(FIELDS, records(3, 1)).to_dict() == {
-        "name": "t", "kind": "toy", "decimals": 2, "share": 0.75, "p_value": 0.01, "women": 3,
-    }  # fmt: skip
+        "name": "t",
+        "kind": "toy",
+        "decimals": 2,
+        "share": 0.75,
+        "p_value": 0.01,
+        "women": 3,
+    }
     with pytest.raises(InputError, match="'t' cannot be computed on the data: there is nobody"):
         full.computed(FIELDS, records(0, 0))
 

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from chaffinch.outputs.kinds.smooth import Followed, SmoothNumbers, at_least, scaled, scaled_interval
+from chaffinch.outputs.kinds.smooth import (
+    Followed,
+    SmoothNumbers,
+    at_least,
+    scaled,
+    scaled_interval,
+)
 from chaffinch.outputs.precision import Interval
 
 
@@ -28,7 +34,9 @@ class Ratio(SmoothNumbers):
 def test_derivatives_by_hand() -> None:
     values, slope = Ratio(("square", "ratio"), {})(np.array([6.0, 3.0]))
     assert values.tolist() == [4.0, 2.0]
-    assert slope == pytest.approx(np.array([[4.0 / 3.0, -8.0 / 3.0], [1.0 / 3.0, -2.0 / 3.0]]), abs=1e-14)
+    assert slope == pytest.approx(
+        np.array([[4.0 / 3.0, -8.0 / 3.0], [1.0 / 3.0, -2.0 / 3.0]]), abs=1e-14
+    )
     assert not Ratio(("ratio",), {}).undetermined(np.zeros(2)).any()
 
 
@@ -37,12 +45,18 @@ def test_a_p_value_becomes_the_size_of_a_normal_statistic(p: float) -> None:
     z, slope = scaled("p_value", p)
     assert 2.0 * norm.sf(z) == pytest.approx(p, rel=1e-9)
     h = 1e-6 * p
-    assert slope == pytest.approx((scaled("p_value", p + min(h, 1 - p))[0] - scaled("p_value", p - h)[0]) / (h + min(h, 1 - p)), rel=2e-3)
+    assert slope == pytest.approx(
+        (scaled("p_value", p + min(h, 1 - p))[0] - scaled("p_value", p - h)[0])
+        / (h + min(h, 1 - p)),
+        rel=2e-3,
+    )
 
 
 def test_intervals_keep_their_order() -> None:
     low, high = scaled_interval("p_value", Interval(0.0, 0.001))
     assert high > 37.0
     assert low == pytest.approx(3.2905, abs=1e-4)
-    assert scaled_interval("odds_ratio", Interval(0.5, 2.0)) == pytest.approx((-np.log(2), np.log(2)))
+    assert scaled_interval("odds_ratio", Interval(0.5, 2.0)) == pytest.approx(
+        (-np.log(2), np.log(2))
+    )
     assert scaled_interval("statistic", Interval(1.0, 2.0)) == (1.0, 2.0)

@@ -18,35 +18,67 @@ from chaffinch.outputs.refit import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 BY = {"of": "num_children", "by": ["media_exposure"]}
-FIELDS = Fields((Field("g", ("a", "b", "c")), Field("x", tuple(range(12))), Field("y", tuple(range(12)))))
+FIELDS = Fields(
+    (Field("g", ("a", "b", "c")), Field("x", tuple(range(12))), Field("y", tuple(range(12))))
+)
 TWO = {"name": "t", "kind": "t-test", "of": "x", "by": ["g"], "groups": {"g": [["a"], ["b"]]}}
 
 # R 4.2.2, d <- read.csv("examples/data/cmc.csv"); x <- d$num_children; m <- d$media_exposure; s <- d$standard_of_living
 R = [
     # t.test(x[m==0], x[m==1])
-    ({**BY, "welch": True}, {
-        "statistic": -4.50280803590, "dof": 120.785177061, "p_value": 1.55700832237e-05, "standard_error": 0.267357477682,
-        "low": -1.73317355311, "high": -0.674545244808,
-    }),
+    (
+        {**BY, "welch": True},
+        {
+            "statistic": -4.50280803590,
+            "dof": 120.785177061,
+            "p_value": 1.55700832237e-05,
+            "standard_error": 0.267357477682,
+            "low": -1.73317355311,
+            "high": -0.674545244808,
+        },
+    ),
     # t.test(x[m==0], x[m==1], var.equal=TRUE, mu=-1, alternative="less")
-    ({**BY, "welch": False, "mu": -1.0, "alternative": "less"}, {
-        "statistic": -0.875934556404, "dof": 1471, "p_value": 0.190604310728, "standard_error": 0.232733595759,
-    }),
+    (
+        {**BY, "welch": False, "mu": -1.0, "alternative": "less"},
+        {
+            "statistic": -0.875934556404,
+            "dof": 1471,
+            "p_value": 0.190604310728,
+            "standard_error": 0.232733595759,
+        },
+    ),
     # t.test(d$wife_age, mu=32)
-    ({"of": "wife_age", "mu": 32.0}, {
-        "statistic": 2.51140871160, "dof": 1472, "p_value": 1.21314015966e-02, "standard_error": 0.214364588240, "low": 32.1178644731,
-        "high": 32.9588497157,
-    }),
+    (
+        {"of": "wife_age", "mu": 32.0},
+        {
+            "statistic": 2.51140871160,
+            "dof": 1472,
+            "p_value": 1.21314015966e-02,
+            "standard_error": 0.214364588240,
+            "low": 32.1178644731,
+            "high": 32.9588497157,
+        },
+    ),
     # t.test(s, x, paired=TRUE)
-    ({"of": "standard_of_living", "paired": "num_children"}, {
-        "statistic": -1.91492611289, "dof": 1472, "p_value": 5.56955584100e-02, "difference": -0.127630685675,
-        "standard_error": 0.0666504492349, "low": -0.258370666287, "high": 3.10929493625e-03,
-    }),
-]  # fmt: skip
+    (
+        {"of": "standard_of_living", "paired": "num_children"},
+        {
+            "statistic": -1.91492611289,
+            "dof": 1472,
+            "p_value": 5.56955584100e-02,
+            "difference": -0.127630685675,
+            "standard_error": 0.0666504492349,
+            "low": -0.258370666287,
+            "high": 3.10929493625e-03,
+        },
+    ),
+]
 
 
 @pytest.mark.parametrize(("entry", "wanted"), R, ids=["welch", "pooled", "one sample", "paired"])
-def test_numbers_are_those_of_r(cmc: Any, agrees: Any, check: Any, entry: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_numbers_are_those_of_r(
+    cmc: Any, agrees: Any, check: Any, entry: dict[str, Any], wanted: dict[str, Any]
+) -> None:
     computed = agrees(cmc, {"kind": "t-test", **entry}, wanted)
     codes = cmc.codes()
     half = np.vstack([codes[: len(codes) // 2]] * 2 + [codes[:1]])
@@ -55,7 +87,11 @@ def test_numbers_are_those_of_r(cmc: Any, agrees: Any, check: Any, entry: dict[s
 
 def test_groups_are_those_of_pandas(cmc: Any, agrees: Any) -> None:
     groups = cmc.frame.groupby("media_exposure", observed=True)["num_children"]
-    wanted = {"counts": groups.size().tolist(), "means": groups.mean().tolist(), "sds": groups.std().tolist()}
+    wanted = {
+        "counts": groups.size().tolist(),
+        "means": groups.mean().tolist(),
+        "sds": groups.std().tolist(),
+    }
     computed = agrees(cmc, {"kind": "t-test", **BY, "welch": True}, wanted)
     # Each part in its own kind's words, and printed as it was.
     names = [one.name for one in computed.problem().outputs]
@@ -69,7 +105,9 @@ def test_groups_are_those_of_pandas(cmc: Any, agrees: Any) -> None:
 @settings(deadline=None, max_examples=40)
 def test_numbers_are_those_of_scipy(seed: int, welch: bool, alternative: str) -> None:
     rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, 3, 40), rng.integers(0, 12, 40), rng.integers(0, 12, 40)]).astype(np.int32)
+    codes = np.column_stack(
+        [rng.integers(0, 3, 40), rng.integers(0, 12, 40), rng.integers(0, 12, 40)]
+    ).astype(np.int32)
     first, second = (codes[codes[:, 0] == k, 1].astype(float) for k in (0, 1))
     recipe = recipes_of([{**TWO, "welch": welch, "alternative": alternative}], FIELDS)
     if min(len(first), len(second)) < 2:
@@ -77,11 +115,15 @@ def test_numbers_are_those_of_scipy(seed: int, welch: bool, alternative: str) ->
     computed = recipe.computed(codes)
     test = ttest_ind(first, second, equal_var=not welch, alternative=alternative)
     numbers = computed.outputs[0].to_dict()
-    assert (numbers["statistic"], numbers["p_value"], numbers["dof"]) == pytest.approx((test.statistic, test.pvalue, test.df))
+    assert (numbers["statistic"], numbers["p_value"], numbers["dof"]) == pytest.approx(
+        (test.statistic, test.pvalue, test.df)
+    )
     for system in computed.problem(40).outputs:
         sums = system.contributions(codes).sum(axis=0) if hasattr(system, "contributions") else None
         if sums is not None:
-            assert system.reported(sums)[0] == pytest.approx(0.5 * (system.lo + system.hi), abs=1e-6)  # type: ignore[union-attr,operator]
+            assert system.reported(sums)[0] == pytest.approx(
+                0.5 * (system.lo + system.hi), abs=1e-6
+            )  # type: ignore[union-attr,operator]
 
 
 def test_derivatives(cmc: Any, agrees: Any, slopes_hold: Any) -> None:
@@ -94,8 +136,17 @@ def test_derivatives(cmc: Any, agrees: Any, slopes_hold: Any) -> None:
 def test_a_dataset_evolves_from_a_test() -> None:
     rng = np.random.default_rng(0)
     g = rng.integers(0, 3, 200)
-    codes = np.column_stack([g, np.clip(rng.poisson(3 + g), 0, 11), rng.integers(0, 12, 200)]).astype(np.int32)
-    entry = {**TWO, "welch": True, "digits": {"statistic": 2, "p_value": 3}, "counts": True, "statistic": True, "p_value": True}
+    codes = np.column_stack(
+        [g, np.clip(rng.poisson(3 + g), 0, 11), rng.integers(0, 12, 200)]
+    ).astype(np.int32)
+    entry = {
+        **TWO,
+        "welch": True,
+        "digits": {"statistic": 2, "p_value": 3},
+        "counts": True,
+        "statistic": True,
+        "p_value": True,
+    }
     published = recipes_of([entry], FIELDS).computed(codes)
     copy = evolve(Outputs(FIELDS, published.outputs, 200), seed=1, proposals=400_000).copies[0]
     assert copy.reached
@@ -103,22 +154,41 @@ def test_a_dataset_evolves_from_a_test() -> None:
 
 
 def test_rules_on_the_groups_behind_it() -> None:
-    codes = np.array([[0, k % 12, 1] for k in range(40)] + [[1, k % 12, 1] for k in range(4)] + [[2, 0, 0]] * 50, dtype=np.int32)
+    codes = np.array(
+        [[0, k % 12, 1] for k in range(40)] + [[1, k % 12, 1] for k in range(4)] + [[2, 0, 0]] * 50,
+        dtype=np.int32,
+    )
     report = check_entries([{**TWO, "welch": True}], FIELDS, codes, Policy())
     found = {one.rule: (one.status, one.where) for one in report}
     assert {one.statbarn for one in report} == {"StatisticalHypothesisTests"}
     assert found["threshold"] == ("fail", ("b",))
     # The fifty records of the third group are no records of the test.
-    few = check_entries([{**TWO, "welch": True}], FIELDS, np.vstack([codes[:5], codes[40:]]), Policy())
+    few = check_entries(
+        [{**TWO, "welch": True}], FIELDS, np.vstack([codes[:5], codes[40:]]), Policy()
+    )
     assert {one.rule: one.status for one in few}["residual degrees of freedom"] == "fail"
     # Means bring the rules on means; degrees of freedom tell n, which another output may be subtracted from.
-    codes = np.array([[0, k % 12, 1] for k in range(40)] + [[1, k % 12, 1] for k in range(40)] + [[2, 0, 0]] * 50, dtype=np.int32)
+    codes = np.array(
+        [[0, k % 12, 1] for k in range(40)]
+        + [[1, k % 12, 1] for k in range(40)]
+        + [[2, 0, 0]] * 50,
+        dtype=np.int32,
+    )
     with_means = check_entries([{**TWO, "welch": True, "means": True}], FIELDS, codes, Policy())
     assert "n-k dominance" in {one.rule for one in with_means}
-    pooled, table = {**TWO, "welch": False}, {"name": "n", "kind": "table", "by": ["y"], "where": "g != 'c' and x > 0"}
-    assert any(one.rule == "differencing" and one.status == "fail" for one in check_entries([pooled, table], FIELDS, codes, Policy()))
+    pooled, table = (
+        {**TWO, "welch": False},
+        {"name": "n", "kind": "table", "by": ["y"], "where": "g != 'c' and x > 0"},
+    )
+    assert any(
+        one.rule == "differencing" and one.status == "fail"
+        for one in check_entries([pooled, table], FIELDS, codes, Policy())
+    )
     welch = {**TWO, "welch": True}
-    assert not any(one.rule == "differencing" and one.status == "fail" for one in check_entries([welch, table], FIELDS, codes, Policy()))
+    assert not any(
+        one.rule == "differencing" and one.status == "fail"
+        for one in check_entries([welch, table], FIELDS, codes, Policy())
+    )
 
 
 @pytest.mark.parametrize(

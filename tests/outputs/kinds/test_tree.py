@@ -34,7 +34,12 @@ def test_leaf_counts(cmc: Any, check: Any) -> None:
     model = DecisionTreeClassifier(max_leaf_nodes=9, random_state=0).fit(x, y)
     at = model.apply(x)
     leaves = [
-        {"where": where, "counts": {str(level): int(((at == leaf) & (y == level)).sum()) for level in y.cat.categories}}
+        {
+            "where": where,
+            "counts": {
+                str(level): int(((at == leaf) & (y == level)).sum()) for level in y.cat.categories
+            },
+        }
         for leaf, where in leaves_of(model.tree_, names)
     ]
     assert len(leaves) == 9
@@ -60,7 +65,10 @@ def test_leaves_with_n_alone_and_a_filter_of_the_whole(cmc: Any, check: Any) -> 
     ("leaf", "message"),
     [
         ({"where": "wife_age <= 30"}, "leaf 1 must have counts, or n"),
-        ({"where": "wife_age <= 30", "counts": {"non": 3}}, "leaf 1: Unknown cell 'non'. Cells are listed only where"),
+        (
+            {"where": "wife_age <= 30", "counts": {"non": 3}},
+            "leaf 1: Unknown cell 'non'. Cells are listed only where",
+        ),
         ({"where": "wife_ag <= 30", "n": 3}, "leaf 1': Unknown column 'wife_ag'"),
         ({"where": "wife_age <= 30", "m": 3}, "leaf 1: Unknown key 'm'"),
     ],

@@ -21,10 +21,17 @@ def test_sums_of_weights_are_those_of_pandas(cmc: Any, agrees: Any, check: Any) 
     weighted = pd.crosstab(frame[BY[0]], frame[BY[1]], values=weight, aggfunc="sum")
     counts = pd.crosstab(frame[BY[0]], frame[BY[1]])
     wanted = {"values": weighted.to_numpy().tolist(), "counts": counts.to_numpy().tolist()}
-    computed = agrees(cmc, {"kind": "weighted-table", "by": BY, "weight": "standard_of_living"}, wanted)
+    computed = agrees(
+        cmc, {"kind": "weighted-table", "by": BY, "weight": "standard_of_living"}, wanted
+    )
     assert set(check(computed, cmc.shuffled("standard_of_living"))) == {"o0: values"}
     shares = 100 * weighted.div(weighted.sum(axis=1), axis=0)
-    entry = {"kind": "weighted-table", "by": BY, "weight": "standard_of_living", "percentages": "rows"}
+    entry = {
+        "kind": "weighted-table",
+        "by": BY,
+        "weight": "standard_of_living",
+        "percentages": "rows",
+    }
     agrees(cmc, entry, {"values": shares.to_numpy().tolist()})
 
 
@@ -38,10 +45,14 @@ def test_a_large_weight_hides_no_small_cell(more: dict[str, Any]) -> None:
     assert "weighted counts" not in found
     # One weight that makes up a cell of many: who has it is known to within the others.
     codes = np.array([[0, 1]] * 90 + [[1, 0]] * 12 + [[1, 2]] * 2, dtype=np.int32)
-    assert {one.rule: one.where for one in check_entries([{**ENTRY, **more}], FIELDS, codes, Policy())}["n-k dominance"] == ("b",)
+    assert {
+        one.rule: one.where for one in check_entries([{**ENTRY, **more}], FIELDS, codes, Policy())
+    }["n-k dominance"] == ("b",)
 
 
 def test_a_plain_table_of_weighted_counts_is_still_noticed() -> None:
     codes = np.array([[0, 1]] * 90 + [[1, 2]] * 30, dtype=np.int32)
     table = {"name": "t", "kind": "table", "by": ["g"], "counts": [90, 1200]}
-    assert {one.rule: one.status for one in check_entries([table], FIELDS, codes, Policy())}["weighted counts"] == "not assessed"
+    assert {one.rule: one.status for one in check_entries([table], FIELDS, codes, Policy())}[
+        "weighted counts"
+    ] == "not assessed"

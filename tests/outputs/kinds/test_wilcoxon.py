@@ -21,18 +21,39 @@ TEST = {"name": "w", "kind": "wilcoxon", "of": "x", "paired": "y"}
 # R 4.2.2, d <- read.csv("examples/data/cmc.csv"); x <- d$num_children; s <- d$standard_of_living
 R = [
     # wilcox.test(s, x, paired=TRUE)
-    ({"kind": "wilcoxon", "of": "standard_of_living", "paired": "num_children", "correction": True}, {
-        "statistic": 400958.0, "p_value": 5.87784550061e-01,
-    }),
+    (
+        {
+            "kind": "wilcoxon",
+            "of": "standard_of_living",
+            "paired": "num_children",
+            "correction": True,
+        },
+        {
+            "statistic": 400958.0,
+            "p_value": 5.87784550061e-01,
+        },
+    ),
     # wilcox.test(d$wife_age, mu=32, correct=FALSE, alternative="greater")
-    ({"kind": "wilcoxon", "of": "wife_age", "mu": 32.0, "correction": False, "alternative": "greater"}, {
-        "statistic": 523129.0, "p_value": 4.15495564799e-02,
-    }),
-]  # fmt: skip
+    (
+        {
+            "kind": "wilcoxon",
+            "of": "wife_age",
+            "mu": 32.0,
+            "correction": False,
+            "alternative": "greater",
+        },
+        {
+            "statistic": 523129.0,
+            "p_value": 4.15495564799e-02,
+        },
+    ),
+]
 
 
 @pytest.mark.parametrize(("entry", "wanted"), R)
-def test_numbers_are_those_of_r(cmc: Any, agrees: Any, slopes_hold: Any, entry: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_numbers_are_those_of_r(
+    cmc: Any, agrees: Any, slopes_hold: Any, entry: dict[str, Any], wanted: dict[str, Any]
+) -> None:
     for system in agrees(cmc, entry, wanted).problem().outputs:
         slopes_hold(system.reported, system.contributions(cmc.codes()).sum(axis=0))
 
@@ -41,7 +62,11 @@ def test_numbers_are_those_of_r(cmc: Any, agrees: Any, slopes_hold: Any, entry: 
 @settings(deadline=None, max_examples=40)
 def test_walsh_averages_counted_one_by_one(seed: int) -> None:
     codes = np.random.default_rng(seed).integers(0, 9, (30, 2)).astype(np.int32)
-    entry = {**TEST, "correction": False, **dict.fromkeys(("smaller", "statistic", "z", "p_value"), True)}
+    entry = {
+        **TEST,
+        "correction": False,
+        **dict.fromkeys(("smaller", "statistic", "z", "p_value"), True),
+    }
     if (codes[:, 0] == codes[:, 1]).all():
         return
     computed = recipes_of([entry], FIELDS).computed(codes)
@@ -64,4 +89,6 @@ def test_what_is_not_said_is_asked_for() -> None:
     with pytest.raises(InputError, match="with itself"):
         recipes_of([{**TEST, "paired": "x", "correction": True}], FIELDS)
     with pytest.raises(InputError, match="no records differ there"):
-        recipes_of([{**TEST, "correction": True}], FIELDS).computed(np.array([[3, 3]] * 5, dtype=np.int32))
+        recipes_of([{**TEST, "correction": True}], FIELDS).computed(
+            np.array([[3, 3]] * 5, dtype=np.int32)
+        )

@@ -16,12 +16,17 @@ from chaffinch.outputs.rules import Policy
 def people(counts):
     """Return codes of as many people as a table of counts says, a column for each axis."""
     counts = np.asarray(counts)
-    rows = [place for place in product(*map(range, counts.shape)) for _ in range(int(counts[place]))]
+    rows = [
+        place for place in product(*map(range, counts.shape)) for _ in range(int(counts[place]))
+    ]
     return np.array(rows, dtype=np.int32).reshape(-1, counts.ndim)
 
 
 def fields_of(shape, *, numeric=False):
-    levels = [tuple(range(size)) if numeric else tuple(f"{'abcdef'[axis]}{k}" for k in range(size)) for axis, size in enumerate(shape)]
+    levels = [
+        tuple(range(size)) if numeric else tuple(f"{'abcdef'[axis]}{k}" for k in range(size))
+        for axis, size in enumerate(shape)
+    ]
     return Fields(tuple(Field("xyz"[axis], some) for axis, some in enumerate(levels)))
 
 

@@ -30,7 +30,10 @@ def test_groups_hold_every_level_once_and_counts_add_up(trial_of, numeric):
         expected = np.array([counts[group == k].sum(axis=0) for k in range(len(printed))])
         np.testing.assert_array_equal(printed, expected)
         if numeric:  # bands of numbers are without gaps
-            assert all(np.diff(np.flatnonzero(group == k)).tolist() == [1] * (int((group == k).sum()) - 1) for k in range(len(printed)))
+            assert all(
+                np.diff(np.flatnonzero(group == k)).tolist() == [1] * (int((group == k).sum()) - 1)
+                for k in range(len(printed))
+            )
     assert by_x[0].words == "'x' in 3 groups instead of 4"
 
 
@@ -43,7 +46,9 @@ def test_the_smallest_joins_the_smaller_of_those_it_may_join(trial_of):
 
 
 def test_groups_that_are_there_are_kept_and_levels_in_none_stay_out(trial_of):
-    entry = {"groups": {"x": {"low": [0, 1], "mid": [2, 2], "high": [4, 5]}}}  # 3 is in none: mid and high do not touch
+    entry = {
+        "groups": {"x": {"low": [0, 1], "mid": [2, 2], "high": [4, 5]}}
+    }  # 3 is in none: mid and high do not touch
     trial = trial_of([20, 30, 3, 99, 15, 9], entry, numeric=True)
     (forms,) = series_of(BAND, trial)
     assert [form.recipe.groups["x"] for form in forms] == [{"0 to 2": [0, 2], "high": [4, 5]}]
@@ -54,8 +59,11 @@ def test_top_coding_joins_the_end_that_has_fewer(trial_of):
     trial = trial_of([9, 30, 40, 20, 2, 1], numeric=True)
     (forms,) = series_of(TOP_CODE, trial)
     assert [list(form.recipe.groups["x"].values()) for form in forms] == [
-        [[0, 0], [1, 1], [2, 2], [3, 3], [4, 5]], [[0, 0], [1, 1], [2, 2], [3, 5]], [[0, 1], [2, 2], [3, 5]], [[0, 1], [2, 5]],
-    ]  # fmt: skip
+        [[0, 0], [1, 1], [2, 2], [3, 3], [4, 5]],
+        [[0, 0], [1, 1], [2, 2], [3, 5]],
+        [[0, 1], [2, 2], [3, 5]],
+        [[0, 1], [2, 5]],
+    ]
     assert series_of(TOP_CODE, trial_of([9, 30, 40])) == []  # words have no ends
 
 
@@ -80,7 +88,11 @@ def test_bins_of_a_histogram():
     entry = {"name": "h", "kind": "histogram", "of": "age", "edges": [16, 17, 20, 30, 45, 49]}
     trial = RuleTrial(recipes_of([entry], fields.counted(codes)), codes, Policy())
     (bands,), (ends,) = series_of(BAND, trial), series_of(TOP_CODE, trial)
-    assert [form.recipe.edges for form in bands] == [[16, 20, 30, 45, 49], [16, 20, 30, 49], [16, 20, 49]]
+    assert [form.recipe.edges for form in bands] == [
+        [16, 20, 30, 45, 49],
+        [16, 20, 30, 49],
+        [16, 20, 49],
+    ]
     assert ends[0].recipe.edges == [16, 20, 30, 45, 49]
     for form in (*bands, *ends):
         assert sum(form.recipe.computed(trial.outputs.fields, codes).counts) == len(values)

@@ -9,7 +9,15 @@ from chaffinch.outputs.mitigate.base import bad_findings, has_key, plain_cells
 
 
 def test_mitigations_are_registered_with_what_they_do():
-    assert MITIGATIONS.names == ("band", "top-code", "leave out", "no ends", "round", "fewer decimals", "suppress")
+    assert MITIGATIONS.names == (
+        "band",
+        "top-code",
+        "leave out",
+        "no ends",
+        "round",
+        "fewer decimals",
+        "suppress",
+    )
     assert all(one.sentence for one in MITIGATIONS)
 
 
@@ -39,7 +47,17 @@ def test_cells_are_those_before_anything_is_withheld(trial_of):
     counts = np.array([[2, 30], [40, 5]])
     trial = trial_of(counts, {"margins": True, "threshold": 10, "base": 5})
     cells = plain_cells(trial.outputs.outputs[0], trial)
-    assert cells.names == ["a0|b0", "a0|b1", "a0|All", "a1|b0", "a1|b1", "a1|All", "All|b0", "All|b1", "All|All"]
+    assert cells.names == [
+        "a0|b0",
+        "a0|b1",
+        "a0|All",
+        "a1|b0",
+        "a1|b1",
+        "a1|All",
+        "All|b0",
+        "All|b1",
+        "All|All",
+    ]
     assert cells.counts.tolist() == [2, 30, 32, 40, 5, 45, 42, 35, 77]
     mean = trial_of(counts, {"name": "m", "kind": "mean", "of": "y", "by": ["x"]}, numeric=True)
     cells = plain_cells(mean.outputs.outputs[0], mean)

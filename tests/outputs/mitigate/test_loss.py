@@ -52,8 +52,15 @@ def test_decimals(trial_of):
     assert 0 < one.share < 1
 
 
-def test_a_recipe_that_cannot_be_computed_has_no_loss_and_a_dropped_output_loses_everything(trial_of):
+def test_a_recipe_that_cannot_be_computed_has_no_loss_and_a_dropped_output_loses_everything(
+    trial_of,
+):
     assert loss(trial_of, by=["nothing"]) is None
     trial = trial_of(COUNTS)
     gone = everything(trial.outputs.outputs[0], trial)
-    assert (gone.share, gone.numbers_before, gone.numbers_after, gone.words) == (1.0, 4, 0, "everything")
+    assert (gone.share, gone.numbers_before, gone.numbers_after, gone.words) == (
+        1.0,
+        4,
+        0,
+        "everything",
+    )

@@ -18,14 +18,19 @@ from .conftest import fields_of, people
 
 
 def forms_of(mitigation, trial, k=0):
-    return [form for series in mitigation.series(trial.outputs.outputs[k], trial) for form in series]
+    return [
+        form for series in mitigation.series(trial.outputs.outputs[k], trial) for form in series
+    ]
 
 
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.integers(0, 40), min_size=2, max_size=5).filter(sum))
 def test_rounded_counts_are_multiples_within_half_a_base(counts):
     fields, codes = fields_of((len(counts),)), people(counts)
-    entries = [{"name": "t", "kind": "table", "by": ["x"], "margins": True}, {"name": "u", "kind": "table", "by": ["x"]}]
+    entries = [
+        {"name": "t", "kind": "table", "by": ["x"], "margins": True},
+        {"name": "u", "kind": "table", "by": ["x"]},
+    ]
     trial = RuleTrial(recipes_of(entries, fields.counted(codes)), codes, Policy())
     for one, other in zip(forms_of(ROUND, trial, 0), forms_of(ROUND, trial, 1), strict=False):
         base = one.recipe.base
@@ -47,11 +52,19 @@ def test_bases_rise_and_the_threshold_is_among_them(trial_of):
 
 def feasible(counts, base):
     """Return the range of each cell of a line over all tables with the same rounded cells and rounded total, by enumeration."""
+
     def rounding(value):
         return (value + base // 2) // base * base
 
-    choices = [[v for v in range(int(count) + 2 * base) if rounding(v) == rounding(int(count))] for count in counts]
-    tables = [values for values in product(*choices) if rounding(sum(values)) == rounding(int(sum(counts)))]
+    choices = [
+        [v for v in range(int(count) + 2 * base) if rounding(v) == rounding(int(count))]
+        for count in counts
+    ]
+    tables = [
+        values
+        for values in product(*choices)
+        if rounding(sum(values)) == rounding(int(sum(counts)))
+    ]
     return [(min(some), max(some)) for some in zip(*tables, strict=True)]
 
 
@@ -61,7 +74,9 @@ def test_a_small_count_that_a_rounded_total_gives_away_is_found(trial_of, counts
     trial = trial_of(counts, {"margins": True})
     form = trial.recipe_of(trial.outputs.outputs[0]).changed(base=base)
     ends = feasible(counts, base)
-    given_away = any(low == high for (low, high), count in zip(ends, counts, strict=True) if 0 < count < 10)
+    given_away = any(
+        low == high for (low, high), count in zip(ends, counts, strict=True) if 0 < count < 10
+    )
     assert _narrowed(form, trial) == given_away
 
 
@@ -84,7 +99,11 @@ def test_fewer_decimals(trial_of):
     exact = trial_of([[20, 30], [30, 15]], {**entry, "decimals": None}, numeric=True)
     assert [form.recipe.decimals for form in forms_of(DECIMALS, exact)] == [4, 3, 2, 1, 0]
     assert forms_of(DECIMALS, trial_of([20, 30])) == []
-    styled = trial_of([[20, 30], [30, 15]], {**entry, "decimals": None, "digits": {"values": "0.00"}}, numeric=True)
+    styled = trial_of(
+        [[20, 30], [30, 15]],
+        {**entry, "decimals": None, "digits": {"values": "0.00"}},
+        numeric=True,
+    )
     assert [form.recipe.decimals for form in forms_of(DECIMALS, styled)] == [1, 0]
 
 

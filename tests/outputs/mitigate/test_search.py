@@ -20,8 +20,17 @@ def document(*outputs):
 
 
 def frame(counts, names=("x", "y")):
-    rows = [place for place in np.ndindex(*np.shape(counts)) for _ in range(int(np.asarray(counts)[place]))]
-    return pd.DataFrame({name: [f"{name}{row[k]}" for row in rows] for k, name in enumerate(names[: np.ndim(counts)])})
+    rows = [
+        place
+        for place in np.ndindex(*np.shape(counts))
+        for _ in range(int(np.asarray(counts)[place]))
+    ]
+    return pd.DataFrame(
+        {
+            name: [f"{name}{row[k]}" for row in rows]
+            for k, name in enumerate(names[: np.ndim(counts)])
+        }
+    )
 
 
 TABLE = {"name": "t", "kind": "table", "by": ["x", "y"]}
@@ -29,13 +38,23 @@ COUNTS = [[40, 30, 25], [35, 4, 28], [22, 31, 45]]
 
 
 def mended(*outputs, data=None, **options):
-    return check(document(*outputs), frame(COUNTS) if data is None else data, rules_only=True, mitigate=True, **options)
+    return check(
+        document(*outputs),
+        frame(COUNTS) if data is None else data,
+        rules_only=True,
+        mitigate=True,
+        **options,
+    )
 
 
 def test_outputs_that_pass_are_left_alone():
     result = mended({**TABLE, "by": ["x"]})
     assert result.passed
-    assert (result.mitigation.steps, result.mitigation.sentence, result.mitigated) == ((), "Nothing had to be mended.", None)
+    assert (result.mitigation.steps, result.mitigation.sentence, result.mitigated) == (
+        (),
+        "Nothing had to be mended.",
+        None,
+    )
 
 
 def test_a_small_cell_is_mended_with_the_least_loss_and_checked_anew():
@@ -48,7 +67,9 @@ def test_a_small_cell_is_mended_with_the_least_loss_and_checked_anew():
     (step,) = plan.steps
     clean = [one for one in plan.options if one.status == "pass"]
     assert step.loss.share == min(one.loss.share for one in clean)
-    assert [one.loss.share for one in plan.options] == sorted(one.loss.share for one in plan.options)
+    assert [one.loss.share for one in plan.options] == sorted(
+        one.loss.share for one in plan.options
+    )
     assert [one.words for one in plan.options if one.taken] == list(step.words)
     kinds = {one.mitigation for one in plan.options}
     assert {"round", "suppress", "band"} <= kinds
@@ -60,7 +81,9 @@ def test_every_option_that_is_listed_breaks_no_rule_when_asked_again():
     (suppressed,) = [one for one in plan.options if one.mitigation == "suppress"]
     assert suppressed.loss.withheld == 4
     counts = [[40, 30, 25, 95], [35, "?", "?", 67], [22, "?", "?", 98], [97, 65, 98, 260]]
-    typed = check(document({**TABLE, "margins": True, "counts": counts}), frame(COUNTS), rules_only=True)
+    typed = check(
+        document({**TABLE, "margins": True, "counts": counts}), frame(COUNTS), rules_only=True
+    )
     assert typed.passed
 
 
@@ -105,9 +128,16 @@ def test_a_model_that_nothing_mends_is_dropped_and_the_rest_stands():
 
 def test_nothing_left_to_publish_is_said():
     data = pd.DataFrame({"x": ["a"] * 4 + ["b"] * 3, "w": ["c"] * 7})
-    result = mended({"name": "t", "kind": "table", "by": ["x"], "percentages": "all", "decimals": 0}, data=data, policy=Policy(threshold=8))
+    result = mended(
+        {"name": "t", "kind": "table", "by": ["x"], "percentages": "all", "decimals": 0},
+        data=data,
+        policy=Policy(threshold=8),
+    )
     assert result.mitigation.dropped == ("t",)
-    assert result.mitigation.sentence == "1 output changed, 1 of them dropped: nothing is left to publish."
+    assert (
+        result.mitigation.sentence
+        == "1 output changed, 1 of them dropped: nothing is left to publish."
+    )
     assert not result.mitigation.passed
 
 
@@ -116,8 +146,14 @@ def test_numbers_that_are_not_the_datas_are_held_back_and_the_others_leave():
     result = mended(wrong, {"name": "x", "kind": "table", "by": ["x"]})
     assert result.verdict.word == "outputs inconsistent"
     (step,) = result.mitigation.steps
-    assert (step.output, step.dropped, step.words) == ("wrong", True, ("held back: its published numbers are not those of the data",))
-    assert result.mitigation.not_mended == {"wrong": "its published numbers are not those of the data"}
+    assert (step.output, step.dropped, step.words) == (
+        "wrong",
+        True,
+        ("held back: its published numbers are not those of the data",),
+    )
+    assert result.mitigation.not_mended == {
+        "wrong": "its published numbers are not those of the data"
+    }
     assert result.mitigation.passed
     assert [one.name for one in result.mitigated.outputs] == ["x"]
 
@@ -132,7 +168,11 @@ def test_no_level_and_no_cell_is_in_what_leaves():
 def test_what_is_taken_passes_on_random_tables(seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 40, (3, 4))
-    tables = [{**TABLE, "margins": True}, {"name": "x", "kind": "table", "by": ["x"]}, {"name": "n", "kind": "table", "by": ["y"], "margins": True}]
+    tables = [
+        {**TABLE, "margins": True},
+        {"name": "x", "kind": "table", "by": ["x"]},
+        {"name": "n", "kind": "table", "by": ["y"], "margins": True},
+    ]
     result = mended(*tables, data=frame(counts))
     if not result.passed:
         assert result.mitigation.passed
@@ -148,7 +188,9 @@ def test_a_check_that_did_not_pass_for_another_reason_is_not_said_to_need_nothin
     plan, after = find_mitigations(result.recipes, codes, CheckSettings(rules_only=True), unreached)
     assert after is None
     assert plan.sentence == "Nothing could be mended."
-    assert plan.not_mended == {"all outputs together": "not reached (lower bound): nothing that was tried mends it"}
+    assert plan.not_mended == {
+        "all outputs together": "not reached (lower bound): nothing that was tried mends it"
+    }
 
 
 @pytest.mark.slow  # four measurements
@@ -157,13 +199,33 @@ def test_an_excess_is_mended_in_a_few_measurements(cumulative):
     """Every person's combination is published: the rules are told to say nothing, so that the measured risk alone speaks."""
     rng = np.random.default_rng(3)
     n = 160
-    data = pd.DataFrame({"age": rng.integers(20, 50, n), "area": rng.choice(list("abcdef"), n), "ill": rng.choice(["no", "yes"], n)})
+    data = pd.DataFrame(
+        {
+            "age": rng.integers(20, 50, n),
+            "area": rng.choice(list("abcdef"), n),
+            "ill": rng.choice(["no", "yes"], n),
+        }
+    )
     lax = Policy(threshold=1, zeros_are_disclosive=False, differencing=False, name="lax")
-    outputs = document({"name": "fine", "kind": "table", "by": ["age", "area", "ill"]}, {"name": "coarse", "kind": "table", "by": ["area", "ill"]})
+    outputs = document(
+        {"name": "fine", "kind": "table", "by": ["age", "area", "ill"]},
+        {"name": "coarse", "kind": "table", "by": ["area", "ill"]},
+    )
     result = check(
-        outputs, data, keys=["age", "area"], sensitive=["ill"], key_sizes=(2, 2), syntheses=4, whole_runs=0, seed=1, workers=1, policy=lax, mitigate=True,
-        proposals=10_000, cumulative=cumulative,
-    )  # fmt: skip
+        outputs,
+        data,
+        keys=["age", "area"],
+        sensitive=["ill"],
+        key_sizes=(2, 2),
+        syntheses=4,
+        whole_runs=0,
+        seed=1,
+        workers=1,
+        policy=lax,
+        mitigate=True,
+        proposals=10_000,
+        cumulative=cumulative,
+    )
     assert result.verdict.word == "excess found"
     plan = result.mitigation
     assert 2 <= len(plan.assessed) <= 4

@@ -40,7 +40,9 @@ def ranges(counts, hidden, *, known_small):
         table = counts.copy()
         for cell, value in zip(inner, values, strict=True):
             table[cell] = value
-        if any(table[i].sum() != one for i, one in row_sums.items()) or any(table[:, j].sum() != one for j, one in column_sums.items()):
+        if any(table[i].sum() != one for i, one in row_sums.items()) or any(
+            table[:, j].sum() != one for j, one in column_sums.items()
+        ):
             continue
         if (rows, columns) not in hidden and table.sum() != total:
             continue
@@ -69,8 +71,14 @@ def safe(counts, hidden):
 
 def hidden_cells(form, shape):
     """Return the positions of withheld cells, the last along an axis being its total."""
-    names = [*(f"a{k}" for k in range(shape[0])), "All"], [*(f"b{k}" for k in range(shape[1])), "All"]
-    return {(names[0].index(one), names[1].index(two)) for one, two in (name.split("|") for name in form.recipe.withheld)}
+    names = (
+        [*(f"a{k}" for k in range(shape[0])), "All"],
+        [*(f"b{k}" for k in range(shape[1])), "All"],
+    )
+    return {
+        (names[0].index(one), names[1].index(two))
+        for one, two in (name.split("|") for name in form.recipe.withheld)
+    }
 
 
 TABLES = {
@@ -92,11 +100,17 @@ def test_withheld_cells_cannot_be_worked_out_and_none_can_be_spared(trial_of, na
     assert not bad_findings(trial.report([form.recipe]))
     assert safe(counts, hidden)
     every = list(product(range(counts.shape[0] + 1), range(counts.shape[1] + 1)))
-    small = {(i, j) for i, j in every if i < counts.shape[0] and j < counts.shape[1] and 0 < counts[i, j] < LEAST}
+    small = {
+        (i, j)
+        for i, j in every
+        if i < counts.shape[0] and j < counts.shape[1] and 0 < counts[i, j] < LEAST
+    }
     extra = len(hidden) - len(small)
     others = [cell for cell in every if cell not in small]
     for size in range(extra):
-        assert not any(safe(counts, small | set(more)) for more in combinations(others, size))  # no fewer cells would do
+        assert not any(
+            safe(counts, small | set(more)) for more in combinations(others, size)
+        )  # no fewer cells would do
 
 
 def test_without_further_cells_a_total_gives_the_small_one_away(trial_of):
@@ -109,11 +123,22 @@ def test_without_further_cells_a_total_gives_the_small_one_away(trial_of):
 
 
 @settings(deadline=None, max_examples=8)
-@given(st.lists(st.lists(st.integers(1, 6), min_size=2, max_size=3), min_size=2, max_size=3).filter(lambda rows: len({len(row) for row in rows}) == 1))
+@given(
+    st.lists(st.lists(st.integers(1, 6), min_size=2, max_size=3), min_size=2, max_size=3).filter(
+        lambda rows: len({len(row) for row in rows}) == 1
+    )
+)
 def test_what_is_taken_is_safe_by_enumeration(rows):
     counts = np.array(rows)
     fields, codes = fields_of(counts.shape), people(counts)
-    trial = RuleTrial(recipes_of([{"name": "t", "kind": "table", "by": ["x", "y"], "margins": True}], fields.counted(codes)), codes, POLICY)
+    trial = RuleTrial(
+        recipes_of(
+            [{"name": "t", "kind": "table", "by": ["x", "y"], "margins": True}],
+            fields.counted(codes),
+        ),
+        codes,
+        POLICY,
+    )
     (output,) = trial.outputs.outputs
     forms = [form for series in SUPPRESS.series(output, trial) for form in series]
     for form in forms:
@@ -128,14 +153,29 @@ def test_small_cells_are_those_of_the_policy(trial_of):
     cells = plain_cells(output, trial)
     assert cells.counts.tolist() == [0, 2, 9, 3, 10, 40]
     assert smallest_cells(cells, output, trial).tolist() == [True, True, True, True, False, False]
-    lenient = trial_of([[0, 2, 9], [3, 10, 40]], policy=Policy(threshold=3, zeros_are_disclosive=False))
-    assert smallest_cells(cells, output, lenient).tolist() == [False, True, False, False, False, False]
+    lenient = trial_of(
+        [[0, 2, 9], [3, 10, 40]], policy=Policy(threshold=3, zeros_are_disclosive=False)
+    )
+    assert smallest_cells(cells, output, lenient).tolist() == [
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_other_outputs_are_reckoned_with(trial_of):
     """The total is in another output: the table by itself needs one cell withheld, beside the other one more."""
     counts = [2, 5, 6, 4]
-    trial = trial_of(counts, {}, {"name": "n", "kind": "mean", "of": "x", "by": [], "n": True}, policy=POLICY, numeric=True)
+    trial = trial_of(
+        counts,
+        {},
+        {"name": "n", "kind": "mean", "of": "x", "by": [], "n": True},
+        policy=POLICY,
+        numeric=True,
+    )
     output = trial.outputs.outputs[0]
     cells = plain_cells(output, trial)
     small = smallest_cells(cells, output, trial)

@@ -13,9 +13,13 @@ def test_crosstabs_series_and_long_tables_say_the_same(frame, satisfied):
     entries = [
         table_of(cross, name="t"),
         table_of(frame.groupby(["school", "works"]).size(), name="t"),
-        table_of(frame.groupby(["school", "works"]).size().reset_index(name="n"), name="t", count="n"),
         table_of(
-            pl.from_pandas(frame).group_by("school", "works").len().sort("school", "works"), name="t", count="len"
+            frame.groupby(["school", "works"]).size().reset_index(name="n"), name="t", count="n"
+        ),
+        table_of(
+            pl.from_pandas(frame).group_by("school", "works").len().sort("school", "works"),
+            name="t",
+            count="len",
         ),
     ]
     assert entries[0]["cells"]["e2|yes"] == cross.loc["e2", "yes"]
@@ -27,7 +31,9 @@ def test_crosstabs_series_and_long_tables_say_the_same(frame, satisfied):
     assert satisfied(frame, with_margins).within
     # Totals are read as such without a word, whatever they are called, and are no cells.
     named = pd.crosstab(frame["school"], frame["works"], margins=True, margins_name="Everybody")
-    pivot = frame.assign(one=1).pivot_table(index="school", columns="works", values="one", aggfunc="sum", margins=True)
+    pivot = frame.assign(one=1).pivot_table(
+        index="school", columns="works", values="one", aggfunc="sum", margins=True
+    )
     for table in (totals, named, pivot):
         assert table_of(table, name="t") == with_margins
     one = frame["school"].value_counts().sort_index()
@@ -53,7 +59,9 @@ def test_suppressed_rounded_and_percentages(frame, satisfied):
 
 def test_summaries_by_groups(frame, satisfied):
     for kind, function in (("mean", "mean"), ("sd", "std"), ("median", "median"), ("sum", "sum")):
-        entry = table_of(frame.groupby("school")["age"].agg(function), name="s", kind=kind, of="age")
+        entry = table_of(
+            frame.groupby("school")["age"].agg(function), name="s", kind=kind, of="age"
+        )
         assert satisfied(frame, entry).within, kind
     pivot = frame.pivot_table(index="school", columns="works", values="age", aggfunc="mean")
     assert satisfied(frame, table_of(pivot, name="p", kind="mean", of="age")).within
@@ -85,7 +93,9 @@ def test_shares_that_look_like_counts_are_refused():
 
 
 def test_totals_that_cannot_be_read_are_refused(frame):
-    means = frame.pivot_table(index="school", columns="works", values="age", aggfunc="mean", margins=True)
+    means = frame.pivot_table(
+        index="school", columns="works", values="age", aggfunc="mean", margins=True
+    )
     with pytest.raises(InputError, match="only tables of counts can have totals"):
         table_of(means, name="m", kind="mean", of="age")
     three = pd.crosstab([frame["school"], frame["method"]], frame["works"], margins=True)
@@ -106,7 +116,10 @@ def test_weighted_tables_name_their_weight(frame, satisfied):
     assert satisfied(frame, entry).within
     shares = 100 * weighted.div(weighted.sum(axis=1), axis=0)
     assert satisfied(frame, table_of(shares, name="w", weight="method", percentages="rows")).within
-    with pytest.raises(InputError, match=r"has counts that are not whole. If they are weighted, name the column of weights"):
+    with pytest.raises(
+        InputError,
+        match=r"has counts that are not whole. If they are weighted, name the column of weights",
+    ):
         table_of(weighted * 0.7, name="w")
     with pytest.raises(InputError, match="only tables without totals"):
         table_of(weighted, name="w", weight="method", kind="mean", of="age")

@@ -39,7 +39,9 @@ def test_pairs_and_one_sample(frame, satisfied, groups):
         scipy_test(stats.ttest_ind(*groups, equal_var=False), name="t", of="age")
     for correction in (False, True):
         ranks = stats.wilcoxon(frame["age"] - 32, correction=correction, method="asymptotic")
-        assert satisfied(frame, scipy_test(ranks, name="t", of="age", mu=32.0, correction=correction)).within
+        assert satisfied(
+            frame, scipy_test(ranks, name="t", of="age", mu=32.0, correction=correction)
+        ).within
     with pytest.raises(InputError, match="say correction=False or correction=True"):
         scipy_test(ranks, name="t", of="age", mu=32.0)
 
@@ -57,11 +59,15 @@ def test_tests_between_groups(frame, satisfied, groups):
 def test_tests_of_tables(frame, satisfied):
     table = pd.crosstab(frame["works"], frame["religion"])
     by = {"by": ["works", "religion"]}
-    assert satisfied(frame, scipy_test(stats.fisher_exact(table), name="f", kind="fisher", **by)).within
+    assert satisfied(
+        frame, scipy_test(stats.fisher_exact(table), name="f", kind="fisher", **by)
+    ).within
     for correction in (False, True):
         result = stats.chi2_contingency(table, correction=correction)
         assert satisfied(frame, scipy_test(result, name="c", **by, correction=correction)).within
-    with pytest.raises(InputError, match="Scipy makes Yates's correction there unless told otherwise"):
+    with pytest.raises(
+        InputError, match="Scipy makes Yates's correction there unless told otherwise"
+    ):
         scipy_test(result, name="c", **by)
     larger = stats.chi2_contingency(pd.crosstab(frame["school"], frame["method"]))
     assert satisfied(frame, scipy_test(larger, name="c", by=["school", "method"])).within
@@ -69,7 +75,9 @@ def test_tests_of_tables(frame, satisfied):
 
 def test_what_several_tests_return_is_asked_for(frame):
     table = pd.crosstab(frame["works"], frame["religion"])
-    with pytest.raises(InputError, match="is a SignificanceResult, which several tests of scipy return"):
+    with pytest.raises(
+        InputError, match="is a SignificanceResult, which several tests of scipy return"
+    ):
         scipy_test(stats.fisher_exact(table), name="f", by=["works", "religion"])
     with pytest.raises(InputError, match="no kind of output for rank correlations"):
         scipy_test(stats.spearmanr(frame["age"], frame["children"]), name="s", kind="spearman")

@@ -1,6 +1,5 @@
 """Outputs gathered from fitted results and tables: the records they were made of must satisfy them, in full precision."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,15 +63,22 @@ def test_negative_binomial_has_its_alpha_apart(frame, satisfied):
     entry = outputs_of(result, name="nb")
     assert entry["alpha"] == result.params["alpha"]
     assert set(entry["coefficients"]) == {"Intercept", "age"}
-    assert satisfied(frame, entry).worst < 1e-3  # the optimiser stops early; alpha is given, not fitted, in the refit
+    assert (
+        satisfied(frame, entry).worst < 1e-3
+    )  # the optimiser stops early; alpha is given, not fitted, in the refit
 
 
 def test_families_links_and_labels_of_words(frame, satisfied):
-    result = smf.glm("works ~ age", frame, family=sm.families.Binomial(sm.families.links.CLogLog())).fit()
+    result = smf.glm(
+        "works ~ age", frame, family=sm.families.Binomial(sm.families.links.CLogLog())
+    ).fit()
     entry = outputs_of(result, name="g")
     assert (entry["family"], entry["link"], entry["success"]) == ("binomial", "cloglog", "no")
     assert satisfied(frame, entry).within
-    assert outputs_of(smf.logit("religion ~ age", frame).fit(disp=0), name="r", success=1)["success"] == 1
+    assert (
+        outputs_of(smf.logit("religion ~ age", frame).fit(disp=0), name="r", success=1)["success"]
+        == 1
+    )
 
 
 def test_filters_are_said_by_the_user_and_data_may_be_removed(frame, satisfied):
@@ -90,34 +96,99 @@ def test_other_models_give_what_their_records_satisfy(frame, satisfied):
     order = pd.Categorical(frame["school"], categories=["e1", "e2", "e3", "e4"], ordered=True)
     ordered = frame.assign(school=order)
     results = {
-        "wls": (smf.wls("children ~ age + school", frame, weights=frame["method"]).fit(), {"weights": "method"}),
+        "wls": (
+            smf.wls("children ~ age + school", frame, weights=frame["method"]).fit(),
+            {"weights": "method"},
+        ),
         "robust": (smf.ols("children ~ age", frame).fit(cov_type="HC3"), {}),
-        "clusters": (smf.ols("children ~ age", frame).fit(cov_type="cluster", cov_kwds={"groups": frame["method"]}), {"cluster": "method"}),
-        "weighted logit": (smf.glm("religion ~ age", frame, family=sm.families.Binomial(), var_weights=frame["method"]).fit(tol=1e-14), {"weights": "method"}),
-        "gee": (smf.gee("religion ~ age", "children", frame, family=sm.families.Binomial(), cov_struct=sm.cov_struct.Exchangeable()).fit(ctol=1e-10, maxiter=200), {"group": "children"}),
-        "mixed": (smf.mixedlm("children ~ age", frame, groups="school").fit(method="bfgs", gtol=1e-10), {"group": "school"}),
-        "median": (smf.quantreg("children ~ age", frame).fit(q=0.5, p_tol=1e-10, max_iter=5000), {}),
-        "ordered": (OrderedModel.from_formula("school ~ age + works", ordered, distr="probit").fit(method="bfgs", disp=0, gtol=1e-9, maxiter=500), {}),
-        "ordered numbers": (OrderedModel(frame["method"], frame[["age", "children"]], distr="logit").fit(method="bfgs", disp=0, gtol=1e-9, maxiter=500), {}),
-        "cox": (smf.phreg("age ~ children + C(school)", frame, status="religion", ties="efron").fit(tol=1e-12), {"event": "religion"}),
-        "strata": (sm.PHReg(frame["age"], frame[["children"]], status=frame["religion"], strata=frame["method"]).fit(tol=1e-12), {"event": "religion", "strata": "method"}),
-    }  # fmt: skip
+        "clusters": (
+            smf.ols("children ~ age", frame).fit(
+                cov_type="cluster", cov_kwds={"groups": frame["method"]}
+            ),
+            {"cluster": "method"},
+        ),
+        "weighted logit": (
+            smf.glm(
+                "religion ~ age", frame, family=sm.families.Binomial(), var_weights=frame["method"]
+            ).fit(tol=1e-14),
+            {"weights": "method"},
+        ),
+        "gee": (
+            smf.gee(
+                "religion ~ age",
+                "children",
+                frame,
+                family=sm.families.Binomial(),
+                cov_struct=sm.cov_struct.Exchangeable(),
+            ).fit(ctol=1e-10, maxiter=200),
+            {"group": "children"},
+        ),
+        "mixed": (
+            smf.mixedlm("children ~ age", frame, groups="school").fit(method="bfgs", gtol=1e-10),
+            {"group": "school"},
+        ),
+        "median": (
+            smf.quantreg("children ~ age", frame).fit(q=0.5, p_tol=1e-10, max_iter=5000),
+            {},
+        ),
+        "ordered": (
+            OrderedModel.from_formula("school ~ age + works", ordered, distr="probit").fit(
+                method="bfgs", disp=0, gtol=1e-9, maxiter=500
+            ),
+            {},
+        ),
+        "ordered numbers": (
+            OrderedModel(frame["method"], frame[["age", "children"]], distr="logit").fit(
+                method="bfgs", disp=0, gtol=1e-9, maxiter=500
+            ),
+            {},
+        ),
+        "cox": (
+            smf.phreg("age ~ children + C(school)", frame, status="religion", ties="efron").fit(
+                tol=1e-12
+            ),
+            {"event": "religion"},
+        ),
+        "strata": (
+            sm.PHReg(
+                frame["age"], frame[["children"]], status=frame["religion"], strata=frame["method"]
+            ).fit(tol=1e-12),
+            {"event": "religion", "strata": "method"},
+        ),
+    }
     for what, (result, said) in results.items():
-        errors = what in ("wls", "robust", "clusters", "gee", "ordered", "ordered numbers", "cox", "strata")
+        errors = what in (
+            "wls",
+            "robust",
+            "clusters",
+            "gee",
+            "ordered",
+            "ordered numbers",
+            "cox",
+            "strata",
+        )
         likely = what in ("ordered", "ordered numbers", "cox", "strata")
         entry = outputs_of(result, name="r", standard_errors=errors, loglik=likely, **said)
         assert entry["n"] == len(frame), what
-        assert len(entry.get("standard_errors", ())) == (len(entry["coefficients"]) if errors else 0), what
+        assert len(entry.get("standard_errors", ())) == (
+            len(entry["coefficients"]) if errors else 0
+        ), what
         if what == "ordered":
             assert (entry["kind"], entry["order"]) == ("ordered-probit", ["e1", "e2", "e3", "e4"])
         entry["decimals"] = 2 if what == "median" else 4  # as far as their optimisers go
         for key in ("coefficients", "standard_errors"):
-            entry[key] = {one: f"{number:.{entry['decimals']}f}" for one, number in entry.get(key, {}).items()}
+            entry[key] = {
+                one: f"{number:.{entry['decimals']}f}" for one, number in entry.get(key, {}).items()
+            }
         entry = {key: value for key, value in entry.items() if value != {}}
         for key in ("group_variance", "residual_variance", "loglik"):
             if key in entry:
                 entry[key] = f"{entry[key]:.2f}"
-        entry |= {"thresholds": [f"{one:.4f}" for one in entry["thresholds"]]} if "thresholds" in entry else {}
+        entry |= (
+            {"thresholds": [f"{one:.4f}" for one in entry["thresholds"]]}
+            if "thresholds" in entry
+            else {}
+        )
         found = satisfied(frame, entry)
         assert found.within, (what, [one for one in found.numbers if not one.within()])
         other = frame.assign(age=frame["age"].sample(frac=1, random_state=1).to_numpy())
@@ -125,9 +196,14 @@ def test_other_models_give_what_their_records_satisfy(frame, satisfied):
 
 
 def test_without_a_formula_it_is_said_what_was_understood(frame, satisfied):
-    entry = outputs_of(sm.OLS(frame["age"], sm.add_constant(frame[["children", "religion"]])).fit(), name="r")
+    entry = outputs_of(
+        sm.OLS(frame["age"], sm.add_constant(frame[["children", "religion"]])).fit(), name="r"
+    )
     assert entry["formula"] == "age ~ children + religion"
-    assert entry["comment"] == "Fitted without a formula. Understood as age ~ children + religion: an intercept, and each column a number as it is."
+    assert (
+        entry["comment"]
+        == "Fitted without a formula. Understood as age ~ children + religion: an intercept, and each column a number as it is."
+    )
     assert satisfied(frame, entry).within
     bare = outputs_of(sm.OLS(frame["age"], frame[["children"]]).fit(), name="r")
     assert (bare["formula"], "no intercept" in bare["comment"]) == ("age ~ 0 + children", True)
@@ -137,8 +213,13 @@ def test_without_a_formula_it_is_said_what_was_understood(frame, satisfied):
 
 def test_what_is_ambiguous_is_asked_for(frame, satisfied):
     """Columns without names, dummies that somebody made, groups and events that are arrays: no name is guessed."""
-    with pytest.raises(InputError, match=r"on columns without names \(y, x1\). Say what it is: formula ="):
-        outputs_of(sm.OLS(frame["age"].to_numpy(), sm.add_constant(frame[["children"]].to_numpy())).fit(), name="r")
+    with pytest.raises(
+        InputError, match=r"on columns without names \(y, x1\). Say what it is: formula ="
+    ):
+        outputs_of(
+            sm.OLS(frame["age"].to_numpy(), sm.add_constant(frame[["children"]].to_numpy())).fit(),
+            name="r",
+        )
     dummies = pd.get_dummies(frame["school"], prefix="school", drop_first=True, dtype=float)
     fit = sm.OLS(frame["age"], sm.add_constant(dummies)).fit()
     with pytest.raises(InputError, match="Unknown column 'school_e2'"):
@@ -154,18 +235,30 @@ def test_what_is_ambiguous_is_asked_for(frame, satisfied):
     with pytest.raises(InputError, match="'age:children' is not the name of a column alone"):
         outputs_of(sm.OLS(frame["children"], squares).fit(), name="r")
     survival = smf.phreg("age ~ children", frame, status="religion").fit()
-    with pytest.raises(InputError, match=r'does not know the name of its column of events. Say it: event = "..."'):
+    with pytest.raises(
+        InputError, match=r'does not know the name of its column of events. Say it: event = "..."'
+    ):
         outputs_of(survival, name="r")
     with pytest.raises(InputError, match="the name of its strata"):
-        outputs_of(sm.PHReg(frame["age"], frame[["children"]], status=frame["religion"], strata=frame["method"]).fit(), name="r", event="religion")
+        outputs_of(
+            sm.PHReg(
+                frame["age"], frame[["children"]], status=frame["religion"], strata=frame["method"]
+            ).fit(),
+            name="r",
+            event="religion",
+        )
     with pytest.raises(InputError, match="the name of its groups"):
         outputs_of(smf.gee("children ~ age", "school", frame).fit(), name="r")
-    clustered = smf.ols("children ~ age", frame).fit(cov_type="cluster", cov_kwds={"groups": frame["method"]})
+    clustered = smf.ols("children ~ age", frame).fit(
+        cov_type="cluster", cov_kwds={"groups": frame["method"]}
+    )
     with pytest.raises(InputError, match="the name of its clusters"):
         outputs_of(clustered, name="r", standard_errors=True)
     with pytest.raises(InputError, match=r"was fitted with weights. Name their column"):
         outputs_of(smf.wls("children ~ age", frame, weights=frame["method"]).fit(), name="r")
-    with pytest.raises(InputError, match=r"group = ... was said, but the model has nothing of the kind"):
+    with pytest.raises(
+        InputError, match=r"group = ... was said, but the model has nothing of the kind"
+    ):
         outputs_of(smf.ols("children ~ age", frame).fit(), name="r", group="school")
     with pytest.raises(InputError, match=r"Unknown argument 'groups'. Did you mean 'group'"):
         outputs_of(smf.ols("children ~ age", frame).fit(), name="r", groups="school")
@@ -174,17 +267,36 @@ def test_what_is_ambiguous_is_asked_for(frame, satisfied):
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_not_supported_is_said(frame, satisfied):
     with pytest.raises(InputError, match="offset or exposure"):
-        outputs_of(smf.poisson("children ~ age", frame, offset=np.log(frame["age"])).fit(disp=0), name="r")
+        outputs_of(
+            smf.poisson("children ~ age", frame, offset=np.log(frame["age"])).fit(disp=0), name="r"
+        )
     with pytest.raises(InputError, match="standard errors of type HAC"):
-        outputs_of(smf.ols("children ~ age", frame).fit(cov_type="HAC", cov_kwds={"maxlags": 1}), name="r", standard_errors=True)
+        outputs_of(
+            smf.ols("children ~ age", frame).fit(cov_type="HAC", cov_kwds={"maxlags": 1}),
+            name="r",
+            standard_errors=True,
+        )
     with pytest.raises(InputError, match="must be a fitted statsmodels result of OLS, WLS, Logit"):
         outputs_of(sm.RLM(frame["age"], frame[["children"]]).fit(), name="r")
     with pytest.raises(InputError, match="programs differ"):
         outputs_of(smf.quantreg("children ~ age", frame).fit(), name="r", standard_errors=True)
     with pytest.raises(InputError, match="only those with a random intercept"):
-        outputs_of(smf.mixedlm("children ~ age", frame, groups="school", re_formula="~age").fit(), name="r", group="school")
+        outputs_of(
+            smf.mixedlm("children ~ age", frame, groups="school", re_formula="~age").fit(),
+            name="r",
+            group="school",
+        )
     with pytest.raises(InputError, match="correlation Autoregressive is not supported"):
-        outputs_of(smf.gee("children ~ age", "school", frame[:40], cov_struct=sm.cov_struct.Autoregressive(grid=True)).fit(maxiter=1), name="r", group="school")
+        outputs_of(
+            smf.gee(
+                "children ~ age",
+                "school",
+                frame[:40],
+                cov_struct=sm.cov_struct.Autoregressive(grid=True),
+            ).fit(maxiter=1),
+            name="r",
+            group="school",
+        )
     by_hand = sm.OLS(frame["age"], sm.add_constant(frame[["children"]])).fit()
     entry = outputs_of(by_hand, name="r", formula="age ~ children")
     assert satisfied(frame, entry).within  # const is the intercept
@@ -212,4 +324,6 @@ def test_columns_come_from_what_a_schema_declares(frame):
     table = read(frame)
     with pytest.raises(InputError, match="declares no levels and no bounds"):
         columns_of(table.schema, names=["works"])
-    assert columns_of(table.schema, names=["works"], data=table) == [{"name": "works", "levels": ["no", "yes"]}]
+    assert columns_of(table.schema, names=["works"], data=table) == [
+        {"name": "works", "levels": ["no", "yes"]}
+    ]

@@ -12,7 +12,12 @@ from chaffinch.outputs.readers.understood import Said, renamed, understood_formu
         ("pay", ["const", "age"], True, "pay ~ age"),
         ("pay", ["age", "Intercept"], True, "pay ~ age"),
         ("pay", ["age", "sex"], False, "pay ~ 0 + age + sex"),
-        ("pay per hour", ["const", "years at school"], True, "Q('pay per hour') ~ Q('years at school')"),
+        (
+            "pay per hour",
+            ["const", "years at school"],
+            True,
+            "Q('pay per hour') ~ Q('years at school')",
+        ),
         ("pay", ["const"], True, "pay ~ 1"),
         ("y", ["const", "x1"], True, "y ~ x1"),
     ],
@@ -24,7 +29,13 @@ def test_formulas(label, names, intercept, formula):
 
 
 def test_what_was_made_up_is_no_name():
-    assert unnamed(["y", "x1", "x12", "const", "age", "xray", "Var_3", "column_2"]) == ["y", "x1", "x12", "Var_3", "column_2"]
+    assert unnamed(["y", "x1", "x12", "const", "age", "xray", "Var_3", "column_2"]) == [
+        "y",
+        "x1",
+        "x12",
+        "Var_3",
+        "column_2",
+    ]
     with pytest.raises(InputError, match=r"on columns without names \(y, x1\)"):
         understood_formula("y", ["const", "x1"], output="o", intercept=True, named=False)
     for odd in ("C(a)[T.b]", "a:b", "a^2", "I(a * 2)"):

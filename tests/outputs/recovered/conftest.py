@@ -47,7 +47,10 @@ COLUMNS: dict[str, list[dict[str, Any]]] = {
         {"name": "schooling", "from": 1, "to": 16},
         {"name": "hours", "from": 1, "to": 99},
         {"name": "sex", "levels": ["Female", "Male"]},
-        {"name": "race", "levels": ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"]},
+        {
+            "name": "race",
+            "levels": ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"],
+        },
         {"name": "income", "levels": ["<=50K", ">50K"]},
     ],
 }
@@ -58,7 +61,10 @@ def _frame(columns: list[dict[str, Any]], series: dict[str, Any]) -> pd.DataFram
     """Words as categories in the order of the levels, numbers as they are."""
     words = {c["name"]: c["levels"] for c in columns if isinstance(c.get("levels", [0])[0], str)}
     return pd.DataFrame(
-        {name: pd.Categorical(part, categories=words[name]) if name in words else part for name, part in series.items()}
+        {
+            name: pd.Categorical(part, categories=words[name]) if name in words else part
+            for name, part in series.items()
+        }
     )
 
 
@@ -78,10 +84,14 @@ def records(data: str) -> pd.DataFrame:
         }
         words = {c["name"]: c.get("levels") for c in columns}
         named = {"EDUCATION", "MEDIA", "METHOD"}
-        return _frame(columns, {n: [words[n][v] for v in s] if n in named else s for n, s in numbers.items()})
+        return _frame(
+            columns, {n: [words[n][v] for v in s] if n in named else s for n, s in numbers.items()}
+        )
     if data == "diabetes":
         raw = pd.read_csv(DATA / "diabetes.csv").rename(columns={"diabetes_pedigree": "pedigree"})
-        return raw[(raw["bmi"] > 0) & (raw["glucose"] > 0)][[c["name"] for c in columns]].reset_index(drop=True)
+        return raw[(raw["bmi"] > 0) & (raw["glucose"] > 0)][
+            [c["name"] for c in columns]
+        ].reset_index(drop=True)
     raw = pd.read_parquet(DATA / "adult_train.parquet").rename(
         columns={"education_num": "schooling", "hours_per_week": "hours"}
     )
@@ -110,7 +120,9 @@ class Printing:
 
     def plain(self, number: Any, decimals: int) -> Any:
         """As a number, in an output that has `decimals`."""
-        return self._each(number, lambda x: _interval(x, float(f"{x:.{decimals}f}"), f"{x:.{decimals}f}"))
+        return self._each(
+            number, lambda x: _interval(x, float(f"{x:.{decimals}f}"), f"{x:.{decimals}f}")
+        )
 
     def count(self, number: Any) -> Any:
         return self._each(number, lambda x: Printed(x, int(x), x, x))
@@ -118,7 +130,12 @@ class Printing:
     def below(self, number: Any, threshold: int, sign: Any) -> Any:
         """Counts from 1 to threshold - 1 as a sign."""
         return self._each(
-            number, lambda x: Printed(x, sign, 1, threshold - 1) if 1 <= x < threshold else Printed(x, int(x), x, x)
+            number,
+            lambda x: (
+                Printed(x, sign, 1, threshold - 1)
+                if 1 <= x < threshold
+                else Printed(x, int(x), x, x)
+            ),
         )
 
     def to_base(self, number: Any, base: int) -> Any:
@@ -175,11 +192,18 @@ def published(case: Case, data: str, rows: int | None = None) -> tuple[str, list
     """The file that a publisher would write, and its numbers with their intervals."""
     frame = records(data).head(rows) if rows else records(data)
     outputs = [{"name": f"o{k}", **output} for k, output in enumerate(case(frame, Printing()))]
-    head = {"format": "chaffinch-outputs", "version": 1, "rows": len(frame), "columns": COLUMNS[data]}
+    head = {
+        "format": "chaffinch-outputs",
+        "version": 1,
+        "rows": len(frame),
+        "columns": COLUMNS[data],
+    }
     return json.dumps({**head, "outputs": _as_file(outputs)}), outputs
 
 
-def evolved(file: str, *, seed: int, seconds: float, engine: str | None) -> tuple[pd.DataFrame, bool]:
+def evolved(
+    file: str, *, seed: int, seconds: float, engine: str | None
+) -> tuple[pd.DataFrame, bool]:
     """Records evolved from a file alone, in words and numbers. Without an engine's name: the incremental one, in this process."""
     data = json.loads(file)
     spec = Outputs.from_dict(data)
@@ -200,7 +224,8 @@ def evolved(file: str, *, seed: int, seconds: float, engine: str | None) -> tupl
         else:
             step = column.get("step", 1)
             levels = [
-                round(column["from"] + step * k, 6) for k in range(round((column["to"] - column["from"]) / step) + 1)
+                round(column["from"] + step * k, 6)
+                for k in range(round((column["to"] - column["from"]) / step) + 1)
             ]
         series[column["name"]] = [levels[code] for code in codes[:, place]]
     return _frame(data["columns"], series), reached

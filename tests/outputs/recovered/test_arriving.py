@@ -21,7 +21,13 @@ COLUMNS = [
 def spec_of(*outputs, rows):
     named = [{"name": f"o{k}", **output} for k, output in enumerate(outputs)]
     return Outputs.from_dict(
-        {"format": "chaffinch-outputs", "version": 1, "rows": rows, "columns": COLUMNS, "outputs": named}
+        {
+            "format": "chaffinch-outputs",
+            "version": 1,
+            "rows": rows,
+            "columns": COLUMNS,
+            "outputs": named,
+        }
     )
 
 
@@ -44,7 +50,10 @@ def test_standard_errors_are_those_at_the_fitted_coefficients(records):
     fit = smf.logit("y ~ x + g", frame).fit(disp=0, tol=1e-12)
     some = {"standard_errors": {"x": "0.01", "Intercept": "0.2"}, "loglik": f"{fit.llf:.1f}"}
     printed = {name: round(number, 2) for name, number in fit.params.items()}
-    spec = spec_of({"kind": "logit", "formula": "y ~ x + g", "decimals": 2, "coefficients": printed, **some}, rows=800)
+    spec = spec_of(
+        {"kind": "logit", "formula": "y ~ x + g", "decimals": 2, "coefficients": printed, **some},
+        rows=800,
+    )
     state = State(spec.problem(), records)
     wanted = [fit.bse["Intercept"], fit.bse["x"], fit.llf]
 
@@ -54,7 +63,10 @@ def test_standard_errors_are_those_at_the_fitted_coefficients(records):
     gap = abs(read()[0] - wanted[0])
     assert gap > 2e-5  # at the printed ones
     # To first order, before any model is moved; then exactly.
-    drifts, shift = state.drifts(), np.array([fit.params[name] for name in ("Intercept", "g[T.b]", "g[T.c]", "x")])
+    drifts, shift = (
+        state.drifts(),
+        np.array([fit.params[name] for name in ("Intercept", "g[T.b]", "g[T.c]", "x")]),
+    )
     assert state.systems[0].at is not None
     foretold = read()[0] + drifts[1][1][0] @ (shift - state.systems[0].at)
     assert abs(foretold - wanted[0]) < 0.1 * gap
@@ -67,12 +79,20 @@ def test_both_ends_of_an_interval_belong_to_it(records):
     """Survival of 1 where nothing happened, and a rounded count at its end: exact readings, with no margin."""
     codes = records.copy()
     codes[codes[:, 0] < 10, 2] = 0
-    some = codes[(codes[:, 0] < 20) | (codes[:, 1] == 0)]  # a filter that ties columns: counts are sums then
+    some = codes[
+        (codes[:, 0] < 20) | (codes[:, 1] == 0)
+    ]  # a filter that ties columns: counts are sums then
     at_the_end = [int((some[:, 2] == level).sum()) - 2 for level in (0, 1)]
     survival = {"kind": "kaplan-meier", "time": "x", "event": "y", "times": [5], "complete": False}
     spec = spec_of(
         {**survival, "survival": ["1.0000"]},
-        {"kind": "table", "by": ["y"], "where": "x < 20 or g == 'a'", "base": 5, "counts": at_the_end},
+        {
+            "kind": "table",
+            "by": ["y"],
+            "where": "x < 20 or g == 'a'",
+            "base": 5,
+            "counts": at_the_end,
+        },
         rows=len(codes),
     )
     assert [error.outside for error in State(spec.problem(), codes).errors()] == [0, 0]
@@ -84,7 +104,10 @@ def test_both_ends_of_an_interval_belong_to_it(records):
 def test_numbers_that_add_up_weigh_nothing_together(records):
     """Shares of rows add up to 1, so that no record can change their sum; printed ones do not, and that must not become the error."""
     share = [[33.3, 66.6], [33.3, 66.6], [33.3, 66.6]]
-    spec = spec_of({"kind": "table", "by": ["g", "y"], "percentages": "rows", "decimals": 1, "values": share}, rows=800)
+    spec = spec_of(
+        {"kind": "table", "by": ["g", "y"], "percentages": "rows", "decimals": 1, "values": share},
+        rows=800,
+    )
     state = State(spec.problem(), records)
     together = np.kron(np.eye(3), np.ones(2))
     np.testing.assert_allclose(
@@ -106,6 +129,6 @@ def test_few_digits_are_met_by_the_fitted_coefficients(records, decimals, with_t
     solved = solve(spec.problem(), spec.columns.start(800, seed=1), seed=1)
     assert solved.reached
     again = smf.logit("y ~ x + g", frame_of(solved.codes)).fit(disp=0).params
-    assert {name: f"{value:.{decimals}f}".replace("-0.0", "0.0") for name, value in again.items()} == {
-        name: text.replace("-0.0", "0.0") for name, text in printed.items()
-    }
+    assert {
+        name: f"{value:.{decimals}f}".replace("-0.0", "0.0") for name, value in again.items()
+    } == {name: text.replace("-0.0", "0.0") for name, text in printed.items()}

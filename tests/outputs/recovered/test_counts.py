@@ -22,7 +22,12 @@ def plain(frame: pd.DataFrame, p: Any) -> Outputs:
 
 
 def three_ways(frame: pd.DataFrame, p: Any) -> Outputs:
-    counts = frame.groupby(["EDUCATION", "METHOD", "LIVING"], observed=False).size().to_numpy().reshape(4, 3, 4)
+    counts = (
+        frame.groupby(["EDUCATION", "METHOD", "LIVING"], observed=False)
+        .size()
+        .to_numpy()
+        .reshape(4, 3, 4)
+    )
     return [{"kind": "table", "by": ["EDUCATION", "METHOD", "LIVING"], "counts": p.count(counts)}]
 
 
@@ -32,7 +37,12 @@ def signs(frame: pd.DataFrame, p: Any) -> Outputs:
 
 
 def withheld(frame: pd.DataFrame, p: Any) -> Outputs:
-    counts = frame.groupby(["EDUCATION", "METHOD", "MEDIA"], observed=False).size().to_numpy().reshape(4, 3, 2)
+    counts = (
+        frame.groupby(["EDUCATION", "METHOD", "MEDIA"], observed=False)
+        .size()
+        .to_numpy()
+        .reshape(4, 3, 2)
+    )
     by = ["EDUCATION", "METHOD", "MEDIA"]
     return [{"kind": "table", "by": by, "threshold": 10, "counts": p.below(counts, 10, None)}]
 
@@ -42,28 +52,43 @@ def bands(frame: pd.DataFrame, p: Any) -> Outputs:
     band = pd.cut(frame["AGE"], [15, 24, 34, 49], labels=list(bands))
     table = pd.crosstab(band, frame["MEDIA"], dropna=False)
     cells = {f"{a}|{m}": table.loc[a, m] for a in bands for m in ("good", "poor")}
-    return [{"kind": "table", "by": ["AGE", "MEDIA"], "groups": {"AGE": bands}, "cells": p.count(cells)}]
+    return [
+        {"kind": "table", "by": ["AGE", "MEDIA"], "groups": {"AGE": bands}, "cells": p.count(cells)}
+    ]
 
 
 def bands_of_words(frame: pd.DataFrame, p: Any) -> Outputs:
     any_method = frame["METHOD"].isin(["long", "short"])
     counts = [[(any_method & (frame["LIVING"] == k)).sum() for k in (1, 2, 3, 4)]]
     groups = {"METHOD": [["long", "short"]]}
-    return [{"kind": "table", "by": ["METHOD", "LIVING"], "groups": groups, "counts": p.count(counts)}]
+    return [
+        {"kind": "table", "by": ["METHOD", "LIVING"], "groups": groups, "counts": p.count(counts)}
+    ]
 
 
 def rounded(frame: pd.DataFrame, p: Any) -> Outputs:
     older = frame[frame["AGE"] >= 30]
     counts = p.to_base(crossed(older, "EDUCATION", "METHOD"), 5)
     by = ["EDUCATION", "METHOD"]
-    return [{"kind": "table", "by": by, "where": "AGE >= 30", "n": p.count(len(older)), "base": 5, "counts": counts}]
+    return [
+        {
+            "kind": "table",
+            "by": by,
+            "where": "AGE >= 30",
+            "n": p.count(len(older)),
+            "base": 5,
+            "counts": counts,
+        }
+    ]
 
 
 def either(frame: pd.DataFrame, p: Any) -> Outputs:
     some = frame[(frame["AGE"] < 25) | (frame["MEDIA"] == "poor")]
     where = "AGE < 25 or MEDIA == 'poor'"
     table = crossed(some, "EDUCATION", "METHOD")
-    return [{"kind": "table", "by": ["EDUCATION", "METHOD"], "where": where, "counts": p.count(table)}]
+    return [
+        {"kind": "table", "by": ["EDUCATION", "METHOD"], "where": where, "counts": p.count(table)}
+    ]
 
 
 def margins(frame: pd.DataFrame, p: Any) -> Outputs:
@@ -71,7 +96,9 @@ def margins(frame: pd.DataFrame, p: Any) -> Outputs:
     return [{"kind": "table", "by": ["MEDIA", "METHOD"], "margins": True, "counts": p.count(table)}]
 
 
-def percentages(frame: pd.DataFrame, p: Any, of: str, *, totals: bool, decimals: int = 1) -> Outputs:
+def percentages(
+    frame: pd.DataFrame, p: Any, of: str, *, totals: bool, decimals: int = 1
+) -> Outputs:
     table = crossed(frame, "EDUCATION", "METHOD")
     whole = {
         "rows": table.sum(axis=1).to_numpy()[:, None],
@@ -79,7 +106,13 @@ def percentages(frame: pd.DataFrame, p: Any, of: str, *, totals: bool, decimals:
         "all": len(frame),
     }
     values = p.plain(pd.DataFrame(100 * table.to_numpy() / whole[of]), decimals)
-    output = {"kind": "table", "by": ["EDUCATION", "METHOD"], "percentages": of, "decimals": decimals, "values": values}
+    output = {
+        "kind": "table",
+        "by": ["EDUCATION", "METHOD"],
+        "percentages": of,
+        "decimals": decimals,
+        "values": values,
+    }
     return [output | ({"totals": p.count(np.ravel(whole[of]))} if totals else {})]
 
 
@@ -154,11 +187,23 @@ def kaplan_meier_by(frame: pd.DataFrame, p: Any) -> Outputs:
 
 def kaplan_meier_by_two(frame: pd.DataFrame, p: Any) -> Outputs:
     times = [25, 35, 45]
-    each = [survival(frame[frame["METHOD"].isin(levels)]).loc[times] for levels in (["none"], ["long", "short"])]
+    each = [
+        survival(frame[frame["METHOD"].isin(levels)]).loc[times]
+        for levels in (["none"], ["long", "short"])
+    ]
     lists = {key: [p.count(one[key].tolist()) for one in each] for key in ("at_risk", "events")}
     lists["survival"] = [p.quoted(one["survival"].tolist(), 3) for one in each]
     groups = {"METHOD": [["none"], ["long", "short"]]}
-    return [{**KAPLAN_MEIER, "by": ["METHOD"], "groups": groups, "times": times, "complete": False, **lists}]
+    return [
+        {
+            **KAPLAN_MEIER,
+            "by": ["METHOD"],
+            "groups": groups,
+            "times": times,
+            "complete": False,
+            **lists,
+        }
+    ]
 
 
 def tree(frame: pd.DataFrame, p: Any) -> Outputs:
@@ -172,7 +217,10 @@ def tree(frame: pd.DataFrame, p: Any) -> Outputs:
         ),
     ]
     counted = [
-        {"where": text, "counts": p.below(frame.loc[mask, "METHOD"].value_counts().sort_index(), 10, "<10")}
+        {
+            "where": text,
+            "counts": p.below(frame.loc[mask, "METHOD"].value_counts().sort_index(), 10, "<10"),
+        }
         for text, mask in leaves
     ]
     rest = (children > 0) & (age > 33) & (frame["EDUCATION"] != "most")
@@ -181,15 +229,33 @@ def tree(frame: pd.DataFrame, p: Any) -> Outputs:
 
 
 CASES = [
-    plain, three_ways, signs, withheld, bands, bands_of_words, rounded, either, margins, rows_with_totals,
-    columns_with_totals, rows_alone, columns_alone, shares_of_all, histogram, kaplan_meier, kaplan_meier_complete,
-    kaplan_meier_by_two, tree,
-]  # fmt: skip
+    plain,
+    three_ways,
+    signs,
+    withheld,
+    bands,
+    bands_of_words,
+    rounded,
+    either,
+    margins,
+    rows_with_totals,
+    columns_with_totals,
+    rows_alone,
+    columns_alone,
+    shares_of_all,
+    histogram,
+    kaplan_meier,
+    kaplan_meier_complete,
+    kaplan_meier_by_two,
+    tree,
+]
 SLOW = [tenths_of_rows_alone, tenths_of_columns_alone, kaplan_meier_by]
 
 
 @pytest.mark.parametrize(
-    "case", [*CASES, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)], ids=lambda case: case.__name__
+    "case",
+    [*CASES, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)],
+    ids=lambda case: case.__name__,
 )
 def test_counts_are_recovered(recovered, case):
     assert recovered(case) == []

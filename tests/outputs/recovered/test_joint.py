@@ -14,10 +14,16 @@ QUARTILES = [0.25, 0.5, 0.75]
 
 
 def crossed(frame: pd.DataFrame, p: Any, *by: str) -> dict[str, Any]:
-    return {"kind": "table", "by": list(by), "counts": p.count(pd.crosstab(frame[by[0]], frame[by[1]], dropna=False))}
+    return {
+        "kind": "table",
+        "by": list(by),
+        "counts": p.count(pd.crosstab(frame[by[0]], frame[by[1]], dropna=False)),
+    }
 
 
-def logit(formula: str, label: str, success: str, frame: pd.DataFrame, p: Any, decimals: int = 4) -> dict[str, Any]:
+def logit(
+    formula: str, label: str, success: str, frame: pd.DataFrame, p: Any, decimals: int = 4
+) -> dict[str, Any]:
     fit = smf.logit(formula, frame.assign(**{label: (frame[label] == success).astype(int)})).fit(
         disp=0, tol=1e-12, maxiter=200
     )

@@ -28,7 +28,9 @@ def glm(formula: str, frame: pd.DataFrame, family: Any, **options: Any) -> Any:
     return smf.glm(formula, frame, family=family, **options).fit(tol=1e-12, maxiter=200)
 
 
-def described(kind: str, formula: str, fit: Any, p: Any, decimals: int = 4, **more: Any) -> dict[str, Any]:
+def described(
+    kind: str, formula: str, fit: Any, p: Any, decimals: int = 4, **more: Any
+) -> dict[str, Any]:
     return {
         "kind": kind,
         "formula": formula,
@@ -42,7 +44,9 @@ LOGIT = "METHOD ~ AGE + C(EDUCATION, Treatment('some')) + MEDIA:CHILDREN"
 
 
 def logit(frame: pd.DataFrame, p: Any) -> Outputs:
-    return [described("logit", LOGIT, fitted(smf.logit(LOGIT, long_term(frame))), p, success="long")]
+    return [
+        described("logit", LOGIT, fitted(smf.logit(LOGIT, long_term(frame))), p, success="long")
+    ]
 
 
 def logit_with_errors(frame: pd.DataFrame, p: Any) -> Outputs:
@@ -57,7 +61,13 @@ def logit_of_some(frame: pd.DataFrame, p: Any) -> Outputs:
     where = "AGE >= 25 and METHOD != 'none'"
     return [
         described(
-            "logit", formula, fitted(smf.logit(formula, some)), p, success="long", where=where, n=p.count(len(some))
+            "logit",
+            formula,
+            fitted(smf.logit(formula, some)),
+            p,
+            success="long",
+            where=where,
+            n=p.count(len(some)),
         )
     ]
 
@@ -80,20 +90,30 @@ def ols_transformed(frame: pd.DataFrame, p: Any) -> Outputs:
 
 def probit(frame: pd.DataFrame, p: Any) -> Outputs:
     formula = "METHOD ~ AGE + CHILDREN"
-    return [described("probit", formula, fitted(smf.probit(formula, long_term(frame))), p, success="long")]
+    return [
+        described(
+            "probit", formula, fitted(smf.probit(formula, long_term(frame))), p, success="long"
+        )
+    ]
 
 
 def probit_with_errors(frame: pd.DataFrame, p: Any) -> Outputs:
     formula = "METHOD ~ AGE + CHILDREN"
     fit = glm(formula, long_term(frame), sm.families.Binomial(links.Probit()))
-    some = {"standard_errors": p.quoted(fit.bse, 4), "loglik": p.quoted(fit.llf, 2), "information": "expected"}
+    some = {
+        "standard_errors": p.quoted(fit.bse, 4),
+        "loglik": p.quoted(fit.llf, 2),
+        "information": "expected",
+    }
     return [described("probit", formula, fit, p, success="long", **some)]
 
 
 def cloglog(frame: pd.DataFrame, p: Any) -> Outputs:
     formula = "METHOD ~ AGE + EDUCATION"
     fit = glm(formula, long_term(frame), sm.families.Binomial(links.CLogLog()))
-    return [described("cloglog", formula, fit, p, success="long", standard_errors=p.quoted(fit.bse, 3))]
+    return [
+        described("cloglog", formula, fit, p, success="long", standard_errors=p.quoted(fit.bse, 3))
+    ]
 
 
 def poisson(frame: pd.DataFrame, p: Any) -> Outputs:
@@ -105,7 +125,15 @@ def poisson(frame: pd.DataFrame, p: Any) -> Outputs:
         "loglik": p.quoted(fit.llf, 2),
         "standard_errors": p.quoted(fit.bse, 4),
     }
-    return [{"kind": "poisson", "formula": formula, "where": "AGE >= 30", "n": p.count(len(older)), **some}]
+    return [
+        {
+            "kind": "poisson",
+            "formula": formula,
+            "where": "AGE >= 30",
+            "n": p.count(len(older)),
+            **some,
+        }
+    ]
 
 
 def poisson_with_offset(frame: pd.DataFrame, p: Any) -> Outputs:
@@ -135,7 +163,9 @@ def gamma(frame: pd.DataFrame, p: Any) -> Outputs:
 
 def gamma_inverse(frame: pd.DataFrame, p: Any) -> Outputs:
     fit = glm("AGE ~ CHILDREN", frame, sm.families.Gamma())
-    return [{"kind": "gamma", "formula": "AGE ~ CHILDREN", "coefficients": p.scientific(fit.params, 4)}]
+    return [
+        {"kind": "gamma", "formula": "AGE ~ CHILDREN", "coefficients": p.scientific(fit.params, 4)}
+    ]
 
 
 def inverse_gaussian(frame: pd.DataFrame, p: Any) -> Outputs:
@@ -156,14 +186,29 @@ def inverse_gaussian(frame: pd.DataFrame, p: Any) -> Outputs:
 def inverse_squared(frame: pd.DataFrame, p: Any) -> Outputs:
     formula = "AGE ~ EDUCATION"  # with a number beside it, predictors of some records would be below 0, where the link has no mean
     fit = glm(formula, frame, sm.families.InverseGaussian())
-    return [{"kind": "inverse-gaussian", "formula": formula, "coefficients": p.scientific(fit.params, 3)}]
+    return [
+        {
+            "kind": "inverse-gaussian",
+            "formula": formula,
+            "coefficients": p.scientific(fit.params, 3),
+        }
+    ]
 
 
 def glm_binomial(frame: pd.DataFrame, p: Any) -> Outputs:
     formula = "METHOD ~ AGE + MEDIA"
     fit = glm(formula, long_term(frame), sm.families.Binomial())
     return [
-        described("glm", formula, fit, p, family="binomial", link="logit", success="long", loglik=p.quoted(fit.llf, 3))
+        described(
+            "glm",
+            formula,
+            fit,
+            p,
+            family="binomial",
+            link="logit",
+            success="long",
+            loglik=p.quoted(fit.llf, 3),
+        )
     ]
 
 
@@ -176,21 +221,38 @@ def glm_gaussian(frame: pd.DataFrame, p: Any) -> Outputs:
 def multinomial(frame: pd.DataFrame, p: Any) -> Outputs:
     formula = "METHOD ~ AGE + CHILDREN"
     fit = fitted(smf.mnlogit(formula, frame.assign(METHOD=frame["METHOD"].cat.codes.astype(int))))
-    classes = {level: p.plain(fit.params.iloc[:, k], 4) for k, level in enumerate(["long", "short"])}
+    classes = {
+        level: p.plain(fit.params.iloc[:, k], 4) for k, level in enumerate(["long", "short"])
+    }
     more = {"base": "none", "decimals": 4, "coefficients": classes, "loglik": p.quoted(fit.llf, 2)}
     return [{"kind": "multinomial", "formula": formula, **more}]
 
 
 CASES = [
-    logit, logit_of_some, ols, ols_transformed, probit, poisson, poisson_with_offset, negative_binomial, gamma,
-    gamma_inverse, inverse_gaussian, inverse_squared, glm_binomial, glm_gaussian, multinomial,
-]  # fmt: skip
+    logit,
+    logit_of_some,
+    ols,
+    ols_transformed,
+    probit,
+    poisson,
+    poisson_with_offset,
+    negative_binomial,
+    gamma,
+    gamma_inverse,
+    inverse_gaussian,
+    inverse_squared,
+    glm_binomial,
+    glm_gaussian,
+    multinomial,
+]
 SLOW = [logit_with_errors, probit_with_errors, cloglog]
 
 
 @pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.DomainWarning")
 @pytest.mark.parametrize(
-    "case", [*CASES, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)], ids=lambda case: case.__name__
+    "case",
+    [*CASES, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)],
+    ids=lambda case: case.__name__,
 )
 def test_regressions_are_recovered(recovered, case):
     assert recovered(case) == []

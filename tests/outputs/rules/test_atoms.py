@@ -18,15 +18,25 @@ from chaffinch.outputs.rules.tallying import tallies_of
 FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y")), Field("C", (0, 1, 2, 3))))
 SIZES = FIELDS.columns.sizes
 ENTRIES: list[dict[str, Any]] = [
-    {"by": ["A"]}, {"by": ["A", "B"]}, {"by": ["C"], "groups": {"C": [[0, 1], [2, 3]]}}, {"by": ["B", "C"]}, {"by": ["A"], "where": "C < 2"},
-    {"by": ["B"], "where": "C < 3 or A == 'q'"}, {"by": ["A", "C"], "threshold": 3}, {"by": ["C"], "where": "A != 'p'"},
-]  # fmt: skip
-ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=40)
+    {"by": ["A"]},
+    {"by": ["A", "B"]},
+    {"by": ["C"], "groups": {"C": [[0, 1], [2, 3]]}},
+    {"by": ["B", "C"]},
+    {"by": ["A"], "where": "C < 2"},
+    {"by": ["B"], "where": "C < 3 or A == 'q'"},
+    {"by": ["A", "C"], "threshold": 3},
+    {"by": ["C"], "where": "A != 'p'"},
+]
+ROWS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=40
+)
 CHOSEN = st.lists(st.sampled_from(range(len(ENTRIES))), min_size=1, max_size=4, unique=True)
 
 
 def tallies(entries: Any, codes: Any, fields: Fields = FIELDS) -> list[OutputTally]:
-    every = [output_of({"name": f"o{k}", "kind": "table", **entry}) for k, entry in enumerate(entries)]
+    every = [
+        output_of({"name": f"o{k}", "kind": "table", **entry}) for k, entry in enumerate(entries)
+    ]
     return [tally for output in every for tally in tallies_of(output, fields, codes)]
 
 
@@ -35,13 +45,26 @@ def tallies(entries: Any, codes: Any, fields: Fields = FIELDS) -> list[OutputTal
 def test_atoms_are_the_combinations_that_some_tally_tells_apart(rows, chosen, written):
     codes = np.array(rows, dtype=np.int32)
     every = np.indices(SIZES).reshape(3, -1).T.astype(np.int32)
-    mine = [tally for tally in tallies([ENTRIES[k] for k in chosen], codes) if tally.part == "cells"]
+    mine = [
+        tally for tally in tallies([ENTRIES[k] for k in chosen], codes) if tally.part == "cells"
+    ]
     # The labels of a table with one record of each combination of levels are its definition.
-    defined = np.stack([tally.labels for tally in tallies([ENTRIES[k] for k in chosen], every) if tally.part == "cells"], axis=1)
+    defined = np.stack(
+        [
+            tally.labels
+            for tally in tallies([ENTRIES[k] for k in chosen], every)
+            if tally.part == "cells"
+        ],
+        axis=1,
+    )
     behind = np.stack([tally.labels for tally in mine], axis=1)
     atoms = atoms_of(mine, SIZES, most=None if written else 1)
     assert atoms.complete == written
-    people = {tuple(row): int((behind == row).all(axis=1).sum()) for row in np.concatenate([defined, behind]) if (row >= 0).any()}
+    people = {
+        tuple(row): int((behind == row).all(axis=1).sum())
+        for row in np.concatenate([defined, behind])
+        if (row >= 0).any()
+    }
     got = {tuple(row): int(n) for row, n in zip(atoms.cells, atoms.people, strict=True)}
     if written:
         assert got == people
@@ -57,7 +80,9 @@ def test_groups_that_are_added_up_lose_no_find(rows, chosen, threshold):
     mine = informative(tallies([ENTRIES[k] for k in chosen], codes))
     people = []
     for some in (mine, merged(mine, SIZES)):
-        assert sum(int(tally.counts.sum()) for tally in some) == sum(int(tally.counts.sum()) for tally in mine)
+        assert sum(int(tally.counts.sum()) for tally in some) == sum(
+            int(tally.counts.sum()) for tally in mine
+        )
         found = small_groups(count_system(some, atoms_of(some, SIZES)), threshold)
         people.append(bool(found.groups))
         assert found.finished
@@ -66,7 +91,14 @@ def test_groups_that_are_added_up_lose_no_find(rows, chosen, threshold):
 
 def test_groups_that_one_table_alone_tells_apart_are_added_up():
     codes = np.indices(SIZES).reshape(3, -1).T.astype(np.int32)
-    one, other = (tally for tally in merged(informative(tallies([{"by": ["A", "C"]}, {"by": ["A"], "where": "C < 2"}], codes)), SIZES) if tally.part == "cells")
+    one, other = (
+        tally
+        for tally in merged(
+            informative(tallies([{"by": ["A", "C"]}, {"by": ["A"], "where": "C < 2"}], codes)),
+            SIZES,
+        )
+        if tally.part == "cells"
+    )
     # C is told apart below 2 and from 2 on; A by both.
     assert (one.shape, other.shape) == ((3, 2), (3, 1))
     assert one.names[1] == ("0+1", "2+3")
@@ -75,8 +107,13 @@ def test_groups_that_one_table_alone_tells_apart_are_added_up():
 
 def test_what_shares_no_column_is_looked_at_apart():
     codes = np.indices(SIZES).reshape(3, -1).T.astype(np.int32)
-    every = informative(tallies([{"by": ["A"]}, {"by": ["B"]}, {"by": ["A"], "where": "C < 2"}], codes))
+    every = informative(
+        tallies([{"by": ["A"]}, {"by": ["B"]}, {"by": ["A"], "where": "C < 2"}], codes)
+    )
     parts = components(every)
-    assert [[tally.output for tally in part if used_columns(tally)] for part in parts] == [["o0", "o2"], ["o1"]]
+    assert [[tally.output for tally in part if used_columns(tally)] for part in parts] == [
+        ["o0", "o2"],
+        ["o1"],
+    ]
     # Everyone is known, once, and to both.
     assert [sum(not used_columns(tally) for tally in part) for part in parts] == [1, 1]

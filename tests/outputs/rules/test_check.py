@@ -23,9 +23,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 NAMES = {
-    "AGE": "wife_age", "EDUCATION": "wife_education", "CHILDREN": "num_children", "MEDIA": "media_exposure",
-    "METHOD": "contraceptive_method", "LIVING": "standard_of_living",
-}  # fmt: skip
+    "AGE": "wife_age",
+    "EDUCATION": "wife_education",
+    "CHILDREN": "num_children",
+    "MEDIA": "media_exposure",
+    "METHOD": "contraceptive_method",
+    "LIVING": "standard_of_living",
+}
 
 
 def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
@@ -39,21 +43,61 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         )
     )
     special = {
-        "t-test": {"of": "PAY", "by": ["B"], "welch": True}, "anova": {"of": "PAY", "by": ["A"]}, "mann-whitney": {"of": "AGE", "by": ["B"]},
-        "wilcoxon": {"of": "AGE", "paired": "PAY", "correction": True}, "kruskal-wallis": {"of": "AGE", "by": ["A"]}, "fisher": {"by": ["B", "Y"]},
-        "describe": {"of": "AGE"}, "ratio": {"of": "AGE", "over": "PAY"}, "weighted-mean": {"of": "AGE", "weight": "PAY"}, "shares": {"of": "AGE", "by": ["A"]},
-        "weighted-table": {"by": ["A"], "weight": "AGE"}, "gini": {"of": "AGE"}, "lorenz": {"of": "AGE", "at": [0.5]},
-        "confusion": {"truth": "B", "predicted": "Y", "groups": {"B": {"no": ["b1"], "yes": ["b2"]}}}, "scatter": {"x": "AGE", "y": "PAY"},
-        "roc": {"score": "AGE", "label": "Y", "auc": True}, "calibration": {"score": "AGE", "label": "PAY", "groups": [[0, 30], [31, 99]]},
-        "residuals": {"formula": "PAY ~ AGE"}, "table": {"by": ["A"]}, "chi-square": {"by": ["A", "B"]}, "histogram": {"of": "AGE", "edges": [0, 30, 99]}, "median": {"of": "AGE"},
-        "quantiles": {"of": "AGE", "at": [0.5]}, "correlation": {"of": ["AGE", "PAY"]},
-        "kaplan-meier": {"time": "AGE", "event": "Y", "level": "yes", "times": [20, 40], "at_risk": True},
-        "tree": {"label": "Y", "leaves": [{"where": "AGE < 30", "counts": True}, {"where": "AGE >= 30", "counts": True}]},
-        "cox": {"formula": "AGE ~ A", "event": "Y"}, "mixed": {"formula": "PAY ~ AGE", "group": "A"},
-        "gee": {"formula": "PAY ~ AGE", "group": "A", "family": "gaussian", "correlation": "independence"}, **{f"ordered-{link}": {"formula": "AGE ~ A"} for link in ("logit", "probit")},
-        "multinomial": {"formula": "A ~ AGE"}, "glm": {"formula": "Y ~ AGE", "family": "binomial", "success": "yes"},
+        "t-test": {"of": "PAY", "by": ["B"], "welch": True},
+        "anova": {"of": "PAY", "by": ["A"]},
+        "mann-whitney": {"of": "AGE", "by": ["B"]},
+        "wilcoxon": {"of": "AGE", "paired": "PAY", "correction": True},
+        "kruskal-wallis": {"of": "AGE", "by": ["A"]},
+        "fisher": {"by": ["B", "Y"]},
+        "describe": {"of": "AGE"},
+        "ratio": {"of": "AGE", "over": "PAY"},
+        "weighted-mean": {"of": "AGE", "weight": "PAY"},
+        "shares": {"of": "AGE", "by": ["A"]},
+        "weighted-table": {"by": ["A"], "weight": "AGE"},
+        "gini": {"of": "AGE"},
+        "lorenz": {"of": "AGE", "at": [0.5]},
+        "confusion": {
+            "truth": "B",
+            "predicted": "Y",
+            "groups": {"B": {"no": ["b1"], "yes": ["b2"]}},
+        },
+        "scatter": {"x": "AGE", "y": "PAY"},
+        "roc": {"score": "AGE", "label": "Y", "auc": True},
+        "calibration": {"score": "AGE", "label": "PAY", "groups": [[0, 30], [31, 99]]},
+        "residuals": {"formula": "PAY ~ AGE"},
+        "table": {"by": ["A"]},
+        "chi-square": {"by": ["A", "B"]},
+        "histogram": {"of": "AGE", "edges": [0, 30, 99]},
+        "median": {"of": "AGE"},
+        "quantiles": {"of": "AGE", "at": [0.5]},
+        "correlation": {"of": ["AGE", "PAY"]},
+        "kaplan-meier": {
+            "time": "AGE",
+            "event": "Y",
+            "level": "yes",
+            "times": [20, 40],
+            "at_risk": True,
+        },
+        "tree": {
+            "label": "Y",
+            "leaves": [
+                {"where": "AGE < 30", "counts": True},
+                {"where": "AGE >= 30", "counts": True},
+            ],
+        },
+        "cox": {"formula": "AGE ~ A", "event": "Y"},
+        "mixed": {"formula": "PAY ~ AGE", "group": "A"},
+        "gee": {
+            "formula": "PAY ~ AGE",
+            "group": "A",
+            "family": "gaussian",
+            "correlation": "independence",
+        },
+        **{f"ordered-{link}": {"formula": "AGE ~ A"} for link in ("logit", "probit")},
+        "multinomial": {"formula": "A ~ AGE"},
+        "glm": {"formula": "Y ~ AGE", "family": "binomial", "success": "yes"},
         **{kind: {"of": "AGE"} for kind in ("mean", "sum", "sd", "variance")},
-    }  # fmt: skip
+    }
     for kind in KINDS.names:
         entry = {"name": kind, "kind": kind, **special.get(kind, {"formula": "PAY ~ AGE"})}
         if kind in ("logit", "probit", "cloglog"):
@@ -75,9 +119,15 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         ({"kind": "histogram", "of": "AGE", "edges": [0, 2, 99]}, "threshold"),
         ({"kind": "mean", "of": "PAY", "by": ["A"]}, "threshold"),
         ({"kind": "median", "of": "PAY", "by": ["A"]}, "threshold"),
-        ({"kind": "correlation", "of": ["AGE", "PAY"], "where": "A == 'a1'", "n": True}, "threshold"),
+        (
+            {"kind": "correlation", "of": ["AGE", "PAY"], "where": "A == 'a1'", "n": True},
+            "threshold",
+        ),
         ({"kind": "tree", "leaves": [{"where": "A == 'a1'"}, {"where": "A == 'a2'"}]}, "threshold"),
-        ({"kind": "ols", "formula": "PAY ~ A", "where": "A != 'a3'"}, "small group behind a coefficient"),
+        (
+            {"kind": "ols", "formula": "PAY ~ A", "where": "A != 'a3'"},
+            "small group behind a coefficient",
+        ),
     ],
 )
 def test_the_threshold_is_the_policys(check, people, entry, rule, least):
@@ -87,10 +137,15 @@ def test_the_threshold_is_the_policys(check, people, entry, rule, least):
             *((1, {"A": "a1", "B": "b1", "AGE": 1, "PAY": k}) for k in range(few)),
             *((1, {"A": "a2", "B": f"b{k % 2 + 1}", "AGE": 3, "PAY": k}) for k in range(80)),
         )
-        report = check(codes, entry, policy=Policy(threshold=least, residual_dof=0, zeros_are_disclosive=False))
+        report = check(
+            codes, entry, policy=Policy(threshold=least, residual_dof=0, zeros_are_disclosive=False)
+        )
         (found,) = [one for one in report if one.rule == rule]
         assert found.status == ("fail" if few < least else "pass"), found.words
-        assert str(least - 1 if found.status == "pass" and rule == "threshold" else least) in found.words
+        assert (
+            str(least - 1 if found.status == "pass" and rule == "threshold" else least)
+            in found.words
+        )
         assert "10 people" not in str([one.words for one in report])
 
 
@@ -119,7 +174,9 @@ def test_released_recipes():
     old = recipes_of([{"name": "s", "kind": "table", "by": ["A"], "where": "B == 'x'"}], fields)
     assert check_rules(new, codes, Policy()).worst == "pass"
     report = check_rules(new, codes, Policy(), released=old)
-    assert [(f.output, f.other, f.status) for f in report if f.rule == "differencing"] == [("t", "s", "fail")]
+    assert [(f.output, f.other, f.status) for f in report if f.rule == "differencing"] == [
+        ("t", "s", "fail")
+    ]
 
 
 def test_the_documented_file():
@@ -128,12 +185,17 @@ def test_the_documented_file():
 
     page = (ROOT / "docs" / "outputs-file.md").read_text("utf-8")
     data = tomllib.loads("\n".join(part.split("```")[0] for part in page.split("```toml\n")[1:]))
-    raw, fields = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv"), Outputs.from_dict(data).fields
+    raw, fields = (
+        pd.read_csv(ROOT / "examples" / "data" / "cmc.csv"),
+        Outputs.from_dict(data).fields,
+    )
     columns = {}
     for field in fields:
         values = raw[NAMES[field.name]]
         first = 1 if field.name in ("EDUCATION", "METHOD") else 0
-        columns[field.name] = values.tolist() if field.numeric else [field.levels[v - first] for v in values]
+        columns[field.name] = (
+            values.tolist() if field.numeric else [field.levels[v - first] for v in values]
+        )
     codes = fields.codes(columns)
     recipes = recipes_of(data["outputs"], fields)
     report = check_rules(recipes, codes, Policy())
@@ -168,16 +230,24 @@ def _uncountable(monkeypatch, name):
     monkeypatch.setattr(TableSpec, "tallies", tallies)
 
 
-def test_an_output_that_cannot_be_counted_is_not_assessed_and_stops_no_other(fields, people, monkeypatch):
-    codes = people((30, {"A": "a1", "B": "b1"}), (3, {"A": "a1", "B": "b2"}), (30, {"A": "a2", "B": "b2"}))
-    entries = [{"name": name, "kind": "table", "by": by} for name, by in (("x", ["A"]), ("y", ["A", "B"]))]
+def test_an_output_that_cannot_be_counted_is_not_assessed_and_stops_no_other(
+    fields, people, monkeypatch
+):
+    codes = people(
+        (30, {"A": "a1", "B": "b1"}), (3, {"A": "a1", "B": "b2"}), (30, {"A": "a2", "B": "b2"})
+    )
+    entries = [
+        {"name": name, "kind": "table", "by": by} for name, by in (("x", ["A"]), ("y", ["A", "B"]))
+    ]
     before = check_entries(entries, fields, codes, Policy())
     _uncountable(monkeypatch, "x")
     report = check_entries(entries, fields, codes, Policy())
     assert [(one.rule, one.status, one.words) for one in report.of("x")] == [
         (EVERY_RULE, "not assessed", "it has too many cells")
     ]
-    alone = [one for one in before.of("y") if one.rule in ("threshold", "zeros", "class disclosure")]
+    alone = [
+        one for one in before.of("y") if one.rule in ("threshold", "zeros", "class disclosure")
+    ]
     assert len(alone) == 3
     assert set(alone) <= set(report.of("y"))
     assert report.status("y") == "fail"
@@ -198,13 +268,22 @@ def test_missing_values_ask_for_no_large_programme_in_whole_numbers(monkeypatch)
         return solve(aim, **options)
 
     monkeypatch.setattr(scipy.optimize, "milp", noted)
-    monkeypatch.setattr("chaffinch.outputs.rules.witnesses.MOST_PROPOSALS", 0)  # no walks: programmes alone
+    monkeypatch.setattr(
+        "chaffinch.outputs.rules.witnesses.MOST_PROPOSALS", 0
+    )  # no walks: programmes alone
     rng = np.random.default_rng(3)
     fields = Fields(tuple(Field(name, tuple(f"{name}{k}" for k in range(5))) for name in "ABCD"))
     codes = np.minimum(rng.geometric(0.45, (1_500, 4)) - 1, 4).astype(np.int32)
     codes[rng.random(codes.shape) < 0.01] = -1
     entries = [{"name": name, "kind": "table", "by": [name]} for name in "ABCD"]
-    entries += [{"name": a + b, "kind": "table", "by": [a, b], "threshold": 20} for a, b in combinations("ABCD", 2)]
-    found = [one for one in check_entries(entries, fields, codes, Policy(threshold=20)) if one.rule == "suppression undone"]
+    entries += [
+        {"name": a + b, "kind": "table", "by": [a, b], "threshold": 20}
+        for a, b in combinations("ABCD", 2)
+    ]
+    found = [
+        one
+        for one in check_entries(entries, fields, codes, Policy(threshold=20))
+        if one.rule == "suppression undone"
+    ]
     assert {one.output for one in found} <= {a + b for a, b in combinations("ABCD", 2)}
     assert "pass" in {one.status for one in found}

@@ -57,14 +57,21 @@ def test_zeros_may_be_allowed(check, codes):
 
 
 def test_a_zero_that_cannot_be_otherwise_is_none(check, one, people):
-    codes = people((20, {"A": "a1"}), (20, {"A": "a1", "B": "b2"}), (20, {"A": "a2"}), (20, {"A": "a2", "B": "b2"}))
+    codes = people(
+        (20, {"A": "a1"}),
+        (20, {"A": "a1", "B": "b2"}),
+        (20, {"A": "a2"}),
+        (20, {"A": "a2", "B": "b2"}),
+    )
     assert one(check(codes, TABLE), "zeros").status == "fail"
     assert one(check(codes, {**TABLE, "where": "A != 'a3'"}), "zeros").status == "pass"
     assert one(check(codes, {**TABLE, "groups": {"A": [["a1"], ["a2"]]}}), "zeros").status == "pass"
     # A filter that ties columns together: a3 never passes, and neither does a1 with b2.
     tied = {**TABLE, "where": "A == 'a2' or (A == 'a1' and B == 'b1')"}
     assert one(check(codes, tied), "zeros").status == "pass"
-    assert one(check(codes, {**TABLE, "where": "A == 'a2' or B == 'b1'"}), "zeros").where == ("a3|b1",)
+    assert one(check(codes, {**TABLE, "where": "A == 'a2' or B == 'b1'"}), "zeros").where == (
+        "a3|b1",
+    )
 
 
 def test_totals_and_n_count_too(check, one, people):
@@ -82,7 +89,11 @@ def test_withheld_cells_are_not_shown(check, one, codes):
     for entry in (
         {**TABLE, "threshold": 10},
         {**TABLE, "counts": [[20, "<10"], [15, 12], [0, 10]]},
-        {**TABLE, "cells": {"a1|b1": 20, "a1|b2": "x", "a2|b1": 15, "a2|b2": 12, "a3|b2": 10}, "threshold": 10},
+        {
+            **TABLE,
+            "cells": {"a1|b1": 20, "a1|b2": "x", "a2|b1": 15, "a2|b2": 12, "a3|b2": 10},
+            "threshold": 10,
+        },
         {**TABLE, "withheld": ["a1|b2"]},
         {**TABLE, "bands": ["1-9"]},
     ):
@@ -99,13 +110,20 @@ def test_a_threshold_of_the_file_below_the_policys(check, one, codes):
 
 def test_rounded_counts(check, one, codes):
     assert one(check(codes, {**TABLE, "base": 10}), "threshold").status == "pass"
-    statuses = [each.status for each in check(codes, {**TABLE, "base": 5}) if each.rule == "threshold"]
+    statuses = [
+        each.status for each in check(codes, {**TABLE, "base": 5}) if each.rule == "threshold"
+    ]
     assert statuses == ["pass", "review"]
 
 
 def test_a_small_three_way_table(check, one, people):
     codes = people(
-        *((4, {"A": a, "B": b, "Y": y}) for a in ("a1", "a2", "a3") for b in ("b1", "b2") for y in ("no", "yes"))
+        *(
+            (4, {"A": a, "B": b, "Y": y})
+            for a in ("a1", "a2", "a3")
+            for b in ("b1", "b2")
+            for y in ("no", "yes")
+        )
     )
     found = one(check(codes, {"kind": "table", "by": ["A", "B", "Y"]}), "threshold")
     assert (found.status, found.cells, found.of) == ("fail", 12, 12)
@@ -119,8 +137,15 @@ def test_acros_documented_table(check, one):
 
     fields = Fields((Field("AREAP", (57, 58, 59, 60)), Field("ETHGROUP", (1, 2, 3, 8))))
     counts = np.array([[708, 59, 27, 3], [662, 47, 25, 1], [649, 44, 27, 2], [669, 48, 27, 2]])
-    codes = np.repeat(np.indices(counts.shape).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
-    entry = {"name": "output_2", "kind": "table", "by": ["AREAP", "ETHGROUP"], "counts": counts.tolist()}
+    codes = np.repeat(np.indices(counts.shape).reshape(2, -1).T, counts.ravel(), axis=0).astype(
+        np.int32
+    )
+    entry = {
+        "name": "output_2",
+        "kind": "table",
+        "by": ["AREAP", "ETHGROUP"],
+        "counts": counts.tolist(),
+    }
     report = check_entries([entry], fields, codes, Policy())
     assert one(report, "threshold", "output_2").where == ("57|8", "58|8", "59|8", "60|8")
     assert one(report, "zeros", "output_2").status == "pass"
@@ -132,7 +157,9 @@ def test_acros_documented_table(check, one):
 
 
 def test_histograms(check, one, people):
-    codes = people((12, {"AGE": 16}), (3, {"AGE": 20}), (15, {"AGE": 30}), (5, {"AGE": 48}), (5, {"AGE": 49}))
+    codes = people(
+        (12, {"AGE": 16}), (3, {"AGE": 20}), (15, {"AGE": 30}), (5, {"AGE": 48}), (5, {"AGE": 49})
+    )
     report = check(codes, {"kind": "histogram", "of": "AGE", "edges": [16, 20, 30, 40, 49]})
     assert one(report, "threshold").where == ("20 to 30",)
     assert one(report, "ends").where == ("the last edge",)  # 49 itself, of five people
@@ -141,13 +168,22 @@ def test_histograms(check, one, people):
     report = check(codes, {"kind": "histogram", "of": "AGE", "edges": [0, 50, 100, 200]})
     assert one(report, "zeros").where == ("50 to 100",)
     assert (
-        check(codes, {"kind": "histogram", "of": "AGE", "edges": [0, 20, 99]}, policy=Policy(threshold=5)).worst
+        check(
+            codes,
+            {"kind": "histogram", "of": "AGE", "edges": [0, 20, 99]},
+            policy=Policy(threshold=5),
+        ).worst
         == "pass"
     )
 
 
 def test_trees(check, one, people):
-    codes = people((20, {"AGE": 20}), (15, {"AGE": 20, "Y": "yes"}), (30, {"AGE": 60}), (4, {"AGE": 60, "Y": "yes"}))
+    codes = people(
+        (20, {"AGE": 20}),
+        (15, {"AGE": 20, "Y": "yes"}),
+        (30, {"AGE": 60}),
+        (4, {"AGE": 60, "Y": "yes"}),
+    )
     leaves = [{"where": "AGE <= 40", "counts": True}, {"where": "AGE > 40", "counts": True}]
     tree = {"kind": "tree", "label": "Y", "leaves": leaves}
     assert one(check(codes, tree), "threshold").where == ("leaf 2: yes",)
@@ -174,26 +210,50 @@ def test_survival_steps(check, one, people):
         "at_risk": [46, 34, 30],
     }
     found = one(check(codes, table), "survival steps")
-    assert (found.status, found.where, found.statbarn) == ("fail", ("from 5",), "HazardSurvivalTables")
+    assert (found.status, found.where, found.statbarn) == (
+        "fail",
+        ("from 5",),
+        "HazardSurvivalTables",
+    )
     assert one(check(codes, {**table, "times": [1, 9]}), "survival steps").status == "pass"
     assert one(check(codes, {**table, "times": [5]}), "survival steps").status == "pass"
     late = one(check(codes, {**table, "times": [2, 6, 10]}), "survival steps")
     assert late.where == ("from 2",)
     few = people((12, {"AGE": 1}), (4, {"AGE": 5, "Y": "yes"}))
-    assert one(check(few, {**table, "times": [1, 5]}), "survival steps").where == ("at risk from 5",)
-    assert one(check(few, {**table, "times": [1, 5], "threshold": 10}), "survival steps").status == "pass"
+    assert one(check(few, {**table, "times": [1, 5]}), "survival steps").where == (
+        "at risk from 5",
+    )
+    assert (
+        one(check(few, {**table, "times": [1, 5], "threshold": 10}), "survival steps").status
+        == "pass"
+    )
     # Twelve of age 1 have left before the first time that is shown: fewer than 13.
-    early = one(check(codes, {**table, "times": [5, 9]}, policy=Policy(survival_threshold=13)), "survival steps")
+    early = one(
+        check(codes, {**table, "times": [5, 9]}, policy=Policy(survival_threshold=13)),
+        "survival steps",
+    )
     assert early.where == ("before 5", "from 5")
-    events = one(check(few, {**table, "times": [1, 5], "threshold": None, "events": True}), "survival steps")
+    events = one(
+        check(few, {**table, "times": [1, 5], "threshold": None, "events": True}), "survival steps"
+    )
     assert "events from 5" in events.where
-    assert one(check(codes, table, policy=Policy(survival_threshold=4)), "survival steps").status == "pass"
+    assert (
+        one(check(codes, table, policy=Policy(survival_threshold=4)), "survival steps").status
+        == "pass"
+    )
 
 
 def test_survival_steps_count_whom_a_filter_on_the_time_lets_in(check, one, people):
     """Four people of age 3 leave before the first time that is shown; the twelve of age 1 are not in the table, and hide nobody."""
     codes = people((12, {"AGE": 1}), (4, {"AGE": 3}), (20, {"AGE": 5}))
-    table = {"kind": "kaplan-meier", "time": "AGE", "event": "Y", "level": "yes", "times": [5], "at_risk": True}
+    table = {
+        "kind": "kaplan-meier",
+        "time": "AGE",
+        "event": "Y",
+        "level": "yes",
+        "times": [5],
+        "at_risk": True,
+    }
     assert one(check(codes, table), "survival steps").status == "pass"
     found = one(check(codes, {**table, "where": "AGE >= 3"}), "survival steps")
     assert (found.status, found.where) == ("fail", ("before 5",))
@@ -201,8 +261,17 @@ def test_survival_steps_count_whom_a_filter_on_the_time_lets_in(check, one, peop
 
 
 def test_survival_by_groups(check, one, people):
-    codes = people((20, {"AGE": 1}), (20, {"AGE": 5}), (20, {"AGE": 1, "B": "b2"}), (3, {"AGE": 5, "B": "b2"}))
-    table = {"kind": "kaplan-meier", "time": "AGE", "event": "Y", "level": "yes", "times": [1, 5], "at_risk": True}
+    codes = people(
+        (20, {"AGE": 1}), (20, {"AGE": 5}), (20, {"AGE": 1, "B": "b2"}), (3, {"AGE": 5, "B": "b2"})
+    )
+    table = {
+        "kind": "kaplan-meier",
+        "time": "AGE",
+        "event": "Y",
+        "level": "yes",
+        "times": [1, 5],
+        "at_risk": True,
+    }
     assert one(check(codes, table), "survival steps").status == "pass"
     by = one(check(codes, {**table, "by": ["B"]}), "survival steps")
     assert by.where == ("group 2, at risk from 5",)
@@ -210,7 +279,9 @@ def test_survival_by_groups(check, one, people):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 4)), min_size=1, max_size=40),
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 4)), min_size=1, max_size=40
+    ),
     st.integers(1, 6),
     st.sampled_from([None, "AGE >= 2", "A != 'a1'", "A == 'a1' or AGE == 0"]),
 )
@@ -218,9 +289,17 @@ def test_the_threshold_agrees_with_plain_counting(rows, least, where):
     from chaffinch.outputs.fields import Field, Fields
     from chaffinch.outputs.rules import check_entries
 
-    fields = Fields((Field("A", ("a1", "a2", "a3")), Field("B", ("b1", "b2")), Field("AGE", (0, 1, 2, 3, 4))))
-    keep = {None: lambda a, age: True, "AGE >= 2": lambda a, age: age >= 2, "A != 'a1'": lambda a, age: a != 0}
-    kept = [(a, b) for a, b, age in rows if keep.get(where, lambda a, age: a == 0 or age == 0)(a, age)]
+    fields = Fields(
+        (Field("A", ("a1", "a2", "a3")), Field("B", ("b1", "b2")), Field("AGE", (0, 1, 2, 3, 4)))
+    )
+    keep = {
+        None: lambda a, age: True,
+        "AGE >= 2": lambda a, age: age >= 2,
+        "A != 'a1'": lambda a, age: a != 0,
+    }
+    kept = [
+        (a, b) for a, b, age in rows if keep.get(where, lambda a, age: a == 0 or age == 0)(a, age)
+    ]
     counts = Counter(kept)
     small = {f"a{a + 1}|b{b + 1}" for (a, b), count in counts.items() if count < least}
     entry = {"name": "t", "kind": "table", "by": ["A", "B"], "where": where}

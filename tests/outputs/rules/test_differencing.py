@@ -38,7 +38,11 @@ def found(report):
 def codes(people):
     """Sixty people in each level of A, ages 20 to 79, and one more of a2 aged 80."""
     return people(
-        *((1, {"A": a, "AGE": age, "PAY": age % 7}) for a in ("a1", "a2", "a3") for age in range(20, 80)),
+        *(
+            (1, {"A": a, "AGE": age, "PAY": age % 7})
+            for a in ("a1", "a2", "a3")
+            for age in range(20, 80)
+        ),
         (1, {"A": "a2", "AGE": 80}),
     )
 
@@ -53,9 +57,23 @@ def test_two_tables_that_differ_by_one_person(check, codes):
 
 
 def test_the_same_twice_and_different_columns_are_no_difference(check, codes):
-    assert found(check(codes, BY_A, BY_A, {"kind": "table", "by": ["B"]}, {"kind": "table", "by": ["A", "B"]})) == []
+    assert (
+        found(
+            check(
+                codes,
+                BY_A,
+                BY_A,
+                {"kind": "table", "by": ["B"]},
+                {"kind": "table", "by": ["A", "B"]},
+            )
+        )
+        == []
+    )
     assert found(check(codes, BY_A, {**BY_A, "where": "AGE < 50"})) == []
-    assert found(check(codes, BY_A, {**BY_A, "where": "AGE < 80"}, policy=Policy(differencing=False))) == []
+    assert (
+        found(check(codes, BY_A, {**BY_A, "where": "AGE < 80"}, policy=Policy(differencing=False)))
+        == []
+    )
 
 
 def test_shifted_bands(check, codes):
@@ -72,14 +90,24 @@ def test_shifted_bands(check, codes):
 
 def test_bands_that_shift_only_in_the_middle(check, codes):
     # No band lies in another: only [0, 29] and [30, 49] together lie in [0, 39] and [40, 50].
-    one = {"kind": "table", "by": ["AGE"], "groups": {"AGE": [[0, 29], [30, 49], [50, 69], [70, 99]]}}
-    two = {"kind": "table", "by": ["AGE"], "groups": {"AGE": [[0, 39], [40, 50], [51, 59], [60, 99]]}}
+    one = {
+        "kind": "table",
+        "by": ["AGE"],
+        "groups": {"AGE": [[0, 29], [30, 49], [50, 69], [70, 99]]},
+    }
+    two = {
+        "kind": "table",
+        "by": ["AGE"],
+        "groups": {"AGE": [[0, 39], [40, 50], [51, 59], [60, 99]]},
+    }
     assert found(check(codes, one, two)) == [("o1", "o2", "fail")]
 
 
 def test_totals_against_totals(check, codes):
     logit = {"kind": "ols", "formula": "PAY ~ AGE", "n": 181}
-    assert found(check(codes, logit, {"kind": "mean", "of": "AGE", "where": "AGE < 80", "n": 180})) == [("o2", None, "fail"), ("o1", None, "review")]
+    assert found(
+        check(codes, logit, {"kind": "mean", "of": "AGE", "where": "AGE < 80", "n": 180})
+    ) == [("o2", None, "fail"), ("o1", None, "review")]
     without = {"kind": "mean", "of": "AGE", "where": "AGE < 80"}
     assert found(check(codes, logit, without)) == []  # a mean without its n
     histogram = {"kind": "histogram", "of": "AGE", "edges": [20, 50, 79]}
@@ -100,9 +128,9 @@ def test_a_finer_table_with_a_group_left_out(check, people):
     finer = {"kind": "table", "by": ["A", "Y"], "where": "B == 'b1'"}
     assert found(check(codes, BY_A, finer)) == [("o1", "o2", "fail")]
     assert found(check(codes, finer, BY_A)) == [("o1", "o2", "fail")]
-    assert found(check(codes, {"kind": "table", "by": ["A", "Y"]}, {**BY_A, "where": "B == 'b1'"})) == [
-        ("o1", "o2", "fail")
-    ]
+    assert found(
+        check(codes, {"kind": "table", "by": ["A", "Y"]}, {**BY_A, "where": "B == 'b1'"})
+    ) == [("o1", "o2", "fail")]
 
 
 def test_an_omitted_group_of_its_own(check, codes):
@@ -116,24 +144,38 @@ def test_means_of_the_same_number(check, codes):
     mean = {"kind": "mean", "of": "PAY", "by": ["A"]}
     assert found(check(codes, mean, {**mean, "where": "AGE < 80"})) == [("o1", "o2", "fail")]
     assert found(check(codes, mean, {**mean, "of": "AGE", "where": "AGE < 80"})) == []
-    assert found(check(codes, mean, {**mean, "kind": "sum", "where": "AGE < 80"})) == [("o1", "o2", "fail")]
+    assert found(check(codes, mean, {**mean, "kind": "sum", "where": "AGE < 80"})) == [
+        ("o1", "o2", "fail")
+    ]
 
 
 def test_trees_and_survival(check, codes):
     leaves = [{"where": "AGE <= 49", "n": True}, {"where": "AGE > 49", "n": True}]
     other = [{"where": "AGE <= 50", "n": True}, {"where": "AGE > 50", "n": True}]
-    assert found(check(codes, {"kind": "tree", "leaves": leaves}, {"kind": "tree", "leaves": other})) == [
-        ("o1", "o2", "fail")
-    ]
-    survival = {"kind": "kaplan-meier", "time": "AGE", "event": "Y", "level": "yes", "times": [20, 50], "at_risk": True}
+    assert found(
+        check(codes, {"kind": "tree", "leaves": leaves}, {"kind": "tree", "leaves": other})
+    ) == [("o1", "o2", "fail")]
+    survival = {
+        "kind": "kaplan-meier",
+        "time": "AGE",
+        "event": "Y",
+        "level": "yes",
+        "times": [20, 50],
+        "at_risk": True,
+    }
     bands = {"kind": "table", "by": ["AGE"], "groups": {"AGE": [[20, 48], [49, 99]]}}
     assert found(check(codes, survival, bands)) == [("o1", "o2", "fail")]
 
 
 def test_what_is_released_already(check, codes):
     before = [{"name": "old", **BY_A}, {"name": "older", **BY_A, "where": "AGE < 80"}]
-    assert found(check(codes, {"kind": "table", "by": ["B"]}, released=before)) == [("o1", "older", "fail")]
-    assert found(check(codes, {"kind": "table", "by": ["Y"], "where": "AGE < 40"}, released=before)) == []
+    assert found(check(codes, {"kind": "table", "by": ["B"]}, released=before)) == [
+        ("o1", "older", "fail")
+    ]
+    assert (
+        found(check(codes, {"kind": "table", "by": ["Y"], "where": "AGE < 40"}, released=before))
+        == []
+    )
 
 
 def test_rounding_and_decimals_leave_it_open(check, codes):
@@ -141,12 +183,16 @@ def test_rounding_and_decimals_leave_it_open(check, codes):
     assert found(check(codes, {**BY_A, "base": 5}, {**cut, "base": 5})) == [("o1", "o2", "review")]
     assert found(check(codes, {**BY_A, "base": 10}, {**cut, "base": 10})) == []
     shares = {"kind": "table", "by": ["A"], "percentages": "all", "n": True}
-    assert found(check(codes, {**shares, "decimals": 2}, {**cut, **shares, "decimals": 2})) == [("o1", "o2", "fail")]
+    assert found(check(codes, {**shares, "decimals": 2}, {**cut, **shares, "decimals": 2})) == [
+        ("o1", "o2", "fail")
+    ]
 
 
 def test_only_for_these_records(check, people):
     # Everyone of b2 but three is of a1, and nobody of b2 is of a2: nothing in the definitions says so.
-    codes = people((40, {"A": "a1", "B": "b2"}), (3, {"A": "a1"}), (40, {"A": "a2"}), (40, {"A": "a3"}))
+    codes = people(
+        (40, {"A": "a1", "B": "b2"}), (3, {"A": "a1"}), (40, {"A": "a2"}), (40, {"A": "a3"})
+    )
     assert found(check(codes, BY_A, {"kind": "table", "by": ["B"], "groups": {"B": [["b2"]]}})) == [
         ("o1", "o2", "review")
     ]
@@ -168,7 +214,9 @@ BY = st.sampled_from(
         (["B", "C"], {"C": [[1, 3]]}),
     ]
 )
-ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=40)
+ROWS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=40
+)
 
 
 def cells_of(labels):
@@ -185,7 +233,11 @@ def unions(cells):
 def test_all_unions_of_cells_agree(rows, by, where, other_by, other_where, threshold):
     codes = np.array(rows, dtype=np.int32)
     one, two = (
-        tallies({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
+        tallies(
+            {"name": name, "kind": "table", "by": columns, "groups": groups, "where": text},
+            FIELDS,
+            codes,
+        )[0]
         for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
     )
     reported = bool(Comparer().of(one, two, threshold).differences)
@@ -213,12 +265,17 @@ def test_unions_beyond_the_limit_of_one_search_are_not_lost_as_totals(check):
     from chaffinch.outputs.rules import check_entries
 
     fields = Fields(
-        (Field("A", tuple(range(20))), Field("B", tuple(range(20))), Field("C", tuple(range(20))), Field("D", (0, 1)))
+        (
+            Field("A", tuple(range(20))),
+            Field("B", tuple(range(20))),
+            Field("C", tuple(range(20))),
+            Field("D", (0, 1)),
+        )
     )
     rng = np.random.default_rng(3)
-    codes = np.concatenate([rng.integers(0, 20, (20_000, 3)), np.zeros((20_000, 1), dtype=int)], axis=1).astype(
-        np.int32
-    )
+    codes = np.concatenate(
+        [rng.integers(0, 20, (20_000, 3)), np.zeros((20_000, 1), dtype=int)], axis=1
+    ).astype(np.int32)
     codes[:2, 3] = 1
     entries = [
         {"name": "1", "kind": "table", "by": ["A", "B"]},
@@ -243,11 +300,19 @@ def many(few=5):
 
 
 FINE = {"name": "o1", "kind": "table", "by": ["Z"]}
-COARSE = {"name": "o2", "kind": "table", "by": ["Z"], "groups": {"Z": [[0, 199]]}, "where": "W == 0"}
+COARSE = {
+    "name": "o2",
+    "kind": "table",
+    "by": ["Z"],
+    "groups": {"Z": [[0, 199]]},
+    "where": "W == 0",
+}
 
 
 def of_many(codes, *entries):
-    return [one for one in check_entries(entries, MANY, codes, Policy()) if one.rule == "differencing"]
+    return [
+        one for one in check_entries(entries, MANY, codes, Policy()) if one.rule == "differencing"
+    ]
 
 
 def test_a_union_of_two_hundred_cells_is_looked_at():
@@ -277,7 +342,11 @@ def test_finds_that_were_not_looked_at_are_not_assessed(monkeypatch):
     codes[rng.choice(3600, 200, replace=False), 1] ^= 1
     finer = {"name": "o1", "kind": "table", "by": ["Z", "Y"]}
     other = {"name": "o2", "kind": "table", "by": ["Z", "W"]}
-    assert {one.status for one in of_many(codes, finer, other)} <= {"review", "not assessed", "fail"}
+    assert {one.status for one in of_many(codes, finer, other)} <= {
+        "review",
+        "not assessed",
+        "fail",
+    }
     monkeypatch.setattr(rule, "MOST_CHECKED", 1)
     with_one = {one.status for one in of_many(codes, finer, other)}
     monkeypatch.setattr(rule, "MOST_CHECKED", 10_000)
@@ -288,16 +357,28 @@ def test_finds_that_were_not_looked_at_are_not_assessed(monkeypatch):
 
 @settings(max_examples=100, deadline=None)
 @given(ROWS, BY, WHERE, BY, WHERE, st.integers(2, 6), st.integers(1, 3))
-def test_the_second_search_finds_what_one_without_a_cap_does(rows, by, where, other_by, other_where, threshold, cap):
+def test_the_second_search_finds_what_one_without_a_cap_does(
+    rows, by, where, other_by, other_where, threshold, cap
+):
     codes = np.array(rows, dtype=np.int32)
     one, two = (
-        tallies({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
+        tallies(
+            {"name": name, "kind": "table", "by": columns, "groups": groups, "where": text},
+            FIELDS,
+            codes,
+        )[0]
         for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
     )
-    whole = [(each.outer.output, each.cells, each.by_definition) for each in Comparer().of(one, two, threshold).differences]
+    whole = [
+        (each.outer.output, each.cells, each.by_definition)
+        for each in Comparer().of(one, two, threshold).differences
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "MOST_UNITED", cap)
-        capped = [(each.outer.output, each.cells, each.by_definition) for each in Comparer().of(one, two, threshold).differences]
+        capped = [
+            (each.outer.output, each.cells, each.by_definition)
+            for each in Comparer().of(one, two, threshold).differences
+        ]
         patch.setattr(rule, "MOST_STEPS", -1)
         cut = Comparer(10).of(one, two, threshold)
     assert capped == whole
@@ -316,16 +397,24 @@ def test_margins_of_a_table_of_many_columns_are_made_where_they_are_wanted():
 
 def test_of_numbers_that_cannot_be_subtracted_nothing_is_said(check, people):
     codes = people((60, {"A": "a1"}), (60, {"A": "a2", "AGE": 7}))
-    report = check(codes, {"kind": "median", "of": "AGE", "by": ["A"]}, {"kind": "table", "by": ["A"]})
+    report = check(
+        codes, {"kind": "median", "of": "AGE", "by": ["A"]}, {"kind": "table", "by": ["A"]}
+    )
     assert [one.output for one in report if one.rule == "differencing"] == ["o2"]
 
 
 def test_an_output_of_a_subset_fails_and_not_those_that_print_n(check, codes):
     """Eight outputs of all 181 people, and one of 180: it is the one that shows a person, beside any of the others."""
-    whole = [{"kind": "ols", "formula": f"PAY ~ {right}", "n": 181} for right in ("AGE", "A", "B", "Y", "A + B", "A + Y", "B + Y")]
+    whole = [
+        {"kind": "ols", "formula": f"PAY ~ {right}", "n": 181}
+        for right in ("AGE", "A", "B", "Y", "A + B", "A + Y", "B + Y")
+    ]
     subset = {"kind": "mean", "of": "AGE", "where": "AGE < 80", "n": 180}
     report = check(codes, *whole[:4], subset, *whole[4:], BY_A)
-    assert {one.output: one.status for one in report if one.rule == "differencing"} == {**{f"o{k}": "review" for k in (1, 2, 3, 4, 6, 7, 8, 9)}, "o5": "fail"}
+    assert {one.output: one.status for one in report if one.rule == "differencing"} == {
+        **{f"o{k}": "review" for k in (1, 2, 3, 4, 6, 7, 8, 9)},
+        "o5": "fail",
+    }
     (bad,) = [one for one in report if one.status == "fail"]
     assert bad.words.startswith("It leaves out fewer than 10 people who are in 'o1', 'o2', 'o3'")
     assert check(codes, *whole, BY_A).worst == "pass"
@@ -342,9 +431,15 @@ def test_numbers_of_people_who_lack_a_value_are_for_a_person_to_look_at(check, c
     """One person without B: two n tell that somebody has none, tables tell of whom, and sums what the person earns."""
     codes = codes.copy()
     codes[7, 1] = -1
-    fits = [{"kind": "ols", "formula": f"PAY ~ {right}", "n": n} for right, n in (("AGE", 181), ("B", 180), ("A", 181))]
+    fits = [
+        {"kind": "ols", "formula": f"PAY ~ {right}", "n": n}
+        for right, n in (("AGE", 181), ("B", 180), ("A", 181))
+    ]
     assert found(check(codes, *fits)) == [("o1", "o2", "review"), ("o2", "o3", "review")]
-    assert found(check(codes, fits[0], {"kind": "table", "by": ["B"]})) == [("o2", None, "fail"), ("o1", None, "review")]
+    assert found(check(codes, fits[0], {"kind": "table", "by": ["B"]})) == [
+        ("o2", None, "fail"),
+        ("o1", None, "review"),
+    ]
     assert found(check(codes, BY_A, {"kind": "table", "by": ["A", "B"]})) == [("o1", "o2", "fail")]
     mean = {"kind": "mean", "of": "PAY", "n": True}
     assert found(check(codes, mean, {**mean, "by": ["B"]})) == [("o1", "o2", "fail")]

@@ -10,14 +10,24 @@ import pytest
 from chaffinch.outputs.rules.kernels import nested, union_sizes, united
 
 
-def sides(shared: Any, a_out: list[int], b_out: list[int]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def sides(
+    shared: Any, a_out: list[int], b_out: list[int]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A table of the people that cells of a (rows) and b (columns) share, from either side; and those who are in no cell of the other."""
     both = []
     for table, out in ((np.array(shared), a_out), (np.array(shared).T, b_out)):
         of, to = np.nonzero(table)
         starts = np.searchsorted(of, np.arange(len(table) + 1))
         outside = np.array(out, dtype=np.int64)
-        both.append((starts, np.ascontiguousarray(to), table[of, to].astype(np.int64), table.sum(axis=1) + outside, outside))
+        both.append(
+            (
+                starts,
+                np.ascontiguousarray(to),
+                table[of, to].astype(np.int64),
+                table.sum(axis=1) + outside,
+                outside,
+            )
+        )
     return both[0], both[1]
 
 
@@ -32,13 +42,19 @@ def sides(shared: Any, a_out: list[int], b_out: list[int]) -> tuple[tuple[Any, .
         ([[20, 0], [15, 0], [0, 30]], [1, 2, 0], [0, 0], 10, 3),
     ],
 )
-def test_people_beyond_the_union_inside(shared: Any, a_out: list[int], b_out: list[int], threshold: int, few: int) -> None:
+def test_people_beyond_the_union_inside(
+    shared: Any, a_out: list[int], b_out: list[int], threshold: int, few: int
+) -> None:
     outer, inner = sides(shared, a_out, b_out)
     seeds = len(a_out) + len(b_out)
-    *beyond, steps = nested(outer, inner, threshold, union_sizes(128), np.ones(seeds, dtype=bool), 2**62)
+    *beyond, steps = nested(
+        outer, inner, threshold, union_sizes(128), np.ones(seeds, dtype=bool), 2**62
+    )
     assert max(beyond) == few
     assert steps >= 0
-    assert not any(nested(outer, inner, threshold, union_sizes(128), np.zeros(seeds, dtype=bool), 2**62)[:-1])
+    assert not any(
+        nested(outer, inner, threshold, union_sizes(128), np.zeros(seeds, dtype=bool), 2**62)[:-1]
+    )
 
 
 def test_the_cells_of_the_unions() -> None:

@@ -30,8 +30,12 @@ def tally(name: str, by: list[str], codes: Any, hidden: set[int], **more: Any) -
     whole = tallies_of(output_of(entry), FIELDS, codes)[0]
     if not hidden:
         return whole
-    shown: Any = [f"0-{max(int(n), 9)}" if k in hidden else int(n) for k, n in enumerate(whole.counts)]
-    entry["counts"] = np.array(shown, dtype=object).reshape([SHAPE["ABC".index(one)] for one in by]).tolist()
+    shown: Any = [
+        f"0-{max(int(n), 9)}" if k in hidden else int(n) for k, n in enumerate(whole.counts)
+    ]
+    entry["counts"] = (
+        np.array(shown, dtype=object).reshape([SHAPE["ABC".index(one)] for one in by]).tolist()
+    )
     return tallies_of(output_of(entry), FIELDS, codes)[0]
 
 
@@ -47,7 +51,9 @@ def in_row_space(rows: list[list[int]], target: list[int]) -> bool:
             matrix[done], matrix[pivot] = matrix[pivot], matrix[done]
             for k in range(done + 1, len(matrix)):
                 if factor := matrix[k][column] / matrix[done][column]:
-                    matrix[k] = [a - factor * b for a, b in zip(matrix[k], matrix[done], strict=True)]
+                    matrix[k] = [
+                        a - factor * b for a, b in zip(matrix[k], matrix[done], strict=True)
+                    ]
             done += 1
         return done
 
@@ -74,7 +80,12 @@ def test_what_follows_by_rank_is_named_and_what_is_named_follows(data):
         of = cells_of(one, dict(enumerate(grid)), grid.shape[1], SHAPE)
         return [(of == cell).astype(int).tolist() for cell in range(one.size)]
 
-    known = [row for one in some for row, lo, hi in zip(rows(one), one.lo, one.hi, strict=True) if lo == hi]
+    known = [
+        row
+        for one in some
+        for row, lo, hi in zip(rows(one), one.lo, one.hi, strict=True)
+        if lo == hi
+    ]
     found = LinearSystem(some).narrow(table, others, table.withheld, 1)
     for cell in np.flatnonzero(table.withheld):
         follows = any(rows(table)[cell]) and in_row_space(known, rows(table)[cell])
@@ -91,16 +102,31 @@ def one_count_left(some: list[OutputTally], table: OutputTally, cell: int, rows:
     matrix = np.array([row for one in some for row in rows(one)])
     lo, hi = (np.concatenate([getattr(one, name) for one in some]) for name in ("lo", "hi"))
     target = np.array(rows(table)[cell])
-    ends = [linprog(sign * target, A_ub=np.concatenate([matrix, -matrix]), b_ub=np.concatenate([hi, -lo]), bounds=(None, None)) for sign in (1, -1)]
+    ends = [
+        linprog(
+            sign * target,
+            A_ub=np.concatenate([matrix, -matrix]),
+            b_ub=np.concatenate([hi, -lo]),
+            bounds=(None, None),
+        )
+        for sign in (1, -1)
+    ]
     return bool(np.floor(-ends[1].fun + 1e-6) - np.ceil(ends[0].fun - 1e-6) < 1)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(0, 4), min_size=6, max_size=6), st.sets(st.integers(0, 5), min_size=2, max_size=4), st.integers(1, 3))
+@given(
+    st.lists(st.integers(0, 4), min_size=6, max_size=6),
+    st.sets(st.integers(0, 5), min_size=2, max_size=4),
+    st.integers(1, 3),
+)
 def test_ends_are_never_too_narrow(cells, hidden, least):
     """Every filling of withheld cells of a table with its totals is tried."""
     codes = records(np.array(cells).reshape(2, 3)[:, :, None].repeat(2, axis=2).ravel())
-    table, totals = tally("t", ["A", "B"], codes, hidden), [tally("a", ["A"], codes, set()), tally("b", ["B"], codes, set())]
+    table, totals = (
+        tally("t", ["A", "B"], codes, hidden),
+        [tally("a", ["A"], codes, set()), tally("b", ["B"], codes, set())],
+    )
     found = LinearSystem([table, *totals]).narrow(table, totals, table.withheld, least)
     places, counts = sorted(hidden), table.counts.reshape(2, 3)
     seen = []
@@ -108,7 +134,9 @@ def test_ends_are_never_too_narrow(cells, hidden, least):
         trial = counts.copy().ravel()
         trial[places] = filled
         trial = trial.reshape(2, 3)
-        if (trial.sum(axis=0) == counts.sum(axis=0)).all() and (trial.sum(axis=1) == counts.sum(axis=1)).all():
+        if (trial.sum(axis=0) == counts.sum(axis=0)).all() and (
+            trial.sum(axis=1) == counts.sum(axis=1)
+        ).all():
             seen.append(trial.ravel())
     width = np.ptp(np.array(seen), axis=0)
     assert (width[found] < least).all()
@@ -117,13 +145,31 @@ def test_ends_are_never_too_narrow(cells, hidden, least):
 def test_signs_are_counted_in_people_whatever_the_sizes_of_cells():
     """By hand: of p|x|u nothing but "0-9" is said. All of p are 8 others and these, at most 9 by the sign of p: 0 or 1 people, so that 8 and 9 are left to p."""
     codes = records([1, 1, 1, 1, 1, 4, 1, 1, 1, 1, 1, 1])
-    some = [tally("t0", ["A"], codes, {0}), tally("t1", ["B"], codes, {0}), tally("t2", ["A", "B", "C"], codes, {0})]
+    some = [
+        tally("t0", ["A"], codes, {0}),
+        tally("t1", ["B"], codes, {0}),
+        tally("t2", ["A", "B", "C"], codes, {0}),
+    ]
     system = LinearSystem(some)
-    assert [system.narrow(some[0], some[1:], some[0].withheld, least)[0] for least in (1, 2)] == [False, True]
+    assert [system.narrow(some[0], some[1:], some[0].withheld, least)[0] for least in (1, 2)] == [
+        False,
+        True,
+    ]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([-2.0, -1.0, -0.5, 0.0, 1e-12, 0.5, 1.0]), st.integers(-6, 0), st.integers(0, 6)), min_size=2, max_size=6), st.data())
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([-2.0, -1.0, -0.5, 0.0, 1e-12, 0.5, 1.0]),
+            st.integers(-6, 0),
+            st.integers(0, 6),
+        ),
+        min_size=2,
+        max_size=6,
+    ),
+    st.data(),
+)
 def test_ends_where_all_cells_move_together_are_those_of_a_linear_programme(cells, data):
     """Rounding that looks like a move (1e-12) must not end it."""
     from scipy.optimize import linprog
@@ -136,7 +182,12 @@ def test_ends_where_all_cells_move_together_are_those_of_a_linear_programme(cell
     rest = _Rest(np.arange(len(moves)), moves[:, None], down, up)
     exact = np.where(np.abs(moves) > 1e-6, moves, 0.0)[:, None]
     ends = [
-        linprog(sign * exact[cell], A_ub=np.concatenate([exact, -exact]), b_ub=np.concatenate([up, -down]), bounds=(None, None)).fun
+        linprog(
+            sign * exact[cell],
+            A_ub=np.concatenate([exact, -exact]),
+            b_ub=np.concatenate([up, -down]),
+            bounds=(None, None),
+        ).fun
         for sign in (1, -1)
     ]
     assert _ends(rest, cell) == (int(np.ceil(ends[0] - 1e-6)), int(np.floor(-ends[1] + 1e-6)))
@@ -149,6 +200,9 @@ def test_ends_that_were_worked_out_are_kept():
     system = LinearSystem([table, total])
     assert not system.narrow(table, [total], table.withheld, 3).any()
     assert [end[:2].tolist() for end in system.ends(table, [total])] == [[0, 0], [7, 7]]
-    assert [end[:2].tolist() for end in system.ends(table, [])] == [table.lo[:2].tolist(), table.hi[:2].tolist()]
+    assert [end[:2].tolist() for end in system.ends(table, [])] == [
+        table.lo[:2].tolist(),
+        table.hi[:2].tolist(),
+    ]
     assert system.towards(table, [total], 0, 6)[1].tolist() == [6, 1]
     assert system.towards(table, [total], 0, 8) is None  # the other would be below 0

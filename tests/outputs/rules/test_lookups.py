@@ -15,7 +15,11 @@ CODES = np.indices((2, 3)).reshape(2, -1).T.astype(np.int32)
 
 
 def test_records_are_in_the_cell_of_their_levels():
-    (table, *_) = tallies_of(output_of({"name": "t", "kind": "table", "by": ["B"], "where": "A == 'p' or B == 'x'"}), FIELDS, CODES)
+    (table, *_) = tallies_of(
+        output_of({"name": "t", "kind": "table", "by": ["B"], "where": "A == 'p' or B == 'x'"}),
+        FIELDS,
+        CODES,
+    )
     lookup = lookup_of(table)
     assert lookup.columns == (0, 1)
     assert np.array_equal(lookup.cells[CODES @ lookup.strides], table.labels)
@@ -26,10 +30,15 @@ def test_records_are_in_the_cell_of_their_levels():
 
 def test_what_is_too_wide_is_not_written_out(monkeypatch):
     monkeypatch.setattr(lookups, "MOST_COMBINATIONS", 5)
-    (table, *_) = tallies_of(output_of({"name": "t", "kind": "table", "by": ["A", "B"]}), FIELDS, CODES)
+    (table, *_) = tallies_of(
+        output_of({"name": "t", "kind": "table", "by": ["A", "B"]}), FIELDS, CODES
+    )
     assert lookup_of(table) is None
 
 
 def test_the_same_said_twice_counts_once():
-    tallies = [tallies_of(output_of({"name": name, "kind": "table", "by": ["A"]}), FIELDS, CODES)[0] for name in ("s", "t")]
+    tallies = [
+        tallies_of(output_of({"name": name, "kind": "table", "by": ["A"]}), FIELDS, CODES)[0]
+        for name in ("s", "t")
+    ]
     assert counting(tallies) == tallies[:1]

@@ -30,8 +30,18 @@ def test_two_who_have_nine_tenths(check, one, people):
 
 def test_the_rest_less_than_a_tenth_of_the_largest(check, one, people):
     # The largest 1,000, the second 10, the rest 99 in all: below a tenth of 1,000. With 100 in all it is not (p < 0.1 fails).
-    assert one(check(paid(people, 1000, 20, *[9] * 11), {"kind": "mean", "of": "PAY"}), "p-ratio").status == "fail"
-    assert one(check(paid(people, 1000, 20, *[10] * 10), {"kind": "mean", "of": "PAY"}), "p-ratio").status == "pass"
+    assert (
+        one(
+            check(paid(people, 1000, 20, *[9] * 11), {"kind": "mean", "of": "PAY"}), "p-ratio"
+        ).status
+        == "fail"
+    )
+    assert (
+        one(
+            check(paid(people, 1000, 20, *[10] * 10), {"kind": "mean", "of": "PAY"}), "p-ratio"
+        ).status
+        == "pass"
+    )
 
 
 def test_groups_apart(check, one, people):
@@ -46,7 +56,11 @@ def test_groups_apart(check, one, people):
 
 def test_values_below_zero_are_for_a_person(check, people):
     codes = paid(people, -5, *range(1, 20))
-    found = [(each.rule, each.status) for each in check(codes, {"kind": "mean", "of": "PAY"}) if each.status != "pass"]
+    found = [
+        (each.rule, each.status)
+        for each in check(codes, {"kind": "mean", "of": "PAY"})
+        if each.status != "pass"
+    ]
     assert found == [("n-k dominance", "review"), ("p-ratio", "review")]
 
 
@@ -65,11 +79,14 @@ def test_spreads_need_degrees_of_freedom(check, one, people):
     assert one(report, "residual degrees of freedom").status == "fail"  # 10 people, 9 degrees
     assert (
         one(
-            check(codes, {"kind": "sd", "of": "PAY"}, policy=Policy(residual_dof=9)), "residual degrees of freedom"
+            check(codes, {"kind": "sd", "of": "PAY"}, policy=Policy(residual_dof=9)),
+            "residual degrees of freedom",
         ).status
         == "pass"
     )
-    assert not [each for each in check(codes, {"kind": "mean", "of": "PAY"}) if "degrees" in each.rule]
+    assert not [
+        each for each in check(codes, {"kind": "mean", "of": "PAY"}) if "degrees" in each.rule
+    ]
 
 
 def test_small_groups_of_means(check, one, people):
@@ -84,7 +101,10 @@ def test_small_groups_of_means(check, one, people):
 
 def test_quantiles_that_are_someones_value(check, one, people):
     codes = people(
-        *((12, {"AGE": age}) for age in (20, 30, 40)), (3, {"AGE": 50}), (12, {"AGE": 60}), (12, {"AGE": 70})
+        *((12, {"AGE": age}) for age in (20, 30, 40)),
+        (3, {"AGE": 50}),
+        (12, {"AGE": 60}),
+        (12, {"AGE": 70}),
     )
     quartiles = {"kind": "quantiles", "of": "AGE", "at": [0.25, 0.5, 0.75]}
     report = check(codes, quartiles)
@@ -92,7 +112,10 @@ def test_quantiles_that_are_someones_value(check, one, people):
     assert one(report, "quantile of a few").statbarn == "Position"
     # Three aged 50 and nine aged 60: the lower quartile is 57.5, nobody's; the others are 60, of nine people.
     older = codes[codes[:, 3] >= 50]
-    assert one(check(older[:12], quartiles), "quantile of a few").where == ("cells at 0.5", "cells at 0.75")
+    assert one(check(older[:12], quartiles), "quantile of a few").where == (
+        "cells at 0.5",
+        "cells at 0.75",
+    )
 
 
 def test_a_median_of_one(check, one, people):
@@ -100,9 +123,17 @@ def test_a_median_of_one(check, one, people):
     found = one(check(codes, {"kind": "median", "of": "AGE"}), "quantile of a few")
     assert (found.status, found.where) == ("review", ("cells at 0.5",))
     # Between two values it is nobody's.
-    assert one(check(codes[:-1], {"kind": "median", "of": "AGE"}), "quantile of a few").status == "pass"
+    assert (
+        one(check(codes[:-1], {"kind": "median", "of": "AGE"}), "quantile of a few").status
+        == "pass"
+    )
     # Printed to tens it is everybody's from 5 to 15.
-    assert one(check(codes, {"kind": "median", "of": "AGE", "decimals": -1}), "quantile of a few").status == "pass"
+    assert (
+        one(
+            check(codes, {"kind": "median", "of": "AGE", "decimals": -1}), "quantile of a few"
+        ).status
+        == "pass"
+    )
 
 
 def test_ends_and_tails(check, one, people):
@@ -136,7 +167,9 @@ def test_the_order_of_records_does_not_matter(shift):
     values, labels = rng.integers(0, 50, 60).astype(float) + shift, rng.integers(-1, 4, 60)
     other = rng.permutation(60)
     for one, two in zip(
-        dominance(values, labels, 4, Policy()), dominance(values[other], labels[other], 4, Policy()), strict=True
+        dominance(values, labels, 4, Policy()),
+        dominance(values[other], labels[other], 4, Policy()),
+        strict=True,
     ):
         assert (one == two).all()
 
@@ -150,7 +183,12 @@ DOMINATED = (1000, *[5] * 11)
 
 def regions(people):
     """Twelve people of a1, one of whom dominates, and 30 each of a2 and a3 whose values are alike."""
-    return np.concatenate([paid(people, *DOMINATED), *(paid(people, *range(20, 50), A=level) for level in ("a2", "a3"))])
+    return np.concatenate(
+        [
+            paid(people, *DOMINATED),
+            *(paid(people, *range(20, 50), A=level) for level in ("a2", "a3")),
+        ]
+    )
 
 
 def sums(codes, by=True, **keys):
@@ -174,15 +212,29 @@ def test_a_withheld_sum_that_the_total_gives(check, people):
     # A total that is out already is as good as one that is new; what is between two that are out is not told.
     report = check(codes, table, released=[{"name": "old", **total}])
     assert [(each.status, set(each.names)) for each in derived(report)] == [("fail", {"o1", "old"})]
-    assert derived(check(codes, {"kind": "table", "by": ["B"]}, released=[{"name": "a", **table}, {"name": "b", **total}])) == []
+    assert (
+        derived(
+            check(
+                codes,
+                {"kind": "table", "by": ["B"]},
+                released=[{"name": "a", **table}, {"name": "b", **total}],
+            )
+        )
+        == []
+    )
 
 
 def test_means_are_sums_for_those_who_know_the_counts(check, people):
     codes = regions(people)
-    mean, total = {"kind": "mean", "of": "PAY", "by": ["A"], "values": ["x", 34.5, 34.5]}, {"kind": "mean", "of": "PAY", "value": 43.4}
+    mean, total = (
+        {"kind": "mean", "of": "PAY", "by": ["A"], "values": ["x", 34.5, 34.5]},
+        {"kind": "mean", "of": "PAY", "value": 43.4},
+    )
     assert [each.status for each in derived(check(codes, mean, total))] == ["review"]
     counts = {"kind": "table", "by": ["A"]}
-    assert {each.status for each in derived(check(codes, mean, {**total, "n": 72}, counts))} == {"fail"}
+    assert {each.status for each in derived(check(codes, mean, {**total, "n": 72}, counts))} == {
+        "fail"
+    }
 
 
 def test_a_part_that_another_filter_leaves(check, people):
@@ -196,7 +248,13 @@ def test_a_part_that_another_filter_leaves(check, people):
 def test_a_withheld_sum_with_a_partner_too_small_to_hide_it(check, people):
     # a1 (1,055) and a3 (30 people with 1 each) are withheld together: a1 is known to lie between 1,055 and 1,085, and p = 10 % asks for
     # 1,000 x .1 - 50 = 50 above it, n-k for 1,005 / .9 - 1,055 = 62.
-    codes = np.concatenate([paid(people, *DOMINATED), paid(people, *range(20, 50), A="a2"), paid(people, *[1] * 30, A="a3")])
+    codes = np.concatenate(
+        [
+            paid(people, *DOMINATED),
+            paid(people, *range(20, 50), A="a2"),
+            paid(people, *[1] * 30, A="a3"),
+        ]
+    )
     table, total = sums(codes, values=["x", 1035, "x"]), sums(codes, by=False, value=2120)
     assert {each.status for each in derived(check(codes, table, total))} == {"fail"}
     lenient = Policy(p_ratio=0.05, nk_k=1.0)
@@ -223,16 +281,30 @@ def test_what_is_said_of_withheld_sums_is_what_all_fitting_tables_say(people_fie
     groups = []
     for (row, column), value in np.ndenumerate(values):
         amounts = (900, *[value] * 11) if (row, column) == big else (value,) * 12
-        groups += [(1, {"A": f"a{row + 1}", "B": f"b{column + 1}", "PAY": int(pay)}) for pay in amounts]
+        groups += [
+            (1, {"A": f"a{row + 1}", "B": f"b{column + 1}", "PAY": int(pay)}) for pay in amounts
+        ]
     codes = people(*groups)
     totals = 12 * values
     totals[big] = 900 + 11 * values[big]
     printed = [["x" if withheld[r, c] else int(totals[r, c]) for c in range(2)] for r in range(3)]
     entries = [
         {"name": "cells", "kind": "sum", "of": "PAY", "by": ["A", "B"], "values": printed},
-        {"name": "rows", "kind": "sum", "of": "PAY", "by": ["A"], "values": totals.sum(axis=1).tolist()},
-        {"name": "columns", "kind": "sum", "of": "PAY", "by": ["B"], "values": totals.sum(axis=0).tolist()},
-    ]  # fmt: skip
+        {
+            "name": "rows",
+            "kind": "sum",
+            "of": "PAY",
+            "by": ["A"],
+            "values": totals.sum(axis=1).tolist(),
+        },
+        {
+            "name": "columns",
+            "kind": "sum",
+            "of": "PAY",
+            "by": ["B"],
+            "values": totals.sum(axis=0).tolist(),
+        },
+    ]
     if withheld.all():
         return  # an output without a number is no output
     report = check_entries(entries, people_fields, codes, Policy())

@@ -27,30 +27,51 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         "[kinds.histogram]\nthreshold = 3\n"
     )
     policy = read_policy(written(tmp_path, text))
-    assert (policy.name, policy.threshold, policy.nk_k, policy.saturation, policy.pattern_least) == (
+    assert (
+        policy.name,
+        policy.threshold,
+        policy.nk_k,
+        policy.saturation,
+        policy.pattern_least,
+    ) == (
         "ours",
         5,
         0.8,
         1.0,
         7,
     )
-    assert (policy.of("histogram").threshold, policy.of("histogram").nk_n, policy.of("table").threshold) == (3, 3, 5)
+    assert (
+        policy.of("histogram").threshold,
+        policy.of("histogram").nk_n,
+        policy.of("table").threshold,
+    ) == (3, 3, 5)
     assert not policy.differencing
 
 
 def test_defaults_are_acros() -> None:
     policy = read_policy()
     assert (policy.threshold, policy.nk_n, policy.nk_k, policy.p_ratio) == (10, 2, 0.9, 0.1)
-    assert (policy.residual_dof, policy.survival_threshold, policy.zeros_are_disclosive) == (10, 10, True)
+    assert (policy.residual_dof, policy.survival_threshold, policy.zeros_are_disclosive) == (
+        10,
+        10,
+        True,
+    )
     assert policy.pattern_least == policy.threshold
 
 
 def test_the_hash_is_of_what_is_in_force(tmp_path: Path) -> None:
     default = Policy()
     assert read_policy(written(tmp_path, HEAD)).hash == default.hash
-    same = read_policy(written(tmp_path, HEAD + 'comment = "x"\np_ratio = 0.1\npattern_threshold = 10\n'))
+    same = read_policy(
+        written(tmp_path, HEAD + 'comment = "x"\np_ratio = 0.1\npattern_threshold = 10\n')
+    )
     assert same.hash == default.hash
-    for change in ({"threshold": 9}, {"nk_k": 0.91}, {"differencing": False}, {"kinds": {"mean": {"threshold": 9}}}):
+    for change in (
+        {"threshold": 9},
+        {"nk_k": 0.91},
+        {"differencing": False},
+        {"kinds": {"mean": {"threshold": 9}}},
+    ):
         assert Policy(**change).hash != default.hash
     assert len(default.hash) == 64
     assert json.loads(json.dumps(default.to_dict())) == default.to_dict()
@@ -86,15 +107,28 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 ACRO = {
-    "safe_threshold": 10, "safe_dof_threshold": 10, "safe_nk_n": 2, "safe_nk_k": 0.9, "safe_pratio_p": 0.1,
-    "check_missing_values": False, "survival_safe_threshold": 10, "zeros_are_disclosive": True, "safe_round_base": 5,
-    "federated": False, "blocked_extensions": [".svg", ".gph"], "suppress": False,
-}  # fmt: skip
+    "safe_threshold": 10,
+    "safe_dof_threshold": 10,
+    "safe_nk_n": 2,
+    "safe_nk_k": 0.9,
+    "safe_pratio_p": 0.1,
+    "check_missing_values": False,
+    "survival_safe_threshold": 10,
+    "zeros_are_disclosive": True,
+    "safe_round_base": 5,
+    "federated": False,
+    "blocked_extensions": [".svg", ".gph"],
+    "suppress": False,
+}
 
 
 def test_acros_own_configuration_amounts_to_the_defaults() -> None:
-    assert policy_of_acro(ACRO).model_dump(exclude={"name"}) == Policy().model_dump(exclude={"name"})
-    other = policy_of_acro({**ACRO, "safe_threshold": 30, "safe_dof_threshold": 5, "survival_safe_threshold": 7})
+    assert policy_of_acro(ACRO).model_dump(exclude={"name"}) == Policy().model_dump(
+        exclude={"name"}
+    )
+    other = policy_of_acro(
+        {**ACRO, "safe_threshold": 30, "safe_dof_threshold": 5, "survival_safe_threshold": 7}
+    )
     assert (other.threshold, other.residual_dof, other.survival_threshold) == (30, 5, 7)
 
 

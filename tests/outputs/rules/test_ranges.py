@@ -16,8 +16,13 @@ FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 
 
 
 def system_of(counts: Any, *entries: dict[str, Any]) -> tuple[RangeSystem, Any]:
-    codes = np.repeat(np.indices((2, 2, 3)).reshape(3, -1).T, np.asarray(counts).ravel(), axis=0).astype(np.int32)
-    tallies = [tallies_of(output_of({"name": f"o{k}", "kind": "table", **entry}), FIELDS, codes)[0] for k, entry in enumerate(entries)]
+    codes = np.repeat(
+        np.indices((2, 2, 3)).reshape(3, -1).T, np.asarray(counts).ravel(), axis=0
+    ).astype(np.int32)
+    tallies = [
+        tallies_of(output_of({"name": f"o{k}", "kind": "table", **entry}), FIELDS, codes)[0]
+        for k, entry in enumerate(entries)
+    ]
     return range_system(tallies, atoms_of(tallies, FIELDS.columns.sizes)), tallies[0]
 
 
@@ -77,4 +82,6 @@ def test_tables_share_a_budget_of_work():
     budget = WorkBudget(10_000)
     assert ranges(system, table.counts, of=table.withheld, enough=1, budget=budget).assessed.all()
     assert 0 <= budget.left < 10_000
-    assert not ranges(system, table.counts, of=table.withheld, enough=1, budget=WorkBudget(0)).assessed.any()
+    assert not ranges(
+        system, table.counts, of=table.withheld, enough=1, budget=WorkBudget(0)
+    ).assessed.any()

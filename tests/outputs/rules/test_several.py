@@ -23,7 +23,11 @@ def found(report):
 def codes(people):
     """Sixty people in each level of A, ages 20 to 79, and one more of a2 aged 80."""
     return people(
-        *((1, {"A": a, "AGE": age, "PAY": age % 7}) for a in ("a1", "a2", "a3") for age in range(20, 80)),
+        *(
+            (1, {"A": a, "AGE": age, "PAY": age % 7})
+            for a in ("a1", "a2", "a3")
+            for age in range(20, 80)
+        ),
         (1, {"A": "a2", "AGE": 80}),
     )
 
@@ -43,7 +47,11 @@ def test_a_b_and_both_with_one_person_more(check, codes):
         assert "'o1', 'o2' and 'o3'" in one.words
         assert {report.status(name) for name in ("o1", "o2", "o3")} == {"fail"}
     # Any two of them leave many.
-    assert not [one for pair in ((ALL, YOUNG), (ALL, OLD), (YOUNG, OLD)) for one in found(check(codes, *pair))]
+    assert not [
+        one
+        for pair in ((ALL, YOUNG), (ALL, OLD), (YOUNG, OLD))
+        for one in found(check(codes, *pair))
+    ]
 
 
 def test_what_leaves_names_outputs_and_no_cell(check, codes):
@@ -57,7 +65,10 @@ def test_what_leaves_names_outputs_and_no_cell(check, codes):
 
 def test_the_person_may_be_in_one_of_many_cells(check, codes):
     """Tables by A throughout: of a1 and a3 nothing is left over, of a2 one."""
-    by_a = [{"kind": "table", "by": ["A"], "where": where} for where in ("AGE <= 50", "AGE > 50 and AGE < 80")]
+    by_a = [
+        {"kind": "table", "by": ["A"], "where": where}
+        for where in ("AGE <= 50", "AGE > 50 and AGE < 80")
+    ]
     assert found(check(codes, ALL, *by_a))[0][1:] == (None, ("o2", "o3"), "fail")
     assert found(check(codes[:-1], ALL, *by_a)) == []
 
@@ -65,7 +76,10 @@ def test_the_person_may_be_in_one_of_many_cells(check, codes):
 def test_each_group_is_told_by_the_outputs_that_it_needs(check, codes):
     more = {"kind": "table", "by": ["A", "B"]}
     assert found(check(codes, ALL, YOUNG, OLD, more)) == [("o1", None, ("o2", "o3"), "fail")]
-    four = [{"kind": "table", "by": ["AGE"], "groups": {"AGE": [ends]}} for ends in ([0, 30], [31, 50], [51, 79])]
+    four = [
+        {"kind": "table", "by": ["AGE"], "groups": {"AGE": [ends]}}
+        for ends in ([0, 30], [31, 50], [51, 79])
+    ]
     assert found(check(codes, ALL, *four)) == [("o1", None, ("o2", "o3", "o4"), "fail")]
 
 
@@ -74,17 +88,30 @@ def test_released_outputs_are_part_of_it(check, codes):
     assert found(check(codes, ALL, released=before)) == [("o1", None, ("young", "old"), "fail")]
     # What released ones give away among themselves is not the new one's doing.
     everyone = [*before, {"name": "all", **ALL}]
-    assert found(check(codes, {"kind": "table", "by": ["B"], "where": "AGE < 40"}, released=everyone)) == []
+    assert (
+        found(check(codes, {"kind": "table", "by": ["B"], "where": "AGE < 40"}, released=everyone))
+        == []
+    )
 
 
 def test_a_pair_that_was_named_is_not_named_again(check, codes):
     cut = {"kind": "table", "by": ["A"], "where": "AGE < 80"}
-    assert found(check(codes, ALL, cut, {"kind": "table", "by": ["B"]})).count(("o1", "o2", (), "fail")) == 1
+    assert (
+        found(check(codes, ALL, cut, {"kind": "table", "by": ["B"]})).count(
+            ("o1", "o2", (), "fail")
+        )
+        == 1
+    )
 
 
 def test_sums_of_the_same_column(check, codes):
-    sums = [{"kind": "sum", "of": "PAY", "where": where} for where in ("AGE <= 50", "AGE > 50 and AGE < 80")]
-    assert found(check(codes, {"kind": "sum", "of": "PAY"}, *sums)) == [("o1", None, ("o2", "o3"), "fail")]
+    sums = [
+        {"kind": "sum", "of": "PAY", "where": where}
+        for where in ("AGE <= 50", "AGE > 50 and AGE < 80")
+    ]
+    assert found(check(codes, {"kind": "sum", "of": "PAY"}, *sums)) == [
+        ("o1", None, ("o2", "o3"), "fail")
+    ]
     other = {**sums[1], "of": "AGE"}
     assert found(check(codes, {"kind": "sum", "of": "PAY"}, sums[0], other)) == []
 
@@ -96,12 +123,23 @@ def test_withheld_and_rounded_counts_cannot_be_subtracted(check, codes):
 
 def test_the_threshold_is_the_policys(check, people):
     codes = people((50, {"AGE": 1}), (6, {"AGE": 2}), (50, {"AGE": 3}))
-    low, high = ({"kind": "table", "by": ["AGE"], "groups": {"AGE": [[age, age]]}} for age in (1, 3))
+    low, high = (
+        {"kind": "table", "by": ["AGE"], "groups": {"AGE": [[age, age]]}} for age in (1, 3)
+    )
     for least, status in ((6, []), (7, ["fail"])):
-        report = check(codes, {"kind": "ols", "formula": "PAY ~ A", "n": 106}, low, high, policy=Policy(threshold=least))
+        report = check(
+            codes,
+            {"kind": "ols", "formula": "PAY ~ A", "n": 106},
+            low,
+            high,
+            policy=Policy(threshold=least),
+        )
         assert [one[-1] for one in found(report)] == status
     own = Policy(threshold=7, kinds={"table": {"threshold": 3}})
-    assert found(check(codes, {"kind": "ols", "formula": "PAY ~ A", "n": 106}, low, high, policy=own)) == []
+    assert (
+        found(check(codes, {"kind": "ols", "formula": "PAY ~ A", "n": 106}, low, high, policy=own))
+        == []
+    )
 
 
 def test_work_that_is_used_up_is_not_assessed(check, codes, monkeypatch):
@@ -117,10 +155,18 @@ def wide(n_columns=12):
     names = [f"C{k}" for k in range(n_columns)]
     fields = Fields((*(Field(name, (0, 1, 2)) for name in names), Field("AGE", tuple(range(100)))))
     rng = np.random.default_rng(4)
-    codes = np.append(rng.integers(0, 3, (4_000, n_columns)), rng.integers(0, 79, (4_000, 1)), axis=1).astype(np.int32)
+    codes = np.append(
+        rng.integers(0, 3, (4_000, n_columns)), rng.integers(0, 79, (4_000, 1)), axis=1
+    ).astype(np.int32)
     codes[0, -1] = 80
-    pairs = [{"name": f"t{k}", "kind": "table", "by": [names[k], names[(k + 1) % n_columns]]} for k in range(n_columns)]
-    cut = [{"name": name, "kind": "table", "by": ["C0"], "where": where} for name, where in (("young", "AGE < 50"), ("old", "AGE >= 50 and AGE < 80"))]
+    pairs = [
+        {"name": f"t{k}", "kind": "table", "by": [names[k], names[(k + 1) % n_columns]]}
+        for k in range(n_columns)
+    ]
+    cut = [
+        {"name": name, "kind": "table", "by": ["C0"], "where": where}
+        for name, where in (("young", "AGE < 50"), ("old", "AGE >= 50 and AGE < 80"))
+    ]
     return fields, codes, [*pairs, *cut]
 
 
@@ -132,7 +178,11 @@ def test_more_combinations_of_levels_than_are_written_out(monkeypatch):
     assert {"young", "old"} < set(one.names)
     assert len(one.names) == 3
     codes[0, -1] = 79 - 1
-    assert not [each for each in check_entries(entries, fields, codes, Policy()) if each.rule == "differencing" and each.status != "pass"]
+    assert not [
+        each
+        for each in check_entries(entries, fields, codes, Policy())
+        if each.rule == "differencing" and each.status != "pass"
+    ]
     # Where not all of them can be looked at, a person should.
     codes[0, -1] = 80
     monkeypatch.setattr(several, "MOST_LEVELS", 1)

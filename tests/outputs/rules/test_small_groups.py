@@ -16,18 +16,33 @@ from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import small_groups as search
 from chaffinch.outputs.rules.atoms import atoms_of, informative
-from chaffinch.outputs.rules.small_groups import MOST_GROUPS, CountSystem, count_system, small_groups
+from chaffinch.outputs.rules.small_groups import (
+    MOST_GROUPS,
+    CountSystem,
+    count_system,
+    small_groups,
+)
 from chaffinch.outputs.rules.tallying import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
 SIZES = FIELDS.columns.sizes
 GRID = np.indices(SIZES).reshape(3, -1).T
 ENTRIES: list[dict[str, Any]] = [
-    {"by": ["A"]}, {"by": ["B"]}, {"by": ["C"]}, {"by": ["A", "B"]}, {"by": ["A", "C"]}, {"by": ["B", "C"]},
-    {"by": ["A"], "where": "C < 2"}, {"by": ["A"], "where": "C > 0"}, {"by": ["B"], "where": "C != 1"},
-    {"by": ["C"], "groups": {"C": [[0, 1]]}}, {"by": ["C"], "groups": {"C": [[2, 2]]}}, {"by": ["B"], "where": "A == 'p' or C == 0"},
-    {"by": ["A", "B"], "threshold": 3}, {"by": ["C"], "threshold": 4},
-]  # fmt: skip
+    {"by": ["A"]},
+    {"by": ["B"]},
+    {"by": ["C"]},
+    {"by": ["A", "B"]},
+    {"by": ["A", "C"]},
+    {"by": ["B", "C"]},
+    {"by": ["A"], "where": "C < 2"},
+    {"by": ["A"], "where": "C > 0"},
+    {"by": ["B"], "where": "C != 1"},
+    {"by": ["C"], "groups": {"C": [[0, 1]]}},
+    {"by": ["C"], "groups": {"C": [[2, 2]]}},
+    {"by": ["B"], "where": "A == 'p' or C == 0"},
+    {"by": ["A", "B"], "threshold": 3},
+    {"by": ["C"], "threshold": 4},
+]
 
 
 def system_of(entries: list[dict[str, Any]], counts: Any) -> CountSystem:
@@ -35,7 +50,9 @@ def system_of(entries: list[dict[str, Any]], counts: Any) -> CountSystem:
     tallies = [
         tally
         for number, entry in enumerate(entries)
-        for tally in tallies_of(output_of({"name": f"o{number}", "kind": "table", **entry}), FIELDS, codes)
+        for tally in tallies_of(
+            output_of({"name": f"o{number}", "kind": "table", **entry}), FIELDS, codes
+        )
     ]
     tallies = informative(tallies)
     return count_system(tallies, atoms_of(tallies, SIZES))
@@ -53,7 +70,9 @@ def null_space(rows: list[list[int]], width: int) -> list[list[int]]:
         matrix[at] = [value / matrix[at][column] for value in matrix[at]]
         for k in range(len(matrix)):
             if k != at and matrix[k][column]:
-                matrix[k] = [a - matrix[k][column] * b for a, b in zip(matrix[k], matrix[at], strict=True)]
+                matrix[k] = [
+                    a - matrix[k][column] * b for a, b in zip(matrix[k], matrix[at], strict=True)
+                ]
         pivots.append(column)
     vectors = []
     for free in set(range(width)) - set(pivots):
@@ -68,8 +87,14 @@ def null_space(rows: list[list[int]], width: int) -> list[list[int]]:
 
 def all_groups(system: CountSystem, threshold: int) -> list[frozenset[int]]:
     """Every set of atoms with few people whose indicator is a combination of published cells, and which contains no published cell of few people."""
-    cells = [[int((row == cell).any()) for row in system.variables] for cell in range(len(system.cells))]
-    small = [frozenset(np.flatnonzero(cell).tolist()) for cell, n in zip(cells, system.counts, strict=True) if n < threshold]
+    cells = [
+        [int((row == cell).any()) for row in system.variables] for cell in range(len(system.cells))
+    ]
+    small = [
+        frozenset(np.flatnonzero(cell).tolist())
+        for cell, n in zip(cells, system.counts, strict=True)
+        if n < threshold
+    ]
     width = len(system.people)
     subsets = np.array(list(product((0, 1), repeat=width)))
     people = subsets @ system.people
@@ -80,8 +105,12 @@ def all_groups(system: CountSystem, threshold: int) -> list[frozenset[int]]:
 
 
 @settings(max_examples=60, deadline=None)
-@example([6, 0, 3], [0, 2, 0, 0, 3, 0, 0, 9, 0, 0, 0, 2], 4)  # the solver leaves one of its programmes undecided
-@example([6, 11, 0], [0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 2, 1], 3)  # whole weights without the atom that is asked about are a group found before
+@example(
+    [6, 0, 3], [0, 2, 0, 0, 3, 0, 0, 9, 0, 0, 0, 2], 4
+)  # the solver leaves one of its programmes undecided
+@example(
+    [6, 11, 0], [0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 2, 1], 3
+)  # whole weights without the atom that is asked about are a group found before
 @given(
     st.lists(st.sampled_from(range(len(ENTRIES))), min_size=2, max_size=5, unique=True),
     st.lists(st.sampled_from([0, 1, 2, 3, 9]), min_size=12, max_size=12).filter(any),
@@ -105,7 +134,11 @@ def three_tables(few: int) -> CountSystem:
     counts = np.full(SIZES, 20)
     counts[:, :, 1] = 0
     counts[0, 0, 1] = few
-    entries = [{"by": ["C"], "groups": {"C": [[0, 0]]}}, {"by": ["C"], "groups": {"C": [[2, 2]]}}, {"by": ["A"]}]
+    entries = [
+        {"by": ["C"], "groups": {"C": [[0, 0]]}},
+        {"by": ["C"], "groups": {"C": [[2, 2]]}},
+        {"by": ["A"]},
+    ]
     return system_of(entries, counts)
 
 
@@ -113,8 +146,12 @@ def test_one_person_between_three_outputs():
     """By hand: 161 people, 80 of C = 0 and 80 of C = 2: 161 - 80 - 80 = 1."""
     system = three_tables(1)
     (found,) = small_groups(system, 10).groups
-    assert sorted(int(system.counts[cell]) for cell in found.weights if found.weights[cell] == -1) == [80, 80]
-    assert sum(int(system.counts[cell]) for cell in found.weights if found.weights[cell] == 1) == 161
+    assert sorted(
+        int(system.counts[cell]) for cell in found.weights if found.weights[cell] == -1
+    ) == [80, 80]
+    assert (
+        sum(int(system.counts[cell]) for cell in found.weights if found.weights[cell] == 1) == 161
+    )
     assert system.people[found.atoms].sum() == 1
     assert not small_groups(three_tables(10), 10).groups
 
@@ -127,11 +164,15 @@ def test_people_alike_in_three_columns():
     fields = Fields(tuple(Field(name, (0, 1)) for name in "ABC"))
     counts = np.full((2, 2, 2), 20)
     counts[0, 0, 0], counts[1, 1, 1] = 2, 1
-    codes = np.repeat(np.indices((2, 2, 2)).reshape(3, -1).T, counts.ravel(), axis=0).astype(np.int32)
+    codes = np.repeat(np.indices((2, 2, 2)).reshape(3, -1).T, counts.ravel(), axis=0).astype(
+        np.int32
+    )
     tallies = informative(
         tally
         for by in ("AB", "AC", "BC")
-        for tally in tallies_of(output_of({"name": by, "kind": "table", "by": list(by)}), fields, codes)
+        for tally in tallies_of(
+            output_of({"name": by, "kind": "table", "by": list(by)}), fields, codes
+        )
     )
     system = count_system(tallies, atoms_of(tallies, fields.columns.sizes))
     search_result = small_groups(system, 10)
@@ -149,7 +190,11 @@ def test_work_that_is_used_up_is_no_proof():
 def test_groups_beyond_those_given_back_are_not_denied(monkeypatch):
     counts = np.full(SIZES, 20)
     counts[:, :, 1] = 3
-    entries = [{"by": ["A", "B"]}, {"by": ["A", "B"], "where": "C < 1"}, {"by": ["A", "B"], "where": "C > 1"}]
+    entries = [
+        {"by": ["A", "B"]},
+        {"by": ["A", "B"], "where": "C < 1"},
+        {"by": ["A", "B"], "where": "C > 1"},
+    ]
     whole = small_groups(system_of(entries, counts), 4)
     assert (len(whole.groups), whole.finished) == (4, True)
     monkeypatch.setattr(search, "MOST_GROUPS", 2)
@@ -163,6 +208,14 @@ def test_cells_that_nobody_is_in_are_known_to_be_empty_if_they_are_shown(shown):
     counts = np.zeros(SIZES, dtype=int)
     counts[0, 0, 0], counts[1, 0, 0], counts[0, 1, 0], counts[0, 0, 1] = 20, 20, 2, 20
     zero = {"by": ["A", "B"], "counts": [["?", "?"], ["?", 0 if shown else "?"]]}
-    system = system_of([{"by": ["B"], "groups": {"B": [["y"]]}, "threshold": 10}, zero, {"by": ["A"]}, {"by": ["C"], "where": "B == 'x'"}], counts)
+    system = system_of(
+        [
+            {"by": ["B"], "groups": {"B": [["y"]]}, "threshold": 10},
+            zero,
+            {"by": ["A"]},
+            {"by": ["C"], "where": "B == 'x'"},
+        ],
+        counts,
+    )
     people = {int(system.people[one.atoms].sum()) for one in small_groups(system, 10).groups}
     assert people == {2}

@@ -35,7 +35,13 @@ def codes(people):
     #  a2    15   12
     #  a3    30   10
     sizes = {"a1": (20, 3), "a2": (15, 12), "a3": (30, 10)}
-    return people(*((n, {"A": a, "B": b}) for a, row in sizes.items() for n, b in zip(row, ("b1", "b2"), strict=True)))
+    return people(
+        *(
+            (n, {"A": a, "B": b})
+            for a, row in sizes.items()
+            for n, b in zip(row, ("b1", "b2"), strict=True)
+        )
+    )
 
 
 def test_totals_undo_a_single_withheld_cell(check, one, codes):
@@ -57,11 +63,21 @@ def test_withholding_others_beside_it_protects_the_cell(check, one, codes):
     assert found.status == "pass"
     # What sums leave: a1|b2 is 0 to 15, by the column's 25 - 10.
     assert (
-        one(check(codes, {**TABLE, "margins": True, "counts": counts}, policy=Policy(protection=15)), RULE).status
+        one(
+            check(
+                codes, {**TABLE, "margins": True, "counts": counts}, policy=Policy(protection=15)
+            ),
+            RULE,
+        ).status
         == "pass"
     )
     assert (
-        one(check(codes, {**TABLE, "margins": True, "counts": counts}, policy=Policy(protection=16)), RULE).status
+        one(
+            check(
+                codes, {**TABLE, "margins": True, "counts": counts}, policy=Policy(protection=16)
+            ),
+            RULE,
+        ).status
         == "fail"
     )
     # Two in one row only: the columns give them away.
@@ -75,13 +91,17 @@ def test_another_outputs_margin(check, codes):
     assert (found.status, found.output, found.other) == ("fail", "o1", "o2")
     report = check(codes, TABLE, {"kind": "table", "by": ["A"], "where": "Y == 'yes' or Y == 'no'"})
     assert [each.status for each in report if each.rule == RULE] == ["fail"]
-    report = check(codes, TABLE, {"kind": "table", "by": ["A"], "where": "AGE < 50"})  # another population
+    report = check(
+        codes, TABLE, {"kind": "table", "by": ["A"], "where": "AGE < 50"}
+    )  # another population
     assert [each.status for each in report if each.rule == RULE] == ["pass"]
 
 
 def test_bands_that_do_not_fit_say_nothing(check, codes):
     banded = {"kind": "table", "by": ["A"], "groups": {"A": [["a1", "a2"], ["a3"]]}}
-    assert [each.status for each in check(codes, TABLE, banded) if each.rule == RULE] == ["fail"]  # 50 - 20 - 15 - 12
+    assert [each.status for each in check(codes, TABLE, banded) if each.rule == RULE] == [
+        "fail"
+    ]  # 50 - 20 - 15 - 12
     crossing = {"kind": "table", "by": ["A"], "groups": {"A": [["a2", "a3"]]}}
     assert [each.status for each in check(codes, TABLE, crossing) if each.rule == RULE] == ["pass"]
 
@@ -90,7 +110,11 @@ def test_finer_outputs_and_filters_that_are_columns_elsewhere(check, codes):
     coarse = {"kind": "table", "by": ["B"], "where": "A == 'a1'", "threshold": 10}
     report = check(codes, coarse, {"kind": "table", "by": ["A", "B"]})
     assert [(each.other, each.status) for each in report if each.rule == RULE] == [("o2", "fail")]
-    report = check(codes, coarse, {"kind": "table", "by": ["B", "Y"], "where": "A == 'a1'", "suppressed_zeros": True})
+    report = check(
+        codes,
+        coarse,
+        {"kind": "table", "by": ["B", "Y"], "where": "A == 'a1'", "suppressed_zeros": True},
+    )
     assert [(each.other, each.status) for each in report if each.rule == RULE] == [("o2", "fail")]
 
 
@@ -100,7 +124,9 @@ def test_a_finer_output_that_withholds_cells_of_its_own(check, people):
     finer = {"kind": "table", "by": ["B", "Y"], "counts": [["?", 20], [4, 3]]}
     report = check(codes, coarse, finer)
     assert [
-        (each.output, each.other, each.where) for each in report if each.rule == RULE and each.status == "fail"
+        (each.output, each.other, each.where)
+        for each in report
+        if each.rule == RULE and each.status == "fail"
     ] == [("o1", "o2", ("b2",))]
 
 
@@ -108,7 +134,9 @@ def test_zeros_need_protection_only_if_they_are_disclosive(check, one, people):
     table = {"kind": "table", "by": ["B"], "threshold": 10, "suppressed_zeros": True, "n": 20}
     codes = people((20, {}))
     assert one(check(codes, table), RULE).status == "fail"
-    assert one(check(codes, table, policy=Policy(zeros_are_disclosive=False)), RULE).status == "pass"
+    assert (
+        one(check(codes, table, policy=Policy(zeros_are_disclosive=False)), RULE).status == "pass"
+    )
 
 
 def test_several_others_together(check, codes):
@@ -117,27 +145,40 @@ def test_several_others_together(check, codes):
     rows, columns = {"kind": "table", "by": ["A"]}, {"kind": "table", "by": ["B"]}
     assert [each.status for each in check(codes, table, rows) if each.rule == RULE] == ["pass"]
     found = [each for each in check(codes, table, rows, columns) if each.rule == RULE]
-    assert [(each.status, each.other, each.others) for each in found] == [("fail", None, ("o2", "o3"))]
+    assert [(each.status, each.other, each.others) for each in found] == [
+        ("fail", None, ("o2", "o3"))
+    ]
     assert "'o2', 'o3'" in found[0].words
 
 
 def test_released_tables_are_protected_too(check, codes):
-    alone = [{"name": "old", **TABLE, "margins": True}]  # what it gave away itself is not the new output's fault
-    assert not [each for each in check(codes, {"kind": "table", "by": ["A"]}, released=alone) if each.rule == RULE]
+    alone = [
+        {"name": "old", **TABLE, "margins": True}
+    ]  # what it gave away itself is not the new output's fault
+    assert not [
+        each
+        for each in check(codes, {"kind": "table", "by": ["A"]}, released=alone)
+        if each.rule == RULE
+    ]
     before = [{"name": "old", **TABLE}]
     report = check(codes, {"kind": "table", "by": ["A"]}, released=before)
     found = [each for each in report if each.rule == RULE]
     assert [(each.output, each.other, each.status) for each in found] == [("old", "o1", "fail")]
     assert not [
         each
-        for each in check(codes, {"kind": "table", "by": ["Y"], "where": "AGE < 50"}, released=before)
+        for each in check(
+            codes, {"kind": "table", "by": ["Y"], "where": "AGE < 50"}, released=before
+        )
         if each.rule == RULE and each.status == "fail"
     ]
 
 
 def test_cells_withheld_to_protect_others_need_no_protection(check, one, codes):
     counts = [[20, 3], ["?", 12], [30, 10]]
-    assert one(check(codes, {**TABLE, "threshold": None, "counts": counts, "n": 90}), RULE).status == "pass"
+    assert (
+        one(check(codes, {**TABLE, "threshold": None, "counts": counts, "n": 90}), RULE).status
+        == "pass"
+    )
 
 
 FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y", "z"))))
@@ -153,8 +194,12 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
     """Tables of two columns: linear bounds are exact. Every filling of the withheld cells (0 to 5) is tried."""
     counts = np.array(cells).reshape(3, 3)
     codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
-    given_counts = [["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)]
-    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A", "B"], "counts": given_counts}, FIELDS, codes)
+    given_counts = [
+        ["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)
+    ]
+    table, *_ = tallies(
+        {"name": "t", "kind": "table", "by": ["A", "B"], "counts": given_counts}, FIELDS, codes
+    )
     others = []
     for by, is_shown in zip((["A"], ["B"], None), shown, strict=True):
         entry = (
@@ -167,7 +212,9 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
         elif is_shown:
             others += [
                 one
-                for one in tallies({"name": "n", "kind": "ols", "formula": "x", "n": True}, FIELDS, codes)
+                for one in tallies(
+                    {"name": "n", "kind": "ols", "formula": "x", "n": True}, FIELDS, codes
+                )
                 if one.part == "n"
             ]
     places = sorted(hidden)
@@ -222,15 +269,26 @@ def test_what_was_not_looked_at_is_not_assessed(check, one, codes, programmes):
 def test_few_cells_are_counted_from_the_policys_threshold_on(check, one, codes, programmes):
     programmes(0)
     entry = {**TABLE, "margins": True, "counts": OPEN}
-    words = {least: one(check(codes, entry, policy=Policy(threshold=least)), RULE).words for least in (4, 16)}
+    words = {
+        least: one(check(codes, entry, policy=Policy(threshold=least)), RULE).words
+        for least in (4, 16)
+    }
     assert "looked at for none of fewer than 4 such cells" in words[4]
     assert "looked at for none of fewer than 16 such cells" in words[16]
 
 
 def test_an_undone_cell_fails_whatever_was_not_looked_at(fields, programmes):
     """Two blocks in one table: of p a cell follows from its row, q and r are a rectangle that nobody looks at."""
-    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, [20, 15, 3, 4, 4, 20, 4, 4, 20], axis=0).astype(np.int32)
-    entry = {"name": "t", "kind": "table", "by": ["A", "B"], "margins": True, "counts": [[20, 15, "?", 38], ["?", "?", 20, 28], ["?", "?", 20, 28], [28, 23, 43, 94]]}  # fmt: skip
+    codes = np.repeat(
+        np.indices((3, 3)).reshape(2, -1).T, [20, 15, 3, 4, 4, 20, 4, 4, 20], axis=0
+    ).astype(np.int32)
+    entry = {
+        "name": "t",
+        "kind": "table",
+        "by": ["A", "B"],
+        "margins": True,
+        "counts": [[20, 15, "?", 38], ["?", "?", 20, 28], ["?", "?", 20, 28], [28, 23, 43, 94]],
+    }
     programmes(0)
     report = check_entries([entry], FIELDS, codes, Policy())
     statuses = {one.status: one for one in report if one.rule == RULE}
@@ -240,7 +298,9 @@ def test_an_undone_cell_fails_whatever_was_not_looked_at(fields, programmes):
     assert "some of those do" in statuses["not assessed"].words
     assert report.worst == "fail"
     programmes(50)
-    assert [one.status for one in check_entries([entry], FIELDS, codes, Policy()) if one.rule == RULE] == ["fail"]
+    assert [
+        one.status for one in check_entries([entry], FIELDS, codes, Policy()) if one.rule == RULE
+    ] == ["fail"]
 
 
 def test_a_large_table_says_how_many_were_looked_at(programmes):
@@ -269,8 +329,12 @@ def test_a_limit_changes_no_answer_but_to_not_assessed(cells, hidden, programmes
     """Against the whole work: cells that are said to be safe, or undone, are so."""
     counts = np.array(cells).reshape(3, 3)
     codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
-    shown = [["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)]
-    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes)
+    shown = [
+        ["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)
+    ]
+    table, *_ = tallies(
+        {"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes
+    )
     others = [tallies({"name": "m", "kind": "table", "by": [by]}, FIELDS, codes)[0] for by in "AB"]
     policy, secret = Policy(protection=protection), table.withheld
     system = LinearSystem([table, *others])
@@ -289,8 +353,22 @@ def test_what_one_sum_gives_away_is_passed_on_to_the_last():
     fields = Fields((Field("A", tuple(f"a{k:02}" for k in range(40))),))
     codes = np.repeat(np.arange(40), 3)[:, None].astype(np.int32)
     names = fields["A"].levels
-    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A"], "counts": [*["0-9"] * 39, 3]}, fields, codes)
-    pairs = [tallies({"name": f"p{k}", "kind": "table", "by": ["A"], "groups": {"A": [[names[k], names[k + 1]]]}}, fields, codes)[0] for k in range(39)]  # fmt: skip
+    table, *_ = tallies(
+        {"name": "t", "kind": "table", "by": ["A"], "counts": [*["0-9"] * 39, 3]}, fields, codes
+    )
+    pairs = [
+        tallies(
+            {
+                "name": f"p{k}",
+                "kind": "table",
+                "by": ["A"],
+                "groups": {"A": [[names[k], names[k + 1]]]},
+            },
+            fields,
+            codes,
+        )[0]
+        for k in range(39)
+    ]
     lo, hi, _ = bounds(table, pairs)
     assert lo.tolist() == hi.tolist() == [3] * 40
 
@@ -301,9 +379,13 @@ def test_what_one_sum_gives_away_is_passed_on_to_the_last():
 def test_two_filters_that_make_up_a_third(check, people):
     """By hand: of b2 there are 3 + 20 and 12 of a3; "AGE < 50" and "AGE >= 50" by B give 35 of b2, A gives 12 of a3: 35 - 20 - 12 = 3."""
     codes = people(
-        (20, {"A": "a1"}), (3, {"A": "a1", "B": "b2"}), (15, {"A": "a2", "AGE": 60}), (20, {"A": "a2", "B": "b2", "AGE": 60}),
-        (30, {"A": "a3"}), (12, {"A": "a3", "B": "b2"}),
-    )  # fmt: skip
+        (20, {"A": "a1"}),
+        (3, {"A": "a1", "B": "b2"}),
+        (15, {"A": "a2", "AGE": 60}),
+        (20, {"A": "a2", "B": "b2", "AGE": 60}),
+        (30, {"A": "a3"}),
+        (12, {"A": "a3", "B": "b2"}),
+    )
     halves = [{"kind": "table", "by": ["B"], "where": where} for where in ("AGE < 50", "AGE >= 50")]
     assert [each.status for each in check(codes, TABLE, halves[0]) if each.rule == RULE] == ["pass"]
     (found,) = [each for each in check(codes, TABLE, *halves) if each.rule == RULE]
@@ -314,8 +396,15 @@ def test_whole_people_know_more_than_real_numbers():
     """Sums of each two of three cells, 1 to 2 each: 3, 3, 2 leaves no half a person; only 2, 1, 1 fits."""
     fields = Fields((Field("A", ("p", "q", "r")),))
     codes = np.repeat([0, 1, 2], [2, 1, 1])[:, None].astype(np.int32)
-    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A"], "counts": ["1-2", "1-2", "1-2"]}, fields, codes)
-    pairs = [tallies({"name": a + b, "kind": "table", "by": ["A"], "groups": {"A": [[a, b]]}}, fields, codes)[0] for a, b in ("pq", "qr")]
+    table, *_ = tallies(
+        {"name": "t", "kind": "table", "by": ["A"], "counts": ["1-2", "1-2", "1-2"]}, fields, codes
+    )
+    pairs = [
+        tallies(
+            {"name": a + b, "kind": "table", "by": ["A"], "groups": {"A": [[a, b]]}}, fields, codes
+        )[0]
+        for a, b in ("pq", "qr")
+    ]
     lo, hi, assessed = bounds(table, pairs)
     assert (lo.tolist(), hi.tolist(), assessed.tolist()) == ([2, 1, 1], [2, 1, 1], [True] * 3)
 
@@ -325,7 +414,18 @@ def test_halves_of_people_do_not_count():
     fields = Fields((Field("A", ("p", "q", "r", "s")), Field("B", (0, 1))))
     codes = np.array([[0, 0], *[[0, 1]] * 20], dtype=np.int32)
     table, *pairs = (
-        tallies({"name": "".join(some), "kind": "table", "by": ["A"], "groups": {"A": [list(some)]}, "where": "B == 0", "counts": [sign]}, fields, codes)[0]
+        tallies(
+            {
+                "name": "".join(some),
+                "kind": "table",
+                "by": ["A"],
+                "groups": {"A": [list(some)]},
+                "where": "B == 0",
+                "counts": [sign],
+            },
+            fields,
+            codes,
+        )[0]
         for some, sign in [("pqrs", "0-4"), *((pair, "0-1") for pair in combinations("pqrs", 2))]
     )
     lo, hi, assessed = bounds(table, pairs)
@@ -334,9 +434,13 @@ def test_halves_of_people_do_not_count():
 
 def test_a_total_of_none_and_a_total_that_its_part_reaches():
     """Counts are not below 0: a row of 0 in another output empties its cells, and a shown part as large as the whole the others."""
-    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, [9, 0, 0, 0, 0, 0, 4, 2, 3], axis=0).astype(np.int32)
+    codes = np.repeat(
+        np.indices((3, 3)).reshape(2, -1).T, [9, 0, 0, 0, 0, 0, 4, 2, 3], axis=0
+    ).astype(np.int32)
     shown = [[9, "0-9", "0-9"], ["0-9", "0-9", "0-9"], ["0-9", "0-9", "0-9"]]
-    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes)
+    table, *_ = tallies(
+        {"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes
+    )
     rows = tallies({"name": "r", "kind": "table", "by": ["A"]}, FIELDS, codes)[0]
     lo, hi, _ = bounds(table, [rows])
     assert lo.tolist() == [9, 0, 0, 0, 0, 0, 0, 0, 0]
@@ -345,16 +449,26 @@ def test_a_total_of_none_and_a_total_that_its_part_reaches():
 
 DEEP = Fields((Field("A", (0, 1)), Field("B", (0, 1)), Field("C", (0, 1))))
 BESIDE = [
-    {"by": ["A", "B"]}, {"by": ["A", "C"]}, {"by": ["B", "C"]}, {"by": ["B"], "where": "A == 0"}, {"by": ["C"]},
-    {"by": ["A"], "where": "B == 0 or C == 1"}, {"by": ["A", "C"], "threshold": 2}, {"by": ["B"], "base": 3},
-]  # fmt: skip
+    {"by": ["A", "B"]},
+    {"by": ["A", "C"]},
+    {"by": ["B", "C"]},
+    {"by": ["B"], "where": "A == 0"},
+    {"by": ["C"]},
+    {"by": ["A"], "where": "B == 0 or C == 1"},
+    {"by": ["A", "C"], "threshold": 2},
+    {"by": ["B"], "base": 3},
+]
 
 
 def compositions(total, parts):
     """Every way to put so many people into so many cells."""
     if parts == 1:
         return [(total,)]
-    return [(first, *rest) for first in range(total + 1) for rest in compositions(total - first, parts - 1)]
+    return [
+        (first, *rest)
+        for first in range(total + 1)
+        for rest in compositions(total - first, parts - 1)
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -365,16 +479,28 @@ def compositions(total, parts):
 )
 def test_ranges_are_those_of_all_whole_tables_of_all_outputs(rows, by, chosen):
     """Every table of 2 x 2 x 2 cells with as many people that gives what all outputs show: the range of each withheld cell is theirs."""
-    codes, each = np.array(rows, dtype=np.int32), np.indices((2, 2, 2)).reshape(3, -1).T.astype(np.int32)
+    codes, each = (
+        np.array(rows, dtype=np.int32),
+        np.indices((2, 2, 2)).reshape(3, -1).T.astype(np.int32),
+    )
     entries = [{"by": by, "bands": ["0-3"]}, *(BESIDE[k] for k in chosen)]
     # The cell of each combination of levels is that of a record with them.
-    table, *shown = (tallies({"name": f"o{k}", "kind": "table", **entry}, DEEP, codes)[0] for k, entry in enumerate(entries))
-    labels = [tallies({"name": "d", "kind": "table", **entry}, DEEP, each)[0].labels for entry in entries]
+    table, *shown = (
+        tallies({"name": f"o{k}", "kind": "table", **entry}, DEEP, codes)[0]
+        for k, entry in enumerate(entries)
+    )
+    labels = [
+        tallies({"name": "d", "kind": "table", **entry}, DEEP, each)[0].labels for entry in entries
+    ]
     fitting = np.array(compositions(len(rows), 8))
     for label, tally in zip(labels, (table, *shown), strict=True):
-        counted = fitting @ np.array([label == cell for cell in range(tally.size)], dtype=np.int64).T
+        counted = (
+            fitting @ np.array([label == cell for cell in range(tally.size)], dtype=np.int64).T
+        )
         fitting = fitting[((counted >= tally.lo) & (counted <= tally.hi)).all(axis=1)]
-    counted = fitting @ np.array([labels[0] == cell for cell in range(table.size)], dtype=np.int64).T
+    counted = (
+        fitting @ np.array([labels[0] == cell for cell in range(table.size)], dtype=np.int64).T
+    )
     total = tallies({"name": "n", "kind": "ols", "formula": "x", "n": True}, DEEP, codes)[-1:]
     lo, hi, assessed = bounds(table, [*shown, *total])
     assert assessed.all()
@@ -388,4 +514,8 @@ def test_outputs_that_were_left_out_are_no_pass(check, one, codes, monkeypatch):
     assert one(check(codes, TABLE, columns), RULE).status == "pass"
     monkeypatch.setattr(atoms, "MOST_ATOMS", 6)
     assert one(check(codes, TABLE, columns), RULE).status == "not assessed"
-    assert [each.status for each in check(codes, TABLE, columns, {"kind": "table", "by": ["A"]}) if each.rule == RULE] == ["fail"]
+    assert [
+        each.status
+        for each in check(codes, TABLE, columns, {"kind": "table", "by": ["A"]})
+        if each.rule == RULE
+    ] == ["fail"]

@@ -25,13 +25,23 @@ def test_a_margin_is_the_table_by_its_columns():
     names = "ABCDEF"
     fields = Fields(tuple(Field(name, (0, 1, 2)) for name in names))
     codes = np.random.default_rng(2).integers(0, 3, (4_000, 6)).astype(np.int32)
-    entry = {"name": "t", "kind": "table", "by": list(names), "where": "A != 2", "groups": {"B": [[0, 1]]}}
+    entry = {
+        "name": "t",
+        "kind": "table",
+        "by": list(names),
+        "where": "A != 2",
+        "groups": {"B": [[0, 1]]},
+    }
     table = tallies(entry, fields, codes)[0]
     assert table.more_margins
     for some in (("A", "C"), ("B", "C", "F"), ("D", "E")):
         made = margin(table, {names.index(name) for name in some})
         groups = {"B": [[0, 1]]} if "B" in some else {}
-        again = tallies({**entry, "by": list(some), "groups": groups, "where": "A != 2 and B != 2"}, fields, codes)[0]
+        again = tallies(
+            {**entry, "by": list(some), "groups": groups, "where": "A != 2 and B != 2"},
+            fields,
+            codes,
+        )[0]
         assert made.counts.tolist() == again.counts.tolist()
         assert made.labels.tolist() == again.labels.tolist()
         assert made.possible.tolist() == again.possible.tolist()
@@ -40,13 +50,28 @@ def test_a_margin_is_the_table_by_its_columns():
 @pytest.mark.parametrize(
     ("fine", "coarse", "of", "whole"),
     [
-        ({"by": ["AGE"]}, {"by": ["AGE"], "groups": {"AGE": [[0, 1], [2, 5]]}}, [0, 0, 1, 1, 1, 1], [True, True]),
+        (
+            {"by": ["AGE"]},
+            {"by": ["AGE"], "groups": {"AGE": [[0, 1], [2, 5]]}},
+            [0, 0, 1, 1, 1, 1],
+            [True, True],
+        ),
         ({"by": ["SEX", "AGE"]}, {"by": ["SEX"]}, [0] * 6 + [1] * 6, [True, True]),
-        ({"by": ["AGE"], "where": "AGE != 5"}, {"by": ["AGE"], "groups": {"AGE": [[0, 1], [2, 5]]}}, [0, 0, 1, 1, 1, -1], [True, False]),
-        ({"by": ["AGE"], "groups": {"AGE": [[0, 2], [3, 5]]}}, {"by": ["AGE"], "groups": {"AGE": [[0, 1], [2, 5]]}}, None, None),
+        (
+            {"by": ["AGE"], "where": "AGE != 5"},
+            {"by": ["AGE"], "groups": {"AGE": [[0, 1], [2, 5]]}},
+            [0, 0, 1, 1, 1, -1],
+            [True, False],
+        ),
+        (
+            {"by": ["AGE"], "groups": {"AGE": [[0, 2], [3, 5]]}},
+            {"by": ["AGE"], "groups": {"AGE": [[0, 1], [2, 5]]}},
+            None,
+            None,
+        ),
         ({"by": ["SEX"]}, {"by": ["SEX"], "where": "AGE < 3"}, None, None),
     ],
-)  # fmt: skip
+)
 def test_which_cells_lie_in_which(fine: Any, coarse: Any, of: Any, whole: Any) -> None:
     one, other = tallies(fine, AGES, PEOPLE)[0], tallies(coarse, AGES, PEOPLE)[0]
     lies = aligned(one, other)
@@ -58,7 +83,10 @@ def test_which_cells_lie_in_which(fine: Any, coarse: Any, of: Any, whole: Any) -
 
 
 def test_within_by_definition_and_only_for_these_records() -> None:
-    fine, coarse = tallies({"by": ["SEX", "AGE"]}, AGES, PEOPLE)[0], tallies({"by": ["AGE"]}, AGES, PEOPLE)[0]
+    fine, coarse = (
+        tallies({"by": ["SEX", "AGE"]}, AGES, PEOPLE)[0],
+        tallies({"by": ["AGE"]}, AGES, PEOPLE)[0],
+    )
     young = np.arange(6) < 2
     assert defined_within(fine, [0, 1, 6], coarse, young)
     assert not defined_within(fine, [0, 2], coarse, young)
@@ -68,9 +96,24 @@ def test_within_by_definition_and_only_for_these_records() -> None:
 
 
 def test_names_and_what_is_shown() -> None:
-    table = tallies({"by": ["SEX", "AGE"], "where": "AGE < 2", "counts": [[5, "x"], ["x", 5]], "groups": {"AGE": [[0, 0], [1, 1]]}}, AGES, PEOPLE)[0]  # fmt: skip
+    table = tallies(
+        {
+            "by": ["SEX", "AGE"],
+            "where": "AGE < 2",
+            "counts": [[5, "x"], ["x", 5]],
+            "groups": {"AGE": [[0, 0], [1, 1]]},
+        },
+        AGES,
+        PEOPLE,
+    )[0]
     assert table.named(table.withheld) == ["f|1-1", "m|0-0"]
     assert table.is_shown.tolist() == [True, False, False, True]
     assert not table.is_exact
     found = table.finding("threshold", table.named(table.is_shown), of=4, good="", bad="two")
-    assert (found.output, found.cells, found.of, found.statbarn, found.words) == ("t", 2, 4, "Frequencies", "two")
+    assert (found.output, found.cells, found.of, found.statbarn, found.words) == (
+        "t",
+        2,
+        4,
+        "Frequencies",
+        "two",
+    )

@@ -16,7 +16,9 @@ from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.atoms import cells_of
 from chaffinch.outputs.rules.tallying import MissingLevels, Tallier, is_unsaid, summed, tallies_of
 
-FIELDS = Fields((Field("A", ("a", "b", "c")), Field("B", ("x", "y")), Field("AGE", tuple(range(5)))))
+FIELDS = Fields(
+    (Field("A", ("a", "b", "c")), Field("B", ("x", "y")), Field("AGE", tuple(range(5))))
+)
 WHERE = {
     None: lambda a, b, age: True,
     "AGE >= 2": lambda a, b, age: age >= 2,
@@ -26,18 +28,27 @@ WHERE = {
 
 
 def tallier(codes: Any, **entry: Any) -> Tallier:
-    return Tallier(output_of({"name": "t", "kind": "table", "by": ["A", "B"], **entry}), FIELDS, codes)
+    return Tallier(
+        output_of({"name": "t", "kind": "table", "by": ["A", "B"], **entry}), FIELDS, codes
+    )
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 4)), min_size=1, max_size=30), st.sampled_from(list(WHERE)))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 4)), min_size=1, max_size=30
+    ),
+    st.sampled_from(list(WHERE)),
+)
 def test_counts_are_those_of_plain_counting(rows: Any, where: Any) -> None:
     counting = tallier(np.array(rows, dtype=np.int32), where=where)
     table = counting.tally("cells", crossed(["A", "B"], {}, FIELDS, output="t"))
     for a in range(3):
         for b in range(2):
             cell = 2 * a + b
-            assert table.counts[cell] == sum(row[:2] == (a, b) and WHERE[where](*row) for row in rows)
+            assert table.counts[cell] == sum(
+                row[:2] == (a, b) and WHERE[where](*row) for row in rows
+            )
             assert table.possible[cell] == (where != "A != 'a'" or a != 0)
     assert [label >= 0 for label in table.labels] == [WHERE[where](*row) for row in rows]
 
@@ -48,17 +59,25 @@ def test_counts_are_those_of_plain_counting(rows: Any, where: Any) -> None:
         ({}, [(4, 4), (12, 12), (0, 0)], [False, False, False]),
         ({"threshold": 5}, [(1, 4), (12, 12), (0, 0)], [True, False, False]),
         ({"threshold": 13}, [(1, 12), (1, 12), (0, 0)], [True, True, False]),
-        ({"threshold": 5, "suppressed_zeros": True}, [(0, 4), (12, 12), (0, 4)], [True, False, True]),
+        (
+            {"threshold": 5, "suppressed_zeros": True},
+            [(0, 4), (12, 12), (0, 4)],
+            [True, False, True],
+        ),
         ({"base": 5}, [(3, 7), (8, 12), (0, 2)], [False, False, False]),
         ({"base": 5, "rounding": "up"}, [(1, 5), (11, 15), (0, 0)], [False, False, False]),
         ({"bands": ["1-5"]}, [(1, 5), (12, 12), (0, 0)], [True, False, False]),
         ({"withheld": ["b"]}, [(4, 4), (0, 16), (0, 0)], [False, True, False]),
     ],
 )
-def test_what_a_reader_is_shown(keys: dict[str, Any], ends: list[tuple[int, int]], withheld: list[bool]) -> None:
+def test_what_a_reader_is_shown(
+    keys: dict[str, Any], ends: list[tuple[int, int]], withheld: list[bool]
+) -> None:
     codes = np.zeros((16, 3), dtype=np.int32)
     codes[4:, 0] = 1
-    table = tallies_of(output_of({"name": "t", "kind": "table", "by": ["A"], **keys}), FIELDS, codes)[0]
+    table = tallies_of(
+        output_of({"name": "t", "kind": "table", "by": ["A"], **keys}), FIELDS, codes
+    )[0]
     assert list(zip(table.lo.tolist(), table.hi.tolist(), strict=True)) == ends
     assert table.withheld.tolist() == withheld
 
@@ -72,25 +91,41 @@ def test_sums_over_groups_leave_out_what_is_in_none() -> None:
 
 
 def test_signs_of_what_is_withheld() -> None:
-    assert [is_unsaid(cell) for cell in (None, "x", " x ", "?", "<10", 3)] == [True, True, True, True, False, False]
+    assert [is_unsaid(cell) for cell in (None, "x", " x ", "?", "<10", 3)] == [
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 OF_SOME = [
-    {"kind": "table", "by": ["A"]}, {"kind": "table", "by": ["B"], "where": "A == 'a' or AGE == 0", "margins": True},
-    {"kind": "mean", "of": "AGE", "by": ["B"], "n": True}, {"kind": "mean", "of": "AGE", "where": "A != 'a'", "n": True},
-    {"kind": "tree", "leaves": [{"where": "AGE < 2", "n": True}, {"where": "AGE >= 2 and B == 'x'", "n": True}]},
+    {"kind": "table", "by": ["A"]},
+    {"kind": "table", "by": ["B"], "where": "A == 'a' or AGE == 0", "margins": True},
+    {"kind": "mean", "of": "AGE", "by": ["B"], "n": True},
+    {"kind": "mean", "of": "AGE", "where": "A != 'a'", "n": True},
+    {
+        "kind": "tree",
+        "leaves": [{"where": "AGE < 2", "n": True}, {"where": "AGE >= 2 and B == 'x'", "n": True}],
+    },
     {"kind": "histogram", "of": "AGE", "edges": [0, 2, 4]},
-]  # fmt: skip
+]
 
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 1), st.integers(-1, 4)), min_size=1, max_size=30).filter(
-        lambda rows: (0, 0, 0) in rows
-    ),
+    st.lists(
+        st.tuples(st.integers(-1, 2), st.integers(-1, 1), st.integers(-1, 4)),
+        min_size=1,
+        max_size=30,
+    ).filter(lambda rows: (0, 0, 0) in rows),
     st.sampled_from(OF_SOME),
 )
-def test_records_with_a_missing_value_are_left_out_by_the_definition_of_each_cell(rows: Any, entry: Any) -> None:
+def test_records_with_a_missing_value_are_left_out_by_the_definition_of_each_cell(
+    rows: Any, entry: Any
+) -> None:
     """Counts are those of the records that have all its columns, and the levels that define a cell say who is in it."""
     output, codes = output_of({"name": "t", **entry}), np.array(rows, dtype=np.int32)
     own = list(output.own_columns(FIELDS))
@@ -107,21 +142,32 @@ def test_records_with_a_missing_value_are_left_out_by_the_definition_of_each_cel
         assert cells_of(one, grid, len(codes), one.sizes).tolist() == one.labels.tolist()
 
 
-@pytest.mark.parametrize(("missing", "least", "words"), [(1, 10, "fail"), (12, 10, "pass"), (0, 10, "pass")])
+@pytest.mark.parametrize(
+    ("missing", "least", "words"), [(1, 10, "fail"), (12, 10, "pass"), (0, 10, "pass")]
+)
 def test_what_two_outputs_leave_out_is_looked_at(missing: int, least: int, words: str) -> None:
     """By A: all records. By B: those without a missing value. The totals tell how many have none, and by AGE of what age they are."""
     rng = np.random.default_rng(1)
-    codes = np.stack([rng.integers(0, size, 400) for size in FIELDS.columns.sizes], axis=1).astype(np.int32)
+    codes = np.stack([rng.integers(0, size, 400) for size in FIELDS.columns.sizes], axis=1).astype(
+        np.int32
+    )
     codes[:missing, 1] = -1
     codes[:missing, 2] = 3
-    entries = [{"name": "age", "kind": "table", "by": ["AGE"]}, {"name": "both", "kind": "table", "by": ["AGE", "B"]}]
+    entries = [
+        {"name": "age", "kind": "table", "by": ["AGE"]},
+        {"name": "both", "kind": "table", "by": ["AGE", "B"]},
+    ]
     report = check_entries(entries, FIELDS, codes, Policy(threshold=least))
     assert report.worst == words
-    assert [one.rule for one in report if one.status == "fail"] == ["differencing"] * (words == "fail")
+    assert [one.rule for one in report if one.status == "fail"] == ["differencing"] * (
+        words == "fail"
+    )
 
 
 @pytest.mark.parametrize(("missing", "undone"), [(0, True), (12, False)])
-def test_a_withheld_cell_follows_from_an_n_of_the_same_records_alone(missing: int, undone: bool) -> None:
+def test_a_withheld_cell_follows_from_an_n_of_the_same_records_alone(
+    missing: int, undone: bool
+) -> None:
     """Of 3 people in cell b nothing is said; n less the other cells gives them, unless some of the other cells are not in n."""
     codes = np.array([[0, 0, 0]] * 52 + [[1, 1, 0]] * 3 + [[2, 1, 0]] * 20, dtype=np.int32)
     codes[:missing, 2] = -1

@@ -17,8 +17,13 @@ PEOPLE = st.sampled_from([0, 0, 0, 1, 2, 5, 9, 10, 30])
 @st.composite
 def shared_people(draw, most=5):
     n_a, n_b = draw(st.integers(1, most)), draw(st.integers(1, most))
-    table = np.array(draw(st.lists(PEOPLE, min_size=n_a * n_b, max_size=n_a * n_b))).reshape(n_a, n_b)
-    a_out, b_out = (np.array(draw(st.lists(st.sampled_from([0, 0, 1, 3, 12]), min_size=n, max_size=n))) for n in (n_a, n_b))
+    table = np.array(draw(st.lists(PEOPLE, min_size=n_a * n_b, max_size=n_a * n_b))).reshape(
+        n_a, n_b
+    )
+    a_out, b_out = (
+        np.array(draw(st.lists(st.sampled_from([0, 0, 1, 3, 12]), min_size=n, max_size=n)))
+        for n in (n_a, n_b)
+    )
     return table, a_out, b_out
 
 
@@ -27,7 +32,15 @@ def sides(table, a_out, b_out):
     for one, out in ((table, a_out), (table.T, b_out)):
         of, to = np.nonzero(one)
         starts = np.searchsorted(of, np.arange(len(one) + 1))
-        both.append((starts, np.ascontiguousarray(to), one[of, to].astype(np.int64), one.sum(axis=1) + out, out.astype(np.int64)))
+        both.append(
+            (
+                starts,
+                np.ascontiguousarray(to),
+                one[of, to].astype(np.int64),
+                one.sum(axis=1) + out,
+                out.astype(np.int64),
+            )
+        )
     return both
 
 
@@ -38,7 +51,9 @@ def test_the_unions_are_those_of_the_compiled_search(people, threshold):
     outer, inner = sides(*people)
     every = np.ones(sum(table.shape), dtype=bool)
     beyond = nested(outer, inner, threshold, union_sizes(128), every, 2**62)[:-1]
-    expected = {united(outer, inner, threshold, int(seed)).tobytes() for seed in np.flatnonzero(beyond > 0)}
+    expected = {
+        united(outer, inner, threshold, int(seed)).tobytes() for seed in np.flatnonzero(beyond > 0)
+    }
     found = {np.concatenate(one).tobytes() for one in small_unions(table, a_out, b_out, threshold)}
     # The compiled search looks at one of several seeds that lead to the same unions, or to larger ones.
     assert expected <= found

@@ -22,17 +22,30 @@ FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y", "z"))))
 
 
 def table_with(counts: Any, hidden: set[int]) -> tuple[OutputTally, Any]:
-    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, np.ravel(counts), axis=0).astype(np.int32)
-    shown = [["0-5" if 3 * i + j in hidden else int(counts[i][j]) for j in range(3)] for i in range(3)]
-    return tallies_of(output_of({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}), FIELDS, codes)[0], codes
+    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, np.ravel(counts), axis=0).astype(
+        np.int32
+    )
+    shown = [
+        ["0-5" if 3 * i + j in hidden else int(counts[i][j]) for j in range(3)] for i in range(3)
+    ]
+    return tallies_of(
+        output_of({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}), FIELDS, codes
+    )[0], codes
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(0, 5), min_size=9, max_size=9).filter(any), st.sets(st.integers(0, 8), min_size=1, max_size=5), st.integers(1, 2))
+@given(
+    st.lists(st.integers(0, 5), min_size=9, max_size=9).filter(any),
+    st.sets(st.integers(0, 8), min_size=1, max_size=5),
+    st.integers(1, 2),
+)
 def test_safe_is_what_a_table_that_fits_shows(cells, hidden, far):
     counts = np.array(cells).reshape(3, 3)
     table, codes = table_with(counts, hidden)
-    totals = [tallies_of(output_of({"name": by, "kind": "table", "by": [by]}), FIELDS, codes)[0] for by in "AB"]
+    totals = [
+        tallies_of(output_of({"name": by, "kind": "table", "by": [by]}), FIELDS, codes)[0]
+        for by in "AB"
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(witnesses, "PROPOSALS", 100_000)  # plenty for nine cells
         found = Witnesses([table, *totals], codes).safe(table, table.withheld, far)
@@ -41,14 +54,21 @@ def test_safe_is_what_a_table_that_fits_shows(cells, hidden, far):
         trial = counts.copy().ravel()
         trial[places] = filled
         trial = trial.reshape(3, 3)
-        if (trial.sum(axis=0) == counts.sum(axis=0)).all() and (trial.sum(axis=1) == counts.sum(axis=1)).all():
+        if (trial.sum(axis=0) == counts.sum(axis=0)).all() and (
+            trial.sum(axis=1) == counts.sum(axis=1)
+        ).all():
             fitting.append(trial.ravel())
     every = np.array(fitting)
     away = np.abs(every - table.counts).max(axis=0)
     safe = (away >= far) | (np.ptp(every, axis=0) >= far)
     assert not (found & ~safe).any()
-    if len(codes) > 3:  # so few cells are walked over in no time; with hardly anybody there is nobody to exchange
-        assert np.array_equal(found[table.withheld & (away >= far)], np.ones((table.withheld & (away >= far)).sum(), dtype=bool))
+    if (
+        len(codes) > 3
+    ):  # so few cells are walked over in no time; with hardly anybody there is nobody to exchange
+        assert np.array_equal(
+            found[table.withheld & (away >= far)],
+            np.ones((table.withheld & (away >= far)).sum(), dtype=bool),
+        )
 
 
 def test_tables_that_were_found_fit_all_outputs_of_four_columns():
@@ -58,11 +78,19 @@ def test_tables_that_were_found_fit_all_outputs_of_four_columns():
     codes = rng.integers(0, 3, (300, 4)).astype(np.int32)
     some = []
     for pair in combinations("ABCD", 2):
-        one = tallies_of(output_of({"name": "".join(pair), "kind": "table", "by": list(pair)}), fields, codes)[0]
+        one = tallies_of(
+            output_of({"name": "".join(pair), "kind": "table", "by": list(pair)}), fields, codes
+        )[0]
         if pair == ("A", "B"):
             shown = one.counts.reshape(3, 3).astype(object)
             shown[:2, :2] = "0-99"
-            one = tallies_of(output_of({"name": "AB", "kind": "table", "by": ["A", "B"], "counts": shown.tolist()}), fields, codes)[0]
+            one = tallies_of(
+                output_of(
+                    {"name": "AB", "kind": "table", "by": ["A", "B"], "counts": shown.tolist()}
+                ),
+                fields,
+                codes,
+            )[0]
         some.append(one)
     known = Witnesses(some, codes)
     assert np.array_equal(known.safe(some[0], some[0].withheld, 1), some[0].withheld)
@@ -91,9 +119,14 @@ def test_cells_of_the_only_table_change_alone(monkeypatch):
 def test_nothing_is_looked_for_beyond_known_ends(monkeypatch):
     """A rectangle within exact margins: each corner's least and largest count is aimed at, and none that cannot be."""
     table, codes = table_with([[3, 1, 5], [4, 4, 5], [3, 5, 2]], {0, 1, 3, 4})
-    totals = [tallies_of(output_of({"name": by, "kind": "table", "by": [by]}), FIELDS, codes)[0] for by in "AB"]
+    totals = [
+        tallies_of(output_of({"name": by, "kind": "table", "by": [by]}), FIELDS, codes)[0]
+        for by in "AB"
+    ]
     aims = []
-    monkeypatch.setattr(Witnesses, "_aim", lambda _, cell, wanted, near: aims.append((cell, wanted)))
+    monkeypatch.setattr(
+        Witnesses, "_aim", lambda _, cell, wanted, near: aims.append((cell, wanted))
+    )
     system = LinearSystem([table, *totals])
     assert not system.narrow(table, totals, table.withheld, 2).any()
     ends = system.ends(table, totals)

@@ -7,7 +7,14 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 
 from chaffinch.outputs.columns import CodeColumn, Codes, Columns
-from chaffinch.outputs.equations import CountTable, Lookup, Problem, RegressionModel, SumSystem, Terms
+from chaffinch.outputs.equations import (
+    CountTable,
+    Lookup,
+    Problem,
+    RegressionModel,
+    SumSystem,
+    Terms,
+)
 from chaffinch.outputs.families import FamilyName, Part
 from chaffinch.outputs.solve.kernels import search
 from chaffinch.outputs.solve.moves import Moves
@@ -49,14 +56,24 @@ def random_terms(rng: np.random.Generator, n_equations: int) -> tuple[Terms, ...
     return tuple(terms)
 
 
-def random_system(rng: np.random.Generator, name: str, family: FamilyName | None, part: Part) -> SumSystem:
+def random_system(
+    rng: np.random.Generator, name: str, family: FamilyName | None, part: Part
+) -> SumSystem:
     n_equations = int(rng.integers(1, 5))
     terms = random_terms(rng, n_equations)
-    keep = (Lookup((2, 3), (2, 4), (rng.random((8, 1)) < 0.8).astype(float)),) if rng.random() < 0.5 else ()
+    keep = (
+        (Lookup((2, 3), (2, 4), (rng.random((8, 1)) < 0.8).astype(float)),)
+        if rng.random() < 0.5
+        else ()
+    )
     n_predictors = 3 if family == "multinomial" else 1
     coefficients = rng.normal(0.0, 0.3, (n_equations, n_predictors))
     # Means that are one over the predictor need it to be positive, and most of these are.
-    offset = Lookup((), (), np.full((1, n_predictors), 3.0 if family in ("gamma_inverse", "inverse_gaussian") else 0.0))
+    offset = Lookup(
+        (),
+        (),
+        np.full((1, n_predictors), 3.0 if family in ("gamma_inverse", "inverse_gaussian") else 0.0),
+    )
     model = None
     if family:
         eta = (*(t.times(coefficients) for t in terms), offset)
@@ -65,8 +82,19 @@ def random_system(rng: np.random.Generator, name: str, family: FamilyName | None
     middle, half = rng.normal(0.0, 1.0, size), rng.choice([0.0, 0.3], size)
     if family and part == "score":
         at = coefficients.T.ravel()
-        return SumSystem(name, size, terms, at - half, at + half, model, keep, reported="coefficients", at=at)
-    return SumSystem(name, size, terms, middle - half, middle + half, model, keep, diagonal=bool(rng.random() < 0.5))
+        return SumSystem(
+            name, size, terms, at - half, at + half, model, keep, reported="coefficients", at=at
+        )
+    return SumSystem(
+        name,
+        size,
+        terms,
+        middle - half,
+        middle + half,
+        model,
+        keep,
+        diagonal=bool(rng.random() < 0.5),
+    )
 
 
 def random_table(rng: np.random.Generator, name: str) -> CountTable:
@@ -75,7 +103,9 @@ def random_table(rng: np.random.Generator, name: str) -> CountTable:
     for column in columns:
         group = rng.integers(-1, 3, SIZES[column])
         group[0] = 0
-        groups.append((int(column), np.unique(group, return_inverse=True)[1] - int(group.min() < 0)))
+        groups.append(
+            (int(column), np.unique(group, return_inverse=True)[1] - int(group.min() < 0))
+        )
     shape = [int(group.max()) + 1 for _, group in groups]
     lo = rng.integers(0, 6, int(np.prod(shape)))
     return CountTable(name, tuple(groups), lo, lo + rng.integers(0, 3, lo.size))
@@ -83,7 +113,10 @@ def random_table(rng: np.random.Generator, name: str) -> CountTable:
 
 def random_problem(seed: int, models: list[tuple[FamilyName, Part]]) -> Problem:
     rng = np.random.default_rng(seed)
-    systems = [random_system(rng, f"{k} {family} {part}", family, part) for k, (family, part) in enumerate(models)]
+    systems = [
+        random_system(rng, f"{k} {family} {part}", family, part)
+        for k, (family, part) in enumerate(models)
+    ]
     plain = random_system(rng, "plain", None, "score")
     return Problem(COLUMNS, (random_table(rng, "one"), *systems, plain, random_table(rng, "two")))
 
@@ -95,7 +128,9 @@ def simulated(seed: int) -> tuple[Codes, tuple[Terms, ...]]:
     """Records with a dependence between the label and the rest."""
     rng = np.random.default_rng(seed)
     codes = COLUMNS.start(N, seed=seed)
-    eta = 0.6 * (codes[:, 0] == 1) - 0.8 * codes[:, 2] + 0.5 * np.linspace(-1.0, 1.5, 6)[codes[:, 1]]
+    eta = (
+        0.6 * (codes[:, 0] == 1) - 0.8 * codes[:, 2] + 0.5 * np.linspace(-1.0, 1.5, 6)[codes[:, 1]]
+    )
     codes[:, 3] = rng.binomial(3, 1.0 / (1.0 + np.exp(-eta)))
     dummies = np.eye(3)[:, 1:]
     terms = (
@@ -114,13 +149,17 @@ def estimated(family: FamilyName, codes: Codes, terms: tuple[Terms, ...]) -> NDA
         "logit": lambda: sm.Logit(y, x).fit(disp=0, tol=1e-12),
         "probit": lambda: sm.Probit(y, x).fit(disp=0, tol=1e-12),
         "poisson": lambda: sm.Poisson(y, x).fit(disp=0, tol=1e-12),
-        "gamma_log": lambda: sm.GLM(y, x, family=sm.families.Gamma(sm.families.links.Log())).fit(tol=1e-12),
+        "gamma_log": lambda: sm.GLM(y, x, family=sm.families.Gamma(sm.families.links.Log())).fit(
+            tol=1e-12
+        ),
         "multinomial": lambda: sm.MNLogit(y, x).fit(disp=0, tol=1e-12),
     }
     return np.asarray(models[family]().params)
 
 
-def table_of(codes: Codes, columns: tuple[int, ...], name: str, *, below: int = 0, base: int = 1) -> CountTable:
+def table_of(
+    codes: Codes, columns: tuple[int, ...], name: str, *, below: int = 0, base: int = 1
+) -> CountTable:
     """Counts of columns, those under `below` suppressed, the rest rounded to a multiple of `base`."""
     groups = tuple((c, np.arange(SIZES[c])) for c in columns)
     cells = int(np.prod([SIZES[c] for c in columns]))
@@ -133,9 +172,16 @@ def table_of(codes: Codes, columns: tuple[int, ...], name: str, *, below: int = 
 
 def proposed(state: State, moves: Moves, n_proposals: int, temperature: float = np.inf) -> int:
     state.table_error, state.system_error, accepted = search(
-        state.program, state.kernel, state.table_error, state.system_error,
-        moves.kernel, moves.chances(), moves.wrong(state), n_proposals, temperature,
-    )  # fmt: skip
+        state.program,
+        state.kernel,
+        state.table_error,
+        state.system_error,
+        moves.kernel,
+        moves.chances(),
+        moves.wrong(state),
+        n_proposals,
+        temperature,
+    )
     return int(accepted)
 
 
@@ -145,7 +191,8 @@ def sums_of(state: State) -> NDArray[np.float64]:
 
 def table_error_of(state: State) -> float:
     outside = [
-        np.maximum(np.maximum(t.lo - t.counts(state.codes), t.counts(state.codes) - t.hi), 0) for t in state.tables
+        np.maximum(np.maximum(t.lo - t.counts(state.codes), t.counts(state.codes) - t.hi), 0)
+        for t in state.tables
     ]
     return sum(float((o**2 * t.weights).sum()) for o, t in zip(outside, state.tables, strict=True))
 

@@ -6,30 +6,52 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.columns import CodeColumn, Columns
-from chaffinch.outputs.equations import CountTable, Lookup, Problem, RegressionModel, SumSystem, Terms
+from chaffinch.outputs.equations import (
+    CountTable,
+    Lookup,
+    Problem,
+    RegressionModel,
+    SumSystem,
+    Terms,
+)
 from chaffinch.outputs.families import FAMILIES
 from chaffinch.outputs.solve.blocks import blocks_of
 from chaffinch.outputs.solve.kernels.children import add_up
 
 from .problems import COLUMNS, random_problem
 
-MODELS = [(family, "score") for family in FAMILIES] + [("logit", "weight"), ("poisson", "loglik"), ("multinomial", "loglik")]
+MODELS = [(family, "score") for family in FAMILIES] + [
+    ("logit", "weight"),
+    ("poisson", "loglik"),
+    ("multinomial", "loglik"),
+]
 
 
 def added_up(problem, *datasets):
     blocks, slots = blocks_of(problem), np.arange(len(datasets))
-    counts, sums = np.full((len(slots), blocks.tables.n_cells), 7), np.full((len(slots), blocks.n_sums), 7.0)
+    counts, sums = (
+        np.full((len(slots), blocks.tables.n_cells), 7),
+        np.full((len(slots), blocks.n_sums), 7.0),
+    )
     add_up(blocks, np.stack(datasets).astype(np.uint8), slots, counts, sums)
     return counts, sums
 
 
 def by_numpy(problem, codes):
     tables = [output.counts(codes) for output in problem.outputs if isinstance(output, CountTable)]
-    systems = [output.contributions(codes).sum(axis=0) for output in problem.outputs if isinstance(output, SumSystem)]
+    systems = [
+        output.contributions(codes).sum(axis=0)
+        for output in problem.outputs
+        if isinstance(output, SumSystem)
+    ]
     return np.concatenate([np.zeros(0, int), *tables]), np.concatenate([np.zeros(0), *systems])
 
 
-@given(seed=st.integers(0, 10_000), model=st.sampled_from(MODELS), moved=st.sampled_from([0, 3, 20, 40]))
+@given(
+    seed=st.integers(0, 10_000),
+    model=st.sampled_from(MODELS),
+    moved=st.sampled_from([0, 3, 20, 40]),
+)
 @settings(max_examples=60)
 def test_counts_and_sums_are_those_of_numpy(seed, model, moved):
     """The second dataset differs from the first in few records or in many, which is another way of adding up."""
@@ -64,4 +86,6 @@ def test_a_problem_of_tables_alone_has_no_blocks():
     blocks = blocks_of(problem)
     assert (len(blocks.blocks), blocks.n_sums) == (0, 0)
     codes = COLUMNS.start(30, seed=1)
-    np.testing.assert_array_equal(added_up(problem, codes)[0][0], np.bincount(codes[:, 0], minlength=3))
+    np.testing.assert_array_equal(
+        added_up(problem, codes)[0][0], np.bincount(codes[:, 0], minlength=3)
+    )

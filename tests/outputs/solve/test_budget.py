@@ -58,7 +58,9 @@ def here(monkeypatch):
 
     def run(job, *, each=None, engines=None):
         answers = io.BytesIO()
-        request = json.loads(json.dumps({**vars(job), "seeds": [[int(a), list(b)] for a, b in job.seeds]}))
+        request = json.loads(
+            json.dumps({**vars(job), "seeds": [[int(a), list(b)] for a, b in job.seeds]})
+        )
         process._work(request, answers)
         return list(process._answers(io.BytesIO(answers.getvalue()), len(job.seeds)))
 
@@ -89,9 +91,17 @@ def test_an_engine_does_not_look_at_the_clock(engine, spec, wild):
     wild()
     other = solve()
     np.testing.assert_array_equal(one.codes, other.codes)
-    assert (one.proposals, one.accepted, one.errors) == (other.proposals, other.accepted, other.errors)
-    assert one.proposals >= (most if engine is not ea else 384)  # to the end, and not a moment of a clock less
-    assert [(p.proposals, p.errors) for p in one.trace] == [(p.proposals, p.errors) for p in other.trace]
+    assert (one.proposals, one.accepted, one.errors) == (
+        other.proposals,
+        other.accepted,
+        other.errors,
+    )
+    assert one.proposals >= (
+        most if engine is not ea else 384
+    )  # to the end, and not a moment of a clock less
+    assert [(p.proposals, p.errors) for p in one.trace] == [
+        (p.proposals, p.errors) for p in other.trace
+    ]
 
 
 def test_combinations_count(spec, monkeypatch):
@@ -103,7 +113,9 @@ def test_combinations_count(spec, monkeypatch):
         return looked[-1]
 
     monkeypatch.setattr(incremental, "combine", counted)
-    solved = incremental.solve(spec.problem(), spec.columns.start(200, seed=1), proposals=3_000_000, seed=2)
+    solved = incremental.solve(
+        spec.problem(), spec.columns.start(200, seed=1), proposals=3_000_000, seed=2
+    )
     spent = sum(one.proposals for one in looked)
     assert any(one.helped is not None and one.proposals > combine.PAIRING for one in looked)
     assert 3_000_000 <= solved.proposals < 3_000_000 + 8 * max(one.proposals for one in looked)
@@ -126,18 +138,36 @@ def test_seconds_are_proposals_whatever_the_machine_does(engine, spec, here, wil
 @pytest.mark.parametrize("engine", ["incremental", "ea"])
 def test_a_check_does_not_look_at_the_clock(engine, here, wild):
     """With and without outputs that are reached: the verdict that says so is the one that time could change."""
-    fields = Fields((Field("a", ("a0", "a1", "a2")), Field("x", tuple(range(30))), Field("y", ("n", "y"))))
+    fields = Fields(
+        (Field("a", ("a0", "a1", "a2")), Field("x", tuple(range(30))), Field("y", ("n", "y")))
+    )
     rng = np.random.default_rng(1)
-    codes = np.stack([rng.integers(0, 3, 160), rng.integers(0, 30, 160), rng.integers(0, 2, 160)], axis=1).astype(np.int32)
+    codes = np.stack(
+        [rng.integers(0, 3, 160), rng.integers(0, 30, 160), rng.integers(0, 2, 160)], axis=1
+    ).astype(np.int32)
     recipes = recipes_of(
-        [{"name": "t", "kind": "table", "by": ["a", "y"]}, {"name": "m", "kind": "mean", "of": "x", "by": ["a"]}], fields
+        [
+            {"name": "t", "kind": "table", "by": ["a", "y"]},
+            {"name": "m", "kind": "mean", "of": "x", "by": ["a"]},
+        ],
+        fields,
     )
 
     def ask(**asked):
         return check(
-            recipes, codes, keys=["a"], sensitive=["y"], syntheses=2, whole_runs=2, error_line=True, fold_of_fold=True,
-            engine=engine, seed=1, workers=1, **asked,
-        )  # fmt: skip
+            recipes,
+            codes,
+            keys=["a"],
+            sensitive=["y"],
+            syntheses=2,
+            whole_runs=2,
+            error_line=True,
+            fold_of_fold=True,
+            engine=engine,
+            seed=1,
+            workers=1,
+            **asked,
+        )
 
     seconds = 0.0002 if engine == "incremental" else 0.01
     one = ask(seconds=seconds)
@@ -150,7 +180,9 @@ def test_a_check_does_not_look_at_the_clock(engine, here, wild):
 def test_the_rule_from_seconds_to_proposals(spec):
     """Worked out by hand: 1 table, 2 systems, of 2 and 3 sums for each record (those of a mean: count and sum; of an sd: squares, too)."""
     problem = spec.problem()
-    assert np.isclose(seconds_each(problem, rows=200), 0.49e-6)  # 0.15 + 0.02 + 2 * 0.06 + 5 * 0.04 microseconds
+    assert np.isclose(
+        seconds_each(problem, rows=200), 0.49e-6
+    )  # 0.15 + 0.02 + 2 * 0.06 + 5 * 0.04 microseconds
     assert np.isclose(seconds_each(problem, rows=100_000), 0.98e-6)
     assert np.isclose(seconds_each(problem, rows=300, engine="ea"), 20e-6 + 0.015 * 300 * 0.49e-6)
     assert seconds_each(problem, rows=300, engine="ea", fitness="refit") > 2 * 5e-3

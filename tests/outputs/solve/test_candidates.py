@@ -39,7 +39,9 @@ def test_moves_are_made_and_numbers_change_as_foretold(problems: ModuleType) -> 
     moves = Moves(state, np.random.default_rng(4))
     moves.sort(state.codes)
     moved, changes = candidates_of(state, moves, 500)
-    second = next(k for k in range(1, len(moved)) if not set(moved[0, :2]) & set(moved[k, :2]) - {-1})
+    second = next(
+        k for k in range(1, len(moved)) if not set(moved[0, :2]) & set(moved[k, :2]) - {-1}
+    )
     numbers = NumbersOfSums(state, state.drifts())
     off, linear = numbers.off(state.sums), numbers.of_changes(changes[[0, second]])
     expected = off + linear.sum(axis=0)

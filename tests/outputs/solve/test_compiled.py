@@ -10,7 +10,9 @@ from chaffinch.outputs.equations import CountTable, SumSystem
 from chaffinch.outputs.solve.compiled import compile_problem
 
 
-def test_a_flat_problem_knows_who_reads_a_column_and_the_bounds_of_cells(problems: ModuleType) -> None:
+def test_a_flat_problem_knows_who_reads_a_column_and_the_bounds_of_cells(
+    problems: ModuleType,
+) -> None:
     problem = problems.random_problem(3, [("logit", "score"), ("gaussian", "loglik")])
     p = compile_problem(problem)
     tables = [output for output in problem.outputs if isinstance(output, CountTable)]

@@ -21,7 +21,9 @@ def logit(half=0.02, at=(-0.5, 0.1)):
     matrix = np.stack([np.zeros(10), np.arange(10.0)], axis=1)
     terms = [Terms.dense((), (), np.eye(1, 2)), Terms.dense((2,), (10,), matrix)]
     label = Lookup((0,), (2,), np.array([[0.0], [1.0]]))
-    return regression("r", family="logit", terms=terms, label=label, coefficients=np.array(at), half_widths=half)
+    return regression(
+        "r", family="logit", terms=terms, label=label, coefficients=np.array(at), half_widths=half
+    )
 
 
 def counts(lo, hi):
@@ -30,14 +32,21 @@ def counts(lo, hi):
 
 def test_settings_are_the_papers_table_1():
     s = EvolutionSettings()
-    assert (s.population, s.generations, s.crossover, s.crossover_per_record) == (32, 2_000, 0.8, 0.1)
+    assert (s.population, s.generations, s.crossover, s.crossover_per_record) == (
+        32,
+        2_000,
+        0.8,
+        0.1,
+    )
     assert (s.mutation, s.mutation_divisor, s.mutation_every) == (0.005, 3.0, 250)
     assert (s.mutation_at(249), s.mutation_at(250)) == (0.005, 0.005 / 3)
     assert s.mutation_at(1_999) == pytest.approx(0.005 / 3**7)
 
 
 def test_settings_are_checked():
-    with pytest.raises(InputError, match=r"Unknown selection 'tournment'. Did you mean 'tournament'"):
+    with pytest.raises(
+        InputError, match=r"Unknown selection 'tournment'. Did you mean 'tournament'"
+    ):
         EvolutionSettings(selection="tournment")
     with pytest.raises(InputError, match="crossover must lie between 0 and 1"):
         EvolutionSettings(crossover=1.5)
@@ -49,14 +58,29 @@ def test_settings_are_checked():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tournament_size": 1}, "tournament_size must be at least 2, and at most the population, 32. Got 1."),
-        ({"tournament_size": 33}, "tournament_size must be at least 2, and at most the population, 32. Got 33."),
-        ({"selection": "best", "best": 0}, "best must be at least 1, and at most the population, 32. Got 0."),
-        ({"selection": "best", "best": 5, "population": 4}, "best must be at least 1, and at most the population, 4. Got 5."),
+        (
+            {"tournament_size": 1},
+            "tournament_size must be at least 2, and at most the population, 32. Got 1.",
+        ),
+        (
+            {"tournament_size": 33},
+            "tournament_size must be at least 2, and at most the population, 32. Got 33.",
+        ),
+        (
+            {"selection": "best", "best": 0},
+            "best must be at least 1, and at most the population, 32. Got 0.",
+        ),
+        (
+            {"selection": "best", "best": 5, "population": 4},
+            "best must be at least 1, and at most the population, 4. Got 5.",
+        ),
         ({"best": 2}, "best is for the selection 'best', and parents are chosen by 'tournament'."),
-        ({"selection": "best", "tournament_size": 3}, "tournament_size is for the selection 'tournament', and parents are chosen by 'best'."),
+        (
+            {"selection": "best", "tournament_size": 3},
+            "tournament_size is for the selection 'tournament', and parents are chosen by 'best'.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_numbers_of_a_selection_are_checked(options, message):
     with pytest.raises(InputError, match=re.escape(message)):
         ea.settings_from(options)
@@ -81,7 +105,9 @@ def brute_force(seed, *, rows, population, generations, best):
         b, design = np.zeros(2), x[codes[:, 2]]
         for _ in range(12):
             p = 1.0 / (1.0 + np.exp(-design @ b))
-            b = b + np.linalg.solve((design * (p * (1 - p))[:, None]).T @ design, design.T @ (codes[:, 0] - p))
+            b = b + np.linalg.solve(
+                (design * (p * (1 - p))[:, None]).T @ design, design.T @ (codes[:, 0] - p)
+            )
         return ((b - problem.outputs[0].at) ** 2).mean()
 
     living = [COLUMNS.start(rows, seed=rng) for _ in range(population)]
@@ -93,7 +119,10 @@ def brute_force(seed, *, rows, population, generations, best):
             if rng.random() < 0.8:
                 for i in range(rows):
                     if rng.random() < 0.1:
-                        children[k][i], children[k + 1][i] = children[k + 1][i].copy(), children[k][i].copy()
+                        children[k][i], children[k + 1][i] = (
+                            children[k + 1][i].copy(),
+                            children[k][i].copy(),
+                        )
         for child in children:
             for c, column in enumerate(COLUMNS):
                 hit = rng.random(rows) < 0.02
@@ -108,10 +137,14 @@ def test_it_gets_as_far_as_the_algorithm_by_brute_force():
     """Mean log error of the best after 25 generations, 24 runs of each, 5 standard errors: a right engine fails once in 300,000 times (t, 46 df)."""
     rows, n, runs = 60, 25, 24
     problem = Problem(COLUMNS, (logit(0.0, at=(2.5, -0.6)),))
-    settings = EvolutionSettings(population=6, generations=n, mutation=0.02, selection="best", best=2)
+    settings = EvolutionSettings(
+        population=6, generations=n, mutation=0.02, selection="best", best=2
+    )
     ours, theirs = [], []
     for seed in range(runs):
-        solved = solve(problem, COLUMNS.start(rows, seed=1_000 + seed), seed=seed, settings=settings)
+        solved = solve(
+            problem, COLUMNS.start(rows, seed=1_000 + seed), seed=seed, settings=settings
+        )
         apart = numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].at
         ours.append(np.log((apart**2).mean()))
         theirs.append(np.log(brute_force(seed, rows=rows, population=6, generations=n, best=2)))
@@ -126,11 +159,18 @@ def test_it_gets_as_far_as_the_algorithm_by_brute_force():
 def test_a_small_problem_is_reached_and_refitted(fitness, survival):
     problem = Problem(COLUMNS, (logit(), counts([50, 1, 60], [60, 9, 200])))
     settings = EvolutionSettings(
-        population=16, generations=400, mutation=0.02, mutation_every=100, fitness=fitness, survival=survival
+        population=16,
+        generations=400,
+        mutation=0.02,
+        mutation_every=100,
+        fitness=fitness,
+        survival=survival,
     )
     solved = solve(problem, COLUMNS.start(150, seed=1), seed=2, settings=settings)
     assert solved.reached
-    assert np.abs(numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].at).max() <= 0.02
+    assert (
+        np.abs(numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].at).max() <= 0.02
+    )
     assert 1 <= problem.outputs[1].counts(solved.codes)[1] <= 9
     assert solved.trace[-1].objective < solved.trace[0].objective
 
@@ -164,13 +204,21 @@ def test_a_users_statistic():
 
     wanted = np.array([6.0, 0.5])
     solved = evolve_statistic(
-        COLUMNS, COLUMNS.start(50, seed=1), statistic, wanted, tolerance=0.001, seed=2, settings=QUICK
+        COLUMNS,
+        COLUMNS.start(50, seed=1),
+        statistic,
+        wanted,
+        tolerance=0.001,
+        seed=2,
+        settings=QUICK,
     )
     assert solved.reached
     assert np.sort(solved.codes[:, 2])[5:-5].mean() == 6.0
     assert (solved.codes[:, 1] == 2).sum() == 25
     with pytest.raises(InputError, match="must return 2 numbers"):
-        evolve_statistic(COLUMNS, COLUMNS.start(5, seed=1), lambda d: np.zeros(3), np.zeros(2), settings=QUICK)
+        evolve_statistic(
+            COLUMNS, COLUMNS.start(5, seed=1), lambda d: np.zeros(3), np.zeros(2), settings=QUICK
+        )
 
 
 def test_seeds_and_fixed_columns_and_proposals():

@@ -36,7 +36,9 @@ def test_fitness_near_a_solution(name):
     if name == "fisher":
         assert first == pytest.approx(State(problem, near).error, rel=0.05)
     else:
-        assert first == pytest.approx(by_refit(problem, near), rel=1e-6 if name == "refit" else 0.02)
+        assert first == pytest.approx(
+            by_refit(problem, near), rel=1e-6 if name == "refit" else 0.02
+        )
 
 
 def test_score_is_the_error_of_refits_for_every_candidate_of_every_generation():

@@ -24,23 +24,48 @@ EVERY_KIND = ["change", "step", "swap", "near_swap", "copy", "copy_two", "repair
 # Fifteen numbers of 1,500 records: two decimals are what the search meets within seconds.
 @pytest.mark.parametrize(
     ("family", "digits"),
-    [("gaussian", 3), ("logit", 3), ("probit", 3), ("poisson", 4), ("gamma_log", 4), ("multinomial", 2)],
+    [
+        ("gaussian", 3),
+        ("logit", 3),
+        ("probit", 3),
+        ("poisson", 4),
+        ("gamma_log", 4),
+        ("multinomial", 2),
+    ],
 )
-def test_printed_coefficients_come_back_when_statsmodels_refits(problems: ModuleType, family: FamilyName, digits: int) -> None:
+def test_printed_coefficients_come_back_when_statsmodels_refits(
+    problems: ModuleType, family: FamilyName, digits: int
+) -> None:
     original, terms = problems.simulated(7)
     printed = np.round(problems.estimated(family, original, terms), digits)
     half = 0.5 * 10.0**-digits
-    system = regression("r", family=family, terms=terms, label=problems.labels(family), coefficients=printed, half_widths=half)
-    solved = solve(Problem(problems.COLUMNS, (system,)), problems.COLUMNS.start(problems.N, seed=1), seed=2)
+    system = regression(
+        "r",
+        family=family,
+        terms=terms,
+        label=problems.labels(family),
+        coefficients=printed,
+        half_widths=half,
+    )
+    solved = solve(
+        Problem(problems.COLUMNS, (system,)), problems.COLUMNS.start(problems.N, seed=1), seed=2
+    )
     assert solved.reached
-    np.testing.assert_array_equal(np.round(problems.estimated(family, solved.codes, terms), digits), printed)
+    np.testing.assert_array_equal(
+        np.round(problems.estimated(family, solved.codes, terms), digits), printed
+    )
 
 
 def test_numbers_known_in_full_are_met_to_the_tolerance(problems: ModuleType) -> None:
     original, terms = problems.simulated(8)
     full = problems.estimated("logit", original, terms)
     problem = Problem(
-        problems.COLUMNS, (regression("r", family="logit", terms=terms, label=problems.labels("logit"), coefficients=full),)
+        problems.COLUMNS,
+        (
+            regression(
+                "r", family="logit", terms=terms, label=problems.labels("logit"), coefficients=full
+            ),
+        ),
     )
     solved = solve(problem, problems.COLUMNS.start(problems.N, seed=3), tolerance=0.01, seed=4)
     assert solved.reached
@@ -53,16 +78,27 @@ def test_tables_and_a_regression_come_back_together(problems: ModuleType) -> Non
     printed = np.round(problems.estimated("logit", original, terms), 3)
     outputs = (
         problems.table_of(original, (0, 1, 3), "a x y"),
-        regression("r", family="logit", terms=terms, label=problems.labels("logit"), coefficients=printed, half_widths=5e-4),
+        regression(
+            "r",
+            family="logit",
+            terms=terms,
+            label=problems.labels("logit"),
+            coefficients=printed,
+            half_widths=5e-4,
+        ),
         problems.table_of(original, (1, 2, 3), "x b y", below=10, base=5),
     )
-    solved = solve(Problem(problems.COLUMNS, outputs), problems.COLUMNS.start(problems.N, seed=1), seed=2)
+    solved = solve(
+        Problem(problems.COLUMNS, outputs), problems.COLUMNS.start(problems.N, seed=1), seed=2
+    )
     assert solved.reached
     assert [error.name for error in solved.errors] == ["a x y", "r", "x b y"]
     assert outputs[0].counts(solved.codes).tolist() == outputs[0].counts(original).tolist()
     counts = outputs[2].counts(solved.codes)
     assert ((outputs[2].lo <= counts) & (counts <= outputs[2].hi)).all()
-    np.testing.assert_array_equal(np.round(problems.estimated("logit", solved.codes, terms), 3), printed)
+    np.testing.assert_array_equal(
+        np.round(problems.estimated("logit", solved.codes, terms), 3), printed
+    )
     rows = [sorted(map(tuple, codes.tolist())) for codes in (solved.codes, original)]
     assert rows[0] != rows[1]  # other records, the same numbers
 
@@ -95,10 +131,16 @@ def test_numbers_that_are_read_off_sums_come_back(problems: ModuleType) -> None:
         keep=(keep,),
         reported=read,
     )
-    solved = solve(Problem(problems.COLUMNS, (system,)), problems.COLUMNS.start(600, seed=1), seed=2)
+    solved = solve(
+        Problem(problems.COLUMNS, (system,)), problems.COLUMNS.start(600, seed=1), seed=2
+    )
     assert solved.reached
     mine = solved.codes[solved.codes[:, 2] == 1]
-    found = [x[mine[:, 1]].mean(), x[mine[:, 1]].std(ddof=1), np.corrcoef(x[mine[:, 1]], mine[:, 3])[0, 1]]
+    found = [
+        x[mine[:, 1]].mean(),
+        x[mine[:, 1]].std(ddof=1),
+        np.corrcoef(x[mine[:, 1]], mine[:, 3])[0, 1],
+    ]
     np.testing.assert_allclose(found, published, atol=5e-4)
 
 
@@ -111,28 +153,52 @@ def test_small_datasets_meet_many_digits_by_several_moves_at_once(problems: Modu
         Terms.dense((2,), (2,), np.outer([0.0, 1.0], np.eye(3)[2])),
     )
     full = np.asarray(
-        sm.Logit(problems.labels("logit").of(original)[:, 0], np.sum([t.of(original, 3) for t in terms], axis=0))
+        sm.Logit(
+            problems.labels("logit").of(original)[:, 0],
+            np.sum([t.of(original, 3) for t in terms], axis=0),
+        )
         .fit(disp=0)
         .params
     )
     system = regression(
-        "r", family="logit", terms=terms, label=problems.labels("logit"), coefficients=np.round(full, 4), half_widths=5e-5
+        "r",
+        family="logit",
+        terms=terms,
+        label=problems.labels("logit"),
+        coefficients=np.round(full, 4),
+        half_widths=5e-5,
     )
-    solved = solve(Problem(problems.COLUMNS, (system,)), problems.COLUMNS.start(400, seed=1), seed=2)
+    solved = solve(
+        Problem(problems.COLUMNS, (system,)), problems.COLUMNS.start(400, seed=1), seed=2
+    )
     assert solved.reached
-    x, y = np.sum([t.of(solved.codes, 3) for t in terms], axis=0), problems.labels("logit").of(solved.codes)[:, 0]
-    np.testing.assert_array_equal(np.round(sm.Logit(y, x).fit(disp=0, tol=1e-12).params, 4), np.round(full, 4))
+    x, y = (
+        np.sum([t.of(solved.codes, 3) for t in terms], axis=0),
+        problems.labels("logit").of(solved.codes)[:, 0],
+    )
+    np.testing.assert_array_equal(
+        np.round(sm.Logit(y, x).fit(disp=0, tol=1e-12).params, 4), np.round(full, 4)
+    )
 
 
 def test_a_level_that_no_record_has_is_taken_up(problems: ModuleType) -> None:
     original, terms = problems.simulated(12)
     printed = np.round(problems.estimated("logit", original, terms), 2)
-    system = regression("r", family="logit", terms=terms, label=problems.labels("logit"), coefficients=printed, half_widths=5e-3)
+    system = regression(
+        "r",
+        family="logit",
+        terms=terms,
+        label=problems.labels("logit"),
+        coefficients=printed,
+        half_widths=5e-3,
+    )
     start = problems.COLUMNS.start(problems.N, seed=1)
     start[:, 0] = 0
     solved = solve(Problem(problems.COLUMNS, (system,)), start, seed=2)
     assert solved.reached
-    np.testing.assert_array_equal(np.round(problems.estimated("logit", solved.codes, terms), 2), printed)
+    np.testing.assert_array_equal(
+        np.round(problems.estimated("logit", solved.codes, terms), 2), printed
+    )
 
 
 def test_the_same_seed_gives_the_same_dataset(problems: ModuleType) -> None:
@@ -149,16 +215,26 @@ def test_the_same_seed_gives_the_same_dataset(problems: ModuleType) -> None:
 def test_what_cannot_be_reached_is_brought_close_and_said() -> None:
     """Two tables that contradict each other: 30 and 20 of 100 records are ones."""
     columns = Columns((CodeColumn("x", 2), CodeColumn("z", 3)))
-    one, other = (CountTable(str(n), ((0, np.array([-1, 0])),), np.array([n]), np.array([n])) for n in (30, 20))
+    one, other = (
+        CountTable(str(n), ((0, np.array([-1, 0])),), np.array([n]), np.array([n]))
+        for n in (30, 20)
+    )
     seen = []
     solved = solve(
-        Problem(columns, (one, other)), columns.start(100, seed=1), proposals=400_000, seed=1, watch=seen.append
+        Problem(columns, (one, other)),
+        columns.start(100, seed=1),
+        proposals=400_000,
+        seed=1,
+        watch=seen.append,
     )
     assert not solved.reached
     assert 20 <= (solved.codes[:, 0] == 1).sum() <= 30
     assert solved.proposals == 400_000
     assert tuple(seen) == solved.trace
-    assert sum(e.chi_square for e in solved.errors) <= min(c.objective for c in solved.trace[-5:]) + 1e-9
+    assert (
+        sum(e.chi_square for e in solved.errors)
+        <= min(c.objective for c in solved.trace[-5:]) + 1e-9
+    )
 
 
 def test_fixed_columns_stay() -> None:
@@ -177,7 +253,9 @@ def test_fixed_columns_stay() -> None:
 
 def test_a_start_that_is_right_is_left_alone(problems: ModuleType) -> None:
     original, _ = problems.simulated(9)
-    solved = solve(Problem(problems.COLUMNS, (problems.table_of(original, (0, 1, 3), "t"),)), original, seed=1)
+    solved = solve(
+        Problem(problems.COLUMNS, (problems.table_of(original, (0, 1, 3), "t"),)), original, seed=1
+    )
     assert solved.reached
     assert solved.proposals == 0
     np.testing.assert_array_equal(solved.codes, original)
@@ -195,7 +273,13 @@ def test_bad_options_are_named(problems: ModuleType) -> None:
 
 def test_the_engine_loads_no_file_reader() -> None:
     script = "import sys, chaffinch.outputs.solve.incremental, chaffinch.outputs.solve.kernels; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert "chaffinch.outputs.solve.incremental" in loaded
-    assert [name for name in loaded if name in ("pandas", "polars", "chaffinch.table.read", "pyarrow.csv")] == []
+    assert [
+        name
+        for name in loaded
+        if name in ("pandas", "polars", "chaffinch.table.read", "pyarrow.csv")
+    ] == []
     assert set(EVERY_KIND) == set(KINDS)

@@ -24,7 +24,9 @@ def test_the_quadratic_is_what_it_is_said_to_be(problems: ModuleType, focus: flo
     error, pull, matrix = linear.quadratic(sums, state.aims[0], np.full(len(off), focus))
     assert error == pytest.approx(off @ weight @ off, rel=1e-6)
     np.testing.assert_allclose(pull, linear.slope.T @ weight @ off, rtol=1e-6)
-    np.testing.assert_allclose(matrix, linear.slope.T @ weight @ linear.slope, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(
+        matrix, linear.slope.T @ weight @ linear.slope, rtol=1e-6, atol=1e-12
+    )
 
 
 def test_the_nearest_point_of_a_box_is_the_nearest() -> None:

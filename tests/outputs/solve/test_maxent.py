@@ -4,13 +4,27 @@ import numpy as np
 import pytest
 
 from chaffinch.outputs.columns import CodeColumn, Columns
-from chaffinch.outputs.equations import CountTable, Lookup, Problem, RegressionModel, Terms, regression
+from chaffinch.outputs.equations import (
+    CountTable,
+    Lookup,
+    Problem,
+    RegressionModel,
+    Terms,
+    regression,
+)
 from chaffinch.outputs.families import multipliers
 from chaffinch.outputs.solve import maxent
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 
-COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 3), CodeColumn("b", 4), CodeColumn("age", 30, np.arange(30.0))))
+COLUMNS = Columns(
+    (
+        CodeColumn("y", 2),
+        CodeColumn("a", 3),
+        CodeColumn("b", 4),
+        CodeColumn("age", 30, np.arange(30.0)),
+    )
+)
 
 
 def table(name, columns, codes, chosen):
@@ -26,10 +40,20 @@ def model(family="logit", label=None, coefficients=(-0.5, 0.04, 0.6, -0.3), half
     age[:, 1] = np.arange(30)
     a = np.zeros((3, 4))
     a[1, 2] = a[2, 3] = 1.0
-    terms = [Terms.dense((), (), np.eye(1, 4)), Terms.dense((3,), (30,), age), Terms.dense((1,), (3,), a)]
+    terms = [
+        Terms.dense((), (), np.eye(1, 4)),
+        Terms.dense((3,), (30,), age),
+        Terms.dense((1,), (3,), a),
+    ]
     label = label or Lookup((0,), (2,), np.array([[0.0], [1.0]]))
     return regression(
-        "r", family=family, terms=terms, label=label, coefficients=np.array(coefficients), half_widths=half, keep=keep
+        "r",
+        family=family,
+        terms=terms,
+        label=label,
+        coefficients=np.array(coefficients),
+        half_widths=half,
+        keep=keep,
     )
 
 
@@ -44,7 +68,9 @@ def test_linked_tables_are_fitted_together():
     # Given a, y and b are independent under largest entropy: the joint is the product of the two conditionals.
     joint = table("", COLUMNS, drawn, (0, 1, 2)).lo.reshape(2, 3, 4)
     ya, ab = tables[0].lo.reshape(2, 3), tables[1].lo.reshape(3, 4)
-    np.testing.assert_allclose(joint, ya[:, :, None] * ab[None] / ab.sum(axis=1)[None, :, None], atol=2.0)
+    np.testing.assert_allclose(
+        joint, ya[:, :, None] * ab[None] / ab.sum(axis=1)[None, :, None], atol=2.0
+    )
 
 
 def test_tables_too_large_together_are_drawn_one_given_the_other(monkeypatch):
@@ -59,7 +85,9 @@ def test_tables_too_large_together_are_drawn_one_given_the_other(monkeypatch):
 def test_filtered_suppressed_and_empty_cells():
     groups = ((1, np.array([0, 1, -1])),)
     lo, hi = np.array([700, 1]), np.array([700, 9])
-    drawn = maxent.draw(Problem(COLUMNS, (CountTable("t", groups, lo, hi),)), COLUMNS.start(1_000, seed=1), seed=2)
+    drawn = maxent.draw(
+        Problem(COLUMNS, (CountTable("t", groups, lo, hi),)), COLUMNS.start(1_000, seed=1), seed=2
+    )
     counts = np.bincount(drawn[:, 1], minlength=3)
     assert abs(counts[0] - 700) <= 1
     # The nearest to alike in relative entropy: as many as may be in the suppressed cell.
@@ -88,7 +116,9 @@ def test_the_score_is_zero_on_average(family, levels, coefficients):
 
 def test_a_label_of_two_levels_is_bernoulli():
     system = model()
-    shares = maxent._shares(system.model, np.array([[-2.0], [0.0], [3.0]]), np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    shares = maxent._shares(
+        system.model, np.array([[-2.0], [0.0], [3.0]]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
+    )
     np.testing.assert_allclose(shares[:, 1], 1 / (1 + np.exp([2.0, 0.0, -3.0])), atol=1e-4)
 
 
@@ -99,14 +129,17 @@ def test_a_multinomial_label_has_the_chances_of_the_model():
     system = RegressionModel("multinomial", (look,), Lookup((1,), (3,), values[:, None]))
     shares = maxent._shares(system, eta, values, np.full(3, 1 / 3))[0]
     score = sum(
-        share * multipliers("multinomial", "score", eta, np.array([k])) for k, share in enumerate(shares / shares.sum())
+        share * multipliers("multinomial", "score", eta, np.array([k]))
+        for k, share in enumerate(shares / shares.sum())
     )
     np.testing.assert_allclose(score, 0.0, atol=1e-12)
 
 
 def test_a_small_problem_is_reached_and_refitted():
     truth = COLUMNS.start(1_500, seed=1)
-    problem = Problem(COLUMNS, (model(), table("ab", COLUMNS, truth, (1, 2)), table("age", COLUMNS, truth, (3,))))
+    problem = Problem(
+        COLUMNS, (model(), table("ab", COLUMNS, truth, (1, 2)), table("age", COLUMNS, truth, (3,)))
+    )
     start = COLUMNS.start(1_500, seed=2)
     drawn = maxent.draw(problem, start, seed=3)
     assert State(problem, drawn).error < 0.2 * State(problem, start).error
@@ -128,7 +161,9 @@ def test_a_label_tabulated_with_a_covariate_is_left_to_the_table_and_fixed_colum
     np.testing.assert_array_equal(drawn[:, 1], start[:, 1])
     share = [drawn[drawn[:, 1] == k, 0].mean() for k in range(3)]
     wanted = truth[:, 0][:, None], truth[:, 1]
-    np.testing.assert_allclose(share, [wanted[0][wanted[1] == k].mean() for k in range(3)], atol=0.01)
+    np.testing.assert_allclose(
+        share, [wanted[0][wanted[1] == k].mean() for k in range(3)], atol=0.01
+    )
 
 
 def test_records_that_a_filter_leaves_out_keep_their_label():
@@ -144,5 +179,7 @@ def test_records_that_a_filter_leaves_out_keep_their_label():
 def test_seeds():
     problem = Problem(COLUMNS, (model(),))
     start = COLUMNS.start(200, seed=2)
-    np.testing.assert_array_equal(maxent.draw(problem, start, seed=1), maxent.draw(problem, start, seed=1))
+    np.testing.assert_array_equal(
+        maxent.draw(problem, start, seed=1), maxent.draw(problem, start, seed=1)
+    )
     assert (maxent.draw(problem, start, seed=1) != maxent.draw(problem, start, seed=2)).any()

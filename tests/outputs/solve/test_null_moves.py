@@ -11,7 +11,15 @@ from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, 
 from chaffinch.outputs.solve import null_moves
 from chaffinch.outputs.solve.null_moves import reads_with, walk
 
-COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 2), CodeColumn("b", 3), CodeColumn("c", 4, np.arange(4.0)), CodeColumn("d", 5)))
+COLUMNS = Columns(
+    (
+        CodeColumn("y", 2),
+        CodeColumn("a", 2),
+        CodeColumn("b", 3),
+        CodeColumn("c", 4, np.arange(4.0)),
+        CodeColumn("d", 5),
+    )
+)
 LABEL = Lookup((0,), (2,), np.array([[0.0], [1.0]]))
 
 
@@ -29,7 +37,12 @@ def constant(width: int) -> Terms:
 def logit(*, keep=(), family="logit") -> SumSystem:
     terms = [constant(4), dummies(1, 2, 1, 4), dummies(2, 3, 2, 4)]
     return regression(
-        "r", family=family, terms=terms, label=LABEL, coefficients=np.array([0.1, 0.5, -0.4, 0.2]), keep=keep
+        "r",
+        family=family,
+        terms=terms,
+        label=LABEL,
+        coefficients=np.array([0.1, 0.5, -0.4, 0.2]),
+        keep=keep,
     )
 
 
@@ -42,7 +55,8 @@ def crossed(name: str, *columns: int) -> CountTable:
 def all_numbers(problem: Problem, codes: np.ndarray) -> np.ndarray:
     """Counts and sums by the outputs' own numpy code: a second opinion on the kernels."""
     parts = [
-        o.counts(codes) if isinstance(o, CountTable) else o.contributions(codes).sum(axis=0) for o in problem.outputs
+        o.counts(codes) if isinstance(o, CountTable) else o.contributions(codes).sum(axis=0)
+        for o in problem.outputs
     ]
     return np.concatenate(parts)
 
@@ -59,7 +73,10 @@ EVERY = [
     crossed("u", 0, 4),
     crossed("v", 2),
     CountTable(
-        "w", ((3, np.array([0, 0, 1, -1])), (4, np.array([0, 1, 1, 1, -1]))), np.zeros(4, int), np.full(4, 10**6)
+        "w",
+        ((3, np.array([0, 0, 1, -1])), (4, np.array([0, 1, 1, 1, -1]))),
+        np.zeros(4, int),
+        np.full(4, 10**6),
     ),
     logit(),
     logit(keep=(Lookup((3,), (4,), np.array([[1.0], [1.0], [0.0], [1.0]])),)),
@@ -77,7 +94,9 @@ EVERY = [
 def test_every_output_stays(which, seed, n_rows):
     outputs = [EVERY[k] for k in which]
     if sum(isinstance(o, SumSystem) and o.name == "r" for o in outputs) > 1:
-        outputs = [o for o in outputs if o.name != "r"] + [next(o for o in outputs if o.name == "r")]
+        outputs = [o for o in outputs if o.name != "r"] + [
+            next(o for o in outputs if o.name == "r")
+        ]
     problem = Problem(COLUMNS, tuple(outputs))
     start = COLUMNS.start(n_rows, seed=seed)
     after = walk(problem, start, rounds=2, seed=seed + 1)
@@ -120,7 +139,9 @@ def test_what_a_canonical_regression_reads_with_its_label_and_with_a_covariate()
 
 def test_fixed_columns_stay_and_rounds_are_checked():
     columns = Columns((CodeColumn("y", 3, fixed=True), CodeColumn("z", 3)))
-    problem = Problem(columns, (CountTable("z", ((1, np.arange(3)),), np.zeros(3, int), np.full(3, 99)),))
+    problem = Problem(
+        columns, (CountTable("z", ((1, np.arange(3)),), np.zeros(3, int), np.full(3, 99)),)
+    )
     start = columns.start(50, seed=1)
     after = walk(problem, start, rounds=1, seed=2).codes
     np.testing.assert_array_equal(after[:, 0], start[:, 0])
@@ -132,7 +153,9 @@ def test_fixed_columns_stay_and_rounds_are_checked():
 
 def test_a_walk_that_changed_an_output_would_not_pass(monkeypatch):
     """The check at the end must see a wrong shuffle: here records are said to be alike that are not."""
-    monkeypatch.setattr(null_moves, "equal_on", lambda _p, codes, _c, _o: np.zeros(len(codes), dtype=np.int64))
+    monkeypatch.setattr(
+        null_moves, "equal_on", lambda _p, codes, _c, _o: np.zeros(len(codes), dtype=np.int64)
+    )
     problem = Problem(COLUMNS, (crossed("t", 1, 3),))
     with pytest.raises(Exception, match="null move changed an output"):
         walk(problem, COLUMNS.start(100, seed=1), seed=2)
@@ -141,5 +164,7 @@ def test_a_walk_that_changed_an_output_would_not_pass(monkeypatch):
 def test_the_same_seed_gives_the_same_walk():
     problem = Problem(COLUMNS, (crossed("v", 2),))
     start = COLUMNS.start(60, seed=1)
-    np.testing.assert_array_equal(walk(problem, start, seed=5).codes, walk(problem, start, seed=5).codes)
+    np.testing.assert_array_equal(
+        walk(problem, start, seed=5).codes, walk(problem, start, seed=5).codes
+    )
     assert (walk(problem, start, seed=5).codes != walk(problem, start, seed=6).codes).any()

@@ -13,7 +13,9 @@ from .problems import COLUMNS, random_problem
 
 def test_sums_that_follow_changes_are_those_from_scratch():
     """Sixty generations of children, with survivors taken at random; numpy adds up every candidate's records."""
-    problem = random_problem(3, [("logit", "score"), ("multinomial", "score"), ("poisson", "loglik")])
+    problem = random_problem(
+        3, [("logit", "score"), ("multinomial", "score"), ("poisson", "loglik")]
+    )
     rng = np.random.default_rng(1)
     population = Population(COLUMNS, COLUMNS.start(80, seed=1), 6, rng)
     population.add_up(blocks_of(problem), 2)
@@ -24,10 +26,18 @@ def test_sums_that_follow_changes_are_those_from_scratch():
     assert population.sums.shape[0] == 12
     for k in range(12):
         codes = population.dataset(k)
-        tables = [output.counts(codes) for output in problem.outputs if isinstance(output, CountTable)]
-        systems = [output.contributions(codes).sum(axis=0) for output in problem.outputs if isinstance(output, SumSystem)]
+        tables = [
+            output.counts(codes) for output in problem.outputs if isinstance(output, CountTable)
+        ]
+        systems = [
+            output.contributions(codes).sum(axis=0)
+            for output in problem.outputs
+            if isinstance(output, SumSystem)
+        ]
         np.testing.assert_array_equal(population.counts[k], np.concatenate(tables))
-        np.testing.assert_allclose(population.sums[k], np.concatenate(systems), rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(
+            population.sums[k], np.concatenate(systems), rtol=1e-8, atol=1e-8
+        )
 
 
 def test_survivors_are_numbered_anew_in_their_order_and_nothing_is_lost():
@@ -43,7 +53,9 @@ def test_survivors_are_numbered_anew_in_their_order_and_nothing_is_lost():
             np.testing.assert_array_equal(population.dataset(k), everyone[kept[k]])
 
 
-@pytest.mark.parametrize(("size", "dtype"), [(256, np.uint8), (257, np.uint16), (70_000, np.uint32)])
+@pytest.mark.parametrize(
+    ("size", "dtype"), [(256, np.uint8), (257, np.uint16), (70_000, np.uint32)]
+)
 def test_cells_take_as_few_bytes_as_levels_need(size, dtype):
     columns = Columns((CodeColumn("x", size), CodeColumn("y", 2)))
     first = np.array([[size - 1, 1], [0, 0]], dtype=np.int32)

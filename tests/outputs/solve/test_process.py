@@ -16,7 +16,10 @@ SPEC = {
     "format": "chaffinch-outputs",
     "version": 1,
     "rows": 60,
-    "columns": [{"name": "sex", "levels": ["f", "m"], "weights": [9, 1]}, {"name": "age", "from": 0, "to": 300}],
+    "columns": [
+        {"name": "sex", "levels": ["f", "m"], "weights": [9, 1]},
+        {"name": "age", "from": 0, "to": 300},
+    ],
     "outputs": [
         {"name": "by sex", "kind": "table", "by": ["sex"], "counts": [20, 40]},
         {"name": "old", "kind": "mean", "of": "age", "value": "150.0"},
@@ -69,7 +72,11 @@ def test_no_reader_is_loaded_by_any_engine(engine, tmp_path):
     )
     modules = json.loads(found.stdout)[0]
     assert "chaffinch.outputs.document" in modules
-    assert not [m for m in modules if m.startswith(("chaffinch.table", "chaffinch.counts", "pyarrow", "pandas"))]
+    assert not [
+        m
+        for m in modules
+        if m.startswith(("chaffinch.table", "chaffinch.counts", "pyarrow", "pandas"))
+    ]
 
 
 def test_the_process_is_isolated(monkeypatch, tmp_path):
@@ -87,7 +94,9 @@ def test_the_process_is_isolated(monkeypatch, tmp_path):
 
     monkeypatch.setattr(process.subprocess, "Popen", fake)
     monkeypatch.setenv("SECRET_PLACE", "x")
-    with pytest.raises(ChaffinchError, match="ended before it had made its copies: it said nothing"):
+    with pytest.raises(
+        ChaffinchError, match="ended before it had made its copies: it said nothing"
+    ):
         run(job())
     listed, names, isolated, where = json.loads(said.read_text())
     assert listed == []
@@ -124,7 +133,9 @@ def test_errors_come_back_as_messages():
         run(job(spec=bad))
     with pytest.raises(InputError, match="The engine incremental has no settings of its own"):
         run(job(options={"heat": 3}))
-    with pytest.raises(InputError, match=r"Unknown engine 'incremntal'. Did you mean 'incremental'"):
+    with pytest.raises(
+        InputError, match=r"Unknown engine 'incremntal'. Did you mean 'incremental'"
+    ):
         job(engine="incremntal")
     with pytest.raises(InputError, match="proposals must be at least 1"):
         job(proposals=0)
@@ -144,7 +155,15 @@ def test_a_process_is_kept_for_the_next_job_which_does_not_depend_on_the_last(mo
         second = run(job(seeds=SEEDS[1:], spread=1), engines=engines)
         assert len(started) == 1
         with pytest.raises(InputError, match="Unknown column"):
-            run(job(spec={**SPEC, "outputs": [{"name": "t", "kind": "table", "by": ["sx"], "counts": [1, 2]}]}), engines=engines)
+            run(
+                job(
+                    spec={
+                        **SPEC,
+                        "outputs": [{"name": "t", "kind": "table", "by": ["sx"], "counts": [1, 2]}],
+                    }
+                ),
+                engines=engines,
+            )
         assert started[0].poll() is not None  # what failed is not used again
         run(job(seeds=SEEDS[:1]), engines=engines)
         assert len(started) == 2

@@ -27,11 +27,15 @@ def test_no_rounding_of_the_programme_lies_beyond_what_brute_force_finds(seed: i
     every = np.array(list(product([0.0, 1.0], repeat=8)))
     near = np.abs(off + every @ changes).max(axis=1) <= 1e-6
     assert shares @ costs <= (every[near] @ costs).min() + 1e-5
-    assert ((shares > 1e-9) & (shares < 1 - 1e-9)).sum() <= 2  # a basic solution: no more fractions than numbers
+    assert (
+        (shares > 1e-9) & (shares < 1 - 1e-9)
+    ).sum() <= 2  # a basic solution: no more fractions than numbers
 
 
 def test_what_is_out_of_reach_is_brought_as_near_as_can_be() -> None:
-    shares = few_to_make(np.array([[1.0], [2.0]]), np.array([-10.0]), np.array([0.1]), rng=np.random.default_rng(1))
+    shares = few_to_make(
+        np.array([[1.0], [2.0]]), np.array([-10.0]), np.array([0.1]), rng=np.random.default_rng(1)
+    )
     assert shares.tolist() == [1.0, 1.0]
 
 
@@ -45,7 +49,12 @@ def test_numbers_come_nearer_and_tables_stay(problems: ModuleType) -> None:
     table = problems.table_of(codes, (0, 2), "t")
     fit = problems.estimated("logit", codes, terms)
     logit = regression(
-        "r", family="logit", terms=terms, label=problems.labels("logit"), coefficients=fit, half_widths=5e-4
+        "r",
+        family="logit",
+        terms=terms,
+        label=problems.labels("logit"),
+        coefficients=fit,
+        half_widths=5e-4,
     )
     shuffled = codes.copy()
     shuffled[:150, 3] = np.random.default_rng(1).permutation(shuffled[:150, 3])

@@ -16,13 +16,24 @@ def test_the_first_order_error_is_what_a_refit_finds(problems: ModuleType) -> No
     rng = np.random.default_rng(6)
     terms = problems.random_terms(rng, 3)
     codes = problems.COLUMNS.start(2_000, seed=3)
-    x, y = np.sum([t.of(codes, 3) for t in terms], axis=0), problems.labels("probit").of(codes)[:, 0]
+    x, y = (
+        np.sum([t.of(codes, 3) for t in terms], axis=0),
+        problems.labels("probit").of(codes)[:, 0],
+    )
     estimate = sm.Probit(y, x).fit(disp=0).params
     near = estimate + np.array([1e-3, -2e-3, 1e-3])
     state = State(
         Problem(
             problems.COLUMNS,
-            (regression("r", family="probit", terms=terms, label=problems.labels("probit"), coefficients=near),),
+            (
+                regression(
+                    "r",
+                    family="probit",
+                    terms=terms,
+                    label=problems.labels("probit"),
+                    coefficients=near,
+                ),
+            ),
         ),
         codes,
     )

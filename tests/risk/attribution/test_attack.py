@@ -11,9 +11,14 @@ def test_a_ratio_over_a_handful_of_people_does_not_leave():
     rows = {"a": [f"l{i % 40:02d}" for i in range(160)], "s": ["u", "v"] * 80}
     other = {"a": ["l00", "l01"] * 20, "s": ["u"] * 20 + ["v"] * 20}
     study = chaffinch.risk(
-        chaffinch.read(pa.table(rows), rare="keep"), pa.table(other), keys=["a"], sensitive=["s"], measures=["cap"],
-        attackers=["gcap"], seed=1,
-    )  # fmt: skip
+        chaffinch.read(pa.table(rows), rare="keep"),
+        pa.table(other),
+        keys=["a"],
+        sensitive=["s"],
+        measures=["cap"],
+        attackers=["gcap"],
+        seed=1,
+    )
     (attack,) = study.attacks
     assert attack.value is None
     assert attack.n_matched == "<10"

@@ -45,7 +45,9 @@ def test_bins_are_those_of_the_schema(table):
 
 
 def test_wildcards_mark_missing_keys(table):
-    scene = AttackData.of(table, [table], columns=["age", "sex"], missing="wildcard", numeric="values")
+    scene = AttackData.of(
+        table, [table], columns=["age", "sex"], missing="wildcard", numeric="values"
+    )
     age, sex = scene.gaps("original", ["age", "sex"])
     assert age.sum() == 1
     assert sex.sum() == 10
@@ -71,9 +73,13 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
     hidden = np.where(rng.random(8000) < 0.8, label, 1 - label)
     key = np.where(rng.random(8000) < 0.9, hidden, rng.integers(0, 2, 8000))
     table = chaffinch.read(
-        pa.table({name: pa.array(v.astype(str)) for name, v in (("l", label), ("s", hidden), ("k", key))})
+        pa.table(
+            {name: pa.array(v.astype(str)) for name, v in (("l", label), ("s", hidden), ("k", key))}
+        )
     )
-    scene = AttackData.of(table, [table], columns=["l", "s", "k"]).with_label_only(80_000, ["s"], "l", 3)
+    scene = AttackData.of(table, [table], columns=["l", "s", "k"]).with_label_only(
+        80_000, ["s"], "l", 3
+    )
     codes = scene.sides["label_only"].codes
     within = [(codes["s"][codes["l"] == v] == 1).mean() for v in (0, 1)]
     truth = [(hidden[label == v] == 1).mean() for v in (0, 1)]
@@ -93,7 +99,11 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
         ({"columns": ["nobody"]}, UnknownNameError, "Unknown column 'nobody'"),
         ({"columns": ["age"], "numeric": "exact"}, UnknownNameError, "Unknown way with numbers"),
         ({"columns": ["age"], "rare": "drop"}, UnknownNameError, "Unknown way with rare levels"),
-        ({"columns": ["age"], "missing": "drop"}, UnknownNameError, "Unknown way with missing values"),
+        (
+            {"columns": ["age"], "missing": "drop"},
+            UnknownNameError,
+            "Unknown way with missing values",
+        ),
         ({"columns": ["age"], "tolerance": {"age": 0}}, InputError, "must be a number above 0"),
         ({"columns": ["sex"], "tolerance": {"sex": 2}}, InputError, "A tolerance is for numbers"),
     ],

@@ -44,7 +44,9 @@ def toy():
 
 def run(halves, **options):
     first, second = halves
-    return chaffinch.risk(first, second, second, keys=KEYS, sensitive=SENSITIVE, resamples=40, seed=1, **options)
+    return chaffinch.risk(
+        first, second, second, keys=KEYS, sensitive=SENSITIVE, resamples=40, seed=1, **options
+    )
 
 
 def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
@@ -54,7 +56,9 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     assert one.excess == pytest.approx(one.value - one.holdout)
     assert "lowest" in result.by_attacker[0].attackers
     row = next(row for row in result.verdict if row.id == "lowest")
-    assert "someone who always says the lowest value gets husband_education right for" in row.sentence
+    assert (
+        "someone who always says the lowest value gets husband_education right for" in row.sentence
+    )
 
     plain = json.loads(json.dumps(result.to_dict()))
     assert plain["attacks"][-1]["measure"] == "lowest"
@@ -65,18 +69,41 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
         assert words in page
     html = result.to_html()
     assert "always says the lowest value" in html
-    assert (html.count("<table>"), html.count("<svg")) == (2, 1)  # attacks with a picture, and memorisation tests
+    assert (html.count("<table>"), html.count("<svg")) == (
+        2,
+        1,
+    )  # attacks with a picture, and memorisation tests
     assert "The lowest value" in {row.name for row in compare(plain, plain).attacks}
 
     said = CliRunner().invoke(app, ["risk", "--help"], terminal_width=200).output
-    assert "gcap, nb, svm, knn, rf, lr, gaussian_nb, lowest, as A,B" in " ".join(said.replace("│", " ").split())
+    assert "gcap, nb, svm, knn, rf, lr, gaussian_nb, lowest, as A,B" in " ".join(
+        said.replace("│", " ").split()
+    )
     halves[1].write(tmp_path / "s.csv")
-    asked = ["risk", str(data / "cmc.csv"), str(tmp_path / "s.csv"), "--keys", ",".join(KEYS), "--sensitive", *SENSITIVE]
-    asked += ["--attackers", "lowest", "--seed", "1", "--verbose", "--json", str(tmp_path / "r.json")]
+    asked = [
+        "risk",
+        str(data / "cmc.csv"),
+        str(tmp_path / "s.csv"),
+        "--keys",
+        ",".join(KEYS),
+        "--sensitive",
+        *SENSITIVE,
+    ]
+    asked += [
+        "--attackers",
+        "lowest",
+        "--seed",
+        "1",
+        "--verbose",
+        "--json",
+        str(tmp_path / "r.json"),
+    ]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     assert "lowest" in done.output
-    measures = [attack["measure"] for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]]
+    measures = [
+        attack["measure"] for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]
+    ]
     assert measures == ["cap", "dcap", "disco", "tcap", "lowest"]
 
 
@@ -90,7 +117,16 @@ def test_without_it_nothing_else_moves_and_its_plain_data_say_its_name(halves):
         ATTACKERS.remove("lowest")
     # What is adjusted for all attacks together knows of one more; the rest is the same to the bit.
     for one, other in zip(without.attacks, with_it.attacks, strict=False):
-        for name in ("measure", "value", "interval", "guess", "excess", "excess_interval", "p_value", "detectable"):
+        for name in (
+            "measure",
+            "value",
+            "interval",
+            "guess",
+            "excess",
+            "excess_interval",
+            "p_value",
+            "detectable",
+        ):
             assert getattr(one, name) == getattr(other, name), (one.measure, name)
     stranger = RiskResult.from_dict(with_it.to_dict()).attacks[-1]
     assert stranger.attacker.definition == "Not described here."
@@ -114,7 +150,13 @@ def test_a_former_name_of_a_convention_is_refused_with_the_present_one(halves, f
 def test_another_threshold_masks_by_it(halves):
     """CAP of a table of 30 rows is about some 25 to 200 people: shown from ten on, hidden under a threshold of 300."""
     few = halves[0].take(np.arange(30))
-    options = {"keys": KEYS, "sensitive": SENSITIVE, "attackers": ["gcap"], "resamples": 2, "seed": 1}
+    options = {
+        "keys": KEYS,
+        "sensitive": SENSITIVE,
+        "attackers": ["gcap"],
+        "resamples": 2,
+        "seed": 1,
+    }
     shown, hidden = (chaffinch.risk(halves[0], few, threshold=at, **options) for at in (10, 300))
     cap = {at: result.attacks[0] for at, result in ((10, shown), (300, hidden))}
     assert cap[10].value is not None

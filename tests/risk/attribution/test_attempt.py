@@ -10,7 +10,9 @@ from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
 
 
 def attempt(attackers=("dcap", "cap")):
-    table = chaffinch.read(pa.table({"a": ["x", "x", "y", "y"], "s": ["u", "v", "u", "u"]}), rare="keep")
+    table = chaffinch.read(
+        pa.table({"a": ["x", "x", "y", "y"], "s": ["u", "v", "u", "u"]}), rare="keep"
+    )
     other = chaffinch.read(pa.table({"a": ["x", "y"], "s": ["u", "v"]}), rare="keep")
     data = AttackData.of(table, [table], other, columns=["a", "s"])
     return Attempt(data, "synthetic", ["original", "holdout"], Question(("a",), "s", attackers))
@@ -18,7 +20,11 @@ def attempt(attackers=("dcap", "cap")):
 
 def test_outcomes_stand_in_the_order_of_registration_and_of_sides():
     answers = outcomes(attempt())
-    assert list(answers) == ["cap", "dcap"] == [one.name for one in ATTACKERS if one.name in ("dcap", "cap")]
+    assert (
+        list(answers)
+        == ["cap", "dcap"]
+        == [one.name for one in ATTACKERS if one.name in ("dcap", "cap")]
+    )
     # Original: x is u in half of its rows, y always u. Holdout: x/u is right in half of the rows, y/v never.
     assert [one.value for one in answers["dcap"]] == [0.75, 0.25]
 

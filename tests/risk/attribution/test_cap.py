@@ -37,15 +37,40 @@ V5 = "A:1 A:1 A:2 B:1 B:1 | A:1 A:2 B:1"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (V1, {"CAP": 0.8, "DCAP": 0.8, "iS": 1.0, "DiS": 0.6, "DiSCO": 0.6, "DiSDiO": 0.6, "UiO": 0.2, "repU": 0.2}),
-        (V2, {"CAP": 2 / 3, "iS": 1.0, "DiS": 4 / 6, "DiSCO": 0.5, "DiSDiO": 1 / 6, "repU": 1 / 6, "UiOiS": 1 / 6}),
+        (
+            V1,
+            {
+                "CAP": 0.8,
+                "DCAP": 0.8,
+                "iS": 1.0,
+                "DiS": 0.6,
+                "DiSCO": 0.6,
+                "DiSDiO": 0.6,
+                "UiO": 0.2,
+                "repU": 0.2,
+            },
+        ),
+        (
+            V2,
+            {
+                "CAP": 2 / 3,
+                "iS": 1.0,
+                "DiS": 4 / 6,
+                "DiSCO": 0.5,
+                "DiSDiO": 1 / 6,
+                "repU": 1 / 6,
+                "UiOiS": 1 / 6,
+            },
+        ),
         (V3, {"DCAP": 0.75, "CAPd": 0.75, "baseCAPd": 0.625, "Dorig": 0.5, "UiS": 1 / 3}),
         (V5, {"DiSCO": 0.4, "DiS": 0.4, "UiO": 0.0}),
     ],
 )
 def test_hand_worked_tables(text: str, expected: dict[str, float]) -> None:
     found = match(*hand(text))
-    assert {name: MEASURES[name](found).value for name in expected} == pytest.approx(expected, abs=1e-15)
+    assert {name: MEASURES[name](found).value for name in expected} == pytest.approx(
+        expected, abs=1e-15
+    )
 
 
 def test_scores_of_each_person() -> None:
@@ -89,7 +114,9 @@ def slow_counts(rows: Sequence[Row], others: Sequence[Row]) -> list[tuple[int, i
     return out
 
 
-def slow_measures(people: Sequence[Row], source: Sequence[Row], tau: float) -> dict[str, float | None]:
+def slow_measures(
+    people: Sequence[Row], source: Sequence[Row], tau: float
+) -> dict[str, float | None]:
     theirs, own = slow_counts(people, source), slow_counts(people, people)
     n = len(people)
 
@@ -129,7 +156,9 @@ def two_tables(draw: st.DrawFn, *, wild: bool) -> tuple[list[Row], list[Row]]:
 
 def arrays(rows: Sequence[Row], d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return codes (any for a missing key), the mask of missing keys, and values."""
-    keys = np.array([[7 if k is None else k for k in row[0]] for row in rows], dtype=np.int64).reshape(-1, d)
+    keys = np.array(
+        [[7 if k is None else k for k in row[0]] for row in rows], dtype=np.int64
+    ).reshape(-1, d)
     missing = np.array([[k is None for k in row[0]] for row in rows], dtype=bool).reshape(-1, d)
     return keys, missing, np.array([row[1] for row in rows], dtype=np.int64)
 
@@ -142,20 +171,29 @@ def matched(people: Sequence[Row], source: Sequence[Row], *, wild: bool) -> Matc
 
 def at(found: Match, tau: float) -> dict[str, float | None]:
     taken = {"DiS", "DiSCO", "DiSDiO", "Dorig"}
-    return {name: (m(found, tau=tau) if name in taken else m(found)).value for name, m in MEASURES.items()}  # type: ignore[call-arg]
+    return {
+        name: (m(found, tau=tau) if name in taken else m(found)).value
+        for name, m in MEASURES.items()
+    }  # type: ignore[call-arg]
 
 
 def check(people: Sequence[Row], source: Sequence[Row], tau: float, *, wild: bool) -> None:
     found = matched(people, source, wild=wild)
-    counts = list(zip(found.n_key.tolist(), found.n_both.tolist(), found.n_top.tolist(), strict=True))
+    counts = list(
+        zip(found.n_key.tolist(), found.n_both.tolist(), found.n_top.tolist(), strict=True)
+    )
     assert counts == slow_counts(people, source)
     own = slow_counts(people, people)
-    assert list(zip(found.people_key.tolist(), found.people_both.tolist(), strict=True)) == [o[:2] for o in own]
+    assert list(zip(found.people_key.tolist(), found.people_both.tolist(), strict=True)) == [
+        o[:2] for o in own
+    ]
     assert found.disclosive_at(1.0).tolist() == [k > 0 and t == k for k, _, t in counts]
     assert found.right.tolist() == [k > 0 and b == k for k, b, _ in counts]
     assert found.people_at(1.0).tolist() == [b == k for k, b, _ in own]
     expected = slow_measures(people, source, tau)
-    assert at(found, tau) == {k: None if v is None else pytest.approx(v, abs=1e-12) for k, v in expected.items()}
+    assert at(found, tau) == {
+        k: None if v is None else pytest.approx(v, abs=1e-12) for k, v in expected.items()
+    }
 
 
 TAU = st.sampled_from([1.0, 0.75, 0.7, 0.5, 1 / 3, 0.1])
@@ -169,7 +207,9 @@ def test_loops_agree(tables: tuple[list[Row], list[Row]], tau: float) -> None:
 
 @settings(deadline=None)
 @given(two_tables(wild=True), TAU)
-def test_loops_agree_where_missing_matches_anything(tables: tuple[list[Row], list[Row]], tau: float) -> None:
+def test_loops_agree_where_missing_matches_anything(
+    tables: tuple[list[Row], list[Row]], tau: float
+) -> None:
     check(*tables, tau, wild=True)
 
 
@@ -214,13 +254,18 @@ def test_identities(tables: tuple[list[Row], list[Row]], wild: bool) -> None:
 
 @settings(deadline=None)
 @given(two_tables(wild=True), st.randoms(use_true_random=False))
-def test_order_of_rows_and_names_of_levels_do_not_matter(tables: tuple[list[Row], list[Row]], random: object) -> None:
+def test_order_of_rows_and_names_of_levels_do_not_matter(
+    tables: tuple[list[Row], list[Row]], random: object
+) -> None:
     people, source = tables
     names = [-4, 9, 10**12]
     random.shuffle(names)  # type: ignore[attr-defined]
 
     def renamed(rows: list[Row]) -> list[Row]:
-        return [(tuple(None if k is None else names[k] for k in keys), 5 - 3 * value) for keys, value in rows]
+        return [
+            (tuple(None if k is None else names[k] for k in keys), 5 - 3 * value)
+            for keys, value in rows
+        ]
 
     order = list(range(len(people)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -283,7 +328,9 @@ def test_errors() -> None:
 
 def test_sdmetrics_agrees() -> None:
     """CAP and 0CAP of SDMetrics are 1 minus ours, on 200 random tables; it gives NaN where no key is shared."""
-    pytest.importorskip("sdmetrics", reason="SDMetrics is no dependency: install it beside chaffinch to compare")
+    pytest.importorskip(
+        "sdmetrics", reason="SDMetrics is no dependency: install it beside chaffinch to compare"
+    )
     import pandas as pd
     from sdmetrics.single_table import CategoricalCAP, CategoricalZeroCAP
 
@@ -291,7 +338,9 @@ def test_sdmetrics_agrees() -> None:
     unmatched = 0
     for _ in range(200):
         d, levels = int(rng.integers(1, 4)), int(rng.integers(2, 5))
-        people, source = (rng.integers(0, levels, (int(rng.integers(1, 30)), d + 1)) for _ in range(2))
+        people, source = (
+            rng.integers(0, levels, (int(rng.integers(1, 30)), d + 1)) for _ in range(2)
+        )
         names = [f"k{j}" for j in range(d)]
         frames = [pd.DataFrame(t, columns=[*names, "s"]).astype(str) for t in (people, source)]
         found = match(people[:, :d], people[:, d], source[:, :d], source[:, d])

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, TooLargeError
 from chaffinch.risk.attribution import classes as module
-from chaffinch.risk.attribution.classes import KeyCells, KeySpace, class_ids, count_subsets, key_subsets, squeeze
+from chaffinch.risk.attribution.classes import (
+    KeyCells,
+    KeySpace,
+    class_ids,
+    count_subsets,
+    key_subsets,
+    squeeze,
+)
 
 # Codes that are small, negative, or so wide that three of them in one mixed-radix number pass 2^63.
 SPANS = st.sampled_from([(0, 2), (-3, 3), (0, 10**6), (0, 2**40), (-(2**63), 2**63 - 1)])
@@ -59,7 +66,9 @@ def test_ids_without_room_for_lookups(given_tables: list[np.ndarray]) -> None:
 
 @settings(deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
-def test_every_subset_of_a_sweep_is_as_if_alone(given_tables: list[np.ndarray], random: object) -> None:
+def test_every_subset_of_a_sweep_is_as_if_alone(
+    given_tables: list[np.ndarray], random: object
+) -> None:
     d = given_tables[0].shape[1]
     subsets = [s for size in range(d + 1) for s in combinations(range(d), size)]
     random.shuffle(subsets)  # type: ignore[attr-defined]
@@ -97,7 +106,9 @@ def test_matrix_and_columns_are_the_same() -> None:
 
 def test_no_key_is_one_class_and_no_row_is_none() -> None:
     assert class_ids(np.empty((3, 0), dtype=np.int64))[0].tolist() == [0, 0, 0]
-    empty = KeySpace.of(np.empty((0, 2), dtype=np.int64), np.empty((0, 2), dtype=np.int64)).classes()
+    empty = KeySpace.of(
+        np.empty((0, 2), dtype=np.int64), np.empty((0, 2), dtype=np.int64)
+    ).classes()
     assert empty.n_classes == 0
     assert [len(ids) for ids in empty.ids] == [0, 0]
 
@@ -137,9 +148,13 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 1, 2, -5, 2**61
 
 @settings(deadline=None)
 @given(ROWS, ROWS)
-def test_cells_count_what_a_dictionary_counts(people: list[tuple[int, int]], source: list[tuple[int, int]]) -> None:
+def test_cells_count_what_a_dictionary_counts(
+    people: list[tuple[int, int]], source: list[tuple[int, int]]
+) -> None:
     """Classes 0 to 5 are given, of which some are empty in both tables (as where a third table fills them)."""
-    (pc, pv), (sc, sv) = (np.array(rows, dtype=np.int64).reshape(-1, 2).T for rows in (people, source))
+    (pc, pv), (sc, sv) = (
+        np.array(rows, dtype=np.int64).reshape(-1, 2).T for rows in (people, source)
+    )
     cells = KeyCells.of(pc, pv, sc, sv, n_classes=6)
     every = sorted(set(people) | set(source))
     of_people, of_source = Counter(people), Counter(source)
@@ -160,7 +175,9 @@ def test_cells_of_a_million_rows_and_a_hundred_thousand_levels() -> None:
     n, levels = 500_000, 100_000
     people, source = (rng.integers(0, levels, (n, 2)) for _ in range(2))
     found = KeySpace.of(people, source).classes([0])
-    cells = KeyCells.of(found.ids[0], people[:, 1], found.ids[1], source[:, 1], n_classes=found.n_classes)
+    cells = KeyCells.of(
+        found.ids[0], people[:, 1], found.ids[1], source[:, 1], n_classes=found.n_classes
+    )
     assert len(cells.people) <= 2 * n
     both = np.concatenate([people, source])
     assert len(cells.people) == len(np.unique(both[:, 0] * levels + both[:, 1]))
@@ -184,7 +201,8 @@ def test_all_subsets() -> None:
 
 def test_too_many_subsets_are_refused_with_a_way_out() -> None:
     with pytest.raises(
-        TooLargeError, match=r"1,048,575 subsets of sizes 1 to 20, over the limit of 10,000.*give a seed"
+        TooLargeError,
+        match=r"1,048,575 subsets of sizes 1 to 20, over the limit of 10,000.*give a seed",
     ):
         key_subsets(range(20), (1, 20))
 
@@ -207,7 +225,9 @@ def test_sampled_subsets_are_equally_likely() -> None:
 
     The count has an SD of 17.6; a bound of 5.5 SDs on 26 counts fails once in a million if right.
     """
-    times = Counter(s for seed in range(2000) for s in key_subsets(range(5), (2, 5), most=5, seed=seed))
+    times = Counter(
+        s for seed in range(2000) for s in key_subsets(range(5), (2, 5), most=5, seed=seed)
+    )
     share = 5 / 26
     bound = 5.5 * np.sqrt(2000 * share * (1 - share))
     assert len(times) == sum(comb(5, k) for k in range(2, 6)) == 26

@@ -17,11 +17,19 @@ SENSITIVE = "husband_education"
 def test_a_copying_generator_is_flagged_without_a_holdout(data):
     table = chaffinch.read(data / "cmc.csv")
     copies = cross_fit(
-        table, lambda half, seed: half, keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], numeric="values", seed=1
+        table,
+        lambda half, seed: half,
+        keys=KEYS,
+        sensitive=[SENSITIVE],
+        attackers=["gcap"],
+        numeric="values",
+        seed=1,
     )
     assert copies.family.p_value < 0.01
     assert copies.lower_bound > 0.1
-    honest = cross_fit(table, Independent(), keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
+    honest = cross_fit(
+        table, Independent(), keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1
+    )
     assert honest.family.p_value > 0.01  # once in a hundred; seeded
     assert "models of half the size" in honest.about.notes[0]
     for study in (copies, honest):
@@ -32,8 +40,17 @@ def test_a_copying_generator_is_flagged_without_a_holdout(data):
 def test_another_threshold_masks_by_it(data):
     """1,473 people: their number is told in tens under a threshold of ten, and not at all under 5,000."""
     table = chaffinch.read(data / "cmc.csv")
-    options = {"keys": KEYS[:2], "sensitive": [SENSITIVE], "measures": ["cap", "disco"], "attackers": ["gcap"], "resamples": 2, "seed": 1}
-    shown, hidden = (cross_fit(table, lambda half, seed: half, threshold=at, **options) for at in (10, 5000))
+    options = {
+        "keys": KEYS[:2],
+        "sensitive": [SENSITIVE],
+        "measures": ["cap", "disco"],
+        "attackers": ["gcap"],
+        "resamples": 2,
+        "seed": 1,
+    }
+    shown, hidden = (
+        cross_fit(table, lambda half, seed: half, threshold=at, **options) for at in (10, 5000)
+    )
     assert shown.about.original.rows == 1470
     assert hidden.about.original.rows == "<5000"
     assert all(attack.value is None for attack in hidden.attacks)

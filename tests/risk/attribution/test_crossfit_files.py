@@ -12,7 +12,11 @@ from chaffinch.stats.sampled import hash_key
 from chaffinch.stats.splits import child
 from chaffinch.table.row_hash import hashes_of_places
 
-SETTINGS = {"keys": ("wife_age", "wife_education", "num_children", "wife_religion"), "sensitive": ("husband_education",), "attackers": ("gcap",)}
+SETTINGS = {
+    "keys": ("wife_age", "wife_education", "num_children", "wife_religion"),
+    "sensitive": ("husband_education",),
+    "attackers": ("gcap",),
+}
 
 
 def test_all_records_give_what_memory_gives(data):
@@ -35,7 +39,10 @@ def test_a_sample_is_a_table_of_its_own(data):
     assert found == cross_fit(table.take(places), Independent(), settings, seed=1)
     assert sample.original == round(len(places), -1)
     assert sample.of_original == 1470
-    assert f"The sample has {sample.original} of 1,470 original records, chosen by a keyed hash of their place in the file." in sample.sentences
+    assert (
+        f"The sample has {sample.original} of 1,470 original records, chosen by a keyed hash of their place in the file."
+        in sample.sentences
+    )
 
 
 def test_copying_is_seen_in_a_sample_and_independent_columns_are_not(data):

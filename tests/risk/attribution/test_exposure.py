@@ -31,7 +31,9 @@ def test_the_funnel_by_hand():
 def test_the_spread_by_hand_and_small_bins_hidden():
     records, exposed = spread(people_of(), "s")
     assert records.shares[-1] == round(30 / 55, 4)
-    assert records.shares[5] is None  # the only other bin that is not small is hidden with the small one, which could be found from it
+    assert (
+        records.shares[5] is None
+    )  # the only other bin that is not small is hidden with the small one, which could be found from it
     assert records.shares[0] is None
     assert (exposed.people, exposed.share) == (30, pytest.approx(30 / 55))
 
@@ -50,8 +52,18 @@ def test_another_threshold_hides_by_it(threshold):
 
 def test_tcap_is_masked_by_people_not_by_synthetic_rows():
     # 30 synthetic rows are certain of the keys of three people; two rows are certain of those of 25.
-    few = match(np.repeat([0, 1], [3, 40])[:, None], np.zeros(43, dtype=int), np.repeat([0, 2], [30, 5])[:, None], np.zeros(35, dtype=int))
-    many = match(np.repeat([0, 1], [25, 5])[:, None], np.zeros(30, dtype=int), np.array([[0], [0]]), np.array([0, 0]))
+    few = match(
+        np.repeat([0, 1], [3, 40])[:, None],
+        np.zeros(43, dtype=int),
+        np.repeat([0, 2], [30, 5])[:, None],
+        np.zeros(35, dtype=int),
+    )
+    many = match(
+        np.repeat([0, 1], [25, 5])[:, None],
+        np.zeros(30, dtype=int),
+        np.array([[0], [0]]),
+        np.array([0, 0]),
+    )
     assert (tcap_of(few).n_matched, tcap_of(few).n_people) == (30, 3)
     assert (tcap_of(many).n_matched, tcap_of(many).n_people) == (2, 25)
     assert funnel(few, ["k"], "s").tcap["matched_rows"] is None
@@ -61,7 +73,12 @@ def test_tcap_is_masked_by_people_not_by_synthetic_rows():
 def test_equal_rows_are_those_of_equal_values():
     # Numbers of one bin, and levels of one pool, are not equal.
     rng = np.random.default_rng(2)
-    table = pa.table({"pay": np.round(rng.lognormal(8, 1, 200), 2), "town": [f"t{i}" if i < 5 else "a" for i in range(200)]})
+    table = pa.table(
+        {
+            "pay": np.round(rng.lognormal(8, 1, 200), 2),
+            "town": [f"t{i}" if i < 5 else "a" for i in range(200)],
+        }
+    )
     near = pa.table({"pay": np.asarray(table["pay"]) + 0.01, "town": table["town"]})
     released = pa.concat_tables([table.slice(0, 50), near.slice(50)])
     original, synthetic, holdout = align(read(table), released, near)

@@ -18,13 +18,16 @@ from chaffinch.risk.attribution.gcap import Gcap, gcap
 SEARCHES = ("auto", "classes", "pairs")
 
 
-def brute(people: list, values: list, source: list, others: list, *, ties: str = "common") -> list[tuple[int, ...]]:
+def brute(
+    people: list, values: list, source: list, others: list, *, ties: str = "common"
+) -> list[tuple[int, ...]]:
     """Return radius, rows, right rows and vote of each person by walking over all pairs; None in a key matches anything."""
     overall = Counter(others)
     out = []
     for key, value in zip(people, values, strict=True):
         distances = [
-            sum(a != b for a, b in zip(key, other, strict=True) if a is not None and b is not None) for other in source
+            sum(a != b for a, b in zip(key, other, strict=True) if a is not None and b is not None)
+            for other in source
         ]
         radius = min(distances)
         near = [v for v, distance in zip(others, distances, strict=True) if distance == radius]
@@ -44,7 +47,9 @@ def split(rows: list, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and where they are missing; the code under a mask is one that would raise an error."""
     codes = [[-1 if cell is None else cell for cell in row] for row in rows]
     missing = [[cell is None for cell in row] for row in rows]
-    return np.array(codes, dtype=np.int64).reshape(-1, d), np.array(missing, dtype=bool).reshape(-1, d)
+    return np.array(codes, dtype=np.int64).reshape(-1, d), np.array(missing, dtype=bool).reshape(
+        -1, d
+    )
 
 
 @st.composite
@@ -53,7 +58,10 @@ def problems(draw: st.DrawFn, wild: bool) -> dict[str, Any]:
     d, levels = draw(st.integers(1, 7)), draw(st.integers(1, 4))
     cells = st.integers(0, draw(st.integers(0, 3)))
     row = st.tuples(*[st.one_of(st.none(), cells) if wild else cells] * d)
-    people, source = draw(st.lists(row, min_size=1, max_size=12)), draw(st.lists(row, min_size=1, max_size=20))
+    people, source = (
+        draw(st.lists(row, min_size=1, max_size=12)),
+        draw(st.lists(row, min_size=1, max_size=20)),
+    )
     value = st.integers(0, levels - 1)
     return {
         "d": d,
@@ -70,7 +78,9 @@ def check(problem: dict[str, Any], ties: str) -> None:
     people, people_missing = split(problem["people"], problem["d"])
     source, source_missing = split(problem["source"], problem["d"])
     wild = bool(people_missing.any() or source_missing.any())
-    expected = brute(problem["people"], problem["values"], problem["source"], problem["others"], ties=ties)
+    expected = brute(
+        problem["people"], problem["values"], problem["source"], problem["others"], ties=ties
+    )
     for search in SEARCHES:
         result = gcap(
             people,
@@ -88,7 +98,9 @@ def check(problem: dict[str, Any], ties: str) -> None:
         scores = [right / near for _, near, right, _ in expected]
         assert result.score.tolist() == scores
         assert result.mean_score == pytest.approx(np.mean(scores), abs=1e-15)
-        hits = [vote == value for (*_, vote), value in zip(expected, problem["values"], strict=True)]
+        hits = [
+            vote == value for (*_, vote), value in zip(expected, problem["values"], strict=True)
+        ]
         assert result.correct.tolist() == hits
         assert result.vote_accuracy == np.mean(hits)
 
@@ -101,13 +113,23 @@ def test_agrees_with_all_pairs(problem: dict[str, Any], ties: str) -> None:
 
 @given(problems(wild=True), st.sampled_from(["common", "lowest"]))
 @settings(max_examples=150, deadline=None)
-def test_agrees_with_all_pairs_where_missing_matches_anything(problem: dict[str, Any], ties: str) -> None:
+def test_agrees_with_all_pairs_where_missing_matches_anything(
+    problem: dict[str, Any], ties: str
+) -> None:
     check(problem, ties)
 
 
-@given(problems(wild=True), st.sampled_from([0, 3, 1 << 21]), st.sampled_from([1, 2, 7]), st.booleans(), st.booleans())
+@given(
+    problems(wild=True),
+    st.sampled_from([0, 3, 1 << 21]),
+    st.sampled_from([1, 2, 7]),
+    st.booleans(),
+    st.booleans(),
+)
 @settings(max_examples=100, deadline=None)
-def test_limits_change_nothing(problem: dict[str, Any], pending: int, block: int, narrow: bool, sort: bool) -> None:
+def test_limits_change_nothing(
+    problem: dict[str, Any], pending: int, block: int, narrow: bool, sort: bool
+) -> None:
     """Keys halved when they have too many neighbours, blocks of a pair or two, classes squeezed column after column, sorting for tables."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hamming, "PENDING", pending)
@@ -122,7 +144,9 @@ def test_limits_change_nothing(problem: dict[str, Any], pending: int, block: int
 
 @given(problems(wild=True), st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
-def test_order_of_rows_and_keys_and_names_of_levels_do_not_matter(problem: dict[str, Any], random: Any) -> None:
+def test_order_of_rows_and_keys_and_names_of_levels_do_not_matter(
+    problem: dict[str, Any], random: Any
+) -> None:
     people, people_missing = split(problem["people"], problem["d"])
     source, source_missing = split(problem["source"], problem["d"])
     values, others = np.array(problem["values"]), np.array(problem["others"])
@@ -170,7 +194,9 @@ def test_larger_tables_agree_whatever_the_search_and_the_threads(
     monkeypatch.setattr(hamming, "BLOCK", 1000)
     for search in SEARCHES:
         for threads in (1, 3):
-            result = gcap(people, values, source, others, n_levels=6, search=search, threads=threads)
+            result = gcap(
+                people, values, source, others, n_levels=6, search=search, threads=threads
+            )
             assert found(result) == expected
 
 
@@ -194,7 +220,9 @@ def test_a_matrix_and_a_sequence_of_columns_are_the_same() -> None:
 
 def codes(frame: pd.DataFrame, columns: list[str]) -> np.ndarray:
     """Return each column's values as codes; missing is a value of its own."""
-    return np.column_stack([pd.factorize(frame[name], sort=True, use_na_sentinel=False)[0] for name in columns])
+    return np.column_stack(
+        [pd.factorize(frame[name], sort=True, use_na_sentinel=False)[0] for name in columns]
+    )
 
 
 def attack_itself(frame: pd.DataFrame, keys: list[str], sensitive: str, **options: Any) -> Gcap:
@@ -206,9 +234,17 @@ def attack_itself(frame: pd.DataFrame, keys: list[str], sensitive: str, **option
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
     folder = Path(__file__).parents[3] / "examples" / "data"
-    adult = pd.concat([pd.read_parquet(folder / f"adult_{part}.parquet") for part in ("train", "test")])
-    found = {name: pd.read_csv(folder / f"{name}.csv") for name in ("cmc", "caesarian")} | {"adult": adult}
-    assert {name: len(table) for name, table in found.items()} == {"cmc": 1473, "caesarian": 80, "adult": 48842}
+    adult = pd.concat(
+        [pd.read_parquet(folder / f"adult_{part}.parquet") for part in ("train", "test")]
+    )
+    found = {name: pd.read_csv(folder / f"{name}.csv") for name in ("cmc", "caesarian")} | {
+        "adult": adult
+    }
+    assert {name: len(table) for name, table in found.items()} == {
+        "cmc": 1473,
+        "caesarian": 80,
+        "adult": 48842,
+    }
     return found
 
 
@@ -218,7 +254,9 @@ def test_p0_table_ix_original(tables: dict[str, pd.DataFrame], ties: str) -> Non
     every = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
     left_out = ["wife_now_working", "wife_religion", "num_children", "wife_education", "wife_age"]
     results = [
-        attack_itself(tables["cmc"], [key for key in every if key != without], "husband_education", ties=ties)
+        attack_itself(
+            tables["cmc"], [key for key in every if key != without], "husband_education", ties=ties
+        )
         for without in left_out
     ]
     votes = [100 * result.vote_accuracy for result in results]
@@ -248,7 +286,12 @@ CAESARIAN = ["delivery_time", "age"]
     ],
 )
 def test_p2_original_cells(
-    tables: dict[str, pd.DataFrame], table: str, keys: list[str], sensitive: str, more_digits: float, printed: float
+    tables: dict[str, pd.DataFrame],
+    table: str,
+    keys: list[str],
+    sensitive: str,
+    more_digits: float,
+    printed: float,
 ) -> None:
     """P2 prints one digit after the point, halves to the even digit; the other digits are an independent recomputation."""
     for ties in ("common", "lowest"):
@@ -268,7 +311,9 @@ def test_gcap_is_cap_where_keys_match(original: str, synthetic: str, scores: lis
     """Tables worked by hand: a key is a letter, a value a digit."""
 
     def parse(text: str) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([[ord(cell[0])] for cell in text.split()]), np.array([int(cell[1]) for cell in text.split()])
+        return np.array([[ord(cell[0])] for cell in text.split()]), np.array(
+            [int(cell[1]) for cell in text.split()]
+        )
 
     result = gcap(*parse(original), *parse(synthetic), n_levels=5)
     assert result.radius.tolist() == [0] * len(scores)
@@ -282,7 +327,12 @@ def test_hand_worked_radius_and_ties() -> None:
         result = gcap(np.array([[0, 0]]), np.array([1]), source, others, n_levels=3, ties=ties)
         assert found(result) == [(1, 3, 1, winner)]
     # Of 0 and 1, that are in the whole source equally often, the lowest code.
-    assert found(gcap(np.array([[0]]), np.array([1]), np.array([[0], [0]]), np.array([1, 0]), n_levels=2))[0][3] == 0
+    assert (
+        found(
+            gcap(np.array([[0]]), np.array([1]), np.array([[0], [0]]), np.array([1, 0]), n_levels=2)
+        )[0][3]
+        == 0
+    )
 
 
 # Inputs at the edge.
@@ -338,13 +388,17 @@ class TestEdges:
         gone = np.ones((3, 2), dtype=bool)
         result = gcap(keys, values, keys, values, n_levels=2, people_missing=gone, search=search)
         assert found(result) == [(0, 3, right, 1) for right in (1, 2, 2)]
-        assert found(gcap(keys, values, keys, values, n_levels=2, source_missing=gone, search=search)) == found(result)
+        assert found(
+            gcap(keys, values, keys, values, n_levels=2, source_missing=gone, search=search)
+        ) == found(result)
 
     def test_codes_that_overflow_one_number(self, search: str) -> None:
         """Four keys of 2^61 possible codes each; the second person differs in the last key alone."""
         huge = (1 << 61) - np.arange(4)
         people = np.stack([huge, huge - [0, 0, 0, 9]])
-        result = gcap(people, np.array([0, 0]), huge[None, :], np.array([0]), n_levels=1, search=search)
+        result = gcap(
+            people, np.array([0, 0]), huge[None, :], np.array([0]), n_levels=1, search=search
+        )
         assert result.radius.tolist() == [0, 1]
 
 
@@ -355,10 +409,14 @@ def test_a_hundred_thousand_levels(search: str) -> None:
     number, twin = np.arange(n), np.arange(n) % 2
     source = np.column_stack([number[: n // 2], twin[: n // 2]])
     values = number * 7 % n
-    result = gcap(np.column_stack([number, twin]), values, source, values[: n // 2], n_levels=n, search=search)
+    result = gcap(
+        np.column_stack([number, twin]), values, source, values[: n // 2], n_levels=n, search=search
+    )
     assert result.score[: n // 2].tolist() == [1.0] * (n // 2)
     assert np.bincount(result.radius).tolist() == [n // 2, n // 2]
-    assert np.unique(result.n_near[n // 2 :]).tolist() == [n // 4]  # all rows with the same second key
+    assert np.unique(result.n_near[n // 2 :]).tolist() == [
+        n // 4
+    ]  # all rows with the same second key
     assert result.n_right[n // 2 :].sum() == 0
 
 
@@ -368,7 +426,9 @@ def test_more_neighbours_than_are_held_at_once() -> None:
     assert side * side * 2 * each > hamming.PENDING
     people = np.array([(i, j) for i in range(side) for j in range(side)])
     own = np.arange(side * each) % side
-    source = np.concatenate([np.column_stack([own, own + side]), np.column_stack([own + side, own])])
+    source = np.concatenate(
+        [np.column_stack([own, own + side]), np.column_stack([own + side, own])]
+    )
     values = np.arange(2 * side * each)
     mine = side * each + people[:, 1]  # the value of the first row that agrees in the second place
     result = gcap(people, mine, source, values, n_levels=len(values), search="classes")
@@ -415,12 +475,24 @@ def test_repr_shows_no_person() -> None:
     [
         ({"people_keys": np.zeros((3, 1), dtype=int)}, "same keys. Got 1 and 2"),
         ({"people_keys": np.zeros(3, dtype=int)}, "people_keys must be a matrix of rows x keys"),
-        ({"source_keys": np.zeros((4, 2), dtype=int)}, "source_keys must have an entry for each of the rows"),
+        (
+            {"source_keys": np.zeros((4, 2), dtype=int)},
+            "source_keys must have an entry for each of the rows",
+        ),
         ({"source_keys": np.zeros((3, 2))}, "source_keys must be integer codes. Key 0 has float64"),
-        ({"people_keys": np.array([[0, 0], [0, -1], [0, 0]])}, "people_keys must be codes from 0 .* Key 1 is not"),
+        (
+            {"people_keys": np.array([[0, 0], [0, -1], [0, 0]])},
+            "people_keys must be codes from 0 .* Key 1 is not",
+        ),
         ({"people_sensitive": np.array([0, 1, 2])}, "people_sensitive has codes outside 0 to 1"),
-        ({"source_sensitive": np.array([0.0, 1, 1])}, "source_sensitive must be an array of integer codes"),
-        ({"people_missing": np.zeros((3, 1), dtype=bool)}, "people_missing must be true or false for each of the 2"),
+        (
+            {"source_sensitive": np.array([0.0, 1, 1])},
+            "source_sensitive must be an array of integer codes",
+        ),
+        (
+            {"people_missing": np.zeros((3, 1), dtype=bool)},
+            "people_missing must be true or false for each of the 2",
+        ),
         ({"source_missing": np.zeros((3, 2), dtype=int)}, "source_missing must be true or false"),
         ({"n_levels": 0}, "n_levels must be at least 1. Got 0"),
         ({"ties": "comon"}, "Unknown tie rule 'comon'. Did you mean 'common'"),

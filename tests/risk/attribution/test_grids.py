@@ -22,7 +22,10 @@ WORDS = ["a", "b", "c", "d", "e"]
 
 
 def table_of(words, numbers=None, **options):
-    columns = {"word": pa.array(words, pa.string()), "pad": ["x", "y"] * (len(words) // 2) + ["x"] * (len(words) % 2)}
+    columns = {
+        "word": pa.array(words, pa.string()),
+        "pad": ["x", "y"] * (len(words) // 2) + ["x"] * (len(words) % 2),
+    }
     if numbers is not None:
         columns["number"] = numbers
     return chaffinch.read(pa.table(columns), **options)
@@ -30,7 +33,9 @@ def table_of(words, numbers=None, **options):
 
 @pytest.mark.parametrize("reading", ["pool", "keep"])
 @given(
-    words=st.tuples(*(st.lists(st.sampled_from([*WORDS, None]), min_size=8, max_size=20) for _ in range(3))),
+    words=st.tuples(
+        *(st.lists(st.sampled_from([*WORDS, None]), min_size=8, max_size=20) for _ in range(3))
+    ),
 )
 @hypothesis_settings(max_examples=40, deadline=None)
 def test_cells_are_equal_where_their_values_are_whatever_the_schema_pooled(reading, words):
@@ -38,15 +43,21 @@ def test_cells_are_equal_where_their_values_are_whatever_the_schema_pooled(readi
     common = ["x"] * 6 + ["y"] * 6
     own = [common + list(one) for one in words]
     first = table_of(own[0], rare=reading)
-    rest = [pa.table({"word": pa.array(one, pa.string()), "pad": ["x"] * len(one)}) for one in own[1:]]
+    rest = [
+        pa.table({"word": pa.array(one, pa.string()), "pad": ["x"] * len(one)}) for one in own[1:]
+    ]
     data = AttackData.of(first, [rest[0]], rest[1], columns=["word"])
-    codes = np.concatenate([data.values(side, "word") for side in ("original", "synthetic", "holdout")])
+    codes = np.concatenate(
+        [data.values(side, "word") for side in ("original", "synthetic", "holdout")]
+    )
     values = np.array([str(word) for one in own for word in one])
     assert np.array_equal(codes[:, None] == codes, values[:, None] == values)
     grid = data.grids["word"]
     assert grid.coarse == ""
     assert codes.max() < grid.size == len(grid.labels)
-    assert [grid.labels[code] for code in codes] == ["(missing)" if word == "None" else word for word in values]
+    assert [grid.labels[code] for code in codes] == [
+        "(missing)" if word == "None" else word for word in values
+    ]
     assert np.array_equal(codes >= grid.n_values, values == "None")
     assert data.coarse(["word"]) == ()
 
@@ -57,21 +68,47 @@ def test_rare_levels_are_pooled_by_both_samples_together():
     holdout = pa.table({"word": ["a", "d", "d", "e", "e", "e", "c"], "pad": ["x"] * 7})
     synthetic = pa.table({"word": ["a", "b", "c", "d", "e", "f", "(other)"], "pad": ["x"] * 7})
     pooled, named = (
-        AttackData.of(original, [synthetic], holdout, columns=["word"], rare=rare) for rare in ("pool", "keep")
+        AttackData.of(original, [synthetic], holdout, columns=["word"], rare=rare)
+        for rare in ("pool", "keep")
     )
     labels = pooled.grids["word"].labels
     assert labels == ("a", "c", "e", "(other)")
-    assert [labels[code] for code in pooled.values("synthetic", "word")] == ["a", "(other)", "c", "(other)", "e", "(other)", "(other)"]
-    assert [labels[code] for code in pooled.values("original", "word")] == ["a", "a", "(other)", "(other)", *["c"] * 12]
+    assert [labels[code] for code in pooled.values("synthetic", "word")] == [
+        "a",
+        "(other)",
+        "c",
+        "(other)",
+        "e",
+        "(other)",
+        "(other)",
+    ]
+    assert [labels[code] for code in pooled.values("original", "word")] == [
+        "a",
+        "a",
+        "(other)",
+        "(other)",
+        *["c"] * 12,
+    ]
     assert pooled.coarse(["word"]) == ("word with rare levels pooled",)
     assert named.grids["word"].labels == ("a", "b", "c", "d", "e", "f", "(other)")
     # The rule is the same with the samples exchanged: neither is favoured.
-    turned = AttackData.of(table_of(holdout["word"].to_pylist(), rare="keep"), [synthetic], original, columns=["word"], rare="pool")
+    turned = AttackData.of(
+        table_of(holdout["word"].to_pylist(), rare="keep"),
+        [synthetic],
+        original,
+        columns=["word"],
+        rare="pool",
+    )
     assert turned.grids["word"].labels == labels
 
 
 def test_declared_levels_and_truth_values_are_never_pooled():
-    schema = Schema((Column("word", "categorical", levels=("a", "b", "z"), other=True), Column("pad", "categorical")))
+    schema = Schema(
+        (
+            Column("word", "categorical", levels=("a", "b", "z"), other=True),
+            Column("pad", "categorical"),
+        )
+    )
     original = table_of(["a", "b", *["z"] * 10, "q", "r"], schema=schema)
     data = AttackData.of(original, [original], columns=["word"], rare="pool")
     assert data.grids["word"].labels == ("a", "b", "z", "(other)")
@@ -101,15 +138,23 @@ def test_numbers_are_compared_as_they_are_and_learners_see_them():
     original = table_of(["a", "b"] * 200, numbers)
     other = original.take(np.arange(200))
     exact = AttackData.of(original, [other], columns=["number"])
-    assert np.array_equal(exact.grids["number"].numbers[exact.values("original", "number")], numbers)
+    assert np.array_equal(
+        exact.grids["number"].numbers[exact.values("original", "number")], numbers
+    )
     assert exact.coarse(["number"]) == ()
     binned = AttackData.of(original, [other], columns=["number"], numeric="bins")
     assert binned.coarse(["number"]) == ("number in bins",)
-    assert AttackData.of(original, [other], columns=["number"], tolerance={"number": 2}).coarse(["number"]) == (
-        "number to multiples of 2",
-    )
+    assert AttackData.of(original, [other], columns=["number"], tolerance={"number": 2}).coarse(
+        ["number"]
+    ) == ("number to multiples of 2",)
     # Bins that join nothing are values.
-    schema = Schema((Column("word", "categorical"), Column("pad", "categorical"), Column("number", "integer", type="int64")))
+    schema = Schema(
+        (
+            Column("word", "categorical"),
+            Column("pad", "categorical"),
+            Column("number", "integer", type="int64"),
+        )
+    )
     few = table_of(["a", "b"] * 200, np.arange(400) % 4, schema=schema)
     assert AttackData.of(few, [few], columns=["number"], numeric="bins").coarse(["number"]) == ()
 
@@ -117,24 +162,39 @@ def test_numbers_are_compared_as_they_are_and_learners_see_them():
 def test_numbers_that_are_hardly_released_are_named():
     rng = np.random.default_rng(2)
     original, drawn = (table_of(["a", "b"] * 100, rng.normal(size=200)) for _ in range(2))
-    assert AttackData.of(original, [drawn], columns=["number"]).rarely_released(["number"]) == ("number",)
+    assert AttackData.of(original, [drawn], columns=["number"]).rarely_released(["number"]) == (
+        "number",
+    )
     assert AttackData.of(original, [original], columns=["number"]).rarely_released(["number"]) == ()
-    assert AttackData.of(original, [drawn], columns=["number"], numeric="bins").rarely_released(["number"]) == ()
+    assert (
+        AttackData.of(original, [drawn], columns=["number"], numeric="bins").rarely_released(
+            ["number"]
+        )
+        == ()
+    )
 
 
 def draw(rng, n=300):
     """People with a key of four values and a sensitive word of 59 levels, most of them rare, that the key has no say in."""
     shares = 1 / np.arange(1, 60)
     secret = rng.choice(59, n, p=shares / shares.sum())
-    return {"key": [f"k{i}" for i in rng.integers(0, 4, n)], "secret": [f"s{i:02d}" for i in secret]}
+    return {
+        "key": [f"k{i}" for i in rng.integers(0, 4, n)],
+        "secret": [f"s{i:02d}" for i in secret],
+    }
 
 
 def dcap_excess(tables, rare):
     original, synthetic, holdout = map(pa.table, tables)
     schema = Schema((Column("key", "categorical"), Column("secret", "categorical")))
-    data = AttackData.of(chaffinch.read(original, schema), [synthetic], holdout, columns=["key", "secret"], rare=rare)
+    data = AttackData.of(
+        chaffinch.read(original, schema), [synthetic], holdout, columns=["key", "secret"], rare=rare
+    )
     source = data.keys("synthetic", ["key"]), data.values("synthetic", "secret")
-    sides = [dcap(match(data.keys(s, ["key"]), data.values(s, "secret"), *source)).value for s in ("original", "holdout")]
+    sides = [
+        dcap(match(data.keys(s, ["key"]), data.values(s, "secret"), *source)).value
+        for s in ("original", "holdout")
+    ]
     return sides[0] - sides[1]
 
 
@@ -150,9 +210,13 @@ def test_pooling_favours_neither_sample():
         for rare in ("keep", "pool"):
             excesses[rare].append(dcap_excess(tables, rare))
         counts = Counter(tables[0]["secret"])
-        one_sided = [{**t, "secret": [w if counts[w] >= 3 else "rare" for w in t["secret"]]} for t in tables]
+        one_sided = [
+            {**t, "secret": [w if counts[w] >= 3 else "rare" for w in t["secret"]]} for t in tables
+        ]
         excesses["by the original"].append(dcap_excess(one_sided, "keep"))
-    scores = {way: np.mean(e) / (np.std(e, ddof=1) / np.sqrt(len(e))) for way, e in excesses.items()}
+    scores = {
+        way: np.mean(e) / (np.std(e, ddof=1) / np.sqrt(len(e))) for way, e in excesses.items()
+    }
     assert abs(scores["keep"]) < 4
     assert abs(scores["pool"]) < 4
     assert scores["by the original"] < -8

@@ -30,9 +30,17 @@ def test_distinct_keys_and_their_values(missing):
     rows = [tuple(None if gone[j, i] else int(columns[j][i]) for j in range(2)) for i in range(50)]
     counts = Counter(zip(rows, values.tolist(), strict=True))
     key_of = np.repeat(np.arange(found.n_keys), np.diff(found.starts))
-    keys = [tuple(None if found.missing(j)[k] else int(found.columns[j][k]) for j in range(2)) for k in range(found.n_keys)]
-    assert {(keys[k], int(v)): int(c) for k, v, c in zip(key_of, found.values, found.counts, strict=True)} == counts
-    assert [(keys[key_of[at]], int(found.values[at])) for at in found.inverse] == list(zip(rows, values.tolist(), strict=True))
+    keys = [
+        tuple(None if found.missing(j)[k] else int(found.columns[j][k]) for j in range(2))
+        for k in range(found.n_keys)
+    ]
+    assert {
+        (keys[k], int(v)): int(c)
+        for k, v, c in zip(key_of, found.values, found.counts, strict=True)
+    } == counts
+    assert [(keys[key_of[at]], int(found.values[at])) for at in found.inverse] == list(
+        zip(rows, values.tolist(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["table of cells", "sorting"])

@@ -35,8 +35,13 @@ def rows(least):
 
 def data_of(people: list[Row], source: list[Row], wildcard: bool) -> AttackData:
     def side(table):
-        codes = {name: np.array([keys[j] for keys, _ in table], dtype=np.int64) for j, name in enumerate(KEYS)}
-        return AttackSide({**codes, "value": np.array([value for _, value in table], dtype=np.int64)}, len(table))
+        codes = {
+            name: np.array([keys[j] for keys, _ in table], dtype=np.int64)
+            for j, name in enumerate(KEYS)
+        }
+        return AttackSide(
+            {**codes, "value": np.array([value for _, value in table], dtype=np.int64)}, len(table)
+        )
 
     grids = {name: CodeGrid(GAP + 1, N_LEVELS, np.arange(GAP + 1.0)) for name in KEYS}
     grids["value"] = CodeGrid(N_VALUES, N_VALUES, np.arange(float(N_VALUES)))
@@ -61,7 +66,11 @@ def brute_force(
         return max((share(values, v) for v in values), default=Fraction(0))
 
     matched = [(keys, value) for keys, value in people if with_keys(source, keys)]
-    if name in ("cap", "dcap", "gcap_score"):  # the answer is drawn from those who count, whatever the keys
+    if name in (
+        "cap",
+        "dcap",
+        "gcap_score",
+    ):  # the answer is drawn from those who count, whatever the keys
         who = [value for _, value in (matched if name == "cap" else people)]
         return sum((share(who, value) for value in who), Fraction(0)) / len(who) if who else None
     answers = range(N_VALUES)
@@ -71,11 +80,16 @@ def brute_force(
         selected = [keys for keys, value in source if share(with_keys(source, keys), value) >= tau]
         met = [keys for keys in selected if with_keys(people, keys)]
         count = len(selected if convention == "all_rows" and people else met)
-        scores = [sum((share(with_keys(people, keys), answer) for keys in met), Fraction(0)) for answer in answers]
+        scores = [
+            sum((share(with_keys(people, keys), answer) for keys in met), Fraction(0))
+            for answer in answers
+        ]
         return max(scores) / count if count else None
     counted = matched
     if convention == "conditional":
-        counted = [(keys, value) for keys, value in people if largest(with_keys(source, keys)) >= tau]
+        counted = [
+            (keys, value) for keys, value in people if largest(with_keys(source, keys)) >= tau
+        ]
 
     def right(keys, value, answer):
         sure = convention != "certain" or share(with_keys(people, keys), value) >= tau
@@ -86,11 +100,18 @@ def brute_force(
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-@given(people=rows(1), source=rows(1), wildcard=st.booleans(), tau=st.sampled_from([Fraction(1), Fraction(1, 2)]))
+@given(
+    people=rows(1),
+    source=rows(1),
+    wildcard=st.booleans(),
+    tau=st.sampled_from([Fraction(1), Fraction(1, 2)]),
+)
 @hypothesis_settings(max_examples=60, deadline=None)
 def test_no_answer_without_keys_scores_more(convention, people, source, wildcard, tau):
     question = Question(KEYS, "value", ATTACKERS.names, convention, float(tau))
-    found = outcomes(Attempt(data_of(people, source, wildcard), "synthetic", ["original"], question))
+    found = outcomes(
+        Attempt(data_of(people, source, wildcard), "synthetic", ["original"], question)
+    )
     assert tuple(found) == ATTACKERS.names
     for name, (outcome,) in found.items():
         expected = brute_force(name, people, source, wildcard, convention, tau)
@@ -100,7 +121,9 @@ def test_no_answer_without_keys_scores_more(convention, people, source, wildcard
             assert outcome.value is None
         else:
             assert beside == pytest.approx(float(expected))
-        assert ATTACKERS[name].guess_by == ("draw" if name in ("cap", "dcap", "gcap_score") else "value")
+        assert ATTACKERS[name].guess_by == (
+            "draw" if name in ("cap", "dcap", "gcap_score") else "value"
+        )
 
 
 @given(people=rows(1))
@@ -109,7 +132,9 @@ def test_the_attacks_themselves_are_the_guess_where_all_have_the_same_keys(peopl
     """A table whose keys say nothing, and whose rows are the people's own: then the attack has no more than the guess."""
     same = [((0, 0), value) for _, value in people]
     question = Question(KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
-    for name, (outcome,) in outcomes(Attempt(data_of(same, same, False), "synthetic", ["original"], question)).items():
+    for name, (outcome,) in outcomes(
+        Attempt(data_of(same, same, False), "synthetic", ["original"], question)
+    ).items():
         assert outcome.value == pytest.approx(outcome.guess.by(ATTACKERS[name].guess_by)), name
 
 
@@ -128,7 +153,9 @@ def test_a_guess_by_hand():
         name: one[0].guess.by(ATTACKERS[name].guess_by)
         for name, one in outcomes(Attempt(data, "synthetic", ["original"], question)).items()
     }
-    assert guesses == pytest.approx({"cap": (4 + 9) / 25, "dcap": 0.5, "tcap": (1 / 3 + 2) / 3, "gcap_vote": 0.5})
+    assert guesses == pytest.approx(
+        {"cap": (4 + 9) / 25, "dcap": 0.5, "tcap": (1 / 3 + 2) / 3, "gcap_vote": 0.5}
+    )
 
 
 def test_groups_are_pooled_by_how_many_count():
@@ -160,7 +187,9 @@ def test_several_syntheses_and_a_cross_fit_have_the_mean(table):
         assert mean.guess == pytest.approx((first.guess + second.guess) / 2)
     assert alone[0][0].measure == "cap"
     assert alone[0][0].guess != alone[1][0].guess
-    crossed = {a.measure: a for a in cross_fit(table, lambda half, seed: half, settings, seed=1).attacks}
+    crossed = {
+        a.measure: a for a in cross_fit(table, lambda half, seed: half, settings, seed=1).attacks
+    }
     shares = np.bincount(table.code("husband_education")) / table.n_rows
     # Each half is guessed at by itself: nearly the whole's shares, and never less than with one answer for both.
     assert crossed["gcap_vote"].guess == pytest.approx(shares.max(), abs=0.02)
@@ -172,9 +201,14 @@ def test_a_guess_about_few_people_does_not_leave(table):
     """CAP and TCAP of fewer than ten people: their distribution is as secret as their number; of all people it is not."""
     few = table.take(np.arange(3))
     result = chaffinch.risk(
-        table, few, keys=["wife_age", "wife_education", "num_children", "wife_religion"], sensitive=["husband_education"],
-        attackers=["gcap"], resamples=2, seed=1,
-    )  # fmt: skip
+        table,
+        few,
+        keys=["wife_age", "wife_education", "num_children", "wife_religion"],
+        sensitive=["husband_education"],
+        attackers=["gcap"],
+        resamples=2,
+        seed=1,
+    )
     attacks = {attack.measure: attack for attack in result.attacks}
     assert attacks["cap"].n_matched == "<10"
     assert attacks["cap"].guess is None

@@ -23,50 +23,95 @@ SIZES = {"a": 3, "b": 4, "s": 2}
 @st.composite
 def rows(draw, most: int = 25):
     n = draw(st.integers(1, most))
-    return {name: np.array(draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n))) for name, size in SIZES.items()}
+    return {
+        name: np.array(draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n)))
+        for name, size in SIZES.items()
+    }
 
 
 def cut(table: dict[str, np.ndarray], ends: list[int]):
     n = len(table["a"])
     places = [0, *sorted(end % (n + 1) for end in ends), n]
-    return [{name: column[i:j] for name, column in table.items()} for i, j in itertools.pairwise(places)]
+    return [
+        {name: column[i:j] for name, column in table.items()} for i, j in itertools.pairwise(places)
+    ]
 
 
 def as_dict(counts: KeyCounts) -> dict[tuple[int, ...], int]:
-    return dict(zip(zip(*(column.tolist() for column in counts.codes), strict=True), counts.counts.tolist(), strict=True))
+    return dict(
+        zip(
+            zip(*(column.tolist() for column in counts.codes), strict=True),
+            counts.counts.tolist(),
+            strict=True,
+        )
+    )
 
 
 @settings(max_examples=60, deadline=None)
-@given(table=rows(), ends=st.lists(st.integers(0, 99), max_size=4), together=st.sampled_from([1, 5, 1 << 20]))
+@given(
+    table=rows(),
+    ends=st.lists(st.integers(0, 99), max_size=4),
+    together=st.sampled_from([1, 5, 1 << 20]),
+)
 def test_batches_count_as_the_whole_and_projections_as_counting_without(table, ends, together):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("chaffinch.risk.attribution.key_counts.TOGETHER", together)
         whole, pair = count_keys(cut(table, ends), [("a", "b", "s"), ("b", "a")], SIZES)
     assert as_dict(whole) == Counter(zip(*(table[name].tolist() for name in "abs"), strict=True))
-    assert as_dict(whole.of(["b", "a"])) == as_dict(pair) == Counter(zip(table["b"].tolist(), table["a"].tolist(), strict=True))
+    assert (
+        as_dict(whole.of(["b", "a"]))
+        == as_dict(pair)
+        == Counter(zip(table["b"].tolist(), table["a"].tolist(), strict=True))
+    )
 
 
 @settings(max_examples=40, deadline=None)
-@given(people=rows(), source=rows(), ends=st.lists(st.integers(0, 99), max_size=3), tau=st.sampled_from([0.5, 0.7, 1.0]), chosen=st.integers(1, 99))
+@given(
+    people=rows(),
+    source=rows(),
+    ends=st.lists(st.integers(0, 99), max_size=3),
+    tau=st.sampled_from([0.5, 0.7, 1.0]),
+    chosen=st.integers(1, 99),
+)
 def test_measures_from_counts_are_those_of_rows(people, source, ends, tau, chosen):
     """CAP and its kin, and TCAP under every convention, from counts in batches against rows in memory; and the scores of some persons."""
     theirs = match([people["a"], people["b"]], people["s"], [source["a"], source["b"]], source["s"])
-    (first,), (second,) = (count_keys(cut(table, ends), [("a", "b", "s")], SIZES) for table in (people, source))
+    (first,), (second,) = (
+        count_keys(cut(table, ends), [("a", "b", "s")], SIZES) for table in (people, source)
+    )
     some = np.arange(len(people["s"])) % 3 == chosen % 3
-    whole, persons = match_counts(first, second, [people["a"][some], people["b"][some]], people["s"][some])
+    whole, persons = match_counts(
+        first, second, [people["a"][some], people["b"][some]], people["s"][some]
+    )
     assert whole.n_people == len(people["s"])
     for name, measure in MEASURES.items():
         expected = measure(theirs)
         scores = measure(whole) if name == "UiS" else whole.of_people(measure(whole))
-        assert scores.value == pytest.approx(expected.value, abs=1e-12) if expected.value is not None else scores.value is None
+        assert (
+            scores.value == pytest.approx(expected.value, abs=1e-12)
+            if expected.value is not None
+            else scores.value is None
+        )
         if name not in ("UiS", "baseCAPd"):
             np.testing.assert_allclose(measure(persons).numerator, expected.numerator[some])
     for convention in CONVENTIONS:
         mine, expected = (tcap_of(one, convention=convention, tau=tau) for one in (whole, theirs))
-        assert (mine.reason, mine.n_source_selected, mine.n_matched, mine.n_people, mine.counted) == (
-            expected.reason, expected.n_source_selected, expected.n_matched, expected.n_people, expected.counted
-        )  # fmt: skip
-        assert mine.value == (None if expected.value is None else pytest.approx(expected.value, abs=1e-12))
+        assert (
+            mine.reason,
+            mine.n_source_selected,
+            mine.n_matched,
+            mine.n_people,
+            mine.counted,
+        ) == (
+            expected.reason,
+            expected.n_source_selected,
+            expected.n_matched,
+            expected.n_people,
+            expected.counted,
+        )
+        assert mine.value == (
+            None if expected.value is None else pytest.approx(expected.value, abs=1e-12)
+        )
 
 
 def test_sides_are_added_up():

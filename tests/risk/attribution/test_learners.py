@@ -19,7 +19,9 @@ def asked(n_rows):
     frame = pa.table({"k": [f"k{v}" for v in key], "s": [f"s{v}" for v in key]})
     table = chaffinch.read(frame, rare="keep")
     data = AttackData.of(table, [table], columns=["k", "s"])
-    return outcomes(Attempt(data, "synthetic", ["original"], Question(("k",), "s", tuple(LEARNERS))))
+    return outcomes(
+        Attempt(data, "synthetic", ["original"], Question(("k",), "s", tuple(LEARNERS)))
+    )
 
 
 def test_every_learner_is_registered_as_one_that_learns():
@@ -28,7 +30,9 @@ def test_every_learner_is_registered_as_one_that_learns():
 
 def test_a_rule_that_the_source_shows_is_learnt():
     answers = asked(60)
-    assert {name: sides[0].value for name, sides in answers.items()} == pytest.approx(dict.fromkeys(LEARNERS, 1.0))
+    assert {name: sides[0].value for name, sides in answers.items()} == pytest.approx(
+        dict.fromkeys(LEARNERS, 1.0)
+    )
 
 
 def test_few_records_give_a_reason():
@@ -43,11 +47,17 @@ def test_of_very_many_values_the_most_frequent_are_learnt():
     schema = Schema((Column("k", "integer", type="int64"), Column("s", "integer", type="int64")))
     table = chaffinch.read(pa.table({"k": values, "s": values + 5}), schema)
     data = AttackData.of(table, [table], columns=["k", "s"])
-    (forest,) = outcomes(Attempt(data, "synthetic", ["original"], Question(("k",), "s", ("rf",))))["rf"]
+    (forest,) = outcomes(Attempt(data, "synthetic", ["original"], Question(("k",), "s", ("rf",))))[
+        "rf"
+    ]
     assert MOST_VALUES == 50
-    assert forest.value == pytest.approx(150 / 350, abs=0.02)  # a forest may miss a record that few of its trees saw
+    assert forest.value == pytest.approx(
+        150 / 350, abs=0.02
+    )  # a forest may miss a record that few of its trees saw
     binned = AttackData.of(table, [table], columns=["k", "s"], numeric="bins")
-    (coarse,) = outcomes(Attempt(binned, "synthetic", ["original"], Question(("k",), "s", ("rf",))))["rf"]
+    (coarse,) = outcomes(
+        Attempt(binned, "synthetic", ["original"], Question(("k",), "s", ("rf",)))
+    )["rf"]
     assert coarse.value > 0.98
 
 
@@ -88,7 +98,9 @@ def test_a_constant_number_of_a_rare_value_does_not_win_everywhere():
 def test_that_a_number_is_missing_is_learnt_from():
     rng = np.random.default_rng(6)
     there = np.arange(300) % 3 > 0
-    number = [int(v) if have else None for v, have in zip(rng.integers(0, 1000, 300), there, strict=True)]
+    number = [
+        int(v) if have else None for v, have in zip(rng.integers(0, 1000, 300), there, strict=True)
+    ]
     frame = {"k": number, "s": np.where(there, "a", "b")}
     assert attack_of(frame, frame, ["k"], attackers=("nb",))["nb"][0] == 1.0
 
@@ -103,4 +115,7 @@ def test_the_printed_variant_runs_where_it_is_named_alone():
         assert "nb" in questions[0].attackers
         assert "gaussian_nb" not in questions[0].attackers
         assert "gaussian_nb" not in str(settings.left_out(questions))
-    assert "gaussian_nb" in RiskSettings(**roles, attackers=["gaussian_nb"]).questions(seed)[0].attackers
+    assert (
+        "gaussian_nb"
+        in RiskSettings(**roles, attackers=["gaussian_nb"]).questions(seed)[0].attackers
+    )

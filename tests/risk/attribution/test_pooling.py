@@ -16,15 +16,25 @@ from chaffinch.risk.attribution.together import JointFinding, Together
 from chaffinch.table.align import align
 from chaffinch.table.read import read
 
-ASKED = {"keys": ["age", "town"], "sensitive": ["ill"], "measures": ["dcap", "tcap"], "attackers": ["gcap"], "resamples": 200}
+ASKED = {
+    "keys": ["age", "town"],
+    "sensitive": ["ill"],
+    "measures": ["dcap", "tcap"],
+    "attackers": ["gcap"],
+    "resamples": 200,
+}
 
 
 def people(n: int, rng: np.random.Generator) -> pa.Table:
     """Return people who are hardly ever alike; nothing goes with anything."""
-    return pa.table({
-        "age": rng.integers(0, 90, n), "town": np.array(list("abcdefgh"))[rng.integers(0, 8, n)],
-        "income": np.round(rng.normal(0, 1, n), 3), "ill": np.array(["no", "yes", "much"])[rng.integers(0, 3, n)],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "age": rng.integers(0, 90, n),
+            "town": np.array(list("abcdefgh"))[rng.integers(0, 8, n)],
+            "income": np.round(rng.normal(0, 1, n), 3),
+            "ill": np.array(["no", "yes", "much"])[rng.integers(0, 3, n)],
+        }
+    )
 
 
 def copy(members: pa.Table, share: float, rng: np.random.Generator) -> pa.Table:
@@ -42,7 +52,9 @@ def of(joint: Together | None, measure: str) -> JointFinding:
 def attack(share: float, seed: int) -> RiskResult:
     rng = np.random.default_rng(seed)
     members, others = people(500, rng), people(500, rng)
-    return chaffinch.risk(members, [copy(members, share, rng) for _ in range(4)], others, **ASKED, seed=seed)
+    return chaffinch.risk(
+        members, [copy(members, share, rng) for _ in range(4)], others, **ASKED, seed=seed
+    )
 
 
 def test_copies_that_each_reveal_some_people_reveal_more_together() -> None:
@@ -70,11 +82,21 @@ def test_fresh_tables_add_nothing() -> None:
 def test_the_pool_is_the_rows_of_all_tables() -> None:
     """DCAP from the pool by hand: the share of all rows with a person's keys that have the person's value."""
     rng = np.random.default_rng(4)
-    members, others, first, second = (people(80, rng).set_column(0, "age", pa.array(rng.integers(0, 3, 80))) for _ in range(4))
+    members, others, first, second = (
+        people(80, rng).set_column(0, "age", pa.array(rng.integers(0, 3, 80))) for _ in range(4)
+    )
     result = chaffinch.risk(
-        members, [first, second], others, keys=["age"], sensitive=["ill"], measures=["dcap"], attackers=["gcap"], numeric="values", resamples=20,
+        members,
+        [first, second],
+        others,
+        keys=["age"],
+        sensitive=["ill"],
+        measures=["dcap"],
+        attackers=["gcap"],
+        numeric="values",
+        resamples=20,
         seed=1,
-    )  # fmt: skip
+    )
     rows = [(row["age"], row["ill"]) for table in (first, second) for row in table.to_pylist()]
 
     def dcap(table: pa.Table) -> float:
@@ -94,7 +116,10 @@ def test_tables_become_one_with_values_and_codes() -> None:
     original, first, second = align(read(people(60, rng)), people(50, rng), people(40, rng))
     both = pooled_table([first, second])
     assert both.n_rows == 90
-    assert both.data.column("income").to_pylist() == first.data.column("income").to_pylist() + second.data.column("income").to_pylist()
+    assert (
+        both.data.column("income").to_pylist()
+        == first.data.column("income").to_pylist() + second.data.column("income").to_pylist()
+    )
     assert both.code("town").tolist() == first.code("town").tolist() + second.code("town").tolist()
     assert both.schema is first.schema
     assert original.n_rows == 60
@@ -103,7 +128,9 @@ def test_tables_become_one_with_values_and_codes() -> None:
 def test_names_of_releases_stand_in_the_result() -> None:
     rng = np.random.default_rng(6)
     members, others = people(100, rng), people(100, rng)
-    result = chaffinch.risk(members, {"2024": people(100, rng), "2025": people(90, rng)}, others, **ASKED, seed=1)
+    result = chaffinch.risk(
+        members, {"2024": people(100, rng), "2025": people(90, rng)}, others, **ASKED, seed=1
+    )
     assert [table.name for table in result.about.synthetic] == ["2024", "2025"]
     assert result.together is not None
     assert result.together.names == ("2024", "2025")
@@ -116,7 +143,9 @@ class Remembers:
         self.members = members
 
     def sample(self, n_rows: int, *, seed: object = None) -> object:
-        return read(self.members.take(np.random.default_rng(0).integers(0, self.members.num_rows, n_rows)))
+        return read(
+            self.members.take(np.random.default_rng(0).integers(0, self.members.num_rows, n_rows))
+        )
 
 
 def test_a_model_is_a_further_release() -> None:
@@ -128,7 +157,10 @@ def test_a_model_is_a_further_release() -> None:
     assert (result.together.tables, result.together.model_rows) == (1, 2000)
     assert exact.alone == pytest.approx((0.0, 1.0), abs=0.02)
     assert exact.added == pytest.approx(1.0, abs=0.02)
-    assert result.attacks[0].value == chaffinch.risk(members, table, others, **ASKED, seed=1).attacks[0].value
+    assert (
+        result.attacks[0].value
+        == chaffinch.risk(members, table, others, **ASKED, seed=1).attacks[0].value
+    )
 
 
 def test_a_model_drawn_from_a_file_and_what_is_no_model(tmp_path) -> None:
@@ -136,10 +168,14 @@ def test_a_model_drawn_from_a_file_and_what_is_no_model(tmp_path) -> None:
     members, others = people(150, rng), people(150, rng)
     model = chaffinch.BayesNet(parents=1).fit(read(members), seed=1)
     model.save(tmp_path / "m.chaffinch")
-    result = chaffinch.risk(members, model.sample(150, seed=2), others, **ASKED, model=tmp_path / "m.chaffinch", seed=1)
+    result = chaffinch.risk(
+        members, model.sample(150, seed=2), others, **ASKED, model=tmp_path / "m.chaffinch", seed=1
+    )
     assert result.together is not None
     assert result.together.model_rows == 1500
-    with pytest.raises(InputError, match=r"model must be a fitted model, or the path of its file\. Got int"):
+    with pytest.raises(
+        InputError, match=r"model must be a fitted model, or the path of its file\. Got int"
+    ):
         chaffinch.risk(members, members, others, **ASKED, model=3, seed=1)
 
 
@@ -161,7 +197,9 @@ def test_without_a_holdout_there_is_a_value_and_a_reason() -> None:
 def test_few_people_are_not_told() -> None:
     rng = np.random.default_rng(11)
     members, others = people(300, rng), people(300, rng)
-    result = chaffinch.risk(members, [copy(members, 0.01, rng) for _ in range(2)], others, **ASKED, seed=1)
+    result = chaffinch.risk(
+        members, [copy(members, 0.01, rng) for _ in range(2)], others, **ASKED, seed=1
+    )
     exact = of(result.together, "exact_row")  # 3 copied people in each table
     assert exact.alone == (None, None)
     assert (exact.value, exact.excess, exact.added) == (None, None, None)

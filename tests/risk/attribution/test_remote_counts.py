@@ -12,7 +12,10 @@ from chaffinch.risk.attribution.remote_counts import _CodedColumns, _Independent
 
 def test_independent_columns_have_the_shares_of_the_counts():
     """Codes 3, 5 and 9 with counts 1, 2 and 7: each share within 5 standard errors, less than once in a million if right."""
-    draw = _IndependentColumns({"a": (np.array([3, 5, 9]), np.cumsum([1, 2, 7])), "b": (np.array([0]), np.cumsum([4]))}, (1, 2))
+    draw = _IndependentColumns(
+        {"a": (np.array([3, 5, 9]), np.cumsum([1, 2, 7])), "b": (np.array([0]), np.cumsum([4]))},
+        (1, 2),
+    )
     n = 40_000
     rows = draw(0, n)
     for code, share in ((3, 0.1), (5, 0.2), (9, 0.7)):
@@ -24,8 +27,20 @@ def test_independent_columns_have_the_shares_of_the_counts():
 
 def test_sensitive_values_are_drawn_from_records_with_the_same_label():
     """With label x everybody has 0; with y three of four have 1: 5 standard errors of 4,000 rows."""
-    table = chaffinch.read(pa.table({"label": ["x", "y"] * 4000, "key": ["k", "l", "m", "n"] * 2000, "ill": ["no", "yes"] * 4000}), rare="keep")
-    coders = {name: column_coder([table], name, people=[0], numeric="values", rare="keep", width=None) for name in ("key", "ill")}
+    table = chaffinch.read(
+        pa.table(
+            {
+                "label": ["x", "y"] * 4000,
+                "key": ["k", "l", "m", "n"] * 2000,
+                "ill": ["no", "yes"] * 4000,
+            }
+        ),
+        rare="keep",
+    )
+    coders = {
+        name: column_coder([table], name, people=[0], numeric="values", rare="keep", width=None)
+        for name in ("key", "ill")
+    }
     values, counts = np.array([0, 0, 1]), np.array([40, 10, 30])  # (x, 0), (y, 0), (y, 1)
     by_label = {"ill": (values, np.cumsum(counts), np.array([0, 40]), np.array([40, 40]))}
     codes = _LabelDraws("label", _CodedColumns(coders), by_label, (5,))(table, 17)

@@ -11,7 +11,15 @@ SENSITIVE = "husband_education"
 
 
 def test_what_leaves_holds_no_record_and_the_rest_says_it_is_confidential(halves):
-    study = chaffinch.risk(halves[0], halves[0], halves[1], keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
+    study = chaffinch.risk(
+        halves[0],
+        halves[0],
+        halves[1],
+        keys=KEYS,
+        sensitive=[SENSITIVE],
+        attackers=["gcap"],
+        seed=1,
+    )
     told = json.dumps(study.to_dict())
     assert "record_risk" not in told
     secrets = study.confidential()

@@ -50,14 +50,21 @@ def test_bounds_of_several_releases_are_of_the_one_with_most():
 
     original, other, fresh = people(300), people(300), people(300)
     options = {"tests": ["exact_row", "copied_row"], "resamples": 100, "seed": 1}
-    safe, both = chaffinch.risk(original, other, fresh, **options), chaffinch.risk(original, [other, original], fresh, **options)
+    safe, both = (
+        chaffinch.risk(original, other, fresh, **options),
+        chaffinch.risk(original, [other, original], fresh, **options),
+    )
     assert safe.lower_bound is None or safe.lower_bound < 0.05
     assert both.lower_bound > 0.9
     assert both.family.p_value < 0.05
     assert both.headline.p_family == both.family.p_value
     assert RiskPolicy(0.5).judged(both, {}).limit.state == "exceeds"
-    assert all(bound >= alone for bound, alone in zip(both.family.upper, safe.family.upper, strict=True))
-    assert RiskPolicy(1.0).judged(both, {}).limit.state == "undecided"  # all releases together have no bound
+    assert all(
+        bound >= alone for bound, alone in zip(both.family.upper, safe.family.upper, strict=True)
+    )
+    assert (
+        RiskPolicy(1.0).judged(both, {}).limit.state == "undecided"
+    )  # all releases together have no bound
 
 
 def test_without_a_holdout_there_is_a_reason():
@@ -71,13 +78,19 @@ def test_a_quick_run_has_the_figures_of_a_thorough_one():
     """Attack by attack: what is said of all attacks together is of those that were tried."""
     tables = (table(1, 200), table(2, 200), table(4, 200))
     options = {"keys": ["a"], "sensitive": ["s"], "resamples": 40, "svm_rows": 50, "seed": 3}
-    quick, thorough = (chaffinch.risk(*tables, **options, thorough=thorough) for thorough in (False, True))
+    quick, thorough = (
+        chaffinch.risk(*tables, **options, thorough=thorough) for thorough in (False, True)
+    )
     every = {attack.measure: attack for attack in thorough.attacks}
     of_all = {"p_family": None, "lower_bound": None, "upper_bound": None}
     assert set(every) - {attack.measure for attack in quick.attacks} == {"svm", "rf", "lr"}
     for attack in quick.attacks:
         assert replace(attack, **of_all) == replace(every[attack.measure], **of_all)
-    together = [[replace(test, **of_all) for test in run.memorisation_tests] for run in (quick, thorough)]
+    together = [
+        [replace(test, **of_all) for test in run.memorisation_tests] for run in (quick, thorough)
+    ]
     assert together[0] == together[1]
-    assert [(part.what, part.flag) for part in quick.about.left_out] == [("attackers svm, rf, lr", "--thorough")]
+    assert [(part.what, part.flag) for part in quick.about.left_out] == [
+        ("attackers svm, rf, lr", "--thorough")
+    ]
     assert thorough.about.left_out == ()

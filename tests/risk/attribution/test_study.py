@@ -24,7 +24,9 @@ def attacks_of(study):
 
 
 def test_a_copy_of_the_original_is_flagged(halves):
-    study = chaffinch.risk(halves[0], halves[0], halves[1], keys=KEYS, sensitive=[SENSITIVE], numeric="values", seed=1)
+    study = chaffinch.risk(
+        halves[0], halves[0], halves[1], keys=KEYS, sensitive=[SENSITIVE], numeric="values", seed=1
+    )
     found = attacks_of(study)
     assert found["gcap_vote"].value == found["gcap_vote"].original
     assert found["tcap"].value == 1.0
@@ -35,7 +37,9 @@ def test_a_copy_of_the_original_is_flagged(halves):
 
 def test_independent_columns_are_not_flagged(halves):
     synthetic = Independent().fit(halves[0]).sample(737, seed=3)
-    study = chaffinch.risk(halves[0], synthetic, halves[1], keys=KEYS, sensitive=[SENSITIVE], seed=1)
+    study = chaffinch.risk(
+        halves[0], synthetic, halves[1], keys=KEYS, sensitive=[SENSITIVE], seed=1
+    )
     # Members and others are alike but for one-way counts of half a table: p below 0.01 once in a hundred; seeded.
     assert study.family.p_value > 0.01
     for attack in study.attacks:
@@ -48,18 +52,33 @@ def test_five_per_cent_copied_records_are_flagged(data):
     copied = table.to_arrow().slice(0, table.n_rows // 20).select(synthetic.column_names)
     mixed = pa.concat_tables([synthetic.slice(copied.num_rows), copied.cast(synthetic.schema)])
     study = chaffinch.risk(
-        table, mixed, fresh, keys=["age", "workclass", "education", "occupation", "hours_per_week", "race", "sex"],
-        sensitive=["relationship"], attackers=["gcap"], seed=1,
-    )  # fmt: skip
+        table,
+        mixed,
+        fresh,
+        keys=["age", "workclass", "education", "occupation", "hours_per_week", "race", "sex"],
+        sensitive=["relationship"],
+        attackers=["gcap"],
+        seed=1,
+    )
     assert study.family.p_value < 0.01
     assert study.lower_bound > 0
 
 
 def test_without_a_holdout_nothing_is_said_of_excess(halves):
-    study = chaffinch.risk(halves[0], halves[0], keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
+    study = chaffinch.risk(
+        halves[0], halves[0], keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1
+    )
     told = study.to_dict()
     for attack in told["attacks"]:
-        for name in ("holdout", "excess", "excess_interval", "p_value", "detectable", "p_family", "lower_bound"):
+        for name in (
+            "holdout",
+            "excess",
+            "excess_interval",
+            "p_value",
+            "detectable",
+            "p_family",
+            "lower_bound",
+        ):
             assert attack[name] is None
         assert "No holdout was given" in attack["reason"]
         assert attack["value"] is not None
@@ -70,9 +89,15 @@ def test_without_a_holdout_nothing_is_said_of_excess(halves):
 def test_references_stand_where_they_should(halves):
     synthetic = BayesNet(parents=3).fit(halves[0], seed=1).sample(737, seed=2)
     study = chaffinch.risk(
-        halves[0], synthetic, halves[1], keys=KEYS, sensitive=[SENSITIVE], label="contraceptive_method", seed=1,
+        halves[0],
+        synthetic,
+        halves[1],
+        keys=KEYS,
+        sensitive=[SENSITIVE],
+        label="contraceptive_method",
+        seed=1,
         attackers=["gcap", "nb", "lr"],
-    )  # fmt: skip
+    )
     shares = np.bincount(halves[0].code(SENSITIVE)) / 737
     for attack in study.attacks:
         if attack.measure in ("dcap", "gcap_score"):
@@ -91,7 +116,11 @@ def test_references_stand_where_they_should(halves):
 def test_protection_brings_attackers_down_to_the_label_alone(data):
     table = chaffinch.read(data / "cmc.csv")
     settings = RiskSettings(
-        keys=KEYS, sensitive=[SENSITIVE], label="contraceptive_method", attackers=["gcap", "nb", "lr"], resamples=2
+        keys=KEYS,
+        sensitive=[SENSITIVE],
+        label="contraceptive_method",
+        attackers=["gcap", "nb", "lr"],
+        resamples=2,
     )
     gaps = []
     for seed in range(3):
@@ -104,9 +133,17 @@ def test_protection_brings_attackers_down_to_the_label_alone(data):
 
 def test_all_subsets_of_keys_with_mean_and_maximum(halves):
     study = chaffinch.risk(
-        halves[0], halves[1], halves[1], keys=KEYS, sensitive=[SENSITIVE], key_sizes=(3, 4), measures=["dcap"], seed=1,
-        attackers=["gcap"], resamples=50,
-    )  # fmt: skip
+        halves[0],
+        halves[1],
+        halves[1],
+        keys=KEYS,
+        sensitive=[SENSITIVE],
+        key_sizes=(3, 4),
+        measures=["dcap"],
+        seed=1,
+        attackers=["gcap"],
+        resamples=50,
+    )
     told = study.to_dict()
     assert len(study.attacks) == 15
     (row,) = told["by_measure"]
@@ -118,9 +155,14 @@ def test_all_subsets_of_keys_with_mean_and_maximum(halves):
 
 def test_a_sensitive_column_may_be_a_key_of_another_and_never_of_itself(halves):
     study = chaffinch.risk(
-        halves[0], halves[0], keys=[*KEYS, SENSITIVE], sensitive=[SENSITIVE, "num_children"], measures=["dcap"],
-        attackers=["gcap"], seed=1,
-    )  # fmt: skip
+        halves[0],
+        halves[0],
+        keys=[*KEYS, SENSITIVE],
+        sensitive=[SENSITIVE, "num_children"],
+        measures=["dcap"],
+        attackers=["gcap"],
+        seed=1,
+    )
     first, second = study.attacks
     assert SENSITIVE not in first.keys
     assert SENSITIVE in second.keys
@@ -130,10 +172,19 @@ def test_a_sensitive_column_may_be_a_key_of_another_and_never_of_itself(halves):
 def test_several_syntheses_add_their_variance(halves):
     model = BayesNet(parents=2, conditionals="tables").fit(halves[0], seed=1)
     tables = [model.sample(737, seed=seed) for seed in (2, 3, 4)]
-    options = {"keys": KEYS, "sensitive": [SENSITIVE], "measures": ["dcap"], "attackers": ["gcap"], "seed": 1}
+    options = {
+        "keys": KEYS,
+        "sensitive": [SENSITIVE],
+        "measures": ["dcap"],
+        "attackers": ["gcap"],
+        "seed": 1,
+    }
     one = chaffinch.risk(halves[0], tables[0], halves[1], **options)
     three = chaffinch.risk(halves[0], tables, halves[1], **options)
-    width = [study.attacks[0].excess_interval[1] - study.attacks[0].excess_interval[0] for study in (one, three)]
+    width = [
+        study.attacks[0].excess_interval[1] - study.attacks[0].excess_interval[0]
+        for study in (one, three)
+    ]
     assert width[1] > width[0]
     assert three.about.notes == ()
     assert "variance between syntheses is absent" in one.about.notes[0]
@@ -142,7 +193,14 @@ def test_several_syntheses_add_their_variance(halves):
 def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(halves):
     def told(threads):
         study = chaffinch.risk(
-            halves[0], halves[1], halves[1], keys=KEYS, sensitive=[SENSITIVE], seed=4, threads=threads, resamples=200
+            halves[0],
+            halves[1],
+            halves[1],
+            keys=KEYS,
+            sensitive=[SENSITIVE],
+            seed=4,
+            threads=threads,
+            resamples=200,
         )
         data = study.to_dict()
         del data["run"]
@@ -152,14 +210,21 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(halves):
 
 
 def test_columns_that_do_not_exist_are_named(halves):
-    with pytest.raises(UnknownNameError, match=r"Unknown key 'wife_agee'\. Did you mean 'wife_age'"):
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown key 'wife_agee'\. Did you mean 'wife_age'"
+    ):
         chaffinch.risk(halves[0], halves[0], keys=["wife_agee"], sensitive=[SENSITIVE])
     with pytest.raises(UnknownNameError, match="Unknown sensitive column"):
         chaffinch.risk(halves[0], halves[0], keys=["wife_age"], sensitive=["nobody"])
     with pytest.raises(InputError, match="Nothing is left to attack with"):
         chaffinch.risk(halves[0], halves[0], keys=[SENSITIVE], sensitive=[SENSITIVE])
     with pytest.raises(InputError, match="lacks columns"):
-        chaffinch.risk(halves[0], halves[0].to_arrow().drop_columns(["wife_age"]), keys=["wife_age"], sensitive=[SENSITIVE])
+        chaffinch.risk(
+            halves[0],
+            halves[0].to_arrow().drop_columns(["wife_age"]),
+            keys=["wife_age"],
+            sensitive=[SENSITIVE],
+        )
 
 
 @pytest.mark.parametrize("case", ["no match", "one class", "two rows", "missing keys", "wildcard"])
@@ -172,15 +237,26 @@ def test_degenerate_tables_get_an_answer_or_a_reason(case):
         rows["a"], other["a"] = ["x"] * 20 + ["y"] * 20, ["x"] * 20 + ["y"] * 20
     elif case == "one class":
         rows["s"] = ["u"] * 40
-        other = {name: values[::-1] for name, values in rows.items()}  # a copy in the same order is no holdout
+        other = {
+            name: values[::-1] for name, values in rows.items()
+        }  # a copy in the same order is no holdout
     elif case == "two rows":
-        rows, other = ({name: values[:2] for name, values in held.items()} for held in (rows, other))
+        rows, other = (
+            {name: values[:2] for name, values in held.items()} for held in (rows, other)
+        )
     else:
         rows["a"] = [None if i % 3 == 0 else v for i, v in enumerate(rows["a"])]
         settings = {"missing": "wildcard"} if case == "wildcard" else {}
     table = chaffinch.read(pa.table(rows), rare="keep")
     study = chaffinch.risk(
-        table, pa.table(other), pa.table(other), keys=["a", "b"], sensitive=["s"], seed=1, resamples=50, **settings
+        table,
+        pa.table(other),
+        pa.table(other),
+        keys=["a", "b"],
+        sensitive=["s"],
+        seed=1,
+        resamples=50,
+        **settings,
     )
     for attack in study.to_dict()["attacks"]:
         assert attack["value"] is not None or attack["reason"], attack["measure"]
@@ -197,7 +273,13 @@ def test_people_are_told_apart_by_their_values_whatever_was_pooled(data):
     unique = sum(counts[tuple(row)] == 1 for row in rows[keys].to_numpy().tolist()) / len(rows)
     table = chaffinch.read(pa.Table.from_pandas(rows, preserve_index=False))
     assert table.schema["town"].codec.other
-    options = {"keys": keys, "sensitive": [SENSITIVE], "attackers": ["gcap"], "resamples": 5, "seed": 1}
+    options = {
+        "keys": keys,
+        "sensitive": [SENSITIVE],
+        "attackers": ["gcap"],
+        "resamples": 5,
+        "seed": 1,
+    }
     study = chaffinch.risk(table, table, **options)
     assert study.funnel[0].UiO == study.funnel[0].repU == pytest.approx(unique)
     assert study.about.comparison == ()
@@ -207,18 +289,29 @@ def test_people_are_told_apart_by_their_values_whatever_was_pooled(data):
 
 
 def test_what_is_compared_coarsely_says_so(halves):
-    options = {"keys": KEYS[:3], "sensitive": [SENSITIVE], "attackers": ["gcap"], "resamples": 5, "seed": 1}
+    options = {
+        "keys": KEYS[:3],
+        "sensitive": [SENSITIVE],
+        "attackers": ["gcap"],
+        "resamples": 5,
+        "seed": 1,
+    }
     study = chaffinch.risk(halves[0], halves[0], halves[1], numeric="bins", **options)
     words = "Not compared by their values: wife_age in bins"
     assert all(words in row.sentence for row in study.verdict if row.sensitive is not None)
     assert words in study.about.comparison[0]
     told = study.to_dict()
     assert all("wife_age in bins" in attack["coarse"] for attack in told["attacks"])
-    assert (told["about"]["settings"]["numeric"], told["about"]["settings"]["rare"]) == ("bins", "keep")
+    assert (told["about"]["settings"]["numeric"], told["about"]["settings"]["rare"]) == (
+        "bins",
+        "keep",
+    )
     assert RiskResult.from_dict(json.loads(json.dumps(told))).attacks == study.attacks
     wide = chaffinch.risk(halves[0], halves[0], halves[1], tolerance={"wife_age": 5}, **options)
     assert "wife_age to multiples of 5" in wide.verdict[0].sentence
-    assert not any("Not compared" in row.sentence for row in chaffinch.risk(*halves, **options).verdict)
+    assert not any(
+        "Not compared" in row.sentence for row in chaffinch.risk(*halves, **options).verdict
+    )
 
 
 def test_exact_comparison_of_numbers_that_are_never_released_is_pointed_out():
@@ -226,15 +319,35 @@ def test_exact_comparison_of_numbers_that_are_never_released_is_pointed_out():
     original, drawn = (
         pa.table({"height": rng.normal(170, 9, 200), "ill": ["yes", "no"] * 100}) for _ in range(2)
     )
-    study = chaffinch.risk(original, drawn, keys=["height"], sensitive=["ill"], attackers=["gcap"], resamples=5, seed=1)
-    assert "Numbers of height count as equal where they are equal to the last digit" in study.about.comparison[0]
+    study = chaffinch.risk(
+        original, drawn, keys=["height"], sensitive=["ill"], attackers=["gcap"], resamples=5, seed=1
+    )
+    assert (
+        "Numbers of height count as equal where they are equal to the last digit"
+        in study.about.comparison[0]
+    )
     assert "Attack with a tolerance" in study.about.comparison[0]
 
 
 def test_a_label_of_many_numbers_gives_no_record_back():
     """Label only is a reference of what the label tells: grouped by exact numbers that nobody shares it would be a copy."""
     rng = np.random.default_rng(6)
-    table = pa.table({"pay": rng.normal(0, 1, 400), "group": [f"g{i % 40}" for i in range(400)], "secret": rng.choice(list("abcd"), 400)})
-    study = chaffinch.risk(table, table, keys=["group"], sensitive=["secret"], label="pay", attackers=["gcap"], resamples=5, seed=1)
+    table = pa.table(
+        {
+            "pay": rng.normal(0, 1, 400),
+            "group": [f"g{i % 40}" for i in range(400)],
+            "secret": rng.choice(list("abcd"), 400),
+        }
+    )
+    study = chaffinch.risk(
+        table,
+        table,
+        keys=["group"],
+        sensitive=["secret"],
+        label="pay",
+        attackers=["gcap"],
+        resamples=5,
+        seed=1,
+    )
     vote = attacks_of(study)["gcap_vote"]
     assert vote.label_only < vote.original - 0.05

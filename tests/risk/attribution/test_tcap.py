@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch.risk.attribution.cap import dis, disco, disdio, in_source
 from chaffinch.risk.attribution.matching import match
-from chaffinch.risk.attribution.tcap import CONVENTIONS, Tcap, TcapCells, all_conventions, tcap, tcap_of, weap
+from chaffinch.risk.attribution.tcap import (
+    CONVENTIONS,
+    Tcap,
+    TcapCells,
+    all_conventions,
+    tcap,
+    tcap_of,
+    weap,
+)
 
 Row = tuple[tuple[int | None, ...], int]
 
@@ -31,7 +39,10 @@ def hand(text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A:1 A:2 B:1 B:1 C:1 | A:1 A:2 B:1 C:1", {"matched_rows": 1, "certain": 0.6, "matched": 0.6, "conditional": 1}),
+        (
+            "A:1 A:2 B:1 B:1 C:1 | A:1 A:2 B:1 C:1",
+            {"matched_rows": 1, "certain": 0.6, "matched": 0.6, "conditional": 1},
+        ),
         (
             "A:1 A:1 A:2 B:2 D:3 D:4 | A:1 B:2 D:3 D:4",
             {"matched_rows": 5 / 6, "certain": 1 / 6, "matched": 1 / 2, "conditional": 3 / 4},
@@ -87,7 +98,10 @@ def test_no_shared_key() -> None:
         "conditional": None,
     }
     assert {one.n_matched for one in found.values()} == {0}
-    assert found["matched_rows"].reason == "no person has the keys of a source row with a WEAP of at least 1"
+    assert (
+        found["matched_rows"].reason
+        == "no person has the keys of a source row with a WEAP of at least 1"
+    )
     assert found["matched"].reason == "no person's keys are in the source"
 
 
@@ -150,7 +164,12 @@ def slow_tcap(people: Sequence[Row], source: Sequence[Row], tau: float) -> dict[
             certain.append(float(right and own.count(row[1]) / len(own) >= tau))
             if any(theirs.count(v) / len(theirs) >= tau for v in theirs):
                 conditional.append(float(right))
-    found = {"matched_rows": dropped, "all_rows": zero if people else [], "certain": certain, "matched": matched}
+    found = {
+        "matched_rows": dropped,
+        "all_rows": zero if people else [],
+        "certain": certain,
+        "matched": matched,
+    }
     return {name: mean(scores) for name, scores in {**found, "conditional": conditional}.items()}
 
 
@@ -163,12 +182,16 @@ def two_tables(draw: st.DrawFn, *, wild: bool) -> tuple[list[Row], list[Row]]:
 
 
 def arrays(rows: Sequence[Row], d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    keys = np.array([[7 if k is None else k for k in row[0]] for row in rows], dtype=np.int64).reshape(-1, d)
+    keys = np.array(
+        [[7 if k is None else k for k in row[0]] for row in rows], dtype=np.int64
+    ).reshape(-1, d)
     missing = np.array([[k is None for k in row[0]] for row in rows], dtype=bool).reshape(-1, d)
     return keys, missing, np.array([row[1] for row in rows], dtype=np.int64)
 
 
-def coded(tables: tuple[list[Row], list[Row]], *, wild: bool) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+def coded(
+    tables: tuple[list[Row], list[Row]], *, wild: bool
+) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
     d = len((tables[0] + tables[1] + [((0,), 0)])[0][0])
     (pk, pm, pv), (sk, sm, sv) = (arrays(rows, d) for rows in tables)
     return [pk, pv, sk, sv], {"people_missing": pm, "source_missing": sm} if wild else {}
@@ -187,34 +210,47 @@ def test_loops_agree(tables: tuple[list[Row], list[Row]], tau: float) -> None:
     given_arrays, _ = coded(tables, wild=False)
     expected = close(slow_tcap(*tables, tau))
     assert {c: tcap(*given_arrays, convention=c, tau=tau).value for c in CONVENTIONS} == expected
-    assert {c: one.value for c, one in all_conventions(match(*given_arrays), tau=tau).items()} == expected
+    assert {
+        c: one.value for c, one in all_conventions(match(*given_arrays), tau=tau).items()
+    } == expected
 
 
 @settings(deadline=None)
 @given(two_tables(wild=True), TAU)
-def test_loops_agree_where_missing_matches_anything(tables: tuple[list[Row], list[Row]], tau: float) -> None:
+def test_loops_agree_where_missing_matches_anything(
+    tables: tuple[list[Row], list[Row]], tau: float
+) -> None:
     given_arrays, masks = coded(tables, wild=True)
     found = all_conventions(match(*given_arrays, **masks), tau=tau)
     assert {c: one.value for c, one in found.items()} == close(slow_tcap(*tables, tau))
     assert found["matched_rows"].cells is None
     shares = weap(*given_arrays[2:], source_missing=masks["source_missing"])
     source = tables[1]
-    assert shares.tolist() == [values_of(r, source).count(r[1]) / len(values_of(r, source)) for r in source]
+    assert shares.tolist() == [
+        values_of(r, source).count(r[1]) / len(values_of(r, source)) for r in source
+    ]
 
 
 @settings(deadline=None)
 @given(two_tables(wild=False) | two_tables(wild=True), TAU)
 def test_identities(tables: tuple[list[Row], list[Row]], tau: float) -> None:
-    given_arrays, masks = coded(tables, wild=any(None in row[0] for table in tables for row in table))
+    given_arrays, masks = coded(
+        tables, wild=any(None in row[0] for table in tables for row in table)
+    )
     found = match(*given_arrays, **masks)
     results = all_conventions(found, tau=tau)
     value = {c: one.value if one.value is not None else 0.0 for c, one in results.items()}
     if not found.n_people:
         return
     assert disco(found, tau=tau).value == pytest.approx(in_source(found).value * value["matched"])  # type: ignore[operator]
-    assert disco(found, tau=tau).value == pytest.approx(dis(found, tau=tau).value * value["conditional"])  # type: ignore[operator]
+    assert disco(found, tau=tau).value == pytest.approx(
+        dis(found, tau=tau).value * value["conditional"]
+    )  # type: ignore[operator]
     assert disdio(found, tau=tau).value == pytest.approx(in_source(found).value * value["certain"])  # type: ignore[operator]
-    assert value["certain"] <= value["matched"] <= value["conditional"] or results["conditional"].value is None
+    assert (
+        value["certain"] <= value["matched"] <= value["conditional"]
+        or results["conditional"].value is None
+    )
     assert value["all_rows"] <= value["matched_rows"] + 1e-12
     for one in results.values():
         assert (one.value is None) == bool(one.reason)
@@ -226,7 +262,9 @@ def test_a_copy_is_right_wherever_it_is_certain() -> None:
     rng = np.random.default_rng(3)
     keys, values = rng.integers(0, 5, (300, 3)), rng.integers(0, 3, 300)
     found = all_conventions(match(keys, values, keys, values))
-    assert found["matched_rows"].value == found["all_rows"].value == found["conditional"].value == 1.0
+    assert (
+        found["matched_rows"].value == found["all_rows"].value == found["conditional"].value == 1.0
+    )
     assert found["certain"].value == found["matched"].value
 
 
@@ -255,10 +293,15 @@ def test_drawn_people_as_if_repeated(
     assert cells is not None
     n_draws = data.draw(st.integers(0, 3))
     weights = np.array(
-        [data.draw(st.lists(st.integers(0, 3), min_size=len(people), max_size=len(people))) for _ in range(n_draws)],
+        [
+            data.draw(st.lists(st.integers(0, 3), min_size=len(people), max_size=len(people)))
+            for _ in range(n_draws)
+        ],
         dtype=np.int64,
     ).reshape(n_draws, len(people))
-    repeated = [[p for p, w in zip(people, row, strict=True) for _ in range(w)] for row in weights.tolist()]
+    repeated = [
+        [p for p, w in zip(people, row, strict=True) for _ in range(w)] for row in weights.tolist()
+    ]
     expected = [slow_tcap(rows, source, tau)[convention] for rows in repeated]
     expected_array = np.array([np.nan if v is None else v for v in expected], dtype=float)
     np.testing.assert_allclose(drawn(cells, weights), expected_array, atol=1e-12)
@@ -300,7 +343,10 @@ def test_two_groups_of_one_pool() -> None:
     cells = tcap(pool[:, :2], pool[:, 2], source[:, :2], source[:, 2], tau=0.5).cells
     assert cells is not None
     both = drawn(cells, np.stack([member, ~member]))
-    alone = [tcap(pool[m, :2], pool[m, 2], source[:, :2], source[:, 2], tau=0.5).value for m in (member, ~member)]
+    alone = [
+        tcap(pool[m, :2], pool[m, 2], source[:, :2], source[:, 2], tau=0.5).value
+        for m in (member, ~member)
+    ]
     assert both.tolist() == pytest.approx(alone)
 
 
@@ -329,7 +375,9 @@ def test_frozen_and_masked() -> None:
 
 def test_errors() -> None:
     found = match(*hand("A:1 | A:1"))
-    with pytest.raises(UnknownNameError, match=r"Unknown convention 'matchd'\. Did you mean 'matched'\?"):
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown convention 'matchd'\. Did you mean 'matched'\?"
+    ):
         tcap_of(found, convention="matchd")  # type: ignore[arg-type]
     for convention in CONVENTIONS:
         with pytest.raises(InputError, match="tau must be above 0"):

@@ -5,15 +5,33 @@ from __future__ import annotations
 from chaffinch.risk.attribution.together import JOINT_HEAD, JointFinding, Together
 
 ADDS = JointFinding(
-    kind="test", measure="exact_row", value=0.08, holdout=0.0, excess=0.08, alone=(0.02, None), added=0.06, added_interval=(0.04, 0.08),
-    added_p=0.001, added_p_family=0.002,
-)  # fmt: skip
-NOTHING = JointFinding(measure="dcap", keys=("age", "sex"), sensitive="ill", excess=0.01, alone=(0.01, 0.01), added=0.0, added_p_family=0.7)
+    kind="test",
+    measure="exact_row",
+    value=0.08,
+    holdout=0.0,
+    excess=0.08,
+    alone=(0.02, None),
+    added=0.06,
+    added_interval=(0.04, 0.08),
+    added_p=0.001,
+    added_p_family=0.002,
+)
+NOTHING = JointFinding(
+    measure="dcap",
+    keys=("age", "sex"),
+    sensitive="ill",
+    excess=0.01,
+    alone=(0.01, 0.01),
+    added=0.0,
+    added_p_family=0.7,
+)
 
 
 def test_the_sentence_is_about_what_adds_most() -> None:
     sentence = Together(tables=2, findings=(NOTHING, ADDS)).sentence
-    assert sentence.startswith("Whoever holds 2 tables finds more than from one of them: by Exact row the excess is +0.080")
+    assert sentence.startswith(
+        "Whoever holds 2 tables finds more than from one of them: by Exact row the excess is +0.080"
+    )
     assert "+0.060 (95 % interval 0.04 to 0.08)" in sentence
 
 
@@ -29,7 +47,10 @@ def test_what_is_about_few_people_has_no_number() -> None:
 
 
 def test_without_a_holdout_the_reason_is_given() -> None:
-    assert Together(tables=2, findings=(JointFinding(measure="dcap"),), reason="No holdout.").sentence == "Attacked together: No holdout."
+    assert (
+        Together(tables=2, findings=(JointFinding(measure="dcap"),), reason="No holdout.").sentence
+        == "Attacked together: No holdout."
+    )
 
 
 def test_rows_stand_in_order_of_what_is_added() -> None:

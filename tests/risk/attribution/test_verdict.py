@@ -29,16 +29,24 @@ def verdict_of(study):
 @pytest.mark.parametrize(
     ("attack", "holdout", "wanted"),
     [
-        ({"value": 0.5, "p_family": 0.2, "lower_bound": -0.1, "detectable": 0.02}, True, "no excess found (detectable: 0.02)"),
+        (
+            {"value": 0.5, "p_family": 0.2, "lower_bound": -0.1, "detectable": 0.02},
+            True,
+            "no excess found (detectable: 0.02)",
+        ),
         ({"value": 0.5, "p_family": 0.051}, True, "no excess found (detectable: not known)"),
         ({"value": 0.5, "p_family": 0.05, "lower_bound": -0.1}, True, "excess found"),
         ({"value": 0.5, "p_family": 0.9, "lower_bound": 0.001}, True, "excess found"),
         ({"value": 0.5, "lower_bound": 0.0}, True, "not known: no excess could be stated"),
         ({"value": 0.5}, False, "not known: no holdout"),
-        ({"value": 0.5, "p_family": None, "lower_bound": None, "detectable": 0.1}, False, "not known: no holdout"),
+        (
+            {"value": 0.5, "p_family": None, "lower_bound": None, "detectable": 0.1},
+            False,
+            "not known: no holdout",
+        ),
         ({"value": None, "p_family": 0.01}, True, "not applicable"),
     ],
-)  # fmt: skip
+)
 def test_words_go_by_the_family_of_attacks(attack, holdout, wanted):
     assert judged(Attack(**attack), holdout=holdout)[1] == wanted
 
@@ -68,7 +76,9 @@ def test_a_sentence_by_hand(attack):
     assert plain(sentence_of(some)).endswith(
         "; always guessing the most frequent value of the people it is about is right for 25 %."
     )
-    nothing = attack("cap", ["age"], "job", value=None, reason="no source row has the keys of any person")
+    nothing = attack(
+        "cap", ["age"], "job", value=None, reason="no source row has the keys of any person"
+    )
     assert sentence_of(nothing) == "Not applicable: no source row has the keys of any person."
 
 
@@ -101,7 +111,23 @@ def test_a_row_for_each_measure_and_column_and_one_for_all(risk_of):
     assert rows[-1].word == "no excess found"
     assert "Over 22 attacks" in rows[-1].sentence
     assert "31 %" in plain(rows[-1].sentence)
-    shape = {"section", "id", "measure", "question", "value", "interval", "direction", "identical", "marginals", "resample", "holdout", "best", "kept", "word", "sentence"}  # fmt: skip
+    shape = {
+        "section",
+        "id",
+        "measure",
+        "question",
+        "value",
+        "interval",
+        "direction",
+        "identical",
+        "marginals",
+        "resample",
+        "holdout",
+        "best",
+        "kept",
+        "word",
+        "sentence",
+    }
     assert all(shape <= set(row.to_dict()) for row in rows)
 
 
@@ -116,6 +142,8 @@ def test_of_many_key_sets_the_worst_stands_in_the_row(risk_of):
     study["attacks"][2]["p_family"] = 0.01
     row = verdict_of(study)[0]
     assert (row.keys, row.word) == (("c",), "excess found")
-    bare = risk_of(("a", "b", "c"), ("s",), sizes=(1, 3), measures=("cap",), extras=False, holdout=False)
+    bare = risk_of(
+        ("a", "b", "c"), ("s",), sizes=(1, 3), measures=("cap",), extras=False, holdout=False
+    )
     assert verdict_of(bare)[0].keys == ("a", "b", "c")  # the largest value
     assert {row.words for row in verdict_of(bare)} == {"not known: no holdout"}

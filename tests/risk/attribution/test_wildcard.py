@@ -7,7 +7,9 @@ from chaffinch.risk.attribution.matching import match
 
 def test_wildcard_frequencies_of_sdcmicro() -> None:
     """freqCalc of sdcMicro on its example, C of rows 3 and 7 missing: fk 3 1 4 2 2 2 1 3."""
-    keys = np.array([[2, 3, 2, 2, 3, 3, 1, 2], [3, 3, 3, 3, 3, 3, 4, 3], [1, 3, 1, 2, 1, 1, 1, 1]]).T
+    keys = np.array(
+        [[2, 3, 2, 2, 3, 3, 1, 2], [3, 3, 3, 3, 3, 3, 4, 3], [1, 3, 1, 2, 1, 1, 1, 1]]
+    ).T
     values = np.zeros(8, dtype=int)
     assert match(keys, values, keys, values).people_key.tolist() == [3, 1, 3, 1, 2, 2, 1, 3]
     missing = np.zeros((8, 3), dtype=bool)

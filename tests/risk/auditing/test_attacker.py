@@ -20,13 +20,17 @@ from chaffinch.risk.auditing import (
 from chaffinch.risk.auditing.attacker import attack, parts_of
 
 TOY = AuditAttacker(
-    name="oracle", definition="Knows which feature tells.", learn=lambda train, member, seed: lambda features: features[:, 0]
-)  # fmt: skip
+    name="oracle",
+    definition="Knows which feature tells.",
+    learn=lambda train, member, seed: lambda features: features[:, 0],
+)
 
 
 DULL = AuditAttacker(
-    name="dull", definition="Says the same of every run.", learn=lambda train, member, seed: lambda features: 0 * features[:, 0]
-)  # fmt: skip
+    name="dull",
+    definition="Says the same of every run.",
+    learn=lambda train, member, seed: lambda features: 0 * features[:, 0],
+)
 
 SEED = np.random.SeedSequence(1)
 CLAIM = Claim("epsilon", 1.0, 1.0)
@@ -52,7 +56,13 @@ def test_a_toy_attacker_is_in_the_result_and_on_the_page(monkeypatch):
     monkeypatch.setattr(ATTACKERS, "_entries", {})
     ATTACKERS.register(TOY)
     result = chaffinch.audit(
-        lambda table, seed: table, epsilon=0.1, neighbours="add-remove", pairs=["narrow"], runs=80, seed=1, threads=1
+        lambda table, seed: table,
+        epsilon=0.1,
+        neighbours="add-remove",
+        pairs=["narrow"],
+        runs=80,
+        seed=1,
+        threads=1,
     )
     assert {finding.attacker for finding in result.findings} == {"oracle"}
     assert AuditResult.from_dict(result.to_dict()) == result
@@ -72,11 +82,19 @@ def test_attack_on_one_telling_feature_and_on_none():
     member = np.arange(400) % 2 == 1
     noise = rng.normal(size=(400, 5))
     telling = np.column_stack([noise, member + rng.normal(0, 0.1, 400)])
-    assert attack(telling, member, CLAIM, level=0.99, seed=SEED).guessed.bound == pytest.approx(perfect(200), rel=0.05)
+    assert attack(telling, member, CLAIM, level=0.99, seed=SEED).guessed.bound == pytest.approx(
+        perfect(200), rel=0.05
+    )
     assert attack(noise, member, CLAIM, level=0.99, seed=SEED).guessed.bound == 0
-    assert "look the same" in attack(np.ones((400, 2)), member, CLAIM, level=0.99, seed=SEED).attacker
-    equal = np.where(member, 0.0, rng.choice([-1.0, 1.0], 400))  # neither larger nor smaller: a value of its own
-    assert attack(equal[:, None], member, CLAIM, level=0.99, seed=SEED).guessed.bound == pytest.approx(perfect(200))
+    assert (
+        "look the same" in attack(np.ones((400, 2)), member, CLAIM, level=0.99, seed=SEED).attacker
+    )
+    equal = np.where(
+        member, 0.0, rng.choice([-1.0, 1.0], 400)
+    )  # neither larger nor smaller: a value of its own
+    assert attack(
+        equal[:, None], member, CLAIM, level=0.99, seed=SEED
+    ).guessed.bound == pytest.approx(perfect(200))
 
 
 def test_attack_on_noise_errs_no_more_often_than_it_says(monkeypatch):
@@ -96,4 +114,6 @@ def test_what_is_not_seen_is_seen():
     # A model that cannot be looked into on one of the tables is as telling as a number.
     member = np.arange(400) % 2 == 1
     features = np.where(member, np.nan, 1.0)[:, None]
-    assert attack(features, member, CLAIM, level=0.99, seed=SEED).guessed.bound == pytest.approx(perfect(200))
+    assert attack(features, member, CLAIM, level=0.99, seed=SEED).guessed.bound == pytest.approx(
+        perfect(200)
+    )

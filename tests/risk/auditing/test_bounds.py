@@ -19,18 +19,26 @@ def test_a_perfect_attacker_by_hand():
     for n in (10, 100, 2000):
         rate = 1 - 0.005 ** (1 / n)
         assert epsilon_lower(n, n, 0, n) == pytest.approx(log((1 - rate) / rate), rel=1e-9)
-    assert epsilon_lower(1000, 1000, 0, 1000, level=0.9) == pytest.approx(log((1 - (p := 1 - 0.05**0.001)) / p))
-    assert epsilon_lower(1000, 1000, 0, 1000, delta=0.1) == pytest.approx(log((1 - (p := 1 - 0.005**0.001) - 0.1) / p))
+    assert epsilon_lower(1000, 1000, 0, 1000, level=0.9) == pytest.approx(
+        log((1 - (p := 1 - 0.05**0.001)) / p)
+    )
+    assert epsilon_lower(1000, 1000, 0, 1000, delta=0.1) == pytest.approx(
+        log((1 - (p := 1 - 0.005**0.001) - 0.1) / p)
+    )
 
 
-@pytest.mark.parametrize(("hits", "alarms"), [(70, 30), (200, 0), (30, 190), (150, 149), (0, 0), (199, 150)])
+@pytest.mark.parametrize(
+    ("hits", "alarms"), [(70, 30), (200, 0), (30, 190), (150, 149), (0, 0), (199, 150)]
+)
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 def test_both_directions_against_scipy(hits, alarms, delta):
     low = binomtest(hits, 200).proportion_ci(0.99, method="exact").low
     high = binomtest(alarms, 300).proportion_ci(0.99, method="exact").high
     with_ = log((low - delta) / high) if low > delta else -inf
     without = log((1 - high - delta) / (1 - low)) if 1 - high > delta else -inf
-    assert epsilon_lower(hits, 200, alarms, 300, delta=delta) == pytest.approx(max(0.0, with_, without), rel=1e-9)
+    assert epsilon_lower(hits, 200, alarms, 300, delta=delta) == pytest.approx(
+        max(0.0, with_, without), rel=1e-9
+    )
 
 
 def test_no_runs_prove_nothing():
@@ -46,7 +54,9 @@ def test_properties(inside, outside, delta, level):
     bound = epsilon_lower(hits, n, alarms, m, delta=delta, level=level)
     assert 0 <= bound < inf
     # Saying D where one said D' and the other way round is the same attack.
-    assert bound == pytest.approx(epsilon_lower(m - alarms, m, n - hits, n, delta=delta, level=level), abs=1e-9)
+    assert bound == pytest.approx(
+        epsilon_lower(m - alarms, m, n - hits, n, delta=delta, level=level), abs=1e-9
+    )
     assert bound <= epsilon_lower(hits, n, alarms, m, level=level) + 1e-12
     assert bound <= epsilon_lower(hits, n, alarms, m, delta=delta, level=0.8) + 1e-12
     if hits < n:
@@ -66,7 +76,9 @@ def test_threshold_against_every_cut_and_direction(rows, delta):
 
     def bound(said):
         hits, alarms = int(said[member].sum()), int(said[~member].sum())
-        return epsilon_lower(hits, int(member.sum()), alarms, int((~member).sum()), delta=delta, level=0.6)
+        return epsilon_lower(
+            hits, int(member.sum()), alarms, int((~member).sum()), delta=delta, level=0.6
+        )
 
     cuts = [x + 0.5 for x in range(-5, 5)]
     best = max(bound(said) for cut in cuts for said in (scores > cut, scores < cut))
@@ -90,7 +102,10 @@ def test_threshold_between_doubles_that_have_nothing_between_them():
 def test_without_any_bound_the_largest_difference_of_rates_is_taken():
     found = choose_threshold([0.0, 1.0, 2.0, 3.0], [False, True, False, True])
     assert found.bound == 0
-    assert found.says_with([0.0, 1.0, 2.0, 3.0]).tolist() in ([False, True, True, True], [False, False, False, True])
+    assert found.says_with([0.0, 1.0, 2.0, 3.0]).tolist() in (
+        [False, True, True, True],
+        [False, False, False, True],
+    )
 
 
 def test_level_is_divided():
@@ -130,7 +145,10 @@ def test_randomised_response_is_covered(epsilon, level):
     truth = exp(epsilon) / (1 + exp(epsilon))
     n = 200
     hits, alarms = rng.binomial(n, truth, TIMES), rng.binomial(n, 1 - truth, TIMES)
-    wrong = sum(epsilon_lower(int(h), n, int(a), n, level=level) > epsilon for h, a in zip(hits, alarms, strict=True))
+    wrong = sum(
+        epsilon_lower(int(h), n, int(a), n, level=level) > epsilon
+        for h, a in zip(hits, alarms, strict=True)
+    )
     assert wrong <= too_often(level)
 
 
@@ -141,7 +159,9 @@ def test_randomised_response_with_delta_is_covered_and_needs_its_delta():
     truth = delta + (1 - delta) * exp(epsilon) / (1 + exp(epsilon))
     hits, alarms = rng.binomial(n, truth, TIMES), rng.binomial(n, 1 - truth, TIMES)
     pairs = [(int(h), int(a)) for h, a in zip(hits, alarms, strict=True)]
-    assert sum(epsilon_lower(h, n, a, n, delta=delta) > epsilon for h, a in pairs) <= too_often(0.99)
+    assert sum(epsilon_lower(h, n, a, n, delta=delta) > epsilon for h, a in pairs) <= too_often(
+        0.99
+    )
     # Without the delta the largest loss is log(truth / (1 - truth)) = 0.7, and 2,000 runs show more than 0.5 most of the time.
     assert sum(epsilon_lower(h, n, a, n) > epsilon for h, a in pairs) > TIMES / 2
 
@@ -155,7 +175,10 @@ def test_laplace_noise_with_a_threshold_from_validation_is_covered():
         member = np.tile([False, True], 2 * n)
         line = choose_threshold(answers[: 2 * n], member[: 2 * n], level=level)
         said, held = line.says_with(answers[2 * n :]), member[2 * n :]
-        wrong += epsilon_lower(int(said[held].sum()), n, int(said[~held].sum()), n, level=level) > epsilon
+        wrong += (
+            epsilon_lower(int(said[held].sum()), n, int(said[~held].sum()), n, level=level)
+            > epsilon
+        )
     assert wrong <= too_often(level, times)
 
 

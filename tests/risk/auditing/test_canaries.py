@@ -28,18 +28,28 @@ class NoisyHistogram:
     def __call__(self, table, seed):
         rows = list(zip(*table.data.to_pydict().values(), strict=True))
         noise = np.round(np.random.default_rng(seed).laplace(size=8) / self.epsilon)
-        counts = np.clip(np.array([rows.count(record) for record in RECORDS]) + noise, 0, 60).astype(int)
-        out = [record for record, n in zip(RECORDS, counts, strict=True) for _ in range(n)] or [RECORDS[0]]
+        counts = np.clip(
+            np.array([rows.count(record) for record in RECORDS]) + noise, 0, 60
+        ).astype(int)
+        out = [record for record, n in zip(RECORDS, counts, strict=True) for _ in range(n)] or [
+            RECORDS[0]
+        ]
         return pa.table({f"c{j}": [record[j] for record in out] for j in range(3)})
 
 
-@pytest.mark.parametrize("unit", [Unit("add-remove"), Unit("replace-one"), Unit("add-remove", 3), Unit("replace-one", 2)], ids=str)
+@pytest.mark.parametrize(
+    "unit",
+    [Unit("add-remove"), Unit("replace-one"), Unit("add-remove", 3), Unit("replace-one", 2)],
+    ids=str,
+)
 def test_tables_with_one_coin_changed_are_neighbours(unit):
     made = made_canaries(unit)
     for coins in product((False, True), repeat=4):
         for i in range(4):
             without, with_ = ([*coins[:i], coin, *coins[i + 1 :]] for coin in (False, True))
-            Pair("any", made.base, made.rows(without), made.rows(with_), made.target_row, unit)  # raises where they are not
+            Pair(
+                "any", made.base, made.rows(without), made.rows(with_), made.target_row, unit
+            )  # raises where they are not
 
 
 def test_canaries_share_no_cell_of_two_columns():
@@ -53,7 +63,13 @@ def test_each_run_has_the_canaries_of_its_coins():
     made = made_canaries(Unit("add-remove"))
     look = Look(made.base, coded(made.base)[:0])
     seen = run_canaries(
-        Watched(lambda table, seed: table, made.base), made, look, runs=60, rows=8, seed=np.random.SeedSequence(1), working=Working(workers=1)
+        Watched(lambda table, seed: table, made.base),
+        made,
+        look,
+        runs=60,
+        rows=8,
+        seed=np.random.SeedSequence(1),
+        working=Working(workers=1),
     )
     codes = coded(made.base)
     for i, rows in enumerate(made.inside):
@@ -64,7 +80,14 @@ def test_each_run_has_the_canaries_of_its_coins():
 
 
 def audited(maker, neighbours="add-remove", **options):
-    chosen = {"epsilon": 1.0, "pairs": ["canaries"], "box": "black", "runs": 80, "seed": 1, "threads": 1} | options
+    chosen = {
+        "epsilon": 1.0,
+        "pairs": ["canaries"],
+        "box": "black",
+        "runs": 80,
+        "seed": 1,
+        "threads": 1,
+    } | options
     return chaffinch.audit(maker, neighbours=neighbours, **chosen)
 
 
@@ -84,8 +107,18 @@ def test_a_sound_histogram_stands_and_a_loose_one_falls():
 
 
 def test_what_several_coins_are_not_for():
-    with pytest.raises(chaffinch.errors.InputError, match="with a delta one answer may give all coins of its run away"):
+    with pytest.raises(
+        chaffinch.errors.InputError,
+        match="with a delta one answer may give all coins of its run away",
+    ):
         audited(NoisyHistogram(1.0), delta=1e-6)
-    result = audited(chaffinch.BayesNet(parents=1, epsilon=1.0), neighbours=None, box=("mechanism", "white", "black"))
+    result = audited(
+        chaffinch.BayesNet(parents=1, epsilon=1.0),
+        neighbours=None,
+        box=("mechanism", "white", "black"),
+    )
     assert [finding.box for finding in result.findings] == ["black"]
-    assert {(s.pair, s.box) for s in result.skipped} == {("canaries", "mechanism"), ("canaries", "white")}
+    assert {(s.pair, s.box) for s in result.skipped} == {
+        ("canaries", "mechanism"),
+        ("canaries", "white"),
+    }

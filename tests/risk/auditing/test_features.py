@@ -16,7 +16,10 @@ def test_features_against_a_loop():
     target = np.array([1, 2, 0])
     found = table_features(tables, target, sizes)
     for table, row in zip(tables, found, strict=True):
-        around = [sum(all(r[j] == target[j] for j in range(3) if s >> j & 1) for r in table) for s in range(8)]
+        around = [
+            sum(all(r[j] == target[j] for j in range(3) if s >> j & 1) for r in table)
+            for s in range(8)
+        ]
         levels = [sum(r[j] == v for r in table) for j in range(3) for v in range(sizes[j])]
         whole = [sum(tuple(r) == cell for r in table) for cell in np.ndindex(*sizes)]
         assert row.tolist() == [*around, *levels, *whole]

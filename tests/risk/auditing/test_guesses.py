@@ -7,7 +7,14 @@ import pytest
 from scipy.stats import binom, binomtest, norm
 
 from chaffinch.errors import InputError
-from chaffinch.risk.auditing.guesses import Rule, choose_rule, guess, least_right, least_share, power
+from chaffinch.risk.auditing.guesses import (
+    Rule,
+    choose_rule,
+    guess,
+    least_right,
+    least_share,
+    power,
+)
 from chaffinch.risk.auditing.measures import Claim
 
 EPSILON = Claim("epsilon", 1.0, 1.0)
@@ -16,14 +23,22 @@ MU = Claim("mu", 0.5, 2.0, 1e-6)
 
 @pytest.mark.parametrize(("right", "guesses"), [(0, 10), (7, 10), (10, 10), (0, 0), (812, 1000)])
 def test_the_share_against_scipy(right, guesses):
-    expected = binomtest(right, guesses, alternative="greater").proportion_ci(0.999, method="exact").low if guesses else 0.0
-    assert float(least_share(right, guesses, 5000, delta=0.0, level=0.999)) == pytest.approx(expected, abs=1e-12)
+    expected = (
+        binomtest(right, guesses, alternative="greater").proportion_ci(0.999, method="exact").low
+        if guesses
+        else 0.0
+    )
+    assert float(least_share(right, guesses, 5000, delta=0.0, level=0.999)) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_runs_that_give_their_coin_away_are_taken_off():
     # 2,000 runs at delta 1e-6: one such run has odds of 0.002, above a tenth of 0.001; two have 2e-6.
     with_delta = float(least_share(900, 1000, 2000, delta=1e-6, level=0.999))
-    assert with_delta == pytest.approx(float(least_share(899, 1001, 2000, delta=0.0, level=1 - 0.0009)), abs=1e-3)
+    assert with_delta == pytest.approx(
+        float(least_share(899, 1001, 2000, delta=0.0, level=1 - 0.0009)), abs=1e-3
+    )
     assert with_delta < float(least_share(900, 1000, 2000, delta=0.0, level=0.999))
 
 
@@ -46,12 +61,23 @@ def test_a_rule_guesses_where_scores_tell_and_turns_where_they_are_turned():
 
 def test_scores_that_are_all_the_same():
     member = np.arange(100) % 2 == 1
-    assert guess(choose_rule(np.zeros(100), member, EPSILON, level=0.99), np.zeros(100), member, EPSILON, level=0.99).bound == 0
+    assert (
+        guess(
+            choose_rule(np.zeros(100), member, EPSILON, level=0.99),
+            np.zeros(100),
+            member,
+            EPSILON,
+            level=0.99,
+        ).bound
+        == 0
+    )
     with pytest.raises(InputError, match="a finite score for each run"):
         choose_rule([np.nan], [True], EPSILON, level=0.9)
 
 
-@pytest.mark.parametrize("claim", [EPSILON, MU, Claim("rho", 0.125, 2.0, 1e-6)], ids=lambda claim: claim.measure)
+@pytest.mark.parametrize(
+    "claim", [EPSILON, MU, Claim("rho", 0.125, 2.0, 1e-6)], ids=lambda claim: claim.measure
+)
 def test_sound_laws_are_refuted_no_more_often_than_it_says(claim):
     # The law with exactly the claimed amount, the rule chosen on a first part. At a level of 0.8 of 300 audits more than 110 err less than
     # once in 10^9, if the level holds.
@@ -59,7 +85,9 @@ def test_sound_laws_are_refuted_no_more_often_than_it_says(claim):
     wrong = 0
     for _ in range(times):
         member = rng.random(runs) < 0.5
-        if claim.measure == "epsilon":  # Laplace noise: its ratio reaches epsilon in half of the runs
+        if (
+            claim.measure == "epsilon"
+        ):  # Laplace noise: its ratio reaches epsilon in half of the runs
             noise = rng.laplace(size=runs) / claim.amount + member
             scores = claim.amount * (np.abs(noise) - np.abs(noise - 1))
         else:  # normal noise, mu = 0.5: rho = 0.125
@@ -73,11 +101,15 @@ def test_the_power_against_simulation():
     claim, runs, right = MU, 3000, float(norm.cdf(0.32))
     rng = np.random.default_rng(5)
     counts = rng.binomial(runs, right, 4000)
-    bounds = np.array([claim.least(float(x)) for x in least_share(counts, runs, runs, delta=0.0, level=0.999)])
+    bounds = np.array(
+        [claim.least(float(x)) for x in least_share(counts, runs, runs, delta=0.0, level=0.999)]
+    )
     expected = float((bounds > claim.amount).mean())
     assert 0.1 < expected < 0.9
     # Four standard errors of 4,000 draws: 0.03.
-    assert power(claim, runs, guesses=1.0, right=right, level=0.999) == pytest.approx(expected, abs=0.03)
+    assert power(claim, runs, guesses=1.0, right=right, level=0.999) == pytest.approx(
+        expected, abs=0.03
+    )
     least = least_right(claim, runs, runs, level=0.999)
     shares = [float(least_share(n, runs, runs, delta=0.0, level=0.999)) for n in (least - 1, least)]
     assert claim.least(shares[0]) <= claim.amount < claim.least(shares[1])

@@ -40,16 +40,22 @@ def test_rho_of_guesses_is_the_least_of_all_pairs_of_rates():
     for p in grid:
         q = p - (2 * share - 1)
         if 0 < q < 1:
-            divergences = [a * log(a / b) + (1 - a) * log((1 - a) / (1 - b)) for a, b in ((p, q), (q, p))]
+            divergences = [
+                a * log(a / b) + (1 - a) * log((1 - a) / (1 - b)) for a, b in ((p, q), (q, p))
+            ]
             assert max(divergences) >= least - 1e-12
 
 
 def test_randomised_response_reaches_epsilon():
     for epsilon in (0.1, 1.0, 4.0):
-        assert Claim("epsilon", 1.0, 1.0).least(exp(epsilon) / (1 + exp(epsilon))) == pytest.approx(epsilon)
+        assert Claim("epsilon", 1.0, 1.0).least(exp(epsilon) / (1 + exp(epsilon))) == pytest.approx(
+            epsilon
+        )
 
 
-@pytest.mark.parametrize("sigmas", [(1.0,), (1.5,), (2.0, 2.0), (1.0, 3.0), (1.2, 1.9, 4.0)], ids=str)
+@pytest.mark.parametrize(
+    "sigmas", [(1.0,), (1.5,), (2.0, 2.0), (1.0, 3.0), (1.2, 1.9, 4.0)], ids=str
+)
 def test_whole_numbered_gaussian_noise_stays_within_the_mu_that_is_claimed_for_it(sigmas):
     # All outcomes of a few counts that each move by one: the best guesses are right as often as (1 + TV) / 2.
     width = np.arange(-25, 27)
@@ -68,15 +74,23 @@ def test_whole_numbered_gaussian_noise_stays_within_the_mu_that_is_claimed_for_i
 
 def test_a_claim_is_what_the_method_accounts_in():
     assert claim_of(2.0, 1e-6, accounting="pure", sigma=None) == Claim("epsilon", 2.0, 2.0, 1e-6)
-    assert claim_of(2.0, 1e-6, accounting="zcdp", sigma=0.9).measure == "rho"  # whole numbers are no normal law here
+    assert (
+        claim_of(2.0, 1e-6, accounting="zcdp", sigma=0.9).measure == "rho"
+    )  # whole numbers are no normal law here
     rho = epsilon_to_rho(2.0, 1e-6)
     assert claim_of(2.0, 1e-6, accounting="zcdp", sigma=None) == Claim("rho", rho, 2.0, 1e-6)
-    assert claim_of(2.0, 1e-6, accounting="zcdp", sigma=100.0).amount == pytest.approx(sqrt(2 * rho), rel=1e-4)
-    exact = claim_of(2.0, 1e-6, accounting="gaussian", sigma=None)  # also of choices: they are paid for in mu
+    assert claim_of(2.0, 1e-6, accounting="zcdp", sigma=100.0).amount == pytest.approx(
+        sqrt(2 * rho), rel=1e-4
+    )
+    exact = claim_of(
+        2.0, 1e-6, accounting="gaussian", sigma=None
+    )  # also of choices: they are paid for in mu
     assert (exact.measure, exact.amount) == ("mu", sqrt(2 * epsilon_to_amount(2.0, 1e-6)))
 
 
-@pytest.mark.parametrize(("accounting", "times"), [*product(("pure", "zcdp", "gaussian"), (1.0, 2.0))])
+@pytest.mark.parametrize(
+    ("accounting", "times"), [*product(("pure", "zcdp", "gaussian"), (1.0, 2.0))]
+)
 def test_smaller_noise_as_epsilon(accounting, times):
     claim = claim_of(1.0, 1e-6, accounting=accounting, sigma=None)
     expected = {

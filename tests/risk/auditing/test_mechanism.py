@@ -13,7 +13,13 @@ from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.auditing.guesses import Guessed
 from chaffinch.risk.auditing.measures import claim_of
-from chaffinch.risk.auditing.mechanism import CERTAIN, attack_mechanism, couple, known_ways, run_mechanism
+from chaffinch.risk.auditing.mechanism import (
+    CERTAIN,
+    attack_mechanism,
+    couple,
+    known_ways,
+    run_mechanism,
+)
 from chaffinch.risk.auditing.pairs import made_pair
 from chaffinch.risk.shadows import Working
 from chaffinch.stats.splits import child
@@ -28,7 +34,9 @@ SOUND = {
     "zcdp, fixed network": BayesNet(network=NETWORK, epsilon=1.0, delta=1e-6),
     "zcdp, network chosen": BayesNet(epsilon=1.0, delta=1e-6),
     "privbayes": PrivBayes(1.0),
-    "privbayes, permute and flip": PrivBayes(1.0, mechanism="permute-and-flip", score="R", neighbours="add-remove", parents=1),
+    "privbayes, permute and flip": PrivBayes(
+        1.0, mechanism="permute-and-flip", score="R", neighbours="add-remove", parents=1
+    ),
     "fieldgroups": FieldGroups(epsilon=1.0),
 }
 ALONE = Working(workers=1)
@@ -48,7 +56,9 @@ class HalfNoise(Mutant):
 
 class NoiseOverRows(Mutant):
     def fit(self, table, *, seed):
-        return replace(self.inner, epsilon=self.inner.epsilon * max(table.n_rows, 1)).fit(table, seed=seed)
+        return replace(self.inner, epsilon=self.inner.epsilon * max(table.n_rows, 1)).fit(
+            table, seed=seed
+        )
 
 
 class ChargeForgotten(Mutant):
@@ -79,8 +89,13 @@ class FixedSeed(Mutant):
 class LevelsFromData(Mutant):
     def fit(self, table, *, seed):
         words = table.data.to_pydict()
-        columns = tuple(Column(n, "categorical", levels=tuple(sorted(set(some)))) for n, some in words.items())
-        return self.inner.fit(prepare(pa.table(words), Schema(columns, public=True, rows=table.schema.rows)), seed=seed)
+        columns = tuple(
+            Column(n, "categorical", levels=tuple(sorted(set(some)))) for n, some in words.items()
+        )
+        return self.inner.fit(
+            prepare(pa.table(words), Schema(columns, public=True, rows=table.schema.rows)),
+            seed=seed,
+        )
 
 
 class Tells(Mutant):
@@ -99,7 +114,13 @@ def tables_of(settings, name="narrow"):
 
 def audited(maker, name="narrow", runs=1000, level=0.999, seed=5) -> tuple[str, Guessed, float]:
     budget = maker.budget
-    seen = run_mechanism(maker, made_pair(name, maker.unit), runs=runs, seed=np.random.SeedSequence(seed), working=ALONE)
+    seen = run_mechanism(
+        maker,
+        made_pair(name, maker.unit),
+        runs=runs,
+        seed=np.random.SeedSequence(seed),
+        working=ALONE,
+    )
     assert not isinstance(seen, str), seen
     claim = claim_of(budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma)
     return claim.measure, attack_mechanism(seen, claim, level=level)[1], claim.amount
@@ -115,18 +136,40 @@ def test_both_tables_can_give_what_a_sound_fit_gives_and_lose_what_is_paid_at_mo
         assert run.possible
         if settings.budget.kind == "pure":
             assert abs(run.log_ratio) <= settings.budget.epsilon + 1e-9
-        other = couple(settings, tables[::-1], member=not i % 2, seed=np.random.SeedSequence([1, i]))
-        assert other.log_ratio == pytest.approx(-run.log_ratio)  # the names of the tables are all that changed
+        other = couple(
+            settings, tables[::-1], member=not i % 2, seed=np.random.SeedSequence([1, i])
+        )
+        assert other.log_ratio == pytest.approx(
+            -run.log_ratio
+        )  # the names of the tables are all that changed
 
 
 def test_what_is_known_of_a_way_is_what_a_replay_gives():
     settings = SOUND["pure, fixed network"]
     _, tables = tables_of(settings)
-    first = [couple(settings, tables, member=bool(i % 2), seed=np.random.SeedSequence([1, i])) for i in range(30)]
+    first = [
+        couple(settings, tables, member=bool(i % 2), seed=np.random.SeedSequence([1, i]))
+        for i in range(30)
+    ]
     known = known_ways(first)
-    again = [couple(settings, tables, member=r.member, seed=np.random.SeedSequence([1, i]), known=known) for i, r in enumerate(first)]
+    again = [
+        couple(settings, tables, member=r.member, seed=np.random.SeedSequence([1, i]), known=known)
+        for i, r in enumerate(first)
+    ]
     assert [run.log_ratio for run in again] == [run.log_ratio for run in first]
-    assert known_ways([couple(LevelsFromData(settings), tables_of(settings, "lone level")[1], member=True, seed=np.random.SeedSequence(1))]) is None
+    assert (
+        known_ways(
+            [
+                couple(
+                    LevelsFromData(settings),
+                    tables_of(settings, "lone level")[1],
+                    member=True,
+                    seed=np.random.SeedSequence(1),
+                )
+            ]
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("fault", [LevelsFromData, Tells])
@@ -171,12 +214,20 @@ def test_gross_mutants_fall_in_a_second(fault, name, pair, runs):
         (ChargeForgotten, BayesNet(network=NETWORK, epsilon=8.0, delta=1e-6), "mu", 1000),
         (HalfClaimed, BayesNet(epsilon=8.0, delta=1e-6), "rho", 1000),
     ],
-    ids=["noise halved, epsilon", "noise halved, mu", "charge forgotten, mu", "half its rho claimed, network chosen"],
+    ids=[
+        "noise halved, epsilon",
+        "noise halved, mu",
+        "charge forgotten, mu",
+        "half its rho claimed, network chosen",
+    ],
 )
 def test_a_factor_of_two_falls_in_the_form_of_its_claim(fault, settings, measure, runs):
     maker = fault(settings)
     form, guessed, claim = audited(maker, runs=runs)
-    assert form == measure or (form, measure) == ("mu", "rho")  # all noise of an adaptive fit may be Gaussian
+    assert form == measure or (form, measure) == (
+        "mu",
+        "rho",
+    )  # all noise of an adaptive fit may be Gaussian
     assert guessed.bound > claim
 
 
@@ -191,9 +242,21 @@ def test_a_fit_on_a_known_way_ends_with_its_last_answer():
 
     maker = Watched(SOUND["zcdp, fixed network"])
     _, tables = tables_of(maker)
-    first = [couple(maker, tables, member=bool(i % 2), seed=np.random.SeedSequence([1, i])) for i in range(6)]
+    first = [
+        couple(maker, tables, member=bool(i % 2), seed=np.random.SeedSequence([1, i]))
+        for i in range(6)
+    ]
     fits = len(assembled)
-    again = [couple(maker, tables, member=r.member, seed=np.random.SeedSequence([1, i]), known=known_ways(first)) for i, r in enumerate(first)]
+    again = [
+        couple(
+            maker,
+            tables,
+            member=r.member,
+            seed=np.random.SeedSequence([1, i]),
+            known=known_ways(first),
+        )
+        for i, r in enumerate(first)
+    ]
     assert fits == 12
     assert len(assembled) == fits
     assert [run.log_ratio for run in again] == [run.log_ratio for run in first]
@@ -213,4 +276,6 @@ def test_who_works_changes_nothing():
 
 def test_what_draws_no_noise_of_ours_is_said():
     pair = made_pair("narrow", PrivBayes(1.0).unit)
-    assert "no noise of this package" in run_mechanism(BayesNet(), pair, runs=80, seed=np.random.SeedSequence(1), working=ALONE)
+    assert "no noise of this package" in run_mechanism(
+        BayesNet(), pair, runs=80, seed=np.random.SeedSequence(1), working=ALONE
+    )

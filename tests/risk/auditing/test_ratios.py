@@ -62,12 +62,16 @@ def test_tails_against_all_outcomes(share):
 
 
 @pytest.mark.parametrize("weight", [1, 5])
-@pytest.mark.parametrize(("right", "guesses"), [(180, 200), (1000, 1300), (200, 200), (90, 200), (0, 10)])
+@pytest.mark.parametrize(
+    ("right", "guesses"), [(180, 200), (1000, 1300), (200, 200), (90, 200), (0, 10)]
+)
 def test_one_weight_is_clopper_and_pearson(right, guesses, weight):
     hits, counts = np.zeros(6, dtype=int), np.zeros(6, dtype=int)
     hits[weight], counts[weight], counts[0] = right, guesses, 70
     expected = float(least_share(right, guesses, guesses + 70, delta=0.0, level=0.999))
-    assert weighted_share(hits, counts, delta=0.0, level=0.999) == pytest.approx(expected if expected > 0.5 else 0.0, abs=1e-6)
+    assert weighted_share(hits, counts, delta=0.0, level=0.999) == pytest.approx(
+        expected if expected > 0.5 else 0.0, abs=1e-6
+    )
 
 
 def test_runs_that_give_their_coin_away_are_the_heaviest():
@@ -75,7 +79,9 @@ def test_runs_that_give_their_coin_away_are_the_heaviest():
     off = binom.isf(0.1 * 0.001, 200, 1e-3)
     assert off == 3
     expected = weighted_share(np.array([0, 80, 87]), counts, delta=0.0, level=1 - 0.9 * 0.001)
-    assert weighted_share(hits, counts, delta=1e-3, level=0.999) == pytest.approx(expected, abs=1e-9)
+    assert weighted_share(hits, counts, delta=1e-3, level=0.999) == pytest.approx(
+        expected, abs=1e-9
+    )
 
 
 def test_terms_bound_the_relative_entropy_and_reach_it():
@@ -122,7 +128,10 @@ def test_laws_at_the_edge_of_a_claim_are_refuted_no_more_often_than_it_says(clai
 def test_ratios_that_are_wrong_refute_nothing():
     # Twice the true ratios: they claim a loss of 2, coins follow one of 1.
     rng = np.random.default_rng(5)
-    for claim, law in ((EPSILON, answers([0.5, 0.3, 0.2], 4000, rng)), (RHO, normal(0.5, 4000, rng))):
+    for claim, law in (
+        (EPSILON, answers([0.5, 0.3, 0.2], 4000, rng)),
+        (RHO, normal(0.5, 4000, rng)),
+    ):
         assert audited(2 * law[0], law[1], claim, 0.999) <= claim.amount
 
 
@@ -141,7 +150,9 @@ def test_the_power_is_that_of_drawn_audits(claim, law, runs):
     refuted = np.mean([audited(*law(runs, rng), claim, 0.999) > claim.amount for _ in range(times)])
     assert 0.2 < expected < 0.97
     # Four standard errors of 150 audits, and 0.05 for rules chosen on few runs.
-    assert refuted == pytest.approx(expected, abs=4 * sqrt(expected * (1 - expected) / times) + 0.05)
+    assert refuted == pytest.approx(
+        expected, abs=4 * sqrt(expected * (1 - expected) / times) + 0.05
+    )
 
 
 def test_a_charge_forgotten_is_found_where_guesses_of_one_weight_find_less():
@@ -149,7 +160,10 @@ def test_a_charge_forgotten_is_found_where_guesses_of_one_weight_find_less():
     rng = np.random.default_rng(7)
     ratios, _ = answers([0.02, *[0.2613] * 3, *[0.098] * 2] * 2, 20_000, rng)
     assert ratio_power(ratios, EPSILON, 9500, level=0.999) > 0.95
-    best = max(Weights(line, 1e-9).outlook(np.abs(ratios), EPSILON, 9500, level=0.999).power for line in (1.0, 1.2, 1.4, 1.6))
+    best = max(
+        Weights(line, 1e-9).outlook(np.abs(ratios), EPSILON, 9500, level=0.999).power
+        for line in (1.0, 1.2, 1.4, 1.6)
+    )
     assert best < ratio_power(ratios, EPSILON, 9500, level=0.999)
 
 
@@ -160,13 +174,23 @@ def test_the_power_of_bets_is_half_the_difference_in_mu():
     from scipy.stats import norm
 
     limit = norm.cdf((true - 0.2208) / 2 * sqrt(runs) - sqrt(2 * log(1000)))
-    assert ratio_power(ratios, Claim("mu", 0.2208, 1.0, 1e-6), runs, level=0.999) == pytest.approx(limit, abs=0.05)
+    assert ratio_power(ratios, Claim("mu", 0.2208, 1.0, 1e-6), runs, level=0.999) == pytest.approx(
+        limit, abs=0.05
+    )
 
 
 def test_which_test_is_chosen():
     rng = np.random.default_rng(9)
-    assert isinstance(choose_ratio_test(normal(0.3, 500, rng)[0], Claim("mu", 0.22, 1.0, 1e-6), 9500, level=0.999), Bets)
-    assert isinstance(choose_ratio_test(normal(2.0, 500, rng)[0], Claim("mu", 1.0, 4.0, 1e-6), 2000, level=0.999), EveryGuess)
+    assert isinstance(
+        choose_ratio_test(
+            normal(0.3, 500, rng)[0], Claim("mu", 0.22, 1.0, 1e-6), 9500, level=0.999
+        ),
+        Bets,
+    )
+    assert isinstance(
+        choose_ratio_test(normal(2.0, 500, rng)[0], Claim("mu", 1.0, 4.0, 1e-6), 2000, level=0.999),
+        EveryGuess,
+    )
     weights = choose_ratio_test(answers([0.5] * 4, 500, rng)[0], EPSILON, 3000, level=0.999)
     assert isinstance(weights, Weights)
     assert weights.of([0.0, 9.0]).tolist() == [0, STEPS]

@@ -9,11 +9,15 @@ from chaffinch.risk.auditing import AuditFinding, AuditResult, ClaimVerdict, Ski
 
 
 def finding(bound, factor=2.3, box="black", measure="epsilon", claim=1.0):
-    return AuditFinding("narrow", box, measure, bound, claim, 2000, 1000, 900, 500, factor, "linear")
+    return AuditFinding(
+        "narrow", box, measure, bound, claim, 2000, 1000, 900, 500, factor, "linear"
+    )
 
 
 def result(*findings):
-    return AuditResult("toy", 1.0, 0.0, "add-remove", 0.999, 0.9995, findings, (Skipped("empty", "it refuses"),))
+    return AuditResult(
+        "toy", 1.0, 0.0, "add-remove", 0.999, 0.9995, findings, (Skipped("empty", "it refuses"),)
+    )
 
 
 def test_only_a_bound_above_the_claim_breaks_it():
@@ -27,7 +31,10 @@ def test_only_a_bound_above_the_claim_breaks_it():
 
 def test_which_violation_would_have_been_found_is_said():
     words = finding(0.1).sentence
-    assert "a true epsilon of 2.3 times the claim would have been found with a probability of 80 % in 2,000 runs" in words
+    assert (
+        "a true epsilon of 2.3 times the claim would have been found with a probability of 80 % in 2,000 runs"
+        in words
+    )
     assert "hardly any violation" in finding(0.1, factor=None).sentence
     both = result(finding(0.1), finding(0.1, factor=1.7, box="mechanism"))
     assert both.lead.startswith("Not refuted")

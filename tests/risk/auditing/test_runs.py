@@ -21,7 +21,15 @@ def copies(table, seed):
 def runs(maker, working):
     pair = made_pair("narrow", Unit("add-remove"))
     look = Look(pair.base, coded(pair.base))
-    return run_pair(Watched(maker, pair.base), pair, look, runs=60, rows=4, seed=np.random.SeedSequence(1), working=working)
+    return run_pair(
+        Watched(maker, pair.base),
+        pair,
+        look,
+        runs=60,
+        rows=4,
+        seed=np.random.SeedSequence(1),
+        working=working,
+    )
 
 
 def test_coins_say_which_table_a_run_is_on():
@@ -36,7 +44,9 @@ def test_coins_say_which_table_a_run_is_on():
 
 def test_who_works_changes_nothing():
     said = []
-    one = runs(copies, Working(workers=1, progress=lambda words, share: said.append((words, share))))
+    one = runs(
+        copies, Working(workers=1, progress=lambda words, share: said.append((words, share)))
+    )
     with ThreadPoolExecutor(2) as pool:
         other = runs(copies, Working(executor=pool))
     np.testing.assert_array_equal(one.tables, other.tables)

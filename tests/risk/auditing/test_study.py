@@ -88,7 +88,11 @@ def quick(synthesiser, **options):
 def test_sound_ones_are_not_refuted(name):
     found = quick(SOUND[name], pairs=["narrow"])
     assert found.verdict is ClaimVerdict.NOT_REFUTED
-    assert [(f.pair, f.box) for f in found.findings] == [("narrow", "mechanism"), ("narrow", "white"), ("narrow", "black")]
+    assert [(f.pair, f.box) for f in found.findings] == [
+        ("narrow", "mechanism"),
+        ("narrow", "white"),
+        ("narrow", "black"),
+    ]
 
 
 @pytest.mark.slow
@@ -109,7 +113,9 @@ def test_no_noise_at_all_is_caught():
     assert quick(BayesNet(), epsilon=1.0, pairs=["narrow"]).verdict is ClaimVerdict.BROKEN
 
 
-@pytest.mark.parametrize("inner", [PrivBayes(0.5), BayesNet(epsilon=0.5, delta=1e-6)], ids=["privbayes", "bayesnet"])
+@pytest.mark.parametrize(
+    "inner", [PrivBayes(0.5), BayesNet(epsilon=0.5, delta=1e-6)], ids=["privbayes", "bayesnet"]
+)
 def test_a_fixed_seed_is_caught_from_all_boxes(inner):
     found = quick(FixedSeed(inner), pairs=["narrow"])
     # Of the network's model little is left under so much noise, and rows are drawn as near to it as can be: both tables may give the same ones.
@@ -119,7 +125,9 @@ def test_a_fixed_seed_is_caught_from_all_boxes(inner):
 
 
 def test_levels_from_the_data_are_caught():
-    found = quick(levels_from_data, epsilon=0.5, neighbours="replace-one", pairs=["lone level"], runs=240)
+    found = quick(
+        levels_from_data, epsilon=0.5, neighbours="replace-one", pairs=["lone level"], runs=240
+    )
     assert found.verdict is ClaimVerdict.BROKEN
 
 
@@ -143,7 +151,10 @@ def test_the_number_of_rows_is_an_answer():
     def as_many(table, seed):
         return blind(table, seed).slice(0, 2 + table.n_rows)
 
-    assert quick(as_many, epsilon=0.5, neighbours="add-remove", pairs=["narrow"]).verdict is ClaimVerdict.BROKEN
+    assert (
+        quick(as_many, epsilon=0.5, neighbours="add-remove", pairs=["narrow"]).verdict
+        is ClaimVerdict.BROKEN
+    )
 
 
 def test_a_warning_is_an_answer():
@@ -154,7 +165,10 @@ def test_a_warning_is_an_answer():
             warnings.warn("rare level", stacklevel=1)
         return blind(table, seed)
 
-    assert quick(warns, epsilon=0.5, neighbours="replace-one", pairs=["lone level"]).verdict is ClaimVerdict.BROKEN
+    assert (
+        quick(warns, epsilon=0.5, neighbours="replace-one", pairs=["lone level"]).verdict
+        is ClaimVerdict.BROKEN
+    )
 
 
 def test_a_copy_is_caught_and_a_blind_one_is_not():
@@ -165,7 +179,11 @@ def test_a_copy_is_caught_and_a_blind_one_is_not():
 
 def test_what_is_skipped_is_said():
     found = quick(blind, epsilon=1.0, neighbours="replace-one", pairs=["narrow", "empty"])
-    assert {(s.pair, s.box) for s in found.skipped} == {("empty", ""), ("all", "mechanism"), ("all", "white")}
+    assert {(s.pair, s.box) for s in found.skipped} == {
+        ("empty", ""),
+        ("all", "mechanism"),
+        ("all", "white"),
+    }
     assert "replace-one keeps the number of rows" in " ".join(found.sentences)
 
     def refuses(table, seed):
@@ -181,12 +199,20 @@ def test_what_is_skipped_is_said():
 def test_a_users_table():
     rng = np.random.default_rng(2)
     schema = Schema(
-        tuple(Column(f"x{j}", "categorical", levels=("a", "b", "c")) for j in range(4)), public=True, rows=40
+        tuple(Column(f"x{j}", "categorical", levels=("a", "b", "c")) for j in range(4)),
+        public=True,
+        rows=40,
     )
     data = {f"x{j}": rng.choice(["a", "b"], 40).tolist() for j in range(4)}
     data["x1"][11] = "c"
     table = prepare(pa.table(data), schema)
-    leaky = quick(lambda table, seed: table, epsilon=1.0, neighbours="replace-one", pairs=["average"], table=table)
+    leaky = quick(
+        lambda table, seed: table,
+        epsilon=1.0,
+        neighbours="replace-one",
+        pairs=["average"],
+        table=table,
+    )
     assert leaky.verdict is ClaimVerdict.BROKEN
     sound = quick(PrivBayes(1.0), pairs=["average"], table=table, average_rows=30)
     assert sound.verdict is ClaimVerdict.NOT_REFUTED
@@ -238,21 +264,36 @@ def test_pairs_of_ones_own():
     [
         (lambda: quick(blind, neighbours="add-remove"), "no claim to audit"),
         (lambda: quick(BayesNet()), "no claim to audit"),
-        (lambda: quick(PrivBayes(1.0), neighbours="add-remove"), "claims its epsilon for 'replace one record'"),
-        (lambda: quick(endless, epsilon=1.0, neighbours="add-remove", time_limit=0.05), "took longer than the limit of 0.05 s"),
-        (lambda: quick(blind, epsilon=1.0, neighbours="add-remove", time_limit=0.0), "must be above 0 seconds"),
+        (
+            lambda: quick(PrivBayes(1.0), neighbours="add-remove"),
+            "claims its epsilon for 'replace one record'",
+        ),
+        (
+            lambda: quick(endless, epsilon=1.0, neighbours="add-remove", time_limit=0.05),
+            "took longer than the limit of 0.05 s",
+        ),
+        (
+            lambda: quick(blind, epsilon=1.0, neighbours="add-remove", time_limit=0.0),
+            "must be above 0 seconds",
+        ),
         (lambda: quick(blind, epsilon=1.0), "Under which relation"),
         (lambda: quick(PrivBayes(1.0), runs=10), "at least 80. Got 10"),
         (lambda: quick(PrivBayes(1.0), box="grey"), "Unknown box 'grey'"),
-        (lambda: quick(blind, epsilon=1.0, neighbours="add-remove", box="white"), "no model to look into"),
+        (
+            lambda: quick(blind, epsilon=1.0, neighbours="add-remove", box="white"),
+            "no model to look into",
+        ),
         (lambda: quick(PrivBayes(1.0), pairs=["narow"]), "Did you mean 'narrow'"),
         (lambda: quick(PrivBayes(1.0), epsilon=0.0), "epsilon must be a finite number above 0"),
         (lambda: quick(PrivBayes(1.0), level=1.5), "level must lie between 0 and 1"),
         (lambda: quick(PrivBayes(1.0), rows=0), "rows must be at least 1"),
         (lambda: quick(PrivBayes(1.0), pairs=["empty"]), "Nothing could be audited"),
-        (lambda: quick(lambda table, seed: 1 / 0, epsilon=1.0, neighbours="add-remove"), "raised ZeroDivisionError on both"),
+        (
+            lambda: quick(lambda table, seed: 1 / 0, epsilon=1.0, neighbours="add-remove"),
+            "raised ZeroDivisionError on both",
+        ),
     ],
-)  # fmt: skip
+)
 def test_errors(call, words):
     with pytest.raises(InputError, match=words.replace(".", r"\.")):
         call()
@@ -263,9 +304,14 @@ def test_errors(call, words):
 
 def test_another_threshold_masks_by_it():
     """A table of two records is skipped; how few they are does not leave."""
-    few = prepare(pa.table({"a": ["x", "y"]}), Schema((Column("a", "categorical", levels=("x", "y")),), public=True))
+    few = prepare(
+        pa.table({"a": ["x", "y"]}),
+        Schema((Column("a", "categorical", levels=("x", "y")),), public=True),
+    )
     for threshold in (10, 25):
-        result = quick(PrivBayes(1.0), table=few, pairs=["narrow", "average"], box="black", threshold=threshold)
+        result = quick(
+            PrivBayes(1.0), table=few, pairs=["narrow", "average"], box="black", threshold=threshold
+        )
         plain = json.dumps(result.to_dict())
         assert f"fewer than {threshold} records" in plain
         assert "fewer than 3" not in plain

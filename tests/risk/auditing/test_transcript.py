@@ -19,11 +19,18 @@ from chaffinch.risk.auditing.transcript import (
 
 def ask(noise):
     """Two counts, and one of two candidates."""
-    return noise.laplace(np.array([3, 5]), 2.0), noise.gaussian(np.array([[1]]), 1.5), noise.exponential(np.array([0, 4]), 3.0)
+    return (
+        noise.laplace(np.array([3, 5]), 2.0),
+        noise.gaussian(np.array([[1]]), 1.5),
+        noise.exponential(np.array([0, 4]), 3.0),
+    )
 
 
 def test_what_is_recorded_is_what_was_answered():
-    plain, recorder = SeededNoise(np.random.default_rng(1)), Recorder(SeededNoise(np.random.default_rng(1)))
+    plain, recorder = (
+        SeededNoise(np.random.default_rng(1)),
+        Recorder(SeededNoise(np.random.default_rng(1))),
+    )
     for one, other in zip(ask(plain), ask(recorder), strict=True):
         np.testing.assert_array_equal(one, other)
     assert [query.kind for query in recorder.queries] == ["laplace", "gaussian", "exponential"]
@@ -43,7 +50,10 @@ def test_a_replay_gives_the_recorded_answers_and_leaves_the_generator_where_it_w
         replay.laplace(np.array([1]), 1.0)
 
 
-@pytest.mark.parametrize("question", [lambda r: r.laplace(np.array([1]), 2.0), lambda r: r.exponential(np.array([1, 2]), 2.0)])
+@pytest.mark.parametrize(
+    "question",
+    [lambda r: r.laplace(np.array([1]), 2.0), lambda r: r.exponential(np.array([1, 2]), 2.0)],
+)
 def test_a_question_that_the_answers_do_not_fit_is_impossible(question):
     recorder = Recorder(SeededNoise(np.random.default_rng(1)))
     ask(recorder)
@@ -68,7 +78,9 @@ def test_the_mean_ratio_is_the_relative_entropy_and_likelihoods_average_to_one(k
     else:
         answers, values = [0, 1, 2], (np.array([3, 0, 5]), np.array([2, 1, 5]))
     scales = (1.3, 1.3) if kind == "gaussian" else (1.3, 1.1)  # also where noise itself differs
-    pairs = [tuple(Query(kind, v, s, a) for v, s in zip(values, scales, strict=True)) for a in answers]
+    pairs = [
+        tuple(Query(kind, v, s, a) for v, s in zip(values, scales, strict=True)) for a in answers
+    ]
     chance = np.array([np.exp(log_probability(without)) for without, _ in pairs])
     ratio = np.array([log_ratio([with_], [without]) for without, with_ in pairs])
     assert (chance * np.exp(ratio)).sum() == pytest.approx(1.0, abs=1e-9)

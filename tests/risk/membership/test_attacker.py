@@ -20,9 +20,11 @@ from chaffinch.risk.membership.attacker import folds
 from chaffinch.risk.membership.linear import Linear
 
 TOY = MembershipAttacker(
-    name="short", definition="A linear one that takes a single step.", reference="Nobody 2020",
+    name="short",
+    definition="A linear one that takes a single step.",
+    reference="Nobody 2020",
     learner=lambda kind, **options: Linear(kind, steps=1),
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -38,7 +40,15 @@ def frame():
     return pd.DataFrame({name: rng.choice(list("abc"), 120) for name in ("one", "two", "three")})
 
 
-OPTIONS = {"targets": 2, "rows": 20, "shadows": 10, "tests": 10, "tables": 1, "seed": 1, "workers": 1}
+OPTIONS = {
+    "targets": 2,
+    "rows": 20,
+    "shadows": 10,
+    "tests": 10,
+    "tables": 1,
+    "seed": 1,
+    "workers": 1,
+}
 
 
 def test_a_toy_attacker_is_found_everywhere(toy, frame):
@@ -46,7 +56,12 @@ def test_a_toy_attacker_is_found_everywhere(toy, frame):
     plain = json.loads(json.dumps(result.to_dict()))
     assert plain["settings"]["learner"] == "short"
     assert "short" in membership_page(MembershipResult.from_dict(plain))
-    said = " ".join(CliRunner().invoke(app, ["attack", "membership", "--help"], terminal_width=200).output.replace("│", " ").split())
+    said = " ".join(
+        CliRunner()
+        .invoke(app, ["attack", "membership", "--help"], terminal_width=200)
+        .output.replace("│", " ")
+        .split()
+    )
     assert ", ".join(ATTACKERS.names) in said
 
 
@@ -88,5 +103,7 @@ def test_learners_of_pairs_are_not_wrong_out_of_fold():
     pairs = rng.normal(size=(60, 1, 1, 12)).repeat(2, axis=1)
     pairs[:, 0, :, 0] += 0.5
     member = np.tile([True, False], 60)
-    learnt = ATTACKERS["extra-trees"].learner(kind="real").fit(pairs.reshape(120, 1, 12), member, seed=1)
+    learnt = (
+        ATTACKERS["extra-trees"].learner(kind="real").fit(pairs.reshape(120, 1, 12), member, seed=1)
+    )
     assert learnt.auc > 0.57

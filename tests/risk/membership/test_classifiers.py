@@ -29,7 +29,9 @@ def few_trees(monkeypatch):
 @pytest.mark.parametrize(("name", "options"), LEARNERS)
 def test_a_sign_of_membership_is_found(name, options, shadows):
     x, member = shadows(2, effect=4)
-    y, truth = shadows(2, effect=4)  # the same shadows: features must at least be told apart where they were learnt
+    y, truth = shadows(
+        2, effect=4
+    )  # the same shadows: features must at least be told apart where they were learnt
     attacker = learner(name, **options).fit(x, member, seed=1)
     assert attacker.auc > 0.9
     assert roc_auc_score(np.repeat(truth, 3), attacker.log_odds(y).ravel()) > 0.9
@@ -48,7 +50,9 @@ def test_shapes_and_odds_agree(name, options, shadows):
     assert attacker.log_odds(x[0, 0]).shape == ()
     assert attacker.log_odds(x[:0]).shape == (0, 3)
     np.testing.assert_allclose(attacker.chance(x), 1 / (1 + np.exp(-attacker.log_odds(x))))
-    assert attacker.auc == pytest.approx(roc_auc_score(np.repeat(member, 3), attacker.checked.ravel()))
+    assert attacker.auc == pytest.approx(
+        roc_auc_score(np.repeat(member, 3), attacker.checked.ravel())
+    )
     with pytest.raises(InputError, match="8 numbers each"):
         attacker.chance(x[..., :7])
 
@@ -88,7 +92,9 @@ def test_chances_are_for_even_odds_whatever_the_share_of_members(share):
 
     def draw(count, part):
         member = rng.permutation(count) < part * count
-        return (rng.normal(size=(count, 1, 4)) + 0.8 * member[:, None, None] * [1, 1, 0, 0]).astype(np.float32), member
+        return (rng.normal(size=(count, 1, 4)) + 0.8 * member[:, None, None] * [1, 1, 0, 0]).astype(
+            np.float32
+        ), member
 
     attacker = learner(kind="real").fit(*draw(1500, share), seed=1)
     x, member = draw(2000, 0.5)
@@ -109,7 +115,9 @@ def test_calibration_is_a_balanced_logistic_regression(seed, shift):
     weight = np.repeat(np.where(member, 1 / 13, 1 / 27), 2)
     rows = np.concatenate([score.ravel(), score.ravel()])[:, None]
     theirs = LogisticRegression(C=1e8, tol=1e-10, max_iter=10_000).fit(
-        rows, np.repeat([1, 0], 80), sample_weight=1e3 * np.concatenate([weight * label, weight * (1 - label)])
+        rows,
+        np.repeat([1, 0], 80),
+        sample_weight=1e3 * np.concatenate([weight * label, weight * (1 - label)]),
     )
     slope, constant = theirs.coef_[0, 0], theirs.intercept_[0]
     if slope <= 1e-3:
@@ -171,7 +179,9 @@ def test_real_features_may_be_infinite_or_missing(name, options):
 @pytest.mark.parametrize(("name", "options"), LEARNERS)
 def test_neither_threads_nor_repeats_change_a_result(name, options, shadows):
     x, member = shadows(8, 700, 2, 20, effect=0.5)  # several blocks
-    one, two, again = (learner(name, **options).fit(x, member, seed=3, threads=t) for t in (1, 2, 1))
+    one, two, again = (
+        learner(name, **options).fit(x, member, seed=3, threads=t) for t in (1, 2, 1)
+    )
     for other in (two, again):
         np.testing.assert_array_equal(one.checked, other.checked)
         np.testing.assert_array_equal(one.log_odds(x), other.log_odds(x))

@@ -6,18 +6,30 @@ from scipy.optimize import minimize
 
 from chaffinch.errors import InputError
 from chaffinch.risk.membership.attacker import folds
-from chaffinch.risk.membership.combined import CombinedAttacker, CombinedLearner, _weights, combined_of, stacked
+from chaffinch.risk.membership.combined import (
+    CombinedAttacker,
+    CombinedLearner,
+    _weights,
+    combined_of,
+    stacked,
+)
 from chaffinch.risk.membership.focused import learner_for
 from chaffinch.risk.membership.layout import FeatureLayout
 from chaffinch.stats.scoring import auc
 
-LAYOUT = FeatureLayout({"table": 32, "exact": 3, "extremes": 4, "nearest": 2, "density": 1, "presence": 2})
+LAYOUT = FeatureLayout(
+    {"table": 32, "exact": 3, "extremes": 4, "nearest": 2, "density": 1, "presence": 2}
+)
 
 
 def features(rng, shadows, tables=1, **effects):
     """Counts and values; membership adds an effect to a group's first feature (to the first eight counts)."""
     member = rng.permutation(shadows) < shadows // 2
-    mean = rng.uniform(1, 6, 32) * np.exp(0.3 * rng.normal(size=(shadows, 1, 32))) * np.ones((1, tables, 1))
+    mean = (
+        rng.uniform(1, 6, 32)
+        * np.exp(0.3 * rng.normal(size=(shadows, 1, 32)))
+        * np.ones((1, tables, 1))
+    )
     mean[..., :8] += effects.get("table", 0.0) * member[:, None, None]
     x = np.concatenate([rng.poisson(mean), rng.normal(size=(shadows, tables, 12))], axis=2)
     for group, effect in effects.items():
@@ -27,7 +39,9 @@ def features(rng, shadows, tables=1, **effects):
     return x.astype(np.float32), member
 
 
-@pytest.mark.parametrize("effects", [{"table": 2.0}, {"exact": 2.0}, {"extremes": 1.2}, {"density": 1.0}])
+@pytest.mark.parametrize(
+    "effects", [{"table": 2.0}, {"exact": 2.0}, {"extremes": 1.2}, {"density": 1.0}]
+)
 @pytest.mark.parametrize("shadows", [100, 600])
 def test_it_is_as_strong_as_its_best_part(effects, shadows):
     """Mean of four draws on 4,000 tests each (standard error of a difference below 0.004): within 0.02 at 100 shadows, 0.01 at 600."""
@@ -82,9 +96,13 @@ def test_weights_minimise_the_penalised_loss():
 
     def loss(w):
         total = np.einsum("p,pst->st", np.abs(w), odds)
-        return (np.logaddexp(0, total) - member[:, None] * total).sum() + ((np.abs(w) - start) ** 2).sum() / (2 * variance)
+        return (np.logaddexp(0, total) - member[:, None] * total).sum() + (
+            (np.abs(w) - start) ** 2
+        ).sum() / (2 * variance)
 
-    theirs = minimize(loss, start + 0.1, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})
+    theirs = minimize(
+        loss, start + 0.1, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9}
+    )
     np.testing.assert_allclose(weights, np.abs(theirs.x), atol=1e-3)
 
 
@@ -110,10 +128,18 @@ def test_weights_are_those_of_another_search_with_bounds(variance):
 
     def loss(w):
         total = np.einsum("p,pst->st", w, odds)
-        each = (np.logaddexp(0, total) - member[:, None] * total).mean(axis=1) * np.where(member, 0.5 / 0.4, 0.5 / 0.6)
+        each = (np.logaddexp(0, total) - member[:, None] * total).mean(axis=1) * np.where(
+            member, 0.5 / 0.4, 0.5 / 0.6
+        )
         return each.sum() + ((w - start) ** 2).sum() / (2 * variance)
 
-    theirs = minimize(loss, start, method="L-BFGS-B", bounds=[(0, None)] * 7, options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9})
+    theirs = minimize(
+        loss,
+        start,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * 7,
+        options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9},
+    )
     ours = _weights(odds, member, start, variance)
     assert (ours >= 0).all()
     assert loss(ours) <= loss(theirs.x) + 1e-9

@@ -8,7 +8,13 @@ from chaffinch.risk.membership import extra_trees
 from chaffinch.risk.membership.classifiers import learner
 from chaffinch.risk.membership.extra_trees import chances_out_of_fold, grown, in_columns, searched
 
-PLAIN = {"n_estimators": 60, "max_features": "sqrt", "min_samples_split": 5, "min_samples_leaf": 2, "bootstrap": False}
+PLAIN = {
+    "n_estimators": 60,
+    "max_features": "sqrt",
+    "min_samples_split": 5,
+    "min_samples_leaf": 2,
+    "bootstrap": False,
+}
 
 
 def test_the_random_search_is_p3s(shadows):
@@ -45,7 +51,9 @@ def test_chances_out_of_fold_are_of_trees_that_did_not_see_the_record(shadows):
 def test_threads_change_no_tree(shadows):
     x, member = shadows(12, 60, 1, 8, effect=2)
     columns = in_columns(x[:, 0], "counts")
-    forests = [grown(columns, member, np.arange(60), PLAIN, seed=4, threads=threads) for threads in (1, 2)]
+    forests = [
+        grown(columns, member, np.arange(60), PLAIN, seed=4, threads=threads) for threads in (1, 2)
+    ]
     np.testing.assert_array_equal(*(forest.chances(columns) for forest in forests))
     assert forests[0].n_trees == 60
 

@@ -10,7 +10,9 @@ from chaffinch.risk.membership.features import BLACK_BOXES, black_box
 from chaffinch.risk.membership.matches import match_counts, sampled_counts, subset_columns
 
 
-def some_tables(seed: int, shape: tuple[int, ...], top: int = 4, unknown: float = 0.1) -> np.ndarray:
+def some_tables(
+    seed: int, shape: tuple[int, ...], top: int = 4, unknown: float = 0.1
+) -> np.ndarray:
     rng = np.random.default_rng(seed)
     tables = rng.integers(0, top, shape).astype(np.uint8)
     tables[rng.random(shape) < unknown] = 255
@@ -23,7 +25,10 @@ def naive_by_numpy(table: np.ndarray, ordered: list[bool]) -> list[float]:
     for column, in_order in zip(table.T, ordered, strict=True):
         known = column[column != 255].astype(float)
         _, counts = np.unique(known, return_counts=True)
-        out += [len(counts), *((counts.max() / len(known), counts.min() / len(known)) if len(known) else (0, 0))]
+        out += [
+            len(counts),
+            *((counts.max() / len(known), counts.min() / len(known)) if len(known) else (0, 0)),
+        ]
         if in_order:
             out += [known.mean(), np.median(known), known.var()] if len(known) else [0, 0, 0]
     return out
@@ -38,7 +43,9 @@ def test_naive_is_what_numpy_says(seed: int, n: int, unknown: float) -> None:
     features = box.of(tables, tables[0, 0] if n else [0, 0, 0, 0])
     assert features.dtype == np.float32
     assert len(box.names) == features.shape[1] == 3 * 4 + 3 * 3
-    np.testing.assert_allclose(features, [naive_by_numpy(t, ordered) for t in tables], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        features, [naive_by_numpy(t, ordered) for t in tables], rtol=1e-5, atol=1e-6
+    )
 
 
 def test_histogram_is_one_way_counts() -> None:
@@ -48,14 +55,19 @@ def test_histogram_is_one_way_counts() -> None:
     assert features.shape == (5, 15)
     for place, name in enumerate(box.names):
         column, code = name.split(": code ")
-        assert features[:, place].tolist() == (tables[:, :, "abc".index(column)] == int(code)).sum(axis=1).tolist()
+        assert (
+            features[:, place].tolist()
+            == (tables[:, :, "abc".index(column)] == int(code)).sum(axis=1).tolist()
+        )
 
 
 def test_closest_is_minus_the_smallest_distance() -> None:
     tables = some_tables(2, (6, 30, 5), unknown=0.0)
     target = np.array([0, 1, 2, 3, 0], dtype=np.uint8)
     box = black_box("closest", [4] * 5)
-    assert box.of(tables, target)[:, 0].tolist() == [-(t != target).sum(axis=1).min() for t in tables]
+    assert box.of(tables, target)[:, 0].tolist() == [
+        -(t != target).sum(axis=1).min() for t in tables
+    ]
     tables[0, 0] = target
     assert box.of(tables, target)[0, 0] == 0.0
 
@@ -85,10 +97,14 @@ def test_queries_of_more_columns_are_a_sample_that_stays(d: int) -> None:
     features = box.of(tables, target)
     assert features.shape == (4, 500)
     assert (features == sampled_counts(tables, target, box.subsets)).all()
-    assert (box.of(tables[2:3], target) == features[2:3]).all()  # a released table alone lines up with the shadows
+    assert (
+        box.of(tables[2:3], target) == features[2:3]
+    ).all()  # a released table alone lines up with the shadows
     assert (black_box("queries", [2] * d, most=500, seed=9).of(tables, target) == features).all()
     held = subset_columns(box.subsets, d)
-    assert box.names[300] == "rows that match: " + ", ".join(f"column {j}" for j in np.flatnonzero(held[300]))
+    assert box.names[300] == "rows that match: " + ", ".join(
+        f"column {j}" for j in np.flatnonzero(held[300])
+    )
     assert len(set(box.names)) == 500
 
 

@@ -19,7 +19,9 @@ def test_the_ratio_of_normal_scores_is_found():
 def test_a_spread_that_tells_is_seen_where_a_line_sees_nothing():
     rng = np.random.default_rng(2)
     member = np.arange(600) % 2 == 0
-    x = (rng.normal(size=(600, 1, 1)) * np.where(member, 4.0, 0.7)[:, None, None]).astype(np.float32)
+    x = (rng.normal(size=(600, 1, 1)) * np.where(member, 4.0, 0.7)[:, None, None]).astype(
+        np.float32
+    )
     assert Kernel("real").fit(x, member, seed=1).auc > 0.8
 
 
@@ -38,6 +40,8 @@ def test_many_counts_of_the_table_are_two_scores():
     member = np.arange(200) % 2 == 0
     counts = rng.poisson(2.0 + 1.0 * member[:, None, None], (200, 2, 40))
     x = np.concatenate([counts, rng.normal(size=(200, 2, 1))], axis=2).astype(np.float32)
-    attacker = Kernel("real", layout=FeatureLayout({"table": 40, "nearest": 1})).fit(x, member, seed=1)
+    attacker = Kernel("real", layout=FeatureLayout({"table": 40, "nearest": 1})).fit(
+        x, member, seed=1
+    )
     assert attacker.auc > 0.95
     assert attacker.log_odds(x).shape == (200, 2)

@@ -17,12 +17,26 @@ def copy(given, seed):
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(7)
-    return read(pd.DataFrame({name: rng.choice(list("abcde"), 100) for name in ("one", "two", "three")}), rare="keep")
+    return read(
+        pd.DataFrame({name: rng.choice(list("abcde"), 100) for name in ("one", "two", "three")}),
+        rare="keep",
+    )
 
 
 def campaign(table, design="shared"):
     plan = ShadowSettings(shadows=10, tests=10, tables=1, design=design, features="closest")
-    return campaign_against(table, copy, None, plan, 1, Working(workers=1), targets=2, rows=20, duplicates="drop", ranking="hamming")
+    return campaign_against(
+        table,
+        copy,
+        None,
+        plan,
+        1,
+        Working(workers=1),
+        targets=2,
+        rows=20,
+        duplicates="drop",
+        ranking="hamming",
+    )
 
 
 @pytest.mark.parametrize("design", ["shared", "neighbours"])
@@ -36,7 +50,9 @@ def test_a_copy_is_told_by_its_closest_row(table):
     learnt = campaign(table).learnt()
     assert learnt.aucs.tolist() == [1.0, 1.0]
     seen = learnt.look(learnt.campaign.drawn(10, 3), "test", 4)
-    assert ((seen.closest == 3) == seen.draws.member).all()  # all three columns match where the target is in the table
+    assert (
+        (seen.closest == 3) == seen.draws.member
+    ).all()  # all three columns match where the target is in the table
     assert ((seen.log_odds > 0) == seen.draws.member).all()
     assert learnt.seconds is not None
 

@@ -26,8 +26,12 @@ def test_ridge_logistic_is_that_of_sklearn(shadows):
         assert constant[k] == pytest.approx(theirs.intercept_[0], abs=2e-3)
         for number in range(3):
             out = fold == number
-            part = LogisticRegression(C=variance, tol=1e-10, max_iter=10_000).fit(scale * flat[~out], label[~out])
-            np.testing.assert_allclose(unseen[k, out], part.decision_function(scale * flat[out]), atol=5e-3)
+            part = LogisticRegression(C=variance, tol=1e-10, max_iter=10_000).fit(
+                scale * flat[~out], label[~out]
+            )
+            np.testing.assert_allclose(
+                unseen[k, out], part.decision_function(scale * flat[out]), atol=5e-3
+            )
 
 
 def test_a_narrowed_learner_chooses_among_what_was_chosen(shadows):
@@ -38,7 +42,9 @@ def test_a_narrowed_learner_chooses_among_what_was_chosen(shadows):
     assert len(again.ridges) == 1
     second = again.fit(features, member, seed=1)
     assert second.settings == first.settings
-    np.testing.assert_allclose(second.checked, first.checked, rtol=0.01, atol=0.01)  # single precision
+    np.testing.assert_allclose(
+        second.checked, first.checked, rtol=0.01, atol=0.01
+    )  # single precision
     assert learner("extra-trees").narrowed([first]) == learner("extra-trees")
 
 
@@ -52,7 +58,9 @@ def test_equal_features_are_worked_once_and_fitted_as_if_each_were(shadows):
     theirs = LogisticRegression(C=0.3, tol=1e-10, max_iter=10_000).fit(roots, member)
     line = ours.calibration
     np.testing.assert_allclose(
-        ours.log_odds(copied[:, 0]), line.log_odds(theirs.decision_function(roots)), atol=5e-3 * max(1.0, line.slope)
+        ours.log_odds(copied[:, 0]),
+        line.log_odds(theirs.decision_function(roots)),
+        atol=5e-3 * max(1.0, line.slope),
     )
     # New tables in which copies differ: every copy has its own weight.
     other = copied[:, 0] + np.random.default_rng(1).integers(0, 3, copied[:, 0].shape)
@@ -74,4 +82,9 @@ def test_distinct_columns_are_those_a_set_of_bytes_tells_apart():
 
 def test_softplus_is_the_log_of_one_plus_exp():
     z = np.concatenate([np.linspace(-90, 90, 4001), [-0.0, 1e-30]])
-    np.testing.assert_allclose(linear._softplus(z.astype(np.float32)), np.logaddexp(0, z.astype(np.float32).astype(float)), rtol=1e-6, atol=2e-7)
+    np.testing.assert_allclose(
+        linear._softplus(z.astype(np.float32)),
+        np.logaddexp(0, z.astype(np.float32).astype(float)),
+        rtol=1e-6,
+        atol=2e-7,
+    )

@@ -33,7 +33,10 @@ def brute(tables: np.ndarray, target: list, subsets: list) -> list:
     """Return the counts by walking over tables, subsets (tuples of columns) and rows."""
     unknown = np.iinfo(tables.dtype).max
     return [
-        [sum(all(same(int(row[j]), int(target[j]), unknown) for j in subset) for row in table) for subset in subsets]
+        [
+            sum(all(same(int(row[j]), int(target[j]), unknown) for j in subset) for row in table)
+            for subset in subsets
+        ]
         for table in tables
     ]
 
@@ -67,7 +70,10 @@ def test_all_ways_against_brute_force(problem: tuple, threads: int) -> None:
     sampled = sampled_counts(tables, target, np.arange(1 << d, dtype=np.uint64), threads=threads)
     assert (sampled == expected).all()
     unknown = np.iinfo(tables.dtype).max
-    most = [max((sum(map(same, r, target, [unknown] * d)) for r in t.tolist()), default=0) for t in tables]
+    most = [
+        max((sum(map(same, r, target, [unknown] * d)) for r in t.tolist()), default=0)
+        for t in tables
+    ]
     assert closest_matches(tables, target, threads=threads).tolist() == most
     assert (matching(tables, target).all(axis=-1).sum(axis=-1) == expected[:, -1]).all()
 
@@ -101,7 +107,9 @@ def test_samples_of_many_columns(n: int, d: int) -> None:
     assert (counts == sampled_counts(tables, target, subsets, threads=3)).all()
 
 
-@pytest.mark.parametrize(("d", "most"), [(17, 20_000), (17, 100), (64, 2500), (65, 67), (130, 9000), (250, 20_000)])
+@pytest.mark.parametrize(
+    ("d", "most"), [(17, 20_000), (17, 100), (64, 2500), (65, 67), (130, 9000), (250, 20_000)]
+)
 def test_what_a_sample_holds(d: int, most: int) -> None:
     subsets = subset_sample(d, most=most, seed=3)
     assert subsets.shape == (most, -(-d // 64))
@@ -143,7 +151,9 @@ def test_codes_that_the_tables_cannot_hold_match_nothing() -> None:
     narrow = np.full((1, 4, 2), 44, dtype=np.uint8)
     assert match_counts(narrow, np.array([300, 44])).tolist() == [[4, 0, 4, 0]]
     assert match_counts(narrow, [-212, 44]).tolist() == [[4, 0, 4, 0]]
-    assert match_counts(np.full((1, 4, 2), 255, dtype=np.uint8), [255, 511]).tolist() == [[4, 0, 0, 0]]
+    assert match_counts(np.full((1, 4, 2), 255, dtype=np.uint8), [255, 511]).tolist() == [
+        [4, 0, 0, 0]
+    ]
     wide = np.full((1, 4, 2), 255, dtype=np.uint16)
     assert match_counts(wide, np.array([255, 255], dtype=np.uint8)).tolist() == [[4, 0, 0, 0]]
     assert match_counts(wide, [255, 255]).tolist() == [[4, 4, 4, 4]]
@@ -182,7 +192,14 @@ def test_sixteen_columns_and_no_more() -> None:
     assert counts.shape == (2, 1 << 16)
     some = rng.integers(0, 1 << 16, 200)
     expected = [
-        [int((t[:, :16] == target[:16])[:, [s >> j & 1 for j in range(16)] == np.ones(16)].all(1).sum()) for s in some]
+        [
+            int(
+                (t[:, :16] == target[:16])[:, [s >> j & 1 for j in range(16)] == np.ones(16)]
+                .all(1)
+                .sum()
+            )
+            for s in some
+        ]
         for t in tables
     ]
     assert counts[:, some].tolist() == expected
@@ -197,7 +214,9 @@ def test_level_counts_are_bincounts() -> None:
     sizes = [5, 6, 7]
     counts = level_counts(tables, sizes, threads=2)
     for table, row in zip(tables, counts, strict=True):
-        expected = [np.bincount(c[c != 255], minlength=size) for c, size in zip(table.T, sizes, strict=True)]
+        expected = [
+            np.bincount(c[c != 255], minlength=size) for c, size in zip(table.T, sizes, strict=True)
+        ]
         assert row.tolist() == np.concatenate(expected).tolist()
     assert level_counts(np.full((1, 2, 1), 255, dtype=np.uint8), [256]).sum() == 0
 

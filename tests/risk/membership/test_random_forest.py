@@ -21,7 +21,9 @@ def test_an_interaction_is_found():
 def test_noise_is_noise():
     """Out-of-fold AUC of 300 shadows: standard error 0.033; five of them are 0.17 apart once in 2 million."""
     rng = np.random.default_rng(2)
-    attacker = RandomForest(trees=20).fit(rng.poisson(3.0, (300, 1, 5)), rng.permutation(300) < 150, seed=1, threads=1)
+    attacker = RandomForest(trees=20).fit(
+        rng.poisson(3.0, (300, 1, 5)), rng.permutation(300) < 150, seed=1, threads=1
+    )
     assert abs(attacker.auc - 0.5) < 0.17
 
 

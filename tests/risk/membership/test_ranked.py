@@ -40,13 +40,18 @@ def test_weights_are_those_of_ridge_regression():
     theirs = Ridge(alpha=ridge * 120, fit_intercept=False).fit(flat, y)
     np.testing.assert_allclose(weights, theirs.coef_, atol=1e-10)
     first = np.repeat(fold, 2) == 0
-    apart = Ridge(alpha=ridge * int((~first).sum()), fit_intercept=False).fit(flat[~first], y[~first])
+    apart = Ridge(alpha=ridge * int((~first).sum()), fit_intercept=False).fit(
+        flat[~first], y[~first]
+    )
     np.testing.assert_allclose(unseen[fold == 0].ravel(), apart.predict(flat[first]), atol=1e-10)
 
 
 def test_units_and_tails_change_nothing():
     x, member = values(3)
-    one, other = (Ranked().fit(z, member, seed=1) for z in (x, np.exp(4 * x.astype(np.float64)).astype(np.float32)))
+    one, other = (
+        Ranked().fit(z, member, seed=1)
+        for z in (x, np.exp(4 * x.astype(np.float64)).astype(np.float32))
+    )
     np.testing.assert_allclose(one.checked, other.checked, atol=1e-5)
     assert one.auc > 0.75
     np.testing.assert_allclose(one.chance(x), 1 / (1 + np.exp(-one.log_odds(x))))

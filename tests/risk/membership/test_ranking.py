@@ -13,7 +13,13 @@ from chaffinch.risk.shadows.generator import value_reader
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(6)
-    frame = pd.DataFrame({"pay": rng.normal(100, 5, 400).round(1), "a": rng.choice(list("xy"), 400), "b": rng.choice(list("uv"), 400)})
+    frame = pd.DataFrame(
+        {
+            "pay": rng.normal(100, 5, 400).round(1),
+            "a": rng.choice(list("xy"), 400),
+            "b": rng.choice(list("uv"), 400),
+        }
+    )
     frame.loc[11, "pay"] = 5000.0
     frame.loc[12, "a"] = "only"
     return read(frame)
@@ -52,7 +58,11 @@ def test_extremeness_counts_those_as_far_out():
     numbers[0, :5] = np.nan
     expected = []
     for record in range(50):
-        ranks = [min((column >= column[record]).sum(), (column <= column[record]).sum()) for column in numbers if not np.isnan(column[record])]
+        ranks = [
+            min((column >= column[record]).sum(), (column <= column[record]).sum())
+            for column in numbers
+            if not np.isnan(column[record])
+        ]
         expected.append(min(ranks))
     scores = extremeness(numbers)
     assert (np.ceil(-scores) <= expected).all()

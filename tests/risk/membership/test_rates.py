@@ -32,7 +32,9 @@ def most_misses(rate):
 def scored(rng, shadows, tables, *, shift, shared):
     """Normal scores of shadows, members shifted; the share `shared` of their variance is the shadow's."""
     member = np.arange(shadows) % 2 == 0
-    noise = np.sqrt(shared) * rng.normal(size=(shadows, 1)) + np.sqrt(1 - shared) * rng.normal(size=(shadows, tables))
+    noise = np.sqrt(shared) * rng.normal(size=(shadows, 1)) + np.sqrt(1 - shared) * rng.normal(
+        size=(shadows, tables)
+    )
     return Trials.of(noise + shift * member[:, None], member)
 
 
@@ -113,8 +115,12 @@ def test_a_long_curve_is_thinned_to_its_own_points():
     assert (np.diff(tpr) >= 0).all()
     theirs = roc_curve(trials.member, trials.scores, drop_intermediate=False)
     assert set(zip(fpr, tpr, strict=True)) <= set(zip(theirs[0], theirs[1], strict=True))
-    assert (fpr < 0.001).sum() > 4  # evenly by the logarithm: an even choice of points would have one
-    assert np.trapezoid(tpr, fpr) == pytest.approx(roc_auc_score(trials.member, trials.scores), abs=0.01)
+    assert (
+        fpr < 0.001
+    ).sum() > 4  # evenly by the logarithm: an even choice of points would have one
+    assert np.trapezoid(tpr, fpr) == pytest.approx(
+        roc_auc_score(trials.member, trials.scores), abs=0.01
+    )
 
 
 def test_copies_of_a_trial_change_no_interval():
@@ -160,7 +166,9 @@ def test_independent_trials_are_covered():
         truth = stats.norm.cdf(1 / np.sqrt(2))
         low, high = auc_interval(trials)[1]
         missed[0] += not low <= truth <= high
-        validation = Trials.of([0.0, 0.5, 1.0], np.array([False, False, True]))  # its best threshold is 0.5
+        validation = Trials.of(
+            [0.0, 0.5, 1.0], np.array([False, False, True])
+        )  # its best threshold is 0.5
         found = rates(validation, trials, levels=(0.5,))
         assert found.at[0].threshold == 0.0
         low, high = found.at[0].tpr_interval
@@ -177,13 +185,21 @@ def test_clustered_trials_are_covered_and_would_not_be_as_independent_ones():
     """Tables of a shadow share 60 % of the variance of scores. Fails once in a million if 7 % miss; the naive ones miss far more."""
     rng = np.random.default_rng(5)
     missed, naive = np.zeros(3, dtype=int), np.zeros(2, dtype=int)
-    area, rate, gain = stats.norm.cdf(1 / np.sqrt(2)), stats.norm.cdf(1), 2 * stats.norm.cdf(0.5) - 1
+    area, rate, gain = (
+        stats.norm.cdf(1 / np.sqrt(2)),
+        stats.norm.cdf(1),
+        2 * stats.norm.cdf(0.5) - 1,
+    )
     validation = Trials.of([0.0, 0.5, 1.0], np.array([False, False, True]))
     for _ in range(REPEATS):
         trials = scored(rng, 80, 8, shift=1.0, shared=0.6)
         found = rates(validation, trials, levels=(0.5,))
         for i, (truth, (low, high)) in enumerate(
-            [(area, found.auc_interval), (rate, found.at[0].tpr_interval), (gain, found.advantage_interval)]
+            [
+                (area, found.auc_interval),
+                (rate, found.at[0].tpr_interval),
+                (gain, found.advantage_interval),
+            ]
         ):
             missed[i] += not low <= truth <= high
         free = alone(trials)
@@ -204,7 +220,9 @@ def test_pooled_targets_share_their_shadow():
     assert trials.shadows == 30
     assert len(trials.scores) == 360
     np.testing.assert_array_equal(trials.shadow, np.repeat(np.arange(30), 12))
-    np.testing.assert_array_equal(trials.member.reshape(30, 4, 3), np.repeat(member[..., None], 3, axis=2))
+    np.testing.assert_array_equal(
+        trials.member.reshape(30, 4, 3), np.repeat(member[..., None], 3, axis=2)
+    )
     low, high = auc_interval(trials)[1]
     assert low < 0.5 < high
 
@@ -220,7 +238,9 @@ def test_one_trial_a_cluster_has_the_variance_of_delong():
 
     # Sums are 1/9 x sqrt(3/2) four times and 0 twice: kurtosis 6 x 4 / 16 = 1.5, so min(5, 12 / 0.5) = 5 degrees.
     for end in (low, high):
-        assert (value - end) ** 2 == pytest.approx(stats.t.ppf(0.975, 5) ** 2 * (2 / 27) / model(2 / 3) * model(end))
+        assert (value - end) ** 2 == pytest.approx(
+            stats.t.ppf(0.975, 5) ** 2 * (2 / 27) / model(2 / 3) * model(end)
+        )
 
 
 def test_ties_and_targets_do_not_widen_an_interval():
@@ -230,12 +250,16 @@ def test_ties_and_targets_do_not_widen_an_interval():
     for _ in range(1000):
         member = np.stack([rng.permutation(60) < 30 for _ in range(4)], axis=1)
         noise = rng.normal(size=(60, 1)) + rng.normal(size=(60, 4))
-        trials = Trials.of((np.array([0.0, 0.1, 0.0, 0.5]) * noise + np.arange(4))[..., None], member)
+        trials = Trials.of(
+            (np.array([0.0, 0.1, 0.0, 0.5]) * noise + np.arange(4))[..., None], member
+        )
         low, high = rates(trials, trials).auc_interval
         covered += low <= 0.5 <= high
         widths.append(high - low)
     assert 922 <= covered <= 977
-    assert np.mean(widths) < 0.04  # one of six pairs of targets, and a target's own trials, are all that can be told apart
+    assert (
+        np.mean(widths) < 0.04
+    )  # one of six pairs of targets, and a target's own trials, are all that can be told apart
 
 
 def test_shadows_may_have_any_numbers_and_any_order():

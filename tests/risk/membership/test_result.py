@@ -15,7 +15,14 @@ def result(shift=3.0, **more):
     member = np.arange(400) % 2 == 1
     trials = Trials.of(rng.normal(size=400) + shift * member, member)
     one = rates(trials, trials)
-    options = {"targets": 1, "rows": 20, "population": "<30", "duplicates": 0, "settings": {"shadows": 10}, **more}
+    options = {
+        "targets": 1,
+        "rows": 20,
+        "population": "<30",
+        "duplicates": 0,
+        "settings": {"shadows": 10},
+        **more,
+    }
     return MembershipResult(pooled=one, closest=one, worst=one, target_aucs=(one.auc,), **options)
 
 
@@ -35,7 +42,10 @@ def strengths(auc):
 
 def test_a_part_that_explains_it_is_named():
     one = result()
-    assert "The largest and smallest values alone tell them apart with AUC" in result(strengths=strengths(one.auc)).sentence
+    assert (
+        "The largest and smallest values alone tell them apart with AUC"
+        in result(strengths=strengths(one.auc)).sentence
+    )
     assert "alone tell" not in result(strengths=strengths(one.auc - 0.1)).sentence
     assert "alone tell" not in result(0.0, strengths=strengths(0.52)).sentence
     plain = json.loads(json.dumps(result(strengths=strengths(0.9)).to_dict()))

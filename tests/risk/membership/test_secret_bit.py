@@ -18,7 +18,9 @@ from chaffinch.risk.shadows import Working
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(7)
-    frame = pd.DataFrame({name: rng.choice(list("abcdef"), 150) for name in ("one", "two", "three")})
+    frame = pd.DataFrame(
+        {name: rng.choice(list("abcdef"), 150) for name in ("one", "two", "three")}
+    )
     frame["ill"] = rng.choice(["yes", "no"], 150)
     return read(frame, rare="keep")
 
@@ -34,7 +36,16 @@ def without_the_secret(given, seed):
 
 
 def attacked(table, maker, **more):
-    options = {"secret": "ill", "shadows": 30, "tests": 30, "tables": 1, "targets": 3, "rows": 30, "seed": 1, "workers": 1}
+    options = {
+        "secret": "ill",
+        "shadows": 30,
+        "tests": 30,
+        "tables": 1,
+        "targets": 3,
+        "rows": 30,
+        "seed": 1,
+        "workers": 1,
+    }
     return membership(table, maker, **{**options, **more})
 
 
@@ -57,7 +68,9 @@ def test_versions_and_coins(table):
         assert len(set(rows)) == 20
         assert (np.isin(tossed.world.targets, rows) == coin).all()
         assert (np.isin(tossed.others, rows) == ~coin).all()
-        assert (np.diff(tossed.place[rows]) > 0).all()  # either version stands where the record stood
+        assert (
+            np.diff(tossed.place[rows]) > 0
+        ).all()  # either version stands where the record stood
 
 
 def test_a_copy_gives_the_coin_away(table):

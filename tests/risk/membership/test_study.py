@@ -14,7 +14,9 @@ from chaffinch.risk.membership import MembershipResult, ShadowSettings, learning
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(7)
-    frame = pd.DataFrame({name: rng.choice(list("abcde"), 150) for name in ("one", "two", "three", "four")})
+    frame = pd.DataFrame(
+        {name: rng.choice(list("abcde"), 150) for name in ("one", "two", "three", "four")}
+    )
     return read(frame, rare="keep")
 
 
@@ -24,7 +26,9 @@ def copy(given, seed):
 
 def ignoring(population):
     def make(given, seed):
-        return population.take(np.random.default_rng(seed).integers(0, population.n_rows, given.n_rows))
+        return population.take(
+            np.random.default_rng(seed).integers(0, population.n_rows, given.n_rows)
+        )
 
     return make
 
@@ -49,7 +53,9 @@ def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(ta
     """95 % intervals of 30 studies: 10 or more miss with chance 2e-6."""
     missed = sum(
         not found.pooled.auc_interval[0] <= 0.5 <= found.pooled.auc_interval[1]
-        for found in (attacked(table, ignoring(table), seed=seed, shadows=10, tests=15) for seed in range(30))
+        for found in (
+            attacked(table, ignoring(table), seed=seed, shadows=10, tests=15) for seed in range(30)
+        )
     )
     assert missed < 10
 
@@ -61,7 +67,10 @@ def earners():
     words = {name: rng.choice(list("abc"), 300).astype(object) for name in ("one", "two")}
     words["two"][7] = "only"
     frame = pd.DataFrame({"income": np.round(np.exp(rng.normal(10, 1.2, 300)), 2), **words})
-    return read(frame, rare="keep"), [int((frame["income"] - frame["income"].median()).abs().argmin()), 7]
+    return read(frame, rare="keep"), [
+        int((frame["income"] - frame["income"].median()).abs().argmin()),
+        7,
+    ]
 
 
 def permuted(given, seed):
@@ -72,7 +81,15 @@ def permuted(given, seed):
 def test_values_that_are_released_as_they_are_give_away_who_has_them(earners):
     """Each column in an order of its own: codes on bins hardly tell, a number or a word that one person has is certain."""
     table, targets = earners
-    options = {"shadows": 40, "tests": 40, "tables": 1, "targets": targets, "rows": 60, "seed": 1, "workers": 1}
+    options = {
+        "shadows": 40,
+        "tests": 40,
+        "tables": 1,
+        "targets": targets,
+        "rows": 60,
+        "seed": 1,
+        "workers": 1,
+    }
     found = membership(table, permuted, **options)
     assert found.auc > 0.97
     assert min(found.target_aucs) > 0.97
@@ -89,7 +106,17 @@ def test_values_that_are_released_as_they_are_give_away_who_has_them(earners):
 def test_a_generator_that_ignores_its_input_gives_nothing_away(earners):
     """All parts, on the values of the population itself: the 95 % interval of one study holds a half; seeded."""
     table, targets = earners
-    found = membership(table, ignoring(table), shadows=40, tests=40, tables=1, targets=targets, rows=60, seed=2, workers=1)
+    found = membership(
+        table,
+        ignoring(table),
+        shadows=40,
+        tests=40,
+        tables=1,
+        targets=targets,
+        rows=60,
+        seed=2,
+        workers=1,
+    )
     assert not found.above_baseline
     assert found.interval[0] <= 0.5 <= found.interval[1]
     assert found.sentence.endswith("A guess has 0.5: no more was found than guessing gives.")
@@ -99,12 +126,35 @@ def test_a_generator_that_ignores_its_input_gives_nothing_away(earners):
 def test_an_attacker_of_values_sees_none_on_the_population_s_grid(earners):
     table, targets = earners
     with pytest.raises(InputError, match="released values alone"):
-        membership(table, permuted, shadows=10, tests=10, tables=1, targets=targets, rows=60, workers=1, learner="exact", grid="population")
+        membership(
+            table,
+            permuted,
+            shadows=10,
+            tests=10,
+            tables=1,
+            targets=targets,
+            rows=60,
+            workers=1,
+            learner="exact",
+            grid="population",
+        )
 
 
 def test_the_model_tells_more_than_its_tables(table):
-    black = attacked(table, BayesNet(parents=2, smoothing=0.0, conditionals="tables"), tests=40, shadows=40, grid="population")
-    white = attacked(table, BayesNet(parents=2, smoothing=0.0, conditionals="tables"), box="whitebox", tests=40, shadows=40)
+    black = attacked(
+        table,
+        BayesNet(parents=2, smoothing=0.0, conditionals="tables"),
+        tests=40,
+        shadows=40,
+        grid="population",
+    )
+    white = attacked(
+        table,
+        BayesNet(parents=2, smoothing=0.0, conditionals="tables"),
+        box="whitebox",
+        tests=40,
+        shadows=40,
+    )
     assert white.above_baseline
     assert white.auc > black.auc
 

@@ -10,23 +10,41 @@ def test_a_table_worked_by_hand():
     numbers, words = np.array([[2.0, 7.0, np.nan]]), np.array([[1, 1, 0]], dtype=np.int32)
     ranks = np.array([[0.2, 0.7, np.nan]])
     per_column, near, rows, by_rank, kernels = look_at_rows(
-        numbers, ranks, words, np.array([[2.0]]), np.array([[0.2]]), np.array([[1]], dtype=np.int32), np.array([[True, False]]),
-        np.array([10.0]), np.array([0.5]),
-    )  # fmt: skip
+        numbers,
+        ranks,
+        words,
+        np.array([[2.0]]),
+        np.array([[0.2]]),
+        np.array([[1]], dtype=np.int32),
+        np.array([[True, False]]),
+        np.array([10.0]),
+        np.array([0.5]),
+    )
     assert per_column.tolist() == [[1, 2]]
     np.testing.assert_allclose(near, [[0.0, 0.25]])  # (0 + 0) / 2, (0.5 + 0) / 2, (1 + 1) / 2
-    assert rows.tolist() == [[1, 1, 0, 2, 1]]  # equal in all, with a rare value, with two, most columns equal, most rare ones
+    assert rows.tolist() == [
+        [1, 1, 0, 2, 1]
+    ]  # equal in all, with a rare value, with two, most columns equal, most rare ones
     np.testing.assert_allclose(by_rank[0], [0.0, 0.25, 1.0, *[1.0] * (NEAREST - 3)])
     distances = np.array([0.0, 0.25, 1.0])
-    np.testing.assert_allclose(kernels[0], [np.exp(-distances / 0.5).sum(), np.exp(-distances / 0.25).sum()])
+    np.testing.assert_allclose(
+        kernels[0], [np.exp(-distances / 0.5).sum(), np.exp(-distances / 0.25).sum()]
+    )
 
 
 def test_a_missing_number_equals_a_missing_number():
     empty = np.zeros((0, 2), dtype=np.int32)
     per_column, near, *_ = look_at_rows(
-        np.array([[np.nan, 3.0]]), np.array([[np.nan, 0.5]]), empty, np.array([[np.nan]]), np.array([[np.nan]]),
-        np.zeros((0, 1), dtype=np.int32), np.array([[True]]), np.array([1.0]), np.array([1.0]),
-    )  # fmt: skip
+        np.array([[np.nan, 3.0]]),
+        np.array([[np.nan, 0.5]]),
+        empty,
+        np.array([[np.nan]]),
+        np.array([[np.nan]]),
+        np.zeros((0, 1), dtype=np.int32),
+        np.array([[True]]),
+        np.array([1.0]),
+        np.array([1.0]),
+    )
     assert per_column.tolist() == [[1]]
     assert near.tolist() == [[0.0, 1.0]]
 

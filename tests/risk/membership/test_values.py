@@ -16,10 +16,12 @@ def frame():
     n = 250
     frame = pd.DataFrame(
         {
-            "pay": np.exp(rng.normal(size=n)).round(3), "age": rng.integers(20, 60, n).astype(float), "town": rng.choice(list("abcd"), n),
+            "pay": np.exp(rng.normal(size=n)).round(3),
+            "age": rng.integers(20, 60, n).astype(float),
+            "town": rng.choice(list("abcd"), n),
             "job": rng.choice(list("uvw"), n),
         }
-    )  # fmt: skip
+    )
     frame.loc[0, "pay"] = 900.0
     frame.loc[1, "town"] = "lonely"
     frame.loc[2, "age"] = np.nan
@@ -37,7 +39,9 @@ def gower(a, b, spans):
     for name in a.index:
         if name in spans:
             both = pd.isna(a[name]) + pd.isna(b[name])
-            apart.append(0.0 if both == 2 else 1.0 if both else abs(a[name] - b[name]) / spans[name])
+            apart.append(
+                0.0 if both == 2 else 1.0 if both else abs(a[name] - b[name]) / spans[name]
+            )
         else:
             apart.append(float(a[name] != b[name]))
     return np.mean(apart)
@@ -52,17 +56,30 @@ def test_features_are_those_of_plain_loops(frame, table):
     spans = {name: frame[name].max() - frame[name].min() for name in ("pay", "age")}
     for place, target in enumerate(targets):
         mine, now = frame.iloc[target], seen.iloc[place]
-        same = pd.DataFrame({c: (part[c] == mine[c]) | (part[c].isna() & pd.isna(mine[c])) for c in frame})
-        whole = {c: int(((frame[c] == mine[c]) | (frame[c].isna() & pd.isna(mine[c]))).sum()) for c in frame}
+        same = pd.DataFrame(
+            {c: (part[c] == mine[c]) | (part[c].isna() & pd.isna(mine[c])) for c in frame}
+        )
+        whole = {
+            c: int(((frame[c] == mine[c]) | (frame[c].isna() & pd.isna(mine[c]))).sum())
+            for c in frame
+        }
         rare = [c for c in frame if whole[c] < RARE]
         assert now["exact: rows equal in all columns"] == same.all(axis=1).sum()
         assert now["exact: rows with a rare value of the target"] == same[rare].any(axis=1).sum()
-        assert now["exact: rows with two rare values of the target"] == (same[rare].sum(axis=1) > 1).sum()
+        assert (
+            now["exact: rows with two rare values of the target"]
+            == (same[rare].sum(axis=1) > 1).sum()
+        )
         assert now["exact: most columns equal in a row"] == same.sum(axis=1).max()
         first = min(frame, key=lambda c: whole[c])
         assert now["exact: rare value 1"] == (same[first].sum() if first in rare else 0)
         near = sorted(gower(mine, row, spans) for _, row in part.iterrows())
-        np.testing.assert_allclose(now[["nearest: nearest", "nearest: second nearest"]].tolist(), near[:2], rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            now[["nearest: nearest", "nearest: second nearest"]].tolist(),
+            near[:2],
+            rtol=1e-5,
+            atol=1e-7,
+        )
         level = min(("town", "job"), key=lambda c: whole[c])
         assert now["presence: level 1 times released"] == same[level].sum()
         assert now["presence: levels not released"] == (~same[["town", "job"]].any()).sum()
@@ -70,7 +87,9 @@ def test_features_are_those_of_plain_loops(frame, table):
 
 def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, table):
     sight = ValueSight.of(table, np.array([0]))
-    inside, outside = (sight.of_table(table.take(rows))[0] for rows in (np.arange(100), np.arange(1, 101)))
+    inside, outside = (
+        sight.of_table(table.take(rows))[0] for rows in (np.arange(100), np.arange(1, 101))
+    )
     at = {name: i for i, name in enumerate(sight.names)}
     pay = frame["pay"]
     low, middle, high = pay.quantile([0.25, 0.5, 0.75])
@@ -79,18 +98,30 @@ def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, table):
     np.testing.assert_allclose([inside[largest], outside[largest]], expected, rtol=1e-5)
     assert inside[at["extremes: values beyond the target's, number 1"]] == 1
     assert outside[at["extremes: values beyond the target's, number 1"]] == 0
-    assert inside[at["extremes: gap to the target's, number 1"]] == 0 < outside[at["extremes: gap to the target's, number 1"]]
-    np.testing.assert_allclose(inside[at["extremes: second from that end, number 1"]], np.arcsinh((pay[1:100].max() - middle) / (high - low)), rtol=1e-5)
+    assert (
+        inside[at["extremes: gap to the target's, number 1"]]
+        == 0
+        < outside[at["extremes: gap to the target's, number 1"]]
+    )
+    np.testing.assert_allclose(
+        inside[at["extremes: second from that end, number 1"]],
+        np.arcsinh((pay[1:100].max() - middle) / (high - low)),
+        rtol=1e-5,
+    )
 
 
 def test_the_density_of_a_target_is_higher_where_it_was_copied(table):
     sight = ValueSight.of(table, np.arange(20))
     part = sight.groups["density"]
-    with_them, without = (sight.of_table(table.take(rows))[:, part] for rows in (np.arange(100), np.arange(100, 200)))
+    with_them, without = (
+        sight.of_table(table.take(rows))[:, part] for rows in (np.arange(100), np.arange(100, 200))
+    )
     assert (with_them > without).mean() > 0.75  # a guess has 0.5
     whole = sight.of_table(table)[:, part]
     assert np.isfinite(whole).all()
-    assert (whole >= -1e-6).all()  # the population with the target in it, less the population without
+    assert (
+        whole >= -1e-6
+    ).all()  # the population with the target in it, less the population without
 
 
 def test_groups_cover_all_features_once_and_all_are_finite(frame, table):
@@ -114,7 +145,9 @@ def test_tables_of_numbers_alone_and_of_words_alone(frame, names):
 
 def test_ranks_of_a_scale_are_those_of_the_population():
     scale = NumberScale.of(np.array([1.0, 2.0, 2.0, np.nan, 10.0]))
-    np.testing.assert_allclose(scale.rank(np.array([0.0, 1.0, 2.0, 6.0, 99.0])), [0.125, 0.125, 0.5, 0.6875, 0.875])
+    np.testing.assert_allclose(
+        scale.rank(np.array([0.0, 1.0, 2.0, 6.0, 99.0])), [0.125, 0.125, 0.5, 0.6875, 0.875]
+    )
     assert NumberScale.of(np.array([np.nan])).robust(np.array([np.nan])).tolist() == [0.0]
 
 
@@ -125,10 +158,22 @@ def test_targets_that_are_no_rows_are_refused(table):
 
 def permute(table, seed):
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({name: column.sample(frac=1, random_state=rng).to_numpy() for name, column in table.to_pandas().items()})
+    return pd.DataFrame(
+        {
+            name: column.sample(frac=1, random_state=rng).to_numpy()
+            for name, column in table.to_pandas().items()
+        }
+    )
 
 
-@pytest.mark.parametrize(("target", "feature"), [(0, "exact: rare value 1"), (1, "presence: level 1 is released"), (0, "extremes: end on the target's side, number 1")])
+@pytest.mark.parametrize(
+    ("target", "feature"),
+    [
+        (0, "exact: rare value 1"),
+        (1, "presence: level 1 is released"),
+        (0, "extremes: end on the target's side, number 1"),
+    ],
+)
 def test_real_values_in_any_order_show_who_is_in(table, target, feature):
     """Both ends: a permutation of each column releases a value that nobody else has if and only if its owner is in; a fixed table says nothing."""
     rows = np.random.default_rng(2)
@@ -136,7 +181,9 @@ def test_real_values_in_any_order_show_who_is_in(table, target, feature):
     sight = ValueSight.of(table, np.array([target]))
     fixed = table.take(np.arange(80))
     seen = {
-        name: run_shadows(Generator(maker, table), draws.rows, sight=sight, seed=1, working=Working(workers=1)).values[:, 0, 0]
+        name: run_shadows(
+            Generator(maker, table), draws.rows, sight=sight, seed=1, working=Working(workers=1)
+        ).values[:, 0, 0]
         for name, maker in (("permuted", permute), ("fixed", lambda part, seed: fixed))
     }
     scores = seen["permuted"][:, sight.names.index(feature)]
@@ -152,4 +199,8 @@ def test_the_end_is_the_one_on_the_targets_side(frame):
     end = sight.names.index("extremes: end on the target's side, number 1")
     seen = sight.of_table(table.take(np.arange(50)))[:, end]
     low_quartile, middle, high_quartile = low["pay"].quantile([0.25, 0.5, 0.75])
-    np.testing.assert_allclose(seen, np.arcsinh((np.array([-900.0, 900.0]) - middle) / (high_quartile - low_quartile)), rtol=1e-5)
+    np.testing.assert_allclose(
+        seen,
+        np.arcsinh((np.array([-900.0, 900.0]) - middle) / (high_quartile - low_quartile)),
+        rtol=1e-5,
+    )

@@ -28,8 +28,12 @@ def sealed(seed=1, n=300, sizes=SIZES):
     codes = [rng.integers(0, sizes[0], n)]
     for size in sizes[1:]:
         codes.append(np.where(rng.random(n) < 0.7, codes[-1] % size, rng.integers(0, size, n)))
-    columns = tuple(Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes))
-    return prepare(pa.table({f"c{j}": c for j, c in enumerate(codes)}), Schema(columns, public=True, rows=n))
+    columns = tuple(
+        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
+    )
+    return prepare(
+        pa.table({f"c{j}": c for j, c in enumerate(codes)}), Schema(columns, public=True, rows=n)
+    )
 
 
 def codes_of(table):
@@ -46,7 +50,9 @@ def with_network(table, network, *, smoothing=0.0, model=None):
         axes = (*parents, child)
         counts = np.zeros([size[a] for a in axes], dtype=np.int64)
         np.add.at(counts, tuple(codes[a] for a in axes), 1)
-        tables.append(table_from_marginal(Marginal(axes, counts.shape, counts), smoothing=smoothing))
+        tables.append(
+            table_from_marginal(Marginal(axes, counts.shape, counts), smoothing=smoothing)
+        )
     fitted = replace(model.fitted, strengths=(0.0,) * len(network.edges))
     return replace(model, network=network, tables=tuple(tables), fitted=fitted)
 
@@ -74,17 +80,24 @@ def test_nodes_add_up_to_the_likelihood_of_the_model(epsilon):
 
 def test_nodes_by_hand_and_the_floor():
     """c0 = 0 has 2 of 4 records; c1 = 1 given c0 = 0 one of 2; c1 = 0 given c0 = 1 none of 2."""
-    columns = (Column("c0", "categorical", levels=(0, 1)), Column("c1", "categorical", levels=(0, 1)))
+    columns = (
+        Column("c0", "categorical", levels=(0, 1)),
+        Column("c1", "categorical", levels=(0, 1)),
+    )
     data = pa.table({"c0": [0, 0, 1, 1], "c1": [0, 1, 1, 1]})
     table = prepare(data, Schema(columns, public=True, rows=4))
     model = with_network(table, Network(("c0", "c1"), ((), ("c0",))))
     box = WhiteBox.of(table.schema, codes_of(table)[[1]], reference=model.network)
-    np.testing.assert_allclose(box.nodes(model), [[np.log(0.25), np.log(0.5), np.log(0.5)]], rtol=1e-6)
+    np.testing.assert_allclose(
+        box.nodes(model), [[np.log(0.25), np.log(0.5), np.log(0.5)]], rtol=1e-6
+    )
     assert box.names == ("log P(target)", "log P(c0 | its parents)", "log P(c1 | its parents)")
     zero, one = (int(codes_of(table)[i, 1]) for i in (0, 1))
     second = int(codes_of(table)[2, 0])
     never = WhiteBox.of(table.schema, np.array([[second, zero]])).nodes(model)
-    np.testing.assert_allclose(never, [[np.log(0.5) + np.log(FLOOR), np.log(0.5), np.log(FLOOR)]], rtol=1e-6)
+    np.testing.assert_allclose(
+        never, [[np.log(0.5) + np.log(FLOOR), np.log(0.5), np.log(FLOOR)]], rtol=1e-6
+    )
     cells = box.cells(model).reshape(-1)
     assert len(cells) == box.families[-1].stop == len(box.cell_names) == 2 + 4
     grid = cells[2:].reshape(2, 2)
@@ -131,7 +144,9 @@ def test_a_family_the_model_lacks_is_missing():
     missing = [bool(np.isnan(cells[f.start : f.stop]).all()) for f in box.families]
     assert missing == [False, False, True, True]
     assert np.isnan(cells).sum() == sum(f.stop - f.start for f in box.families[2:])
-    assert len(WhiteBox.of(table.schema, codes_of(table)[:2]).cells(with_network(table, chain))) == 0
+    assert (
+        len(WhiteBox.of(table.schema, codes_of(table)[:2]).cells(with_network(table, chain))) == 0
+    )
 
 
 def test_privbayes_models_of_one_table_line_up():

@@ -35,7 +35,9 @@ def case_of(released: pa.Table, members: pa.Table, others: pa.Table, **options) 
     return ReleaseCase.of(*_released_first(released, members, others), **options)
 
 
-def _released_first(released: pa.Table, members: pa.Table, others: pa.Table) -> tuple[Table, list[Table]]:
+def _released_first(
+    released: pa.Table, members: pa.Table, others: pa.Table
+) -> tuple[Table, list[Table]]:
     original, synthetic, holdout = align(read(members), released, others)
     return synthetic, [original, holdout]
 
@@ -58,9 +60,12 @@ def reference_tables() -> tuple[pa.Table, pa.Table, pa.Table]:
             return np.floor(size * ((i * (2, 3, 5, 7, 11)[j] ** 0.5 + shift * (j + 1)) % 1.0))
 
         return {
-            "a": spread(0, 1e6) / 1e6, "b": np.array(list("xyz"))[spread(1, 3).astype(int)], "c": spread(2, 999983) / 999983,
-            "d": np.array(list("pq"))[spread(3, 2).astype(int)], "e": spread(4, 40),
-        }  # fmt: skip
+            "a": spread(0, 1e6) / 1e6,
+            "b": np.array(list("xyz"))[spread(1, 3).astype(int)],
+            "c": spread(2, 999983) / 999983,
+            "d": np.array(list("pq"))[spread(3, 2).astype(int)],
+            "e": spread(4, 40),
+        }
 
     original, holdout, synthetic = table(120, 0.11), table(120, 0.61), table(100, 0.37)
     for name, values in synthetic.items():

@@ -35,18 +35,30 @@ def number_of_age():
 
     yield MEMORISATION_TESTS.register(
         MemorisationTest(
-            name="number_of_age", score=score, title="Age", definition="Age.", sentence="{value}, {holdout}", blindness="All.",
-            direction="higher is safer", share=False,
+            name="number_of_age",
+            score=score,
+            title="Age",
+            definition="Age.",
+            sentence="{value}, {holdout}",
+            blindness="All.",
+            direction="higher is safer",
+            share=False,
         )
-    )  # fmt: skip
+    )
     MEMORISATION_TESTS.remove("number_of_age")
 
 
-def test_scores_come_back_in_the_order_of_people(rng: np.random.Generator, number_of_age: MemorisationTest) -> None:
+def test_scores_come_back_in_the_order_of_people(
+    rng: np.random.Generator, number_of_age: MemorisationTest
+) -> None:
     original, synthetic, holdout = tables_of(rng, 0.1)
-    (trial,) = trials(synthetic, original, holdout, ["number_of_age"], seed=np.random.SeedSequence(5))
+    (trial,) = trials(
+        synthetic, original, holdout, ["number_of_age"], seed=np.random.SeedSequence(5)
+    )
     for group, table in ((trial.members, original), (trial.others, holdout)):
-        assert np.allclose(1.0 - group[0], table.data["age"].to_numpy() / 100.0)  # towards risk: lower ages
+        assert np.allclose(
+            1.0 - group[0], table.data["age"].to_numpy() / 100.0
+        )  # towards risk: lower ages
         assert trial.value(group) == pytest.approx(np.mean(table.data["age"].to_numpy()) / 100.0)
 
 
@@ -54,10 +66,15 @@ def test_copies_are_found_and_fresh_rows_are_not(rng: np.random.Generator) -> No
     for share, significant in ((0.1, True), (0.0, False)):
         original, synthetic, holdout = tables_of(rng, share)
         every = [
-            [trial] for trial in trials(synthetic, original, holdout, ["exact_row"], seed=np.random.SeedSequence(5))
+            [trial]
+            for trial in trials(
+                synthetic, original, holdout, ["exact_row"], seed=np.random.SeedSequence(5)
+            )
         ]
         one = findings(every, np.random.SeedSequence(6), resamples=200)
-        together = family([t[0].members for t in every], [t[0].others for t in every], resamples=200, seed=7)
+        together = family(
+            [t[0].members for t in every], [t[0].others for t in every], resamples=200, seed=7
+        )
         (finding,) = with_family(one, together, 0, every, 10)
         assert finding.n_people == 800
         assert (finding.value == 0.1) == significant
@@ -93,7 +110,9 @@ def tables():
 
 def test_without_keys_the_tests_are_run_alone(tables, capsys) -> None:
     members, others, fresh = tables
-    result = chaffinch.risk(members, with_copies(fresh, members, 0.05), others, resamples=200, seed=1)
+    result = chaffinch.risk(
+        members, with_copies(fresh, members, 0.05), others, resamples=200, seed=1
+    )
     assert result.attacks == ()
     assert [test.test for test in result.memorisation_tests] == [
         test.name for test in MEMORISATION_TESTS if not test.needs_keys and not test.needs_releases
@@ -119,7 +138,9 @@ def test_without_keys_the_tests_are_run_alone(tables, capsys) -> None:
 
 def test_a_test_that_needs_keys_says_so(tables) -> None:
     members, others, fresh = tables
-    (k_map,) = chaffinch.risk(members, fresh, others, tests=["k_map"], resamples=50, seed=1).memorisation_tests
+    (k_map,) = chaffinch.risk(
+        members, fresh, others, tests=["k_map"], resamples=50, seed=1
+    ).memorisation_tests
     assert k_map.value is None
     assert "Name them as keys" in k_map.sentence
 
@@ -137,7 +158,10 @@ def test_attacks_and_tests_are_one_family(tables) -> None:
     result = chaffinch.risk(members, fresh, others, **options)
     n = len(result.attacks) + len(result.memorisation_tests)
     assert len(result.family.adjusted) == n
-    assert tuple(test.p_family for test in result.memorisation_tests) == result.family.adjusted[len(result.attacks) :]
+    assert (
+        tuple(test.p_family for test in result.memorisation_tests)
+        == result.family.adjusted[len(result.attacks) :]
+    )
     assert result.family.p_value > 0.01  # once in a hundred; seeded
     again = RiskResult.from_dict(json.loads(json.dumps(result.to_dict())))
     assert again == result
@@ -150,8 +174,13 @@ def test_attacks_and_tests_are_one_family(tables) -> None:
 def test_several_syntheses_are_means(tables) -> None:
     members, others, fresh = tables
     result = chaffinch.risk(
-        members, [with_copies(fresh, members, 0.05), with_copies(fresh, members, 0.1)], others, tests=["exact_row"], resamples=100, seed=1
-    )  # fmt: skip
+        members,
+        [with_copies(fresh, members, 0.05), with_copies(fresh, members, 0.1)],
+        others,
+        tests=["exact_row"],
+        resamples=100,
+        seed=1,
+    )
     (exact,) = result.memorisation_tests
     assert exact.value == pytest.approx(0.075)
     assert exact.excess_interval[1] - exact.excess_interval[0] > 0.05  # the tables differ
@@ -176,7 +205,10 @@ def test_without_a_holdout_crossfitting_gives_it(tables) -> None:
     copied = chaffinch.risk.cross_fit(table, copier, resamples=100, seed=1, **options)
     assert [test.value for test in copied.memorisation_tests] == [1.0, 0.0]
     assert all(test.p_family < 0.05 for test in copied.memorisation_tests)
-    assert [test.n_people for test in copied.memorisation_tests] == [1200, 1200]  # each person once as member, once not
+    assert [test.n_people for test in copied.memorisation_tests] == [
+        1200,
+        1200,
+    ]  # each person once as member, once not
     other = chaffinch.risk.cross_fit(table, stranger, resamples=100, seed=1, **options)
     assert other.family.p_value > 0.05
 
@@ -187,7 +219,10 @@ def test_without_a_holdout_crossfitting_gives_it(tables) -> None:
         ({"keys": ["a"]}, "Name at least one sensitive column"),
         ({"sensitive": ["a"]}, "Name at least one key"),
         ({"tests": []}, "Name at least one key"),
-        ({"tests": ["exact_rows"]}, r"Unknown memorisation test 'exact_rows'\. Did you mean 'exact_row'"),
+        (
+            {"tests": ["exact_rows"]},
+            r"Unknown memorisation test 'exact_rows'\. Did you mean 'exact_row'",
+        ),
     ],
 )
 def test_a_wrong_setting_is_named(settings, message) -> None:
@@ -199,7 +234,9 @@ def test_a_column_permuting_generator_is_found_by_its_rare_numbers(tables) -> No
     members, others, _ = tables
     rng = np.random.default_rng(3)
     shuffled = {name: members[name].take(rng.permutation(600)) for name in members.column_names}
-    result = chaffinch.risk(members, type(members).from_pydict(shuffled), others, resamples=200, seed=1)
+    result = chaffinch.risk(
+        members, type(members).from_pydict(shuffled), others, resamples=200, seed=1
+    )
     rare = next(test for test in result.memorisation_tests if test.test == "rare_number")
     assert rare.value == 1.0
     assert rare.p_family < 0.01
@@ -224,10 +261,19 @@ def null_draw(seed: int, n: int = 100):
     )
     case = ReleaseCase(columns, n, 2 * n, ("age", "a"), np.random.SeedSequence(seed), 1)
     order = rng.permutation(2 * n)
-    every = [[one] for one in trials_of(case.take(order), np.argsort(order), n, MEMORISATION_TESTS.names, alone=False)]
+    every = [
+        [one]
+        for one in trials_of(
+            case.take(order), np.argsort(order), n, MEMORISATION_TESTS.names, alone=False
+        )
+    ]
     result = findings(every, np.random.SeedSequence(seed), resamples=99, threads=1)
     return result, family(
-        [one[0].members for one in every], [one[0].others for one in every], resamples=99, seed=seed, threads=1
+        [one[0].members for one in every],
+        [one[0].others for one in every],
+        resamples=99,
+        seed=seed,
+        threads=1,
     )
 
 
@@ -237,6 +283,11 @@ def test_strangers_are_found_as_often_as_the_level_says() -> None:
     # experiments/attack_what_leaves/calibration_memorisation.py.
     results = [null_draw(seed) for seed in range(120)]
     assert 0 < sum(together.p_value <= 0.05 for _, together in results) <= 15
-    intervals = [one.excess_interval for ones, _ in results for one in ones if one.excess_interval is not None]
+    intervals = [
+        one.excess_interval
+        for ones, _ in results
+        for one in ones
+        if one.excess_interval is not None
+    ]
     assert len(intervals) > 900
     assert 0.92 < np.mean([low <= 0 <= high for low, high in intervals]) < 0.985

@@ -8,7 +8,9 @@ from chaffinch.risk.memorisation.chance import RATIO, chance_of_row
 from .conftest import case_of, people
 
 
-def test_the_chance_of_a_row_is_a_kernel_over_other_people_scaled_to_equal_pairs(rng: np.random.Generator) -> None:
+def test_the_chance_of_a_row_is_a_kernel_over_other_people_scaled_to_equal_pairs(
+    rng: np.random.Generator,
+) -> None:
     tables = [people(40, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3)]
     case = case_of(*tables)
     rows = [tuple(row.values()) for table in tables[1:] for row in table.to_pylist()]
@@ -26,7 +28,10 @@ def test_the_chance_of_a_row_is_a_kernel_over_other_people_scaled_to_equal_pairs
 
 
 def test_where_no_two_people_are_alike_nothing_is_equal_by_chance() -> None:
-    table, other = (pa.table({"x": np.sqrt(np.arange(40) + shift), "y": ["a", "b"] * 20}) for shift in (2.0, 50.0))
+    table, other = (
+        pa.table({"x": np.sqrt(np.arange(40) + shift), "y": ["a", "b"] * 20})
+        for shift in (2.0, 50.0)
+    )
     assert chance_of_row(case_of(table, table, other), np.arange(80)).tolist() == [0.0] * 80
 
 

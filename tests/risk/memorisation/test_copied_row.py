@@ -33,7 +33,10 @@ def test_copies_are_found_where_chance_matches_hide_them(rng: np.random.Generato
         members, others, fresh = (coarse(1500, rng) for _ in range(3))
         case = case_of(with_copies(fresh, members, 0.01), members, others)
         for k, score in enumerate((exact_row(case), copied_row(case))):
-            groups = [(score.numerator[part], score.weight[part]) for part in (slice(1500), slice(1500, None))]
+            groups = [
+                (score.numerator[part], score.weight[part])
+                for part in (slice(1500), slice(1500, None))
+            ]
             found[draw, k] = (excess(*groups, resamples=200, seed=draw).p_value or 1.0) <= 0.05
     plain, weighted = found.mean(axis=0)
     assert plain < 0.6

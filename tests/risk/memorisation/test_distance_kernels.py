@@ -9,8 +9,14 @@ from chaffinch.risk.memorisation.distance_kernels import all_distances, neighbou
 @pytest.mark.parametrize(("n_numbers", "n_levels"), [(2, 3), (0, 3), (2, 0)])
 def test_neighbours_are_those_of_a_plain_loop(n_numbers: int, n_levels: int) -> None:
     rng = np.random.default_rng(4)
-    people = rng.random((n_numbers, 9)).astype(np.float32), rng.integers(0, 3, (n_levels, 9)).astype(np.int32)
-    rows = rng.random((n_numbers, 14)).astype(np.float32), rng.integers(0, 3, (n_levels, 14)).astype(np.int32)
+    people = (
+        rng.random((n_numbers, 9)).astype(np.float32),
+        rng.integers(0, 3, (n_levels, 9)).astype(np.int32),
+    )
+    rows = (
+        rng.random((n_numbers, 14)).astype(np.float32),
+        rng.integers(0, 3, (n_levels, 14)).astype(np.int32),
+    )
     rows[0][:, 3] = 3.0  # missing: 1 away from all that is not
     own = np.array([-1, 0, 1, -1, -1, 2, 3, 4, 5])
     numbers = np.minimum(np.abs(people[0][:, :, None] - rows[0][:, None, :]), 1.0).sum(axis=0)
@@ -30,6 +36,8 @@ def test_neighbours_are_those_of_a_plain_loop(n_numbers: int, n_levels: int) -> 
     assert np.allclose(second, ordered[:, 1], atol=1e-5)
     assert np.allclose(
         density,
-        np.where(np.isfinite(plain), np.exp(-np.where(np.isfinite(plain), plain, 0.0)), 0.0).sum(axis=1),
+        np.where(np.isfinite(plain), np.exp(-np.where(np.isfinite(plain), plain, 0.0)), 0.0).sum(
+            axis=1
+        ),
         rtol=0.02,
     )

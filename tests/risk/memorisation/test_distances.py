@@ -27,7 +27,9 @@ def gower(first: list[dict], second: list[dict], everybody: list[dict]) -> np.nd
 
 def tables(rng: np.random.Generator, n: int = 45) -> list[pa.Table]:
     out = [people(n, rng, 4) for _ in range(3)]
-    gaps = pa.array([None if i % 7 == 0 else float(v) for i, v in enumerate(out[1]["income"].to_pylist())])
+    gaps = pa.array(
+        [None if i % 7 == 0 else float(v) for i, v in enumerate(out[1]["income"].to_pylist())]
+    )
     out[1] = out[1].set_column(1, "income", gaps)
     return [table.set_column(1, "income", table["income"].cast(pa.float64())) for table in out]
 
@@ -47,7 +49,9 @@ def test_nobody_is_in_the_density_they_are_held_against(rng: np.random.Generator
     places = case_of(released, members, others).distances
     among = gower(everybody, everybody, everybody)
     np.fill_diagonal(among, np.inf)
-    width = 0.5 * np.median(np.partition(among, 1, axis=1)[:, 1])  # 90 people: all of them choose the bandwidth
+    width = 0.5 * np.median(
+        np.partition(among, 1, axis=1)[:, 1]
+    )  # 90 people: all of them choose the bandwidth
     for distances, density in (
         (among, places.people_density),
         (gower(everybody, released.to_pylist(), everybody), places.released_density),
@@ -57,7 +61,9 @@ def test_nobody_is_in_the_density_they_are_held_against(rng: np.random.Generator
             np.exp(-0.5 * (np.where(np.isfinite(distances), distances, 0.0) / width) ** 2),
             0.0,
         )
-        assert np.allclose(density, kernel.sum(axis=1) / np.isfinite(distances).sum(axis=1), rtol=5e-3, atol=1e-9)
+        assert np.allclose(
+            density, kernel.sum(axis=1) / np.isfinite(distances).sum(axis=1), rtol=5e-3, atol=1e-9
+        )
 
 
 def test_of_many_people_some_are_looked_at(rng: np.random.Generator) -> None:
@@ -65,12 +71,16 @@ def test_of_many_people_some_are_looked_at(rng: np.random.Generator) -> None:
     places = Distances.of(case, most_people=20, most_rows=30)
     scores = places.scores(np.full(20, 0.5))
     assert (scores.weight.sum(), scores.numerator.sum(), scores.n_people) == (20.0, 10.0, 90)
-    assert np.isin(places.nearest, case.distances.nearest).sum() < 20  # fewer rows: some nearest ones are gone
+    assert (
+        np.isin(places.nearest, case.distances.nearest).sum() < 20
+    )  # fewer rows: some nearest ones are gone
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_change_nothing(rng: np.random.Generator, threads: int) -> None:
-    one, some = (case_of(*tables(np.random.default_rng(1), 400), threads=n).distances for n in (1, threads))
+    one, some = (
+        case_of(*tables(np.random.default_rng(1), 400), threads=n).distances for n in (1, threads)
+    )
     assert np.array_equal(one.people_density, some.people_density)
 
 

@@ -34,6 +34,9 @@ def test_a_hundredth_of_copied_rows_is_found(rng: np.random.Generator) -> None:
     members, others, fresh = (people(2000, rng, 12) for _ in range(3))
     for share, significant in ((0.01, True), (0.0, False)):
         scores = exact_row(case_of(with_copies(fresh, members, share), members, others))
-        groups = [(scores.numerator[part], scores.weight[part]) for part in (slice(2000), slice(2000, None))]
+        groups = [
+            (scores.numerator[part], scores.weight[part])
+            for part in (slice(2000), slice(2000, None))
+        ]
         result = excess(*groups, seed=1)
         assert ((result.p_value or 1.0) < 0.01) == significant

@@ -3,9 +3,16 @@ from __future__ import annotations
 from chaffinch.risk.memorisation.finding import HEAD, MemorisationFinding, finding_rows
 
 FOUND = MemorisationFinding(
-    test="exact_row", value=0.03, holdout=0.01, excess=0.02, excess_interval=(0.01, 0.03), p_value=0.001, p_family=0.002, lower_bound=0.01,
+    test="exact_row",
+    value=0.03,
+    holdout=0.01,
+    excess=0.02,
+    excess_interval=(0.01, 0.03),
+    p_value=0.001,
+    p_family=0.002,
+    lower_bound=0.01,
     n_people=4000,
-)  # fmt: skip
+)
 
 
 def plain(finding: MemorisationFinding) -> str:
@@ -20,12 +27,16 @@ def test_a_sentence_says_members_others_and_what_it_is_worth() -> None:
 
 def test_without_a_holdout_only_members_are_in_the_sentence() -> None:
     alone = MemorisationFinding(test="exact_row", value=0.03)
-    assert plain(alone) == "The whole row is in the released table for 3 % of the people in the data."
+    assert (
+        plain(alone) == "The whole row is in the released table for 3 % of the people in the data."
+    )
 
 
 def test_a_share_of_few_people_does_not_leave() -> None:
     shown = FOUND.masked(10, members=6.0, others=0.0)
-    assert (shown.value, shown.holdout, shown.excess, shown.excess_interval, shown.detectable) == (None,) * 5
+    assert (shown.value, shown.holdout, shown.excess, shown.excess_interval, shown.detectable) == (
+        None,
+    ) * 5
     assert (shown.p_value, shown.p_family) == (0.001, 0.002)
     assert shown.sentence.startswith("Exact row: It is about fewer than 10 people")
     assert shown.sentence.endswith("more than chance gives.")

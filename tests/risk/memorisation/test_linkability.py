@@ -32,7 +32,9 @@ from .conftest import case_of, people, reference_tables, with_copies
         ((["a"], ["c", "d"]), 5, (45, 67)),
     ],
 )
-def test_links_are_those_of_another_library_where_no_rows_are_tied(parts, k: int, linked: tuple[int, int]) -> None:
+def test_links_are_those_of_another_library_where_no_rows_are_tied(
+    parts, k: int, linked: tuple[int, int]
+) -> None:
     original, synthetic, holdout = reference_tables()
     scores = linkability(case_of(synthetic, original, holdout), k, parts)
     assert np.isin(scores.numerator, (0.0, 1.0)).all()
@@ -62,14 +64,33 @@ def test_tied_rows_are_drawn_for_each_part_by_itself() -> None:
                 reach = sorted(distances)[k - 1]
                 near.append(np.array([d < reach for d in distances]))
                 tied.append(np.array([d == reach for d in distances]))
-            counts = [near[0].sum(), tied[0].sum(), near[1].sum(), tied[1].sum(), (near[0] & near[1]).sum()]
-            counts += [(tied[0] & near[1]).sum(), (near[0] & tied[1]).sum(), (tied[0] & tied[1]).sum()]
-            assert chance_of_link(np.array([counts]), k)[0] == pytest.approx(enumerated(first, second, k))
+            counts = [
+                near[0].sum(),
+                tied[0].sum(),
+                near[1].sum(),
+                tied[1].sum(),
+                (near[0] & near[1]).sum(),
+            ]
+            counts += [
+                (tied[0] & near[1]).sum(),
+                (near[0] & tied[1]).sum(),
+                (tied[0] & tied[1]).sum(),
+            ]
+            assert chance_of_link(np.array([counts]), k)[0] == pytest.approx(
+                enumerated(first, second, k)
+            )
 
 
 def test_distances_are_by_range_and_by_level_and_missing_is_a_value() -> None:
     # Ranges: x 0 to 10, y 0 to 1. Person 0 is row 0 in both parts, the missing value too; person 1 has row 1 nearest in x, row 2 in y.
-    released = pa.table({"x": [None, 4.0, 10.0, 0.0], "g": ["p", "q", "q", "p"], "y": [0.0, 0.4, 0.5, 1.0], "z": ["u", "u", "u", "v"]})
+    released = pa.table(
+        {
+            "x": [None, 4.0, 10.0, 0.0],
+            "g": ["p", "q", "q", "p"],
+            "y": [0.0, 0.4, 0.5, 1.0],
+            "z": ["u", "u", "u", "v"],
+        }
+    )
     person = pa.table({"x": [None, 4.5], "g": ["p", "q"], "y": [0.05, 0.55], "z": ["u", "u"]})
     scores = linkability(case_of(released, person, person), 1, (["x", "g"], ["y", "z"]))
     assert scores.numerator.tolist() == [1.0, 0.0, 1.0, 0.0]
@@ -86,8 +107,12 @@ def test_columns_that_tell_nothing_link_nobody_but_by_chance() -> None:
 def test_members_are_linked_by_copies_and_nobody_by_fresh_rows(rng: np.random.Generator) -> None:
     members, others, fresh = (people(600, rng, 8) for _ in range(3))
     for share, significant in ((0.1, True), (0.0, False)):
-        scores = linkability(case_of(with_copies(fresh, members, share), members, others, keys=["age", "c0", "c1"]))
-        groups = [(scores.numerator[part], scores.weight[part]) for part in (slice(600), slice(600, None))]
+        scores = linkability(
+            case_of(with_copies(fresh, members, share), members, others, keys=["age", "c0", "c1"])
+        )
+        groups = [
+            (scores.numerator[part], scores.weight[part]) for part in (slice(600), slice(600, None))
+        ]
         result = excess(*groups, seed=1)
         assert ((result.p_value or 1.0) < 0.01) == significant
         assert result.members is not None
@@ -112,7 +137,14 @@ def test_parts_that_cannot_be_linked_are_refused(rng: np.random.Generator) -> No
 def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) -> None:
     tables = align(read(people(60, rng)), people(50, rng), people(60, rng))
     root = np.random.SeedSequence(1)
-    both = trials(tables[1], tables[0], tables[2], ["linkability", "linkability_5"], keys=["age", "c0"], seed=root)
+    both = trials(
+        tables[1],
+        tables[0],
+        tables[2],
+        ["linkability", "linkability_5"],
+        keys=["age", "c0"],
+        seed=root,
+    )
     one, five = findings([[trial] for trial in both], root, resamples=50)
     assert one.guess == pytest.approx(1 / 50)
     assert five.guess == pytest.approx(link_by_chance(50, 5))
@@ -128,10 +160,17 @@ def test_parts_are_an_option_of_a_study(rng: np.random.Generator) -> None:
     scores = linkability(case_of(released, members, others), 1, parts)
     assert one.value == pytest.approx(scores.numerator[:200].mean())
     assert result.to_dict()["about"]["settings"]["parts"] == [list(part) for part in parts]
-    (none,) = chaffinch.risk(members, released, others, tests=["linkability"], seed=1).memorisation_tests
+    (none,) = chaffinch.risk(
+        members, released, others, tests=["linkability"], seed=1
+    ).memorisation_tests
     assert "Name them as keys" in (none.reason or "")
     without = RiskSettings().memorisation_tests
     assert "linkability" not in without
-    assert {*RiskSettings(parts=(("age",), ("c1",))).memorisation_tests} - {*without} == {"linkability", "linkability_5"}
+    assert {*RiskSettings(parts=(("age",), ("c1",))).memorisation_tests} - {*without} == {
+        "linkability",
+        "linkability_5",
+    }
     with pytest.raises(InputError, match="Unknown column of a part 'agge'"):
-        chaffinch.risk(members, released, others, tests=["linkability"], parts=(["agge"], ["c1"]), seed=1)
+        chaffinch.risk(
+            members, released, others, tests=["linkability"], parts=(["agge"], ["c1"]), seed=1
+        )

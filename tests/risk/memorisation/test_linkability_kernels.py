@@ -19,7 +19,9 @@ def test_counts_are_those_of_all_distances() -> None:
         numbers, levels, own, own_levels = one
         apart = np.abs(numbers - own[:, [i]])
         both = np.isnan(numbers) & np.isnan(own[:, [i]])
-        return np.where(both, 0.0, np.where(np.isnan(apart), 1.0, apart)).sum(axis=0) + (levels != own_levels[:, [i]]).sum(axis=0)
+        return np.where(both, 0.0, np.where(np.isnan(apart), 1.0, apart)).sum(axis=0) + (
+            levels != own_levels[:, [i]]
+        ).sum(axis=0)
 
     first, second = part(), part()
     ks = np.array([1, 3])
@@ -34,5 +36,11 @@ def test_counts_are_those_of_all_distances() -> None:
                 sides.append((apart < reach, apart == reach))
             (near_a, tied_a), (near_b, tied_b) = sides
             pairs = ((near_a, near_b), (tied_a, near_b), (near_a, tied_b), (tied_a, tied_b))
-            expected = [near_a.sum(), tied_a.sum(), near_b.sum(), tied_b.sum(), *((a & b).sum() for a, b in pairs)]
+            expected = [
+                near_a.sum(),
+                tied_a.sum(),
+                near_b.sum(),
+                tied_b.sum(),
+                *((a & b).sum() for a, b in pairs),
+            ]
             assert out[i].tolist() == expected

@@ -12,7 +12,9 @@ from .conftest import case_of, people
 
 def test_a_table_worked_by_hand() -> None:
     # Distances are (|x - y| / 100 + [a != b]) / 2, since x runs from 0 to 100 among people, each twice.
-    members = pa.table({"x": [float(i) for i in range(0, 100, 2)] * 2, "a": ["u"] * 50 + ["v"] * 50})
+    members = pa.table(
+        {"x": [float(i) for i in range(0, 100, 2)] * 2, "a": ["u"] * 50 + ["v"] * 50}
+    )
     others = pa.table({"x": [float(i) for i in range(2, 102, 2)] * 2, "a": ["u"] * 100})
     released = pa.table({"x": [10.0, 20.0, 90.0], "a": ["u", "u", "u"]})
     case = case_of(released, members, others)

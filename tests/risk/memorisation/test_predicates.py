@@ -8,7 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch.risk.memorisation.predicates import Predicates, isolated, predicates_of_columns, predicates_of_values
+from chaffinch.risk.memorisation.predicates import (
+    Predicates,
+    isolated,
+    predicates_of_columns,
+    predicates_of_values,
+)
 from chaffinch.risk.memorisation.protocol import NotApplicableError, ReleaseCase
 from chaffinch.stats.excess import excess
 
@@ -31,7 +36,10 @@ def test_predicates_of_one_column_are_those_of_another_library() -> None:
     assert isolating(predicates, case, slice(120, None))[0] == 0
 
 
-@pytest.mark.parametrize(("n_columns", "n", "members", "others"), [(2, 58, (22, 54), (8, 37)), (3, 224, (69, 201), (37, 154))])
+@pytest.mark.parametrize(
+    ("n_columns", "n", "members", "others"),
+    [(2, 58, (22, 54), (8, 37)), (3, 224, (69, 201), (37, 154))],
+)
 def test_predicates_of_several_columns_are_those_of_another_library(
     n_columns: int, n: int, members: tuple[int, int], others: tuple[int, int]
 ) -> None:
@@ -86,12 +94,19 @@ def test_a_missing_value_is_a_condition_and_no_number_is_above_it() -> None:
     assert sorted(counts.tolist()) == [0, 0, 0, *[1] * 19, 2]
 
 
-def test_members_are_singled_out_by_copies_and_nobody_by_fresh_rows(rng: np.random.Generator) -> None:
+def test_members_are_singled_out_by_copies_and_nobody_by_fresh_rows(
+    rng: np.random.Generator,
+) -> None:
     members, others, fresh = (people(500, rng, 8) for _ in range(3))
     for share, significant in ((0.3, True), (0.0, False)):
         for n_columns in (1, 5):
-            scores = isolated(case_of(with_copies(fresh, members, share), members, others), n_columns)
-            groups = [(scores.numerator[part], scores.weight[part]) for part in (slice(500), slice(500, None))]
+            scores = isolated(
+                case_of(with_copies(fresh, members, share), members, others), n_columns
+            )
+            groups = [
+                (scores.numerator[part], scores.weight[part])
+                for part in (slice(500), slice(500, None))
+            ]
             assert ((excess(*groups, seed=1).p_value or 1.0) < 0.01) == significant
 
 
@@ -108,15 +123,22 @@ def test_nothing_to_say_is_said() -> None:
 
 def test_a_repr_holds_no_value(rng: np.random.Generator) -> None:
     table = people(40, rng)
-    assert repr(predicates_of_columns(case_of(table, table, table), 2, most=4)) == "Predicates(<10 of 2 conditions)"
+    assert (
+        repr(predicates_of_columns(case_of(table, table, table), 2, most=4))
+        == "Predicates(<10 of 2 conditions)"
+    )
 
 
-def test_the_only_row_of_a_range_is_found_as_by_looking_at_every_row(rng: np.random.Generator) -> None:
+def test_the_only_row_of_a_range_is_found_as_by_looking_at_every_row(
+    rng: np.random.Generator,
+) -> None:
     codes = rng.integers(0, 40, (3, 60))
     low = rng.integers(0, 40, (200, 1))
     predicates = Predicates(rng.integers(0, 3, (200, 1)), low, low + rng.integers(0, 4, (200, 1)))
     expected = []
-    for column, least, most in zip(predicates.columns[:, 0], low[:, 0], predicates.high[:, 0], strict=True):
+    for column, least, most in zip(
+        predicates.columns[:, 0], low[:, 0], predicates.high[:, 0], strict=True
+    ):
         rows = np.flatnonzero((codes[column] >= least) & (codes[column] <= most))
         expected.append(rows[0] if len(rows) == 1 else -1)
     assert predicates.only(codes).tolist() == expected

@@ -13,7 +13,12 @@ def test_predicates_are_true_of_the_rows_whose_codes_lie_between() -> None:
     columns = np.array([[0, 1], [1, 2], [0, 2]] * 20)
     low = rng.integers(0, 5, (60, 2))
     high = low + rng.integers(0, 3, (60, 2))
-    matches = np.array([((codes[c] >= a[:, None]) & (codes[c] <= b[:, None])).all(axis=0) for c, a, b in zip(columns, low, high, strict=True)])
+    matches = np.array(
+        [
+            ((codes[c] >= a[:, None]) & (codes[c] <= b[:, None])).all(axis=0)
+            for c, a, b in zip(columns, low, high, strict=True)
+        ]
+    )
     counts, only, few = np.zeros(60, np.int64), np.zeros(60, np.int64), np.zeros(60, np.int64)
     count_matches(codes, columns, low, high, 25, counts)
     count_matches(codes, columns, low, high, 1, few)

@@ -13,7 +13,11 @@ from .conftest import case_of, people
 def test_classes_are_rows_that_are_equal(rng: np.random.Generator) -> None:
     members, others, released = (people(50, rng, 4) for _ in range(3))
     ours, theirs, size = case_of(released, members, others).classes(["c0", "c1"])
-    rows = [tuple(row[n] for n in ("c0", "c1")) for t in (released, members, others) for row in t.to_pylist()]
+    rows = [
+        tuple(row[n] for n in ("c0", "c1"))
+        for t in (released, members, others)
+        for row in t.to_pylist()
+    ]
     codes = [*ours, *theirs]
     assert size == len(set(rows))
     assert len(set(zip(rows, codes, strict=True))) == size

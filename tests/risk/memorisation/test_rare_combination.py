@@ -21,7 +21,10 @@ def test_rare_pairs_are_counted_as_a_plain_loop_does(rng: np.random.Generator, n
     numerator, weight = np.zeros(2 * n), np.zeros(2 * n)
     single = {name: Counter(row[name] for row in everybody) for name in members.column_names}
     for a, b in combinations(members.column_names, 2):
-        counts, there = Counter((row[a], row[b]) for row in everybody), {(row[a], row[b]) for row in rows}
+        counts, there = (
+            Counter((row[a], row[b]) for row in everybody),
+            {(row[a], row[b]) for row in rows},
+        )
         for i, row in enumerate(everybody):
             rare = counts[row[a], row[b]] < 3 <= min(single[a][row[a]], single[b][row[b]])
             weight[i] += rare

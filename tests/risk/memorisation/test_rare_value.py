@@ -37,11 +37,14 @@ def test_rare_values_are_counted_as_a_plain_loop_does(rng: np.random.Generator) 
 
 def test_columns_that_are_shuffled_give_their_rare_values_away(rng: np.random.Generator) -> None:
     members, others = (columns(rng, 400) for _ in range(2))
-    shuffled = pa.table({name: members[name].take(pa.array(rng.permutation(400))) for name in members.column_names})
+    shuffled = pa.table(
+        {name: members[name].take(pa.array(rng.permutation(400))) for name in members.column_names}
+    )
     for name in ("rare_level", "rare_number"):
         scores = MEMORISATION_TESTS[name].score(case_of(shuffled, members, others))
         ours, theirs = (
-            scores.numerator[part].sum() / scores.weight[part].sum() for part in (slice(400), slice(400, None))
+            scores.numerator[part].sum() / scores.weight[part].sum()
+            for part in (slice(400), slice(400, None))
         )
         assert ours == 1.0
         assert theirs < 0.9

@@ -11,19 +11,27 @@ from chaffinch.table.read import read
 
 def of(members: pa.Table, released: pa.Table, **options):
     members, released = (
-        table.append_column("more", [[i % 2 for i in range(table.num_rows)]]) for table in (members, released)
+        table.append_column("more", [[i % 2 for i in range(table.num_rows)]])
+        for table in (members, released)
     )
     original, synthetic = align(read(members), released)
     return {column.name: column for column in column_values(synthetic, [original], **options)}
 
 
 def test_equal_values_have_equal_codes_and_no_others() -> None:
-    members = pa.table({"word": ["a", "b", None, "rare"] + ["a", "b"] * 18, "x": [1.0, 2.5, None, 4.0] + [1.0] * 36})
+    members = pa.table(
+        {
+            "word": ["a", "b", None, "rare"] + ["a", "b"] * 18,
+            "x": [1.0, 2.5, None, 4.0] + [1.0] * 36,
+        }
+    )
     released = pa.table({"word": ["b", None, "new", "rare"], "x": [2.5, None, 7.0, 4.00001]})
     columns = of(members, released)
     for name, column in ((n, columns[n]) for n in ("word", "x")):
         ours, theirs = members[name].to_pylist(), released[name].to_pylist()
-        assert (column.people[:, None] == column.released[None, :]).tolist() == [[a == b for b in theirs] for a in ours]
+        assert (column.people[:, None] == column.released[None, :]).tolist() == [
+            [a == b for b in theirs] for a in ours
+        ]
         assert max(column.people.max(), column.released.max()) < column.size
 
 
@@ -50,7 +58,9 @@ def test_numbers_within_a_tolerance_are_equal() -> None:
         ([True, False], pa.array([False, True]), [[False, True], [True, False]]),
     ],
 )
-def test_the_type_in_which_levels_are_stored_does_not_matter(ours: list, theirs: pa.Array, equal: list) -> None:
+def test_the_type_in_which_levels_are_stored_does_not_matter(
+    ours: list, theirs: pa.Array, equal: list
+) -> None:
     column = of(pa.table({"c": ours * 20}), pa.table({"c": theirs}))["c"]
     assert (column.people[:2, None] == column.released[None, :]).tolist() == equal
 

@@ -11,7 +11,11 @@ from chaffinch import read
 def base():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
-        {"a": rng.choice(list("xyz"), 60), "b": rng.choice(list("pq"), 60), "c": rng.choice(list("uvw"), 60)}
+        {
+            "a": rng.choice(list("xyz"), 60),
+            "b": rng.choice(list("pq"), 60),
+            "c": rng.choice(list("uvw"), 60),
+        }
     )
     return read(frame, rare="keep")
 

@@ -17,7 +17,9 @@ from chaffinch.risk.shadows import fresh_draws, neighbour_draws, shared_draws
     seed=st.integers(0, 99),
 )
 @settings(max_examples=60, deadline=None)
-def test_shared_draws_are_subsets_and_members_are_where_it_says(population, rows, n_targets, shadows, seed):
+def test_shared_draws_are_subsets_and_members_are_where_it_says(
+    population, rows, n_targets, shadows, seed
+):
     rng = np.random.default_rng(seed)
     targets = rng.choice(population, n_targets, replace=False)
     draws = shared_draws(population, targets, rows=rows, shadows=shadows, rng=rng)

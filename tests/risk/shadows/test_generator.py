@@ -24,14 +24,22 @@ def test_foreign_tables_are_coded_on_the_populations_levels(base):
 
 def test_numbers_are_coded_by_the_bins_of_the_population():
     rng = np.random.default_rng(2)
-    base = read(pd.DataFrame({"n": rng.normal(size=500).round(3), "k": rng.choice(list("ab"), 500)}))
+    base = read(
+        pd.DataFrame({"n": rng.normal(size=500).round(3), "k": rng.choice(list("ab"), 500)})
+    )
     found = Generator(copy, base).codes_of(base.to_pandas().iloc[:100])
     np.testing.assert_array_equal(found, coded(base)[:100])
 
 
 def rich_frame():
     rng = np.random.default_rng(7)
-    frame = pd.DataFrame({"pay": np.exp(rng.normal(3, 0.5, 400)).round(2), "town": rng.choice(list("abc"), 400), "sex": rng.choice(list("fm"), 400)})
+    frame = pd.DataFrame(
+        {
+            "pay": np.exp(rng.normal(3, 0.5, 400)).round(2),
+            "town": rng.choice(list("abc"), 400),
+            "sex": rng.choice(list("fm"), 400),
+        }
+    )
     frame.loc[:3, "town"] = "far"
     return frame
 
@@ -67,7 +75,10 @@ def test_a_function_gets_the_table_that_was_read_anew():
     base = read(rich_frame())
     sizes = []
     Generator(lambda table, seed: sizes.append(table.schema["town"].size) or table, base).release(
-        Generator(copy, base).subset(np.arange(4, 204)), tables=1, rows=200, seed=np.random.SeedSequence(1)
+        Generator(copy, base).subset(np.arange(4, 204)),
+        tables=1,
+        rows=200,
+        seed=np.random.SeedSequence(1),
     )
     assert sizes == [3]
     assert base.schema["town"].size == 4
@@ -84,4 +95,6 @@ def test_a_shadow_draws_rows_as_the_release_does():
         own = np.bincount(subset.code("town"), minlength=4)
         near[draw] = [np.abs(np.bincount(table[:, 0], minlength=4) - own).max() for table in codes]
     assert max(near["systematic"]) < 1
-    assert min(near["independent"]) >= 1  # of about 68 each: all three within 0 once in some 1,000 draws
+    assert (
+        min(near["independent"]) >= 1
+    )  # of about 68 each: all three within 0 once in some 1,000 draws

@@ -44,19 +44,32 @@ def test_workers_executors_and_order_change_nothing(base, draws):
     generator = Generator(BayesNet(parents=1), base)
     alone = tables_of(run_shadows(generator, draws, tables=2, seed=3, working=Working(workers=1)))
     assert alone.shape == (12, 2, 20, 3)
-    np.testing.assert_array_equal(alone, tables_of(run_shadows(generator, draws, tables=2, seed=3, working=Working(workers=2))))
+    np.testing.assert_array_equal(
+        alone,
+        tables_of(run_shadows(generator, draws, tables=2, seed=3, working=Working(workers=2))),
+    )
     with ThreadPoolExecutor(3) as pool:
-        np.testing.assert_array_equal(alone, tables_of(run_shadows(generator, draws, tables=2, seed=3, working=Working(executor=pool))))
+        np.testing.assert_array_equal(
+            alone,
+            tables_of(
+                run_shadows(generator, draws, tables=2, seed=3, working=Working(executor=pool))
+            ),
+        )
     some = np.array([7, 2])
     np.testing.assert_array_equal(
-        run_shadows(generator, draws, tables=2, seed=3, working=Working(workers=1)).gather(lambda t: t, only=some), alone[some]
+        run_shadows(generator, draws, tables=2, seed=3, working=Working(workers=1)).gather(
+            lambda t: t, only=some
+        ),
+        alone[some],
     )
     assert (alone[:, 0] != alone[:, 1]).any()
 
 
 def test_every_fit_has_noise_of_its_own(base, draws):
     same = np.stack([draws[0]] * 4)
-    found = tables_of(run_shadows(Generator(BayesNet(parents=1), base), same, seed=3, working=Working(workers=1)))[:, 0]
+    found = tables_of(
+        run_shadows(Generator(BayesNet(parents=1), base), same, seed=3, working=Working(workers=1))
+    )[:, 0]
     assert all((found[i] != found[j]).any() for i in range(4) for j in range(i))
 
 
@@ -64,7 +77,9 @@ def test_a_run_goes_on_where_it_stopped(base, draws, tmp_path):
     folder = tmp_path / "shadows"
     fails = int(np.flatnonzero(base.code("a")[draws[:, 0]] == 2)[0])
     with pytest.raises(InputError, match=f"Shadow {fails} of 12 .*raised ValueError") as error:
-        run_shadows(Generator(stumbling, base), draws, seed=3, working=Working(workers=1, keep=folder))
+        run_shadows(
+            Generator(stumbling, base), draws, seed=3, working=Working(workers=1, keep=folder)
+        )
     assert "SECRET" not in str(error.value)
     assert f"{fails} finished shadows are kept in '{folder}'" in str(error.value)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -77,31 +92,48 @@ def test_a_run_goes_on_where_it_stopped(base, draws, tmp_path):
         return table
 
     mended.__module__, mended.__qualname__ = stumbling.__module__, stumbling.__qualname__
-    shadows = run_shadows(Generator(mended, base), draws, seed=3, working=Working(workers=1, keep=folder))
+    shadows = run_shadows(
+        Generator(mended, base), draws, seed=3, working=Working(workers=1, keep=folder)
+    )
     assert len(calls) == 12 - fails
     np.testing.assert_array_equal(tables_of(shadows)[:, 0], coded(base)[draws])
 
 
 def test_a_folder_of_other_shadows_is_refused(base, draws, tmp_path):
-    run_shadows(Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "s"))
+    run_shadows(
+        Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "s")
+    )
     with pytest.raises(InputError, match="other data or other settings"):
-        run_shadows(Generator(copy, base), draws, seed=4, working=Working(workers=1, keep=tmp_path / "s"))
+        run_shadows(
+            Generator(copy, base), draws, seed=4, working=Working(workers=1, keep=tmp_path / "s")
+        )
     with pytest.raises(InputError, match="other data or other settings"):
-        run_shadows(Generator(copy, base), draws[:6], seed=3, working=Working(workers=1, keep=tmp_path / "s"))
+        run_shadows(
+            Generator(copy, base),
+            draws[:6],
+            seed=3,
+            working=Working(workers=1, keep=tmp_path / "s"),
+        )
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("x")
     with pytest.raises(FileError, match="holds other files"):
-        run_shadows(Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "full"))
+        run_shadows(
+            Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "full")
+        )
     for path in (tmp_path / "s").glob("shadows-*.npz"):
         path.write_bytes(b"no archive")
     with pytest.raises(FileError, match="damaged"):
-        run_shadows(Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "s"))
+        run_shadows(
+            Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "s")
+        )
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_fit_that_never_ends_is_stopped(base, draws, workers):
     with pytest.raises(InputError, match=r"longer than the limit of 0.5 s"):
-        run_shadows(Generator(sleepy, base), draws, seed=3, working=Working(workers=workers, time_limit=0.5))
+        run_shadows(
+            Generator(sleepy, base), draws, seed=3, working=Working(workers=workers, time_limit=0.5)
+        )
 
 
 def test_wrong_tables_are_refused_with_the_shadow(base, draws):
@@ -111,7 +143,10 @@ def test_wrong_tables_are_refused_with_the_shadow(base, draws):
     def renamed(table, seed):
         return table.to_pandas().rename(columns={"a": "z"})
 
-    for maker, words in ((fewer, "fewer rows than the 20"), (renamed, "lacks columns of the original: a")):
+    for maker, words in (
+        (fewer, "fewer rows than the 20"),
+        (renamed, "lacks columns of the original: a"),
+    ):
         with pytest.raises(InputError, match=f"Shadow 0 of 12 .*{words}"):
             run_shadows(Generator(maker, base), draws, seed=3, working=Working(workers=1))
     with pytest.raises(InputError, match="must have a method fit"):
@@ -123,17 +158,24 @@ def test_a_model_with_levels_of_its_own_is_coded_by_their_names(base):
 
     class OwnLevels:
         def fit(self, data, *, seed=None):
-            return BayesNet(parents=1, smoothing=0.0).fit(read(data.to_pandas(), rare="keep"), seed=seed)
+            return BayesNet(parents=1, smoothing=0.0).fit(
+                read(data.to_pandas(), rare="keep"), seed=seed
+            )
 
     rows = np.flatnonzero(base.code("a") != 0)[:25]
-    found = tables_of(run_shadows(Generator(OwnLevels(), base), [rows], seed=1, working=Working(workers=1)))[0, 0]
+    found = tables_of(
+        run_shadows(Generator(OwnLevels(), base), [rows], seed=1, working=Working(workers=1))
+    )[0, 0]
     assert set(found[:, 0]) <= set(base.code("a")[rows])
 
 
 def test_what_is_fitted_is_the_subset_and_a_time_estimate_is_shown(base, draws):
     said = []
     run_shadows(
-        Generator(copy, base), draws, seed=1, working=Working(workers=1, progress=lambda words, share: said.append((words, share)))
+        Generator(copy, base),
+        draws,
+        seed=1,
+        working=Working(workers=1, progress=lambda words, share: said.append((words, share))),
     )
     assert said[-1][1] == 1.0
     assert "shadow 12 of 12" in said[-1][0]
@@ -151,4 +193,6 @@ def test_what_is_seen_of_values_is_stored_and_read_back(base, draws, tmp_path):
     again = run_shadows(Generator(copy, base), draws, sight=sight, seed=3, working=working)
     np.testing.assert_array_equal(again.values, shadows.values)
     with pytest.raises(InputError, match="other data or other settings"):
-        run_shadows(Generator(copy, base, "population"), draws, sight=sight, seed=3, working=working)
+        run_shadows(
+            Generator(copy, base, "population"), draws, sight=sight, seed=3, working=working
+        )

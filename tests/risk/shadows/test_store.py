@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.risk.shadows.store import FolderStore, ShadowPart, UnnamedStore, store_for, stored_seed
+from chaffinch.risk.shadows.store import (
+    FolderStore,
+    ShadowPart,
+    UnnamedStore,
+    store_for,
+    stored_seed,
+)
 
 
 def part(first, shadows, **seen):
@@ -62,7 +68,9 @@ def test_a_run_that_is_ended_leaves_no_shadows(how, tmp_path):
         "store.add(ShadowPart(np.arange(2), np.ones((2, 1, 500, 3), dtype=np.uint8)))\n"
         f"os.kill(os.getpid(), {int(how)})\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False
+    )
     assert ended.returncode == -how
     assert list(tmp_path.iterdir()) == []
 

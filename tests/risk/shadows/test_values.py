@@ -13,7 +13,12 @@ from chaffinch.risk.shadows.generator import coded, unknown_code, value_reader
 def frame():
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(
-        {"n": rng.normal(size=300).round(2), "k": rng.choice(list("abc"), 300), "whole": rng.choice([1, 2, 5], 300), "yes": rng.choice([True, False], 300)}
+        {
+            "n": rng.normal(size=300).round(2),
+            "k": rng.choice(list("abc"), 300),
+            "whole": rng.choice([1, 2, 5], 300),
+            "yes": rng.choice([True, False], 300),
+        }
     )
     frame.loc[7, "k"] = "unique"
     frame.loc[8, "n"] = np.nan
@@ -33,7 +38,9 @@ def test_values_are_equal_where_the_cells_are(frame):
 
 def test_grid_codes_of_the_population_are_its_own(frame):
     table = read(frame)
-    np.testing.assert_array_equal(value_reader(table).grid_codes(table, None, np.uint8), coded(table))
+    np.testing.assert_array_equal(
+        value_reader(table).grid_codes(table, None, np.uint8), coded(table)
+    )
 
 
 def test_a_table_on_a_grid_of_its_own_is_coded_as_the_alignment_does(frame):
@@ -45,7 +52,9 @@ def test_a_table_on_a_grid_of_its_own_is_coded_as_the_alignment_does(frame):
     generator = Generator(lambda table, seed: table, base)
     assert generator._reader.reads(table)
     ours = generator.codes_of(table)
-    np.testing.assert_array_equal(ours[1:], generator.codes_of(other.copy())[1:])  # a frame goes by way of align
+    np.testing.assert_array_equal(
+        ours[1:], generator.codes_of(other.copy())[1:]
+    )  # a frame goes by way of align
     assert ours[0, 1] == unknown_code(ours.dtype)
 
 

@@ -11,7 +11,16 @@ from chaffinch.risk.shadows.work import OutOfTime, ShadowJob, within, work
 
 
 def job(maker, base, draws, limit=None):
-    return ShadowJob(Generator(maker, base), np.arange(3), tuple(draws[:3]), 1, None, np.random.SeedSequence(1), None, limit)
+    return ShadowJob(
+        Generator(maker, base),
+        np.arange(3),
+        tuple(draws[:3]),
+        1,
+        None,
+        np.random.SeedSequence(1),
+        None,
+        limit,
+    )
 
 
 def test_shadows_before_a_failure_are_kept(base, draws):

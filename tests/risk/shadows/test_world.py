@@ -73,7 +73,10 @@ def test_records_that_share_bins_are_not_the_same():
     frame = pd.DataFrame({"pay": rng.normal(size=300), "sex": rng.choice(list("fm"), 300)})
     frame.loc[299] = frame.loc[0]
     table = read(frame)
-    by_values, by_codes = world_of(table, targets=4, rows=10), world_of(table, targets=4, rows=10, equal="codes")
+    by_values, by_codes = (
+        world_of(table, targets=4, rows=10),
+        world_of(table, targets=4, rows=10, equal="codes"),
+    )
     assert (by_values.duplicates, by_values.n_population) == (1, 299)
     assert by_codes.duplicates > 200
     assert len(np.unique(by_values.records, axis=0)) == 299

@@ -23,7 +23,9 @@ def test_equation_2_is_its_product_and_the_papers_figure():
         for i in range(k):
             product *= Fraction(5000 - 1000 - i, 5000 - i)
         assert nobody_in(1000, 5000, k) == pytest.approx(float(product), rel=1e-9)
-    assert round(nobody_in(1000, 5000, 30), 4) == 0.0012  # the paper: negligible from 30 classifiers on
+    assert (
+        round(nobody_in(1000, 5000, 30), 4) == 0.0012
+    )  # the paper: negligible from 30 classifiers on
     assert nobody_in(1000, 5000, 1) == pytest.approx(1 - baseline(1000, 5000))
 
 
@@ -43,7 +45,9 @@ def test_chances_are_scipys():
 
 def test_a_weight_of_one_in_n_isolates_in_37_of_100_cases_and_no_weight_does_better():
     assert blind_chance(1e-4, 10_000) == pytest.approx(1 / e, abs=1e-4)
-    assert max(blind_chance(w / 1e5, 1000) for w in range(1, 1000)) <= blind_chance(1e-3, 1000) + 1e-15
+    assert (
+        max(blind_chance(w / 1e5, 1000) for w in range(1, 1000)) <= blind_chance(1e-3, 1000) + 1e-15
+    )
     assert blind_chance_at_most(0.5, 1000) == blind_chance(1e-3, 1000)
     assert blind_chance_at_most(1e-5, 1000) == blind_chance(1e-5, 1000)
     assert blind_chance(0.0, 5) == 0.0

@@ -21,7 +21,9 @@ def test_the_lightest_of_each_size_is_the_least_of_all_sets(seed):
         assert found.matches[a - 1] == least
         assert found.columns[a - 1].sum() == a
         assert matches(codes, codes[7], np.flatnonzero(found.columns[a - 1])) == least
-    assert found.shortest == (np.flatnonzero(found.matches == 1)[0] + 1 if 1 in found.matches else 5)
+    assert found.shortest == (
+        np.flatnonzero(found.matches == 1)[0] + 1 if 1 in found.matches else 5
+    )
 
 
 def test_many_columns_are_added_one_at_a_time():
@@ -36,5 +38,13 @@ def test_many_columns_are_added_one_at_a_time():
 def test_isolation_is_exactly_one_record():
     data = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=np.uint8)
     sets = np.array([[True, False, False], [True, True, False], [False, False, True]])
-    assert isolates(data, np.array([0, 1, 1], dtype=np.uint8), sets).tolist() == [False, True, False]
-    assert isolates(data, np.array([2, 1, 1], dtype=np.uint8), sets).tolist() == [False, False, False]
+    assert isolates(data, np.array([0, 1, 1], dtype=np.uint8), sets).tolist() == [
+        False,
+        True,
+        False,
+    ]
+    assert isolates(data, np.array([2, 1, 1], dtype=np.uint8), sets).tolist() == [
+        False,
+        False,
+        False,
+    ]

@@ -11,11 +11,24 @@ from chaffinch.risk.singling_out.result import AttackerSkill, Isolation
 
 def result(success=0.6, **more):
     one = Isolation(3, success, (success - 0.1, success + 0.1), 0.001, 0.1, 0.2)
-    options = {"targets": 5, "rows": 20, "population": 100, "duplicates": "<10", "settings": {}, **more}
+    options = {
+        "targets": 5,
+        "rows": 20,
+        "population": 100,
+        "duplicates": "<10",
+        "settings": {},
+        **more,
+    }
     return SinglingOutResult(
-        isolations=(one,), closest=one, guess=0.2, nobody=0.1, releases=50, attributes_that_suffice=2.5,
-        skill=AttackerSkill(0.7, 0.6, 0.8), **options,
-    )  # fmt: skip
+        isolations=(one,),
+        closest=one,
+        guess=0.2,
+        nobody=0.1,
+        releases=50,
+        attributes_that_suffice=2.5,
+        skill=AttackerSkill(0.7, 0.6, 0.8),
+        **options,
+    )
 
 
 def test_words_follow_the_interval():

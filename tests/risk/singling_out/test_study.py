@@ -20,7 +20,9 @@ SMALL = ShadowSettings(shadows=15, tables=2)
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(7)
-    frame = pd.DataFrame({name: rng.choice(list("abcde"), 150) for name in ("one", "two", "three", "four")})
+    frame = pd.DataFrame(
+        {name: rng.choice(list("abcde"), 150) for name in ("one", "two", "three", "four")}
+    )
     return read(frame, rare="keep")
 
 
@@ -32,13 +34,17 @@ def ignoring(population):
     """Tables that have nothing to do with the data."""
 
     def make(given, seed):
-        return population.take(np.random.default_rng(seed).integers(0, population.n_rows, given.n_rows))
+        return population.take(
+            np.random.default_rng(seed).integers(0, population.n_rows, given.n_rows)
+        )
 
     return make
 
 
 def test_a_copy_is_singled_out(table):
-    found = singling_out(table, copy, settings=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1)
+    found = singling_out(
+        table, copy, settings=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1
+    )
     assert found.success == 1.0
     assert found.above_baseline
     assert found.closest.success == 1.0
@@ -51,14 +57,18 @@ def test_a_copy_is_singled_out(table):
 
 def test_the_guess_is_told_as_one_number(table):
     """0.0125 has three digits as 0.013, and in per cent it would have been 1.2."""
-    found = singling_out(table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1)
+    found = singling_out(
+        table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
+    )
     for guess in (0.0125, found.guess):
         told = replace(found, guess=guess)
         assert told.to_dict()["baseline"] == told.baseline
         assert f"right in {told.baseline:.1%}:" in told.sentence
         page = singling_out_page(SinglingOutResult.from_dict(told.to_dict())).replace("\xa0%", "%")
         assert f"right in {percent(told.baseline)}:".replace("\xa0%", "%") in page
-        assert percent(told.baseline).replace("\xa0", "") == f"{told.baseline:.1%}".replace(".0%", "%")
+        assert percent(told.baseline).replace("\xa0", "") == f"{told.baseline:.1%}".replace(
+            ".0%", "%"
+        )
 
 
 @pytest.mark.slow
@@ -67,14 +77,23 @@ def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rat
     missed = 0
     for seed in range(30):
         found = singling_out(
-            table, ignoring(table), settings=ShadowSettings(shadows=10, tables=1), targets=4, rows=30, releases=40, seed=seed, workers=1
-        )  # fmt: skip
+            table,
+            ignoring(table),
+            settings=ShadowSettings(shadows=10, tables=1),
+            targets=4,
+            rows=30,
+            releases=40,
+            seed=seed,
+            workers=1,
+        )
         missed += not found.interval[0] <= found.guess <= found.interval[1]
     assert missed < 10
 
 
 def test_no_record_leaves_and_the_rest_is_confidential(table):
-    found = singling_out(table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1)
+    found = singling_out(
+        table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1
+    )
     leaving = json.dumps(found.to_dict()) + repr(found) + found._repr_html_() + found.sentence
     assert '"conditions"' not in leaving
     plain = json.loads(json.dumps(found.to_dict()))
@@ -84,20 +103,33 @@ def test_no_record_leaves_and_the_rest_is_confidential(table):
     told = found.confidential()
     assert told["confidential"] is True
     record = found.world.table.to_pandas().iloc[found.world.targets[0]]
-    assert told["predicates"][0]["conditions"] == [[name, "==", record[name]] for name in table.schema.names]
+    assert told["predicates"][0]["conditions"] == [
+        [name, "==", record[name]] for name in table.schema.names
+    ]
     assert sum(one["releases_that_named_it"] for one in told["predicates"]) == 20
 
 
 @pytest.mark.parametrize("combine", ["weighted", "strong"])
 def test_the_dropped_ideas_still_catch_a_copy(table, combine):
     plan = ShadowSettings(shadows=15, tables=1, combine=combine)
-    found = singling_out(table, copy, settings=plan, targets=20, rows=30, releases=30, seed=1, workers=1)
+    found = singling_out(
+        table, copy, settings=plan, targets=20, rows=30, releases=30, seed=1, workers=1
+    )
     assert found.success > 0.8
 
 
 def test_the_same_seed_gives_the_same(table):
     first, second = (
-        singling_out(table, ignoring(table), settings=SMALL, targets=4, rows=30, releases=20, seed=3, workers=w)
+        singling_out(
+            table,
+            ignoring(table),
+            settings=SMALL,
+            targets=4,
+            rows=30,
+            releases=20,
+            seed=3,
+            workers=w,
+        )
         for w in (1, 1)
     )
     one, other = first.to_dict(), second.to_dict()
@@ -117,7 +149,14 @@ def test_bad_settings_are_refused(table):
 
 def test_another_threshold_masks_by_it(table):
     """150 records of 625 combinations: the population is told under ten, and not under 1,000."""
-    options = {"settings": ShadowSettings(shadows=10, tables=1), "targets": 2, "rows": 30, "releases": 10, "seed": 1, "workers": 1}
+    options = {
+        "settings": ShadowSettings(shadows=10, tables=1),
+        "targets": 2,
+        "rows": 30,
+        "releases": 10,
+        "seed": 1,
+        "workers": 1,
+    }
     shown, hidden = (singling_out(table, copy, threshold=at, **options) for at in (10, 1000))
     assert isinstance(shown.population, int)
     assert hidden.population == "<1000"

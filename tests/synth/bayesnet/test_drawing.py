@@ -24,7 +24,9 @@ def test_the_picture_is_well_formed_and_names_what_it_shows():
     space = "{http://www.w3.org/2000/svg}"
     words = [element.text for element in root.iter(f"{space}text")]
     assert {*drawn.network.order, "label", "sensitive", "other"} <= set(words)
-    assert len([e for e in root.iter(f"{space}path") if e.get("marker-end")]) == len(drawn.network.edges)
+    assert len([e for e in root.iter(f"{space}path") if e.get("marker-end")]) == len(
+        drawn.network.edges
+    )
     assert root.find(f"{space}title") is not None
     assert root.find(f"{space}desc") is not None
     for forbidden in ("<script", "href", "http://", "url(http"):

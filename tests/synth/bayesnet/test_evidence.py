@@ -46,7 +46,9 @@ def test_rows_have_the_exact_conditional_distribution(
     assert_drawn_from(count_cells(drawn)[cut], joint[cut] / joint[cut].sum())
 
 
-def test_the_unconditional_distribution_would_be_noticed(linked, joint_of, count_cells, assert_drawn_from):
+def test_the_unconditional_distribution_would_be_noticed(
+    linked, joint_of, count_cells, assert_drawn_from
+):
     """The other end: fixing a leaf without weighing what precedes it gives another distribution."""
     table = linked(7, [2, 3, 2, 4], 60)
     model = BayesNet(conditionals="tables", network=DIAMOND).fit(table)
@@ -58,8 +60,12 @@ def test_the_unconditional_distribution_would_be_noticed(linked, joint_of, count
 
 def test_all_columns_given(linked):
     model = BayesNet(conditionals="tables", network=DIAMOND).fit(linked(7, [2, 3, 2, 4], 60))
-    drawn = model.sample(5, seed=0, given={"c0": word(1), "c1": word(0), "c2": word(1), "c3": word(1)})
-    assert drawn.data.to_pylist() == [{"c0": word(1), "c1": word(0), "c2": word(1), "c3": word(1)}] * 5
+    drawn = model.sample(
+        5, seed=0, given={"c0": word(1), "c1": word(0), "c2": word(1), "c3": word(1)}
+    )
+    assert (
+        drawn.data.to_pylist() == [{"c0": word(1), "c1": word(0), "c2": word(1), "c3": word(1)}] * 5
+    )
 
 
 def test_given_rows_are_reproducible_and_threads_do_not_matter(linked):
@@ -110,7 +116,11 @@ def mixed():
     ],
 )
 def test_the_value_given_is_the_value_that_comes_out(mixed, name, value, shown):
-    drawn = BayesNet(conditionals="tables", parents=2).fit(mixed, seed=1).sample(50, seed=3, given={name: value})
+    drawn = (
+        BayesNet(conditionals="tables", parents=2)
+        .fit(mixed, seed=1)
+        .sample(50, seed=3, given={name: value})
+    )
     assert drawn.data.column(name).to_pylist() == [shown] * 50
 
 
@@ -148,15 +158,21 @@ def test_values_that_cannot_occur(mixed, given, message):
 
 def test_a_level_that_was_never_seen_cannot_occur(coded):
     model = BayesNet(conditionals="tables", parents=1).fit(coded([[0, 0, 1], [0, 1, 1]], [3, 2]))
-    with pytest.raises(chaffinch.errors.InputError, match="The value given for 'c0' cannot occur in this model"):
+    with pytest.raises(
+        chaffinch.errors.InputError, match="The value given for 'c0' cannot occur in this model"
+    ):
         model.sample(5, given={"c0": word(2)})
 
 
 def test_values_that_never_occur_together(coded, monkeypatch):
     monkeypatch.setattr(evidence_module, "MOST_DRAWS", 100_000)
     table = coded([[0, 1] * 20, [0, 1] * 20, [0, 1] * 20], [2, 2, 2])
-    model = BayesNet(conditionals="tables", parents=1, smoothing=0, order=("c0", "c1", "c2")).fit(table)
-    with pytest.raises(chaffinch.errors.InputError, match="occur together less than once in a million rows"):
+    model = BayesNet(conditionals="tables", parents=1, smoothing=0, order=("c0", "c1", "c2")).fit(
+        table
+    )
+    with pytest.raises(
+        chaffinch.errors.InputError, match="occur together less than once in a million rows"
+    ):
         model.sample(5, seed=0, given={"c0": word(0), "c2": word(1)})
 
 
@@ -165,7 +181,9 @@ def test_rare_values_are_found_all_the_same(coded):
     first = rng.integers(0, 2, 20_000)
     rare = np.where((first == 1) & (np.arange(20_000) % 4000 == 7), 1, 0)
     first[rare == 1] = 1
-    model = BayesNet(conditionals="tables", parents=1, smoothing=0, order=("c0", "c1")).fit(coded([first, rare], [2, 2]))
+    model = BayesNet(conditionals="tables", parents=1, smoothing=0, order=("c0", "c1")).fit(
+        coded([first, rare], [2, 2])
+    )
     drawn = model.sample(2000, seed=0, given={"c1": word(1)})
     assert drawn.n_rows == 2000
     assert set(drawn.data.column("c0").to_pylist()) == {word(1)}
@@ -182,16 +200,23 @@ def test_pooled_and_missing_codes_can_be_given():
     model = BayesNet(conditionals="tables", parents=1).fit(table, seed=0)
     with pytest.raises(chaffinch.errors.InputError, match="The value given for 'a' cannot occur"):
         model.sample(5, given={"a": "seldom"})  # pooled: the model no longer tells it apart
-    assert set(model.sample(9, seed=0, given={"a": "(other)"}).data.column("a").to_pylist()) == {"(other)"}
+    assert set(model.sample(9, seed=0, given={"a": "(other)"}).data.column("a").to_pylist()) == {
+        "(other)"
+    }
 
 
 def test_a_missing_code_given_comes_out_as_it_would_be_drawn():
     rng = np.random.default_rng(0)
     numbers = np.where(rng.random(300) < 0.3, -8, rng.integers(20, 60, 300))
     schema = chaffinch.Schema(
-        (chaffinch.Column("x", "integer", type="int64", missing=(-8,)), chaffinch.Column("y", "categorical"))
+        (
+            chaffinch.Column("x", "integer", type="int64", missing=(-8,)),
+            chaffinch.Column("y", "categorical"),
+        )
     )
-    table = chaffinch.read(pa.table({"x": numbers, "y": rng.choice(["p", "q"], 300).tolist()}), schema=schema)
+    table = chaffinch.read(
+        pa.table({"x": numbers, "y": rng.choice(["p", "q"], 300).tolist()}), schema=schema
+    )
     model = BayesNet(conditionals="tables", parents=1).fit(table, seed=0)
     assert -8 in model.sample(100, seed=0).data.column("x").to_pylist()
     assert model.sample(5, seed=0, given={"x": -8}).data.column("x").to_pylist() == [-8] * 5

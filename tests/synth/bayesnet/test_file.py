@@ -14,7 +14,9 @@ from chaffinch.synth.bayesnet.file import network_from_state, network_state
 
 @pytest.fixture
 def model(linked):
-    return BayesNet(conditionals="tables", parents=2, label="c0", sensitive=("c1",)).fit(linked(1, [3, 2, 4, 2], 200), seed=1)
+    return BayesNet(conditionals="tables", parents=2, label="c0", sensitive=("c1",)).fit(
+        linked(1, [3, 2, 4, 2], 200), seed=1
+    )
 
 
 def test_a_network_comes_back_through_json(model):

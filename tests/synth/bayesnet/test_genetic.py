@@ -13,7 +13,11 @@ from chaffinch.synth.bayesnet.rules import Constraints, make_rules
 from chaffinch.synth.bayesnet.scores import FamilyScores
 
 D = 7
-BLOCKS = {"one block": [0] * D, "three blocks": [0, 1, 1, 2, 2, 2, 2], "each its own": list(range(D))}
+BLOCKS = {
+    "one block": [0] * D,
+    "three blocks": [0, 1, 1, 2, 2, 2, 2],
+    "each its own": list(range(D)),
+}
 
 
 def individual(rng, block, k, *, members=None, fixed=False):
@@ -142,7 +146,9 @@ def pairs(linked):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_never_gets_worse(pairs, seed):
     rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=3))
-    parents, history = genetic.genetic_search(pairs, rules, np.random.default_rng(seed), Evolution(generations=60))
+    parents, history = genetic.genetic_search(
+        pairs, rules, np.random.default_rng(seed), Evolution(generations=60)
+    )
     assert len(history) == 61
     assert (np.diff(history) >= 0).all()
     assert history[-1] > history[0]
@@ -152,8 +158,15 @@ def test_the_best_never_gets_worse(pairs, seed):
 
 def test_the_network_has_the_fitness_that_was_weighed_with_required_edges(pairs):
     names = [f"c{i}" for i in range(10)]
-    rules = make_rules(names, Constraints(most=2, require=[("c0", "c5"), ("c9", "c5"), ("c5", "c2")], forbid=[("c1", "c3")]))
-    parents, history = genetic.genetic_search(pairs, rules, np.random.default_rng(0), Evolution(generations=60))
+    rules = make_rules(
+        names,
+        Constraints(
+            most=2, require=[("c0", "c5"), ("c9", "c5"), ("c5", "c2")], forbid=[("c1", "c3")]
+        ),
+    )
+    parents, history = genetic.genetic_search(
+        pairs, rules, np.random.default_rng(0), Evolution(generations=60)
+    )
     assert max(map(len, parents)) <= 2
     total = sum(pairs[c, p] for c, chosen in enumerate(parents) for p in chosen)
     assert total == pytest.approx(history[-1])
@@ -176,9 +189,15 @@ def test_the_parameters_of_the_paper_are_the_defaults():
 
 def test_the_default_rate_is_one_over_the_columns(pairs):
     rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=2))
-    default = genetic.genetic_search(pairs, rules, np.random.default_rng(3), Evolution(generations=20))
-    named = genetic.genetic_search(pairs, rules, np.random.default_rng(3), Evolution(mutation=0.1, generations=20))
-    other = genetic.genetic_search(pairs, rules, np.random.default_rng(3), Evolution(mutation=0.5, generations=20))
+    default = genetic.genetic_search(
+        pairs, rules, np.random.default_rng(3), Evolution(generations=20)
+    )
+    named = genetic.genetic_search(
+        pairs, rules, np.random.default_rng(3), Evolution(mutation=0.1, generations=20)
+    )
+    other = genetic.genetic_search(
+        pairs, rules, np.random.default_rng(3), Evolution(mutation=0.5, generations=20)
+    )
     assert np.array_equal(default[1], named[1])
     assert not np.array_equal(default[1], other[1])
 
@@ -187,7 +206,9 @@ def test_parameters_can_be_set_and_are_checked(pairs):
     rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=2))
     one = Evolution(population=1, selected=1, mutation=1.0, generations=3)
     assert len(genetic.genetic_search(pairs, rules, np.random.default_rng(0), one)[1]) == 4
-    none = genetic.genetic_search(pairs, rules, np.random.default_rng(0), Evolution(generations=0))[1]
+    none = genetic.genetic_search(pairs, rules, np.random.default_rng(0), Evolution(generations=0))[
+        1
+    ]
     assert len(none) == 1
     for settings, message in [
         ({"selected": 0}, r"selected must lie between 1 and population = 200\. Got 0"),

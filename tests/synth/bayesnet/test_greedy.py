@@ -17,7 +17,9 @@ def joined(columns, parents):
     """Return one column that stands for several."""
     if not parents:
         return np.zeros(len(columns[0]), dtype=np.int64)
-    return np.unique(np.stack([columns[p] for p in parents], axis=1), axis=0, return_inverse=True)[1].ravel()
+    return np.unique(np.stack([columns[p] for p in parents], axis=1), axis=0, return_inverse=True)[
+        1
+    ].ravel()
 
 
 def plain_greedy(columns, root, most, allowed=lambda parent, child: True):
@@ -33,7 +35,9 @@ def plain_greedy(columns, root, most, allowed=lambda parent, child: True):
         ]
         best = max(value for value, _, _ in result)
         # Of sets that tell the same the smallest, and of columns the first.
-        _, child, chosen = min((f for f in result if f[0] > best - 1e-10), key=lambda f: (len(f[2]), f[1]))
+        _, child, chosen = min(
+            (f for f in result if f[0] > best - 1e-10), key=lambda f: (len(f[2]), f[1])
+        )
         placed.append(child)
         parents[child] = chosen
     return parents
@@ -73,13 +77,18 @@ def test_forbidden_edges_are_never_candidates(linked):
     names = table.schema.names
     forbid = (("c0", "c1"), ("c0", "c2"), ("c3", "c4"))
     model = BayesNet(parents=2, search="greedy", root="c0", forbid=forbid).fit(table)
-    plain = plain_greedy([table.code(name) for name in names], 0, 2, lambda p, c: (names[p], names[c]) not in forbid)
+    plain = plain_greedy(
+        [table.code(name) for name in names], 0, 2, lambda p, c: (names[p], names[c]) not in forbid
+    )
     assert as_sets(model.network, names) == plain
 
 
 def test_the_root_is_drawn_as_published(linked):
     table = linked(1, [2] * 5, 200)
-    roots = {BayesNet(parents=1, search="greedy").fit(table, seed=seed).network.order[0] for seed in range(60)}
+    roots = {
+        BayesNet(parents=1, search="greedy").fit(table, seed=seed).network.order[0]
+        for seed in range(60)
+    }
     assert (
         len(roots) == 5
     )  # misses one of five by chance with odds 5 * 0.8^60: one in a hundred thousand; seeds are fixed

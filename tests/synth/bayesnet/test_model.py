@@ -45,9 +45,13 @@ def test_log_likelihood_of_no_rows(linked, coded):
 def test_tables_of_other_codes_are_refused(linked, coded):
     model = BayesNet(parents=1, keep=("c0",)).fit(linked(9, [2, 3], 30))
     other = coded([[0, 700], [1, 2]], [1000, 3])
-    with pytest.raises(chaffinch.errors.InputError, match="'c0' has other codes in this table than in the model"):
+    with pytest.raises(
+        chaffinch.errors.InputError, match="'c0' has other codes in this table than in the model"
+    ):
         model.complete(other, keep=["c0"])
-    with pytest.raises(chaffinch.errors.InputError, match="'c0' has other codes in this table than in the model"):
+    with pytest.raises(
+        chaffinch.errors.InputError, match="'c0' has other codes in this table than in the model"
+    ):
         model.log_likelihood(other)
 
 
@@ -55,8 +59,12 @@ def test_a_new_table_read_with_the_schema_of_the_model(data):
     table = chaffinch.read(data / "diabetes.csv")
     model = BayesNet(parents=2, keep=table.schema.names[:2]).fit(table, seed=0)
     half = table.data.slice(0, 300)
-    assert chaffinch.read(half).schema.sizes != model.schema.sizes, "numbers are cut otherwise there, and put on the model's codes"
-    assert model.log_likelihood(chaffinch.read(half)) == pytest.approx(model.log_likelihood(table)[:300])
+    assert chaffinch.read(half).schema.sizes != model.schema.sizes, (
+        "numbers are cut otherwise there, and put on the model's codes"
+    )
+    assert model.log_likelihood(chaffinch.read(half)) == pytest.approx(
+        model.log_likelihood(table)[:300]
+    )
     again = chaffinch.read(half, schema=model.schema)
     assert model.log_likelihood(again) == pytest.approx(model.log_likelihood(table)[:300])
     assert model.complete(again, keep=table.schema.names[:2], seed=0).n_rows == 300
@@ -65,7 +73,9 @@ def test_a_new_table_read_with_the_schema_of_the_model(data):
 # Partial synthesis
 
 
-def test_kept_columns_stay_and_the_rest_is_drawn_given_them(linked, count_cells, assert_drawn_from, joint_of):
+def test_kept_columns_stay_and_the_rest_is_drawn_given_them(
+    linked, count_cells, assert_drawn_from, joint_of
+):
     table = linked(2, [2, 3, 2, 3], 80)
     model = BayesNet(parents=2, score="joint", keep=("c1", "c3"), smoothing=1.0).fit(table)
     rng = np.random.default_rng(0)
@@ -101,17 +111,27 @@ def test_numbers_that_are_kept_are_the_very_numbers():
     assert done.data.column("height").to_pylist() == frame.column("height").to_pylist()
     assert done.data.column("job").to_pylist() != frame.column("job").to_pylist()
     for threads in (1, 3):
-        assert model.complete(table, keep=("age", "height"), seed=0, threads=threads).data.equals(done.data)
+        assert model.complete(table, keep=("age", "height"), seed=0, threads=threads).data.equals(
+            done.data
+        )
 
 
 def test_a_column_is_not_kept_without_its_parents(linked):
     table = linked(2, [2, 3, 2], 80)
-    model = BayesNet(network=Network.of(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])).fit(table)
-    with pytest.raises(chaffinch.errors.InputError, match="'c1' cannot be kept: its parent 'c0' is not"):
+    model = BayesNet(network=Network.of(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])).fit(
+        table
+    )
+    with pytest.raises(
+        chaffinch.errors.InputError, match="'c1' cannot be kept: its parent 'c0' is not"
+    ):
         model.complete(table, keep=["c1"])
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'c9'"):
         model.complete(table, keep=["c9"])
-    assert model.complete(table, keep=["c0", "c1"], seed=0).data.column("c1").equals(table.data.column("c1"))
+    assert (
+        model.complete(table, keep=["c0", "c1"], seed=0)
+        .data.column("c1")
+        .equals(table.data.column("c1"))
+    )
     assert model.complete(table, keep=["c0", "c1", "c2"], seed=0).data.equals(table.data)
 
 
@@ -120,7 +140,11 @@ def test_a_column_is_not_kept_without_its_parents(linked):
 
 def same_tables(one: BayesNetModel, other: BayesNetModel) -> bool:
     arrays = [model.state()[1] for model in (one, other)]
-    return one.network == other.network and arrays[0].keys() == arrays[1].keys() and all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
+    return (
+        one.network == other.network
+        and arrays[0].keys() == arrays[1].keys()
+        and all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
+    )
 
 
 def test_a_stream_gives_the_same_model_as_memory(linked, tmp_path, how):
@@ -129,7 +153,14 @@ def test_a_stream_gives_the_same_model_as_memory(linked, tmp_path, how):
     stream = StreamCounter(Scan(open_source(tmp_path / "t.parquet"), table.schema, table.n_rows))
     for chosen in (
         BayesNet(parents=2, **how, evolution=SMALL),
-        BayesNet(parents=2, label="c0", sensitive=("c2", "c3"), protect="together", **how, evolution=SMALL),
+        BayesNet(
+            parents=2,
+            label="c0",
+            sensitive=("c2", "c3"),
+            protect="together",
+            **how,
+            evolution=SMALL,
+        ),
     ):
         memory = chosen.fit(table, seed=6)
         streamed = chosen.fit(stream, seed=6)
@@ -148,7 +179,13 @@ def test_a_csv_gives_the_same_model_as_memory(data):
 
 
 def test_weighted_records_count_by_their_weight():
-    frame = pa.table({"a": ["x"] * 40 + ["y"] * 40, "b": (["p"] * 30 + ["q"] * 10) * 2, "w": [3.0] * 40 + [1.0] * 40})
+    frame = pa.table(
+        {
+            "a": ["x"] * 40 + ["y"] * 40,
+            "b": (["p"] * 30 + ["q"] * 10) * 2,
+            "w": [3.0] * 40 + [1.0] * 40,
+        }
+    )
     table = chaffinch.read(frame)
     model = BayesNet(parents=1, smoothing=0).fit(MemoryCounter(table, weight="w"), seed=0)
     shares = {t.child: t for t in model.tables}
@@ -173,18 +210,22 @@ def small_tables(draw):
 
 @given(
     small_tables(),
-    st.sampled_from([("ordering", None), ("ordering", "pairwise"), ("greedy", None), ("genetic", None)]),
+    st.sampled_from(
+        [("ordering", None), ("ordering", "pairwise"), ("greedy", None), ("genetic", None)]
+    ),
     st.integers(1, 6),
     st.sampled_from([0.0, 0.3, 1.0]),
     st.integers(0, 30),
 )
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_small_table_fits_and_samples(coded, drawn, search, k, smoothing, n_rows):
     codes, sizes = drawn
     table = coded(codes, sizes)
-    model = BayesNet(parents=k, search=search[0], score=search[1], smoothing=smoothing, evolution=SMALL).fit(
-        table, seed=1
-    )
+    model = BayesNet(
+        parents=k, search=search[0], score=search[1], smoothing=smoothing, evolution=SMALL
+    ).fit(table, seed=1)
     assert model.network.most_parents <= min(k, len(sizes) - 1)
     assert sorted(model.network.order) == sorted(table.schema.names)
     rows = model.sample(n_rows, seed=2)
@@ -215,7 +256,9 @@ def test_any_small_table_fits_and_samples(coded, drawn, search, k, smoothing, n_
 @settings(max_examples=60, deadline=None)
 def test_any_small_table_of_mixed_types_keeps_its_schema(rows, k):
     kinds = [pa.int64(), pa.float64(), pa.string(), pa.bool_()]
-    frame = pa.table({f"x{i}": pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)})
+    frame = pa.table(
+        {f"x{i}": pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)}
+    )
     table = chaffinch.read(frame)
     if not table.schema.names:
         return
@@ -224,7 +267,9 @@ def test_any_small_table_of_mixed_types_keeps_its_schema(rows, k):
     assert drawn.n_rows == 20
     written = [column for column in table.schema if column.written]
     assert list(drawn.schema) == written
-    assert [drawn.data.schema.field(c.name).type for c in written] == [frame.schema.field(c.name).type for c in written]
+    assert [drawn.data.schema.field(c.name).type for c in written] == [
+        frame.schema.field(c.name).type for c in written
+    ]
 
 
 # The model itself
@@ -258,7 +303,11 @@ def test_strengths_are_the_pairwise_information_of_edges(linked, information):
     names = table.schema.names
     rows = np.stack([table.code(name) for name in names], axis=1).tolist()
     for (parent, child), strength in zip(model.network.edges, model.fitted.strengths, strict=True):
-        assert strength == pytest.approx(information(rows, names.index(child), [names.index(parent)]), abs=1e-12)
+        assert strength == pytest.approx(
+            information(rows, names.index(child), [names.index(parent)]), abs=1e-12
+        )
     for child in names:  # strongest first: the last to be dropped when a combination is unseen
-        result = [information(rows, names.index(child), [names.index(p)]) for p in model.network[child]]
+        result = [
+            information(rows, names.index(child), [names.index(p)]) for p in model.network[child]
+        ]
         assert result == sorted(result, reverse=True)

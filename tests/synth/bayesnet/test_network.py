@@ -38,7 +38,10 @@ def test_a_cycle_is_found_exactly_where_there_is_one(edges):
 @given(EDGES, st.permutations(COLUMNS))
 def test_every_column_comes_after_its_parents(edges, first):
     if has_cycle(edges):
-        with pytest.raises(chaffinch.errors.InputError, match=r"The edges form a cycle: \w( -> \w)+\. Leave one of them out"):
+        with pytest.raises(
+            chaffinch.errors.InputError,
+            match=r"The edges form a cycle: \w( -> \w)+\. Leave one of them out",
+        ):
             Network.of(COLUMNS, edges)
         return
     network = Network.of(COLUMNS, edges, first=first)
@@ -59,9 +62,13 @@ def test_columns_of_a_network_are_looked_up_by_name():
     network = Network.of(["age", "income"], [("age", "income")])
     assert network["income"] == ("age",)
     assert network["age"] == ()
-    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'incme'. Did you mean 'income'\?"):
+    with pytest.raises(
+        chaffinch.errors.UnknownNameError, match=r"Unknown column 'incme'. Did you mean 'income'\?"
+    ):
         network["incme"]
-    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'ag'. Did you mean 'age'\?"):
+    with pytest.raises(
+        chaffinch.errors.UnknownNameError, match=r"Unknown column 'ag'. Did you mean 'age'\?"
+    ):
         Network.of(["age", "income"], [("ag", "income")])
 
 
@@ -96,9 +103,14 @@ def test_parents_come_first_and_nothing_moves_that_need_not(d, seed):
     """Against the words themselves: time and again the first of those left whose parents are all there."""
     rng = np.random.default_rng(seed)
     hidden, wanted = rng.permutation(d), rng.permutation(d).tolist()
-    parents = {int(child): [int(p) for p in hidden[:k] if rng.random() < 0.3] for k, child in enumerate(hidden)}
+    parents = {
+        int(child): [int(p) for p in hidden[:k] if rng.random() < 0.3]
+        for k, child in enumerate(hidden)
+    }
     left, order = list(wanted), []
     while left:
-        order.append(next(item for item in left if all(parent in order for parent in parents[item])))
+        order.append(
+            next(item for item in left if all(parent in order for parent in parents[item]))
+        )
         left.remove(order[-1])
     assert parents_first(wanted, parents) == order

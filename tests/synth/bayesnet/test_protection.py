@@ -58,7 +58,9 @@ def test_cuts_are_all_pairs_kept_apart_with_their_information(table, label, prot
 def test_a_label_that_tells_all_lets_all_through(coded):
     rng = np.random.default_rng(0)
     label = rng.integers(0, 3, 200)
-    (cut,) = protection_of(MemoryCounter(coded([label, label, label], [3, 3, 3])), "c0", ["c1"], "separate").cuts
+    (cut,) = protection_of(
+        MemoryCounter(coded([label, label, label], [3, 3, 3])), "c0", ["c1"], "separate"
+    ).cuts
     assert cut.through_label == pytest.approx(cut.information)
 
 
@@ -79,14 +81,20 @@ def test_no_cuts_where_nothing_is_left_to_cut(coded):
 
 def test_unused_levels_of_the_label_do_not_matter(coded):
     label, a = [0, 0, 2, 2] * 20, [0, 1, 0, 0] * 20
-    ours = protection_of(MemoryCounter(coded([label, a, a], [5, 2, 2])), "c0", ["c1"], "separate").cuts[0]
-    assert ours.through_label == pytest.approx(plain_through(np.array(label), np.array(a), np.array(a)))
+    ours = protection_of(
+        MemoryCounter(coded([label, a, a], [5, 2, 2])), "c0", ["c1"], "separate"
+    ).cuts[0]
+    assert ours.through_label == pytest.approx(
+        plain_through(np.array(label), np.array(a), np.array(a))
+    )
 
 
 @pytest.mark.parametrize("protect", ["separate", "together"])
 def test_drawn_rows_are_as_dependent_as_the_model_says(table, how, protect):
     """Both ends: without protection the link is in the rows; with it, what passes through the label and no more."""
-    settings = BayesNet(parents=2, label="c0", sensitive=("c1", "c3"), protect=protect, smoothing=0.0, **how)
+    settings = BayesNet(
+        parents=2, label="c0", sensitive=("c1", "c3"), protect=protect, smoothing=0.0, **how
+    )
     model = settings.fit(table, seed=0)
     drawn = model.sample(200_000, seed=1)
     for cut in model.fitted.protection.cuts:
@@ -117,10 +125,29 @@ def test_the_model_tells_what_was_cut(table):
 def test_a_declared_constraint_that_carries_a_sensitive_column_is_refused():
     """A constraint acts on drawn rows, whatever the network says: with it a key would tell the sensitive column, protected or not."""
     rng = np.random.default_rng(1)
-    data = {"area": rng.choice(["a", "b"], 400), "ill": rng.choice(["no", "yes"], 400), "vote": rng.choice(["x", "y"], 400)}
+    data = {
+        "area": rng.choice(["a", "b"], 400),
+        "ill": rng.choice(["no", "yes"], 400),
+        "vote": rng.choice(["x", "y"], 400),
+    }
     data["ill"] = np.where(data["area"] == "a", "no", data["ill"])
-    table = read(pa.table(data), Schema(tuple(Column(n, "categorical", type="string") for n in data), rules=("area == 'a' implies ill == 'no'",)))
-    with pytest.raises(InputError, match="ties sensitive column 'ill' to columns that protection keeps it apart from"):
+    table = read(
+        pa.table(data),
+        Schema(
+            tuple(Column(n, "categorical", type="string") for n in data),
+            rules=("area == 'a' implies ill == 'no'",),
+        ),
+    )
+    with pytest.raises(
+        InputError,
+        match="ties sensitive column 'ill' to columns that protection keeps it apart from",
+    ):
         BayesNet(sensitive=("ill",), label="vote").fit(table, seed=1)
-    through_label = read(pa.table(data), Schema(tuple(Column(n, "categorical", type="string") for n in data), rules=("vote == 'x' implies ill in ['no', 'yes']",)))
+    through_label = read(
+        pa.table(data),
+        Schema(
+            tuple(Column(n, "categorical", type="string") for n in data),
+            rules=("vote == 'x' implies ill in ['no', 'yes']",),
+        ),
+    )
     BayesNet(sensitive=("ill",), label="vote").fit(through_label, seed=1)

@@ -22,16 +22,31 @@ CONTRADICTIONS = {
     "unknown label": ({"label": "incme"}, r"Unknown column 'incme'\. Did you mean 'income'\?"),
     "unknown sensitive": ({"sensitive": ["aeg"]}, r"Unknown column 'aeg'\. Did you mean 'age'\?"),
     "unknown kept": ({"keep": ["jbo"]}, r"Unknown column 'jbo'\. Did you mean 'job'\?"),
-    "unknown in a required edge": ({"require": [("age", "regin")]}, r"'regin'\. Did you mean 'region'\?"),
-    "unknown in a forbidden edge": ({"forbid": [("regin", "age")]}, r"'regin'\. Did you mean 'region'\?"),
+    "unknown in a required edge": (
+        {"require": [("age", "regin")]},
+        r"'regin'\. Did you mean 'region'\?",
+    ),
+    "unknown in a forbidden edge": (
+        {"forbid": [("regin", "age")]},
+        r"'regin'\. Did you mean 'region'\?",
+    ),
     "unknown root": ({"root": "sexx"}, r"'sexx'\. Did you mean 'sex'\?"),
-    "unknown in the order": ({"order": ["age", "income", "sex", "job", "regin"]}, r"'regin'\. Did you mean 'region'\?"),
-    "unknown protection": ({"protect": "seperate"}, r"Unknown way to protect 'seperate'\. Did you mean 'separate'\?"),
+    "unknown in the order": (
+        {"order": ["age", "income", "sex", "job", "regin"]},
+        r"'regin'\. Did you mean 'region'\?",
+    ),
+    "unknown protection": (
+        {"protect": "seperate"},
+        r"Unknown way to protect 'seperate'\. Did you mean 'separate'\?",
+    ),
     "required cycle": (
         {"require": [("age", "sex"), ("sex", "job"), ("job", "age")]},
         "The required edges form a cycle: age -> sex -> job -> age",
     ),
-    "required both ways": ({"require": [("age", "sex"), ("sex", "age")]}, "cycle: age -> sex -> age"),
+    "required both ways": (
+        {"require": [("age", "sex"), ("sex", "age")]},
+        "cycle: age -> sex -> age",
+    ),
     "edge to itself": ({"require": [("age", "age")]}, r"An edge needs two columns\. Got age:age"),
     "required and forbidden": (
         {"require": [("age", "sex"), ("job", "sex")], "forbid": [("age", "sex")]},
@@ -73,7 +88,10 @@ CONTRADICTIONS = {
         {"most": 2, "require": [("age", "sex"), ("job", "sex"), ("income", "sex")]},
         r"'sex' must have 3 parents, but parents = 2\. Raise it",
     ),
-    "order without a column": ({"order": NAMES[1:]}, r"order must name every column once\. Missing: age"),
+    "order without a column": (
+        {"order": NAMES[1:]},
+        r"order must name every column once\. Missing: age",
+    ),
     "order with a column twice": ({"order": (*NAMES, "age")}, "one stands twice"),
     "root not first in the order": (
         {"order": NAMES, "root": "sex"},
@@ -88,7 +106,11 @@ CONTRADICTIONS = {
         "Sensitive column 'sex' has the label as its only parent, but .* a forbidden edge rules income:sex out",
     ),
     "sensitive before the label": (
-        {"label": "income", "sensitive": ["sex"], "order": ("sex", "income", "age", "job", "region")},
+        {
+            "label": "income",
+            "sensitive": ["sex"],
+            "order": ("sex", "income", "age", "job", "region"),
+        },
         "the label 'income' comes first: the order cannot begin with 'sex'",
     ),
     "sensitive kept, its label drawn": (
@@ -114,7 +136,10 @@ def test_settings_check_what_they_can_before_they_see_data():
         ({"search": "gready"}, r"Unknown search 'gready'\. Did you mean 'greedy'\?"),
         ({"search": "genetic", "score": "joint"}, "Unknown score for genetic search 'joint'"),
         ({"score": "pairwize"}, r"'pairwize'\. Did you mean 'pairwise'\?"),
-        ({"sensitive": "sex"}, r"sensitive is a list of columns\. Got the text 'sex': write \('sex',\)"),
+        (
+            {"sensitive": "sex"},
+            r"sensitive is a list of columns\. Got the text 'sex': write \('sex',\)",
+        ),
         ({"keep": "sex"}, "keep is a list of columns"),
         ({"order": "sex"}, "order is a list of columns"),
         ({"require": ["ab"]}, r"An edge is a pair \(parent, child\)"),
@@ -144,9 +169,13 @@ def assert_obeyed(network: Network, settings: BayesNet) -> None:
             assert together, "with separate no sensitive column has a child"
             assert child in hidden, "nothing outside the block has a sensitive parent"
         if child in hidden:
-            assert parent == label or (together and parent in hidden), "only the label, or the block, is a parent"
+            assert parent == label or (together and parent in hidden), (
+                "only the label, or the block, is a parent"
+            )
         assert not (hidden and child == label), "the label is first"
-        assert not (child in settings.keep and parent not in settings.keep), "no drawn column parents a kept one"
+        assert not (child in settings.keep and parent not in settings.keep), (
+            "no drawn column parents a kept one"
+        )
         assert (parent, child) not in settings.forbid
         if settings.order is not None:
             assert settings.order.index(parent) < settings.order.index(child)
@@ -182,31 +211,56 @@ OBEYED = {
     "all kept": {"keep": tuple(f"c{i}" for i in range(7))},
     "kept and protected": {"keep": ("c6", "c3"), "label": "c6", "sensitive": ("c1", "c2")},
     "kept and protected together": {
-        "keep": ("c1", "c3"), "label": "c6", "sensitive": ("c1", "c2"), "protect": "together",
+        "keep": ("c1", "c3"),
+        "label": "c6",
+        "sensitive": ("c1", "c2"),
+        "protect": "together",
     },
     "required": {"require": (("c0", "c1"), ("c2", "c1"))},
     "required chain": {"require": tuple((f"c{i}", f"c{i - 1}") for i in range(6, 0, -1))},
-    "required to the brim": {"parents": 2, "require": (("c0", "c1"), ("c2", "c1"), ("c1", "c4"), ("c3", "c4"))},
+    "required to the brim": {
+        "parents": 2,
+        "require": (("c0", "c1"), ("c2", "c1"), ("c1", "c4"), ("c3", "c4")),
+    },
     "one parent, required": {"parents": 1, "require": (("c0", "c1"), ("c1", "c2"))},
-    "forbidden": {"forbid": tuple((f"c{i}", f"c{j}") for i in range(7) for j in range(3) if i != j)},
-    "all forbidden": {"forbid": tuple((f"c{i}", f"c{j}") for i in range(7) for j in range(7) if i != j)},
+    "forbidden": {
+        "forbid": tuple((f"c{i}", f"c{j}") for i in range(7) for j in range(3) if i != j)
+    },
+    "all forbidden": {
+        "forbid": tuple((f"c{i}", f"c{j}") for i in range(7) for j in range(7) if i != j)
+    },
     "order": {"order": ("c3", "c6", "c0", "c1", "c5", "c2", "c4")},
-    "order and required": {"order": ("c3", "c6", "c0", "c1", "c5", "c2", "c4"), "require": (("c3", "c4"),)},
+    "order and required": {
+        "order": ("c3", "c6", "c0", "c1", "c5", "c2", "c4"),
+        "require": (("c3", "c4"),),
+    },
     "order and protected": {
-        "order": ("c6", "c1", "c3", "c0", "c5", "c2", "c4"), "label": "c6", "sensitive": ("c1", "c2"),
+        "order": ("c6", "c1", "c3", "c0", "c5", "c2", "c4"),
+        "label": "c6",
+        "sensitive": ("c1", "c2"),
     },
     "root": {"root": "c4"},
     "root is the label": {"root": "c6", "label": "c6", "sensitive": ("c1",)},
     "root is sensitive": {"root": "c1", "sensitive": ("c1", "c2"), "protect": "together"},
-    "root outside a block without a label": {"root": "c4", "sensitive": ("c1", "c2"), "protect": "together"},
+    "root outside a block without a label": {
+        "root": "c4",
+        "sensitive": ("c1", "c2"),
+        "protect": "together",
+    },
     "root and kept": {"root": "c2", "keep": ("c2", "c3")},
     "root that is not kept": {"root": "c4", "keep": ("c2", "c3")},
     "everything": {
-        "label": "c6", "sensitive": ("c1", "c4"), "protect": "together", "keep": ("c6", "c1", "c2"), "root": "c6",
-        "require": (("c1", "c4"), ("c2", "c3")), "forbid": (("c6", "c0"), ("c3", "c5")), "parents": 2,
+        "label": "c6",
+        "sensitive": ("c1", "c4"),
+        "protect": "together",
+        "keep": ("c6", "c1", "c2"),
+        "root": "c6",
+        "require": (("c1", "c4"), ("c2", "c3")),
+        "forbid": (("c6", "c0"), ("c3", "c5")),
+        "parents": 2,
     },
     "more parents than columns": {"parents": 20},
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -231,7 +285,10 @@ def test_obedience_does_not_hang_on_one_seed(how, seven):
 def test_required_edges_hold_even_where_the_search_had_no_time(seven):
     chain = tuple((f"c{i}", f"c{i - 1}") for i in range(6, 0, -1))
     settings = BayesNet(
-        parents=1, search="genetic", require=chain, evolution=Evolution(population=2, selected=1, generations=0)
+        parents=1,
+        search="genetic",
+        require=chain,
+        evolution=Evolution(population=2, selected=1, generations=0),
     )
     for seed in range(10):
         assert settings.fit(seven, seed=seed).network.edges == chain

@@ -24,9 +24,15 @@ SHAPES = {
 
 @pytest.mark.parametrize("smoothing", [0.0, 1.0, 7.5])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_rows_have_the_distribution_of_the_network(shape, smoothing, linked, joint_of, count_cells, assert_drawn_from):
-    table = linked(6, [2, 3, 2, 4], 25)  # few records, so that many combinations are unseen and back off
-    model = BayesNet(conditionals="tables", network=Network.of(NAMES, SHAPES[shape]), smoothing=smoothing).fit(table)
+def test_rows_have_the_distribution_of_the_network(
+    shape, smoothing, linked, joint_of, count_cells, assert_drawn_from
+):
+    table = linked(
+        6, [2, 3, 2, 4], 25
+    )  # few records, so that many combinations are unseen and back off
+    model = BayesNet(
+        conditionals="tables", network=Network.of(NAMES, SHAPES[shape]), smoothing=smoothing
+    ).fit(table)
     drawn = model.sample(100_000, seed=3)
     assert_drawn_from(count_cells(drawn), joint_of(model, table, smoothing))
 
@@ -42,7 +48,9 @@ def test_large_domains_are_searched_with_the_same_result(linked, monkeypatch):
 def test_a_wrong_distribution_would_be_noticed(linked, joint_of, count_cells, assert_drawn_from):
     """The other end of the tests above: one unit of smoothing more is seen at once."""
     table = linked(6, [2, 3, 2, 4], 25)
-    model = BayesNet(conditionals="tables", network=Network.of(NAMES, SHAPES["full"]), smoothing=2.0).fit(table)
+    model = BayesNet(
+        conditionals="tables", network=Network.of(NAMES, SHAPES["full"]), smoothing=2.0
+    ).fit(table)
     with pytest.raises(AssertionError):
         assert_drawn_from(count_cells(model.sample(100_000, seed=3)), joint_of(model, table, 1.0))
 
@@ -85,7 +93,9 @@ def test_batches_together_are_the_sample(mixed, monkeypatch):
         whole = model.sample(n, seed=4)
         assert pa.concat_tables([part.data for part in parts]).equals(whole.data)
         for name in whole.schema.names:
-            assert np.array_equal(np.concatenate([part.code(name) for part in parts]), whole.code(name))
+            assert np.array_equal(
+                np.concatenate([part.code(name) for part in parts]), whole.code(name)
+            )
 
 
 def test_more_rows_begin_with_the_same_batches(mixed, monkeypatch):
@@ -96,7 +106,9 @@ def test_more_rows_begin_with_the_same_batches(mixed, monkeypatch):
 
 def test_batches_differ_from_each_other(linked, monkeypatch):
     monkeypatch.setattr(model_module, "BATCH_ROWS", 200)
-    parts = list(BayesNet(conditionals="tables", parents=1).fit(linked(0, [5, 5], 100)).batches(400, seed=0))
+    parts = list(
+        BayesNet(conditionals="tables", parents=1).fit(linked(0, [5, 5], 100)).batches(400, seed=0)
+    )
     assert not parts[0].data.equals(parts[1].data)
 
 
@@ -147,7 +159,9 @@ def test_no_rows_and_bad_numbers_of_rows(mixed):
     assert empty.data.schema.equals(model.sample(3, seed=1).data.schema)
     assert model.sample(np.int32(4), seed=1).n_rows == 4
     for bad in (-1, 2.5, "3", True):
-        with pytest.raises(chaffinch.errors.InputError, match="rows must be a whole number of at least 0"):
+        with pytest.raises(
+            chaffinch.errors.InputError, match="rows must be a whole number of at least 0"
+        ):
             model.sample(bad)
     with pytest.raises(chaffinch.errors.InputError, match="threads must be at least 1"):
         model.sample(5, threads=0)

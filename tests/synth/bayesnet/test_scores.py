@@ -19,7 +19,12 @@ def table(linked):
 
 
 def families(d):
-    return [(c, ps) for c in range(d) for w in range(4) for ps in combinations([p for p in range(d) if p != c], w)]
+    return [
+        (c, ps)
+        for c in range(d)
+        for w in range(4)
+        for ps in combinations([p for p in range(d) if p != c], w)
+    ]
 
 
 @pytest.mark.parametrize("counter", [MemoryCounter, ReferenceCounter])
@@ -41,7 +46,9 @@ def test_scores_equal_plain_counts(counter, table, information):
         levels = len({row[child] for row in rows})
         combos = len({tuple(row[p] for p in parents) for row in rows})
         x = (levels - 1) * (combos - 1) / len(rows)
-        assert scores.penalised(child, parents) == pytest.approx(joint - price * (x + x * x / 2), abs=1e-11)
+        assert scores.penalised(child, parents) == pytest.approx(
+            joint - price * (x + x * x / 2), abs=1e-11
+        )
 
 
 def test_asking_ahead_changes_nothing(table):
@@ -57,7 +64,9 @@ def test_sets_as_bit_masks_score_the_same(score, table):
     for child in range(5):
         sets = [parents for c, parents in families(5) if c == child]
         masks = np.array([sum(1 << p for p in parents) for parents in sets])
-        plain = [getattr(FamilyScores(MemoryCounter(table)), score)(child, parents) for parents in sets]
+        plain = [
+            getattr(FamilyScores(MemoryCounter(table)), score)(child, parents) for parents in sets
+        ]
         assert scores.masked(score, child, masks, most=3) == pytest.approx(plain, abs=1e-11)
 
 
@@ -79,7 +88,9 @@ def test_a_penalty_tells_noise_from_a_link(coded):
     rng = np.random.default_rng(1)
     a, noise = rng.integers(0, 4, 2000), rng.integers(0, 20, 2000)
     b = np.where(rng.random(2000) < 0.5, a, rng.integers(0, 4, 2000))
-    scores = FamilyScores(MemoryCounter(coded([a, b, noise], [4, 4, 20])), penalty=1.0)  # twice what chance gives
+    scores = FamilyScores(
+        MemoryCounter(coded([a, b, noise], [4, 4, 20])), penalty=1.0
+    )  # twice what chance gives
     assert scores.joint(1, (0, 2)) > scores.joint(1, (0,))  # more parents always seem to tell more
     assert scores.penalised(1, (0,)) > scores.penalised(1, (0, 2))
     assert scores.penalised(1, (0,)) > 0

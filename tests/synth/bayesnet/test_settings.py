@@ -18,7 +18,10 @@ from chaffinch.synth.bayesnet.tables import ConditionalTable
     [
         ({"parents": 0}, "parents must be at least 1. Got 0."),
         ({"parents": 2.5}, "parents must be a whole number of at least 1. Got 2.5."),
-        ({"sensitive": "age"}, "sensitive is a list of columns. Got the text 'age': write ('age',)."),
+        (
+            {"sensitive": "age"},
+            "sensitive is a list of columns. Got the text 'age': write ('age',).",
+        ),
         ({"require": ["ab"]}, "An edge is a pair (parent, child). Got 'ab'."),
         ({"delta": 1e-6}, "delta is part of a promise: give epsilon too."),
         ({"smoothing": -1}, "smoothing must be at least 0. Got -1."),
@@ -39,8 +42,21 @@ def test_unknown_searches_and_scores():
 
 
 def test_trees_unless_something_asks_for_tables():
-    assert all(s.has_trees for s in (BayesNet(), BayesNet(score="penalised", parents=2), BayesNet(search="greedy", conditionals="trees")))
-    tables = [{"conditionals": "tables"}, {"search": "greedy"}, {"search": "genetic"}, {"score": "joint"}, {"epsilon": 1.0}]
+    assert all(
+        s.has_trees
+        for s in (
+            BayesNet(),
+            BayesNet(score="penalised", parents=2),
+            BayesNet(search="greedy", conditionals="trees"),
+        )
+    )
+    tables = [
+        {"conditionals": "tables"},
+        {"search": "greedy"},
+        {"search": "genetic"},
+        {"score": "joint"},
+        {"epsilon": 1.0},
+    ]
     assert not any(BayesNet(**settings).has_trees for settings in tables)
     with pytest.raises(UnknownNameError, match="Settings for conditionals: tables, trees"):
         BayesNet(conditionals="tree")

@@ -32,7 +32,9 @@ SIZES = [2, 3, 2, 4]
 
 def fitted(linked, *, smoothing=0.0, draw="systematic", rows=25):
     table = linked(6, SIZES, rows)
-    return BayesNet(conditionals="tables", network=Network.of(NAMES, FULL), smoothing=smoothing, draw=draw).fit(table), table
+    return BayesNet(
+        conditionals="tables", network=Network.of(NAMES, FULL), smoothing=smoothing, draw=draw
+    ).fit(table), table
 
 
 @pytest.mark.parametrize("n", [*range(1, 40), 100, 720, 65_536])
@@ -53,9 +55,13 @@ def test_each_evenly_spaced_point_is_exact_over_all_offsets(n, weights):
     for i in range(n * total):
         offsets = np.array([(i + 0.5) / (n * total)])
         points = systematic_uniforms(order, starts, offsets)
-        assert np.allclose(np.sort(points), (np.arange(n) + (offsets[0] * n) % 1) / n)  # evenly spaced
+        assert np.allclose(
+            np.sort(points), (np.arange(n) + (offsets[0] * n) % 1) / n
+        )  # evenly spaced
         codes = np.searchsorted(cumulated, points * total, side="right")
-        assert (np.abs(np.bincount(codes, minlength=len(weights)) - n * np.array(weights) / total) < 1).all()
+        assert (
+            np.abs(np.bincount(codes, minlength=len(weights)) - n * np.array(weights) / total) < 1
+        ).all()
         seen[np.arange(n), codes] += 1
     assert np.array_equal(seen, np.tile(n * np.array(weights, dtype=float), (n, 1)))
 
@@ -85,7 +91,11 @@ def test_each_row_has_exactly_its_distribution_over_all_starts_of_the_splits(cas
     cases = list(product([(i + 0.5) / 12 for i in range(12)], repeat=size - 1))
     for uniforms in cases:
         drawn = systematic_codes(
-            order, starts, np.arange(len(table)), np.array(uniforms), (entries, codes.astype(np.uint32), cumulated)
+            order,
+            starts,
+            np.arange(len(table)),
+            np.array(uniforms),
+            (entries, codes.astype(np.uint32), cumulated),
         )
         seen[np.arange(n), drawn] += 1
     expected = np.empty((n, size))
@@ -135,7 +145,9 @@ def test_single_columns_have_their_counts_whatever_the_parents(linked):
     table = model.tables[at]
     for seed in range(20):
         codes = model.draw_codes(500, np.random.default_rng(seed))
-        chances = table.probabilities(np.ones(500, dtype=np.int64), [codes[p] for p in table.parents])
+        chances = table.probabilities(
+            np.ones(500, dtype=np.int64), [codes[p] for p in table.parents]
+        )
         assert abs(int((codes["c2"] == 1).sum()) - chances.sum()) < 1
 
 
@@ -151,13 +163,17 @@ def test_groups_are_listed_alone_where_there_are_many_more_than_rows():
 
 
 def test_sorting_is_stable_and_shuffling_is_even():
-    order, starts = sorted_by(np.array([3, 1, 0, 2], dtype=np.int32), np.array([1, 0, 1, 1], dtype=np.uint32), 2)
+    order, starts = sorted_by(
+        np.array([3, 1, 0, 2], dtype=np.int32), np.array([1, 0, 1, 1], dtype=np.uint32), 2
+    )
     assert order.tolist() == [1, 3, 0, 2]
     assert starts.tolist() == [0, 1, 4]
     seen = np.zeros((4, 4))
     for seed in range(4000):
         seen[np.arange(4), shuffled(4, np.uint64(seed))] += 1
-    assert (np.abs(seen - 1000) < 5.2 * np.sqrt(1000 * 0.75)).all()  # 16 cells: fails about 3 times in a million
+    assert (
+        np.abs(seen - 1000) < 5.2 * np.sqrt(1000 * 0.75)
+    ).all()  # 16 cells: fails about 3 times in a million
 
 
 def test_tables_lie_nearer_to_the_model_than_those_drawn_one_by_one(linked):
@@ -170,7 +186,8 @@ def test_tables_lie_nearer_to_the_model_than_those_drawn_one_by_one(linked):
         for a, b in [(a, b) for a in NAMES for b in NAMES if a < b]:
             shape = [SIZES[NAMES.index(a)], SIZES[NAMES.index(b)]]
             one, two = (
-                np.bincount(np.ravel_multi_index([c[a], c[b]], shape), minlength=np.prod(shape)) / len(c[a])
+                np.bincount(np.ravel_multi_index([c[a], c[b]], shape), minlength=np.prod(shape))
+                / len(c[a])
                 for c in (exact, codes)
             )
             total += np.abs(one - two).sum() / 2
@@ -193,8 +210,12 @@ def test_threads_and_batches_change_nothing(linked, monkeypatch):
     assert not model.sample(950, seed=5).data.equals(whole.data)
 
 
-@pytest.mark.parametrize(("given", "rejects"), [({"c0": 1}, False), ({"c3": 2}, True), ({"c1": 1, "c3": 0}, True)])
-def test_given_values_leave_the_distribution_exact(linked, joint_of, assert_drawn_from, given, rejects, monkeypatch):
+@pytest.mark.parametrize(
+    ("given", "rejects"), [({"c0": 1}, False), ({"c3": 2}, True), ({"c1": 1, "c3": 0}, True)]
+)
+def test_given_values_leave_the_distribution_exact(
+    linked, joint_of, assert_drawn_from, given, rejects, monkeypatch
+):
     """Where rows are rejected they are drawn one by one.
 
     Of two rows that must differ, x or y with chance 1/2 each, where x is accepted always and y half of the time, the first accepted one
@@ -228,23 +249,37 @@ def test_promises_draw_systematically_unless_told_otherwise(linked):
     declared = chaffinch.prepare(
         table.data,
         chaffinch.Schema(
-            tuple(chaffinch.Column(n, "categorical", levels=tuple(table.schema[n].codec.levels)) for n in NAMES),
+            tuple(
+                chaffinch.Column(n, "categorical", levels=tuple(table.schema[n].codec.levels))
+                for n in NAMES
+            ),
             public=True,
             rows=200,
         ),
     )
-    for settings in (BayesNet(conditionals="tables", epsilon=1.0), PrivBayes(epsilon=1.0), FieldGroups(epsilon=1.0)):
+    for settings in (
+        BayesNet(conditionals="tables", epsilon=1.0),
+        PrivBayes(epsilon=1.0),
+        FieldGroups(epsilon=1.0),
+    ):
         assert settings.fit(declared, seed=1).fitted.draw == "systematic"
-        assert settings.set_params(draw="independent").fit(declared, seed=1).fitted.draw == "independent"
+        assert (
+            settings.set_params(draw="independent").fit(declared, seed=1).fitted.draw
+            == "independent"
+        )
     for plain in (BayesNet(conditionals="tables"), Independent()):
         assert plain.fit(table, seed=1).fitted.draw == "independent"
         assert plain.set_params(draw="systematic").fit(table, seed=1).fitted.draw == "systematic"
     assert synthesiser_of("bayesnet:draw=systematic").draw == "systematic"
 
 
-@pytest.mark.parametrize("settings", [BayesNet, Independent, lambda draw: PrivBayes(epsilon=1.0, draw=draw)])
+@pytest.mark.parametrize(
+    "settings", [BayesNet, Independent, lambda draw: PrivBayes(epsilon=1.0, draw=draw)]
+)
 def test_unknown_ways_to_draw_are_refused(settings):
-    with pytest.raises(InputError, match=r"Unknown way to draw rows 'sytematic'\. Did you mean 'systematic'\?"):
+    with pytest.raises(
+        InputError, match=r"Unknown way to draw rows 'sytematic'\. Did you mean 'systematic'\?"
+    ):
         settings(draw="sytematic")
 
 

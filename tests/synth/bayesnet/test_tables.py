@@ -50,15 +50,22 @@ def test_probabilities_equal_the_formula(smoothing, form, linked, back_off, monk
             cpt = fitted(table, [f"c{p}" for p in order], "c3", float(smoothing), **options)
             cells = every_cell(sizes)
             got = cpt.probabilities(cells[3], [cells[p] for p in order])
-            want = [float(back_off(rows, 3, order, Fraction(smoothing), row)) for row in zip(*cells, strict=True)]
+            want = [
+                float(back_off(rows, 3, order, Fraction(smoothing), row))
+                for row in zip(*cells, strict=True)
+            ]
             assert got == pytest.approx(want, abs=1e-14)
             sums = np.zeros([sizes[p] for p in order] or [1])
             np.add.at(sums, tuple(cells[p] for p in order) or (np.zeros(len(got), dtype=int),), got)
             share = np.prod(sizes) / (np.prod(sums.shape) * sizes[3])
-            assert sums / share == pytest.approx(np.ones(sums.shape))  # one for every combination, seen or not
+            assert sums / share == pytest.approx(
+                np.ones(sums.shape)
+            )  # one for every combination, seen or not
 
 
-def test_without_smoothing_a_seen_combination_has_its_own_shares_and_an_unseen_one_backs_off(linked):
+def test_without_smoothing_a_seen_combination_has_its_own_shares_and_an_unseen_one_backs_off(
+    linked,
+):
     table = linked(4, [4, 4, 5], 15)
     a, b, x = (table.code(name).astype(int) for name in table.schema.names)
     cpt = fitted(table, ["c0", "c1"], "c2", 0.0)
@@ -95,7 +102,9 @@ def test_weights_need_not_be_whole():
     marginal = Marginal(("a", "x"), (2, 2), np.array([[0.5, 1.5], [0.0, 2.0]]))
     cpt = table_from_marginal(marginal, smoothing=0.5)
     # P(x = 0) = 1/8; a = 0: (0.5 + 0.5 / 8) / (2 + 0.5) = 9/40; a = 1: (0 + 0.5 / 8) / 2.5 = 1/40.
-    assert cpt.probabilities(np.array([0, 0]), [np.array([0, 1])]) == pytest.approx([9 / 40, 1 / 40])
+    assert cpt.probabilities(np.array([0, 0]), [np.array([0, 1])]) == pytest.approx(
+        [9 / 40, 1 / 40]
+    )
 
 
 def test_memory_follows_the_records_not_the_domain(coded):
@@ -112,7 +121,9 @@ def test_more_combinations_than_a_number_holds(coded, sizes):
     """40,000^4 x 40 and 50,000^4 are past 2^62: refused in words, never wrong."""
     rng = np.random.default_rng(0)
     codes = [rng.integers(size - 3, size, 50) for size in sizes]
-    with pytest.raises(chaffinch.errors.TooLargeError, match="'c4' given its 4 parents has too many combinations"):
+    with pytest.raises(
+        chaffinch.errors.TooLargeError, match="'c4' given its 4 parents has too many combinations"
+    ):
         fitted(coded(codes, sizes), ["c0", "c1", "c2", "c3"], "c4", 0.0)
     cpt = fitted(coded(codes, sizes), ["c0", "c1"], "c4", 0.0)
     rows = np.stack(codes, axis=1)

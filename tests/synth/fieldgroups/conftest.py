@@ -16,7 +16,10 @@ def declared_fixture():
 
 
 def declared(sizes, rows=None):
-    columns = (Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s))) for j, s in enumerate(sizes))
+    columns = (
+        Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s)))
+        for j, s in enumerate(sizes)
+    )
     return Schema(tuple(columns), public=True, rows=rows)
 
 
@@ -28,7 +31,9 @@ def private_fixture():
 def private(codes, sizes, *, rows="true"):
     """Return a prepared table of columns c0, c1, ... with the given codes."""
     n = len(codes[0])
-    data = pa.table({f"c{j}": pa.array([f"v{i}" for i in codes[j]], pa.string()) for j in range(len(sizes))})
+    data = pa.table(
+        {f"c{j}": pa.array([f"v{i}" for i in codes[j]], pa.string()) for j in range(len(sizes))}
+    )
     return prepare(data, declared(sizes, n if rows == "true" else rows))
 
 

@@ -37,13 +37,23 @@ def test_groups_join_from_the_closest_while_it_pays():
     margins = [np.full(2, 500.0)] * 4
     pairs = [(0, 1), (0, 2), (2, 3)]
     options = {"epsilon": 1.0, "l1": 1, "factor": 1.9}
-    assert merged_groups(pairs, np.array([400.0, 300, 200]), 10.0, margins, **options) == [[0, 1, 2, 3]]
-    assert merged_groups(pairs, np.array([400.0, 5, 200]), 10.0, margins, **options) == [[0, 1], [2, 3]]
-    assert merged_groups(pairs, np.array([400.0, 300, 200]), 500.0, margins, **options) == [[0], [1], [2], [3]]
+    assert merged_groups(pairs, np.array([400.0, 300, 200]), 10.0, margins, **options) == [
+        [0, 1, 2, 3]
+    ]
+    assert merged_groups(pairs, np.array([400.0, 5, 200]), 10.0, margins, **options) == [
+        [0, 1],
+        [2, 3],
+    ]
+    assert merged_groups(pairs, np.array([400.0, 300, 200]), 500.0, margins, **options) == [
+        [0],
+        [1],
+        [2],
+        [3],
+    ]
     # Of little use: the joint table would lose more than the distance.
-    assert merged_groups(pairs, np.array([400.0, 300, 200]), 1.0, margins, epsilon=0.001, l1=1, factor=1.9) == [
-        [0], [1], [2], [3]
-    ]  # fmt: skip
+    assert merged_groups(
+        pairs, np.array([400.0, 300, 200]), 1.0, margins, epsilon=0.001, l1=1, factor=1.9
+    ) == [[0], [1], [2], [3]]
 
 
 def test_usable_pairs_come_from_public_numbers():
@@ -64,7 +74,13 @@ def test_groups_that_cannot_be(private):
         FieldGroups(1.0, [[]])
     with pytest.raises(UnknownNameError, match="Unknown column 'c9'"):
         FieldGroups(1.0, [["c9"]]).fit(table, seed=1)
-    for bad in ({"threshold": -1}, {"learning": 1.0}, {"empty": "none"}, {"epsilon": 0}, {"rows_per_person": 0}):
+    for bad in (
+        {"threshold": -1},
+        {"learning": 1.0},
+        {"empty": "none"},
+        {"epsilon": 0},
+        {"rows_per_person": 0},
+    ):
         with pytest.raises(InputError):
             FieldGroups(**{"epsilon": 1.0, **bad})
 
@@ -72,6 +88,9 @@ def test_groups_that_cannot_be(private):
 def test_a_group_beyond_memory_is_named_before_anything_is_spent(declared, private):
     sizes = (1000,) * 8  # 10^24 cells: beyond 64 bits
     settings = FieldGroups(1.0, [[f"c{j}" for j in range(8)]])
-    for call in (lambda: settings.plan(declared(sizes, 10)), lambda: settings.fit(private([[0]] * 8, sizes), seed=1)):
+    for call in (
+        lambda: settings.plan(declared(sizes, 10)),
+        lambda: settings.fit(private([[0]] * 8, sizes), seed=1),
+    ):
         with pytest.raises(TooLargeError, match=r"group c0, c1, .* cells, over the limit"):
             call()

@@ -43,6 +43,11 @@ def test_a_learnt_group_that_is_empty_has_its_measured_columns(private):
 
 def test_an_empty_table_has_the_columns_that_were_released_or_its_own_sums():
     noisy = NoisyTable(("a", "b"), (2, 2), np.array([[3, -1], [1, 1]]), 5.0)
-    tables, whole = tables_of([noisy], 5.0, factor=1.9, empty="columns", columns={"a": np.array([7.0, 9.0])})
+    tables, whole = tables_of(
+        [noisy], 5.0, factor=1.9, empty="columns", columns={"a": np.array([7.0, 9.0])}
+    )
     assert whole == [False]
-    assert [(t.columns, t.counts.tolist()) for t in tables] == [(("a",), [7.0, 9.0]), (("b",), [4.0, 0.0])]
+    assert [(t.columns, t.counts.tolist()) for t in tables] == [
+        (("a",), [7.0, 9.0]),
+        (("b",), [4.0, 0.0]),
+    ]

@@ -29,7 +29,9 @@ def whole_domain(model):
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_the_model_is_the_plain_method_with_the_same_noise(neighbours, epsilon, private, random_codes):
+def test_the_model_is_the_plain_method_with_the_same_noise(
+    neighbours, epsilon, private, random_codes
+):
     sizes, groups = (3, 2, 4, 2), (("c2", "c0"), ("c3",))
     codes = random_codes(1, sizes, 300)
     settings = FieldGroups(epsilon, groups, neighbours=neighbours)
@@ -97,7 +99,9 @@ def test_rows_are_measured_where_they_are_not_declared(private, random_codes):
 @pytest.mark.parametrize("empty", ["columns", "first"])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e6])
 def test_hardly_any_rows(n, groups, empty, epsilon, private):
-    model = FieldGroups(epsilon, groups, empty=empty).fit(private([[1] * n, [1] * n], (2, 3)), seed=1)
+    model = FieldGroups(epsilon, groups, empty=empty).fit(
+        private([[1] * n, [1] * n], (2, 3)), seed=1
+    )
     assert model.sample(20, seed=1).n_rows == 20
 
 
@@ -128,7 +132,9 @@ def test_a_wide_group_of_many_columns(private):
 
 
 def test_a_model_survives_its_file(tmp_path, private, random_codes):
-    model = FieldGroups(5.0, [["c0", "c1"]]).fit(private(random_codes(1, (3, 2, 2), 200), (3, 2, 2)), seed=1)
+    model = FieldGroups(5.0, [["c0", "c1"]]).fit(
+        private(random_codes(1, (3, 2, 2), 200), (3, 2, 2)), seed=1
+    )
     model.save(tmp_path / "m.chaffinch")
     again = load_model(tmp_path / "m.chaffinch")
     np.testing.assert_array_equal(whole_domain(again), whole_domain(model))

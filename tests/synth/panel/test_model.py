@@ -18,10 +18,14 @@ def chain(n_persons: int, seed: int) -> pd.DataFrame:
     state[:, 0] = rng.random(n_persons) < 0.3
     for t in range(1, 6):
         state[:, t] = np.where(rng.random(n_persons) < 0.9, state[:, t - 1], 1 - state[:, t - 1])
-    return pd.DataFrame({
-        "who": np.repeat(np.arange(n_persons), 6), "visit": np.tile(np.arange(1, 7), n_persons),
-        "state": np.array(["well", "ill"])[state.ravel()], "sex": np.repeat(np.array(["f", "m"])[np.arange(n_persons) % 2], 6),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "who": np.repeat(np.arange(n_persons), 6),
+            "visit": np.tile(np.arange(1, 7), n_persons),
+            "state": np.array(["well", "ill"])[state.ravel()],
+            "sex": np.repeat(np.array(["f", "m"])[np.arange(n_persons) % 2], 6),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,13 @@ def test_structure_of_what_is_drawn(model):
     assert (steps == 2).all().all()
     assert set(frame["year"]) <= set(original["year"])
     assert rows.n_persons == frame["who"].nunique()
-    assert np.abs(groups.size().value_counts(normalize=True) - original.groupby("who").size().value_counts(normalize=True)).max() < 0.1
+    assert (
+        np.abs(
+            groups.size().value_counts(normalize=True)
+            - original.groupby("who").size().value_counts(normalize=True)
+        ).max()
+        < 0.1
+    )
     assert not rows.data.column("who").null_count
 
 
@@ -90,11 +100,18 @@ def test_ids_go_on_from_batch_to_batch(model, monkeypatch):
 
 def test_dates_words_and_missing_values():
     frame = made(200).to_pandas()
-    frame["year"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(7 * (frame["year"] - 2000), unit="D")
+    frame["year"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(
+        7 * (frame["year"] - 2000), unit="D"
+    )
     frame["who"] = "P" + frame["who"].astype(str)
     frame["pay"] = frame["pay"].where(frame.index % 5 > 0)
     frame["score"] = frame["score"].map({0: "low", 1: "mid", 2: "high"}).astype("category")
-    drawn = Panel().fit(chaffinch.read(frame, person="who", order="year"), seed=1).sample(seed=2).to_pandas()
+    drawn = (
+        Panel()
+        .fit(chaffinch.read(frame, person="who", order="year"), seed=1)
+        .sample(seed=2)
+        .to_pandas()
+    )
     assert (drawn.dtypes == frame.dtypes).all()
     assert (drawn.groupby("who")["year"].diff().dropna().dt.days == 14).all()
     assert drawn["pay"].isna().mean() == pytest.approx(0.2, abs=0.08)
@@ -120,7 +137,11 @@ def test_a_damaged_file_is_refused(model, tmp_path, damage, monkeypatch):
 
     def damaged(model):
         header, arrays = parts(model)
-        header[damage] = {"dynamics": {**header["dynamics"], "free": ["pay"]}, "steps": None, "learnt_rows": "many"}[damage]
+        header[damage] = {
+            "dynamics": {**header["dynamics"], "free": ["pay"]},
+            "steps": None,
+            "learnt_rows": "many",
+        }[damage]
         return header, arrays
 
     monkeypatch.setattr(model_file, "file_parts", damaged)
@@ -132,7 +153,15 @@ def test_a_damaged_file_is_refused(model, tmp_path, damage, monkeypatch):
 def test_release_counts_persons():
     """The battery compares one row of each person, and halves are halves of the people."""
     frame = chain(200, seed=4)
-    result = chaffinch.release(frame, person="who", order="visit", keys=["sex"], sensitive=["state"], measures=["tvd"], seed=1)
+    result = chaffinch.release(
+        frame,
+        person="who",
+        order="visit",
+        keys=["sex"],
+        sensitive=["state"],
+        measures=["tvd"],
+        seed=1,
+    )
     about = result.report.risk.about
     assert about.original.rows == 200
     assert any("one row, drawn at random" in note for note in about.notes)
@@ -143,10 +172,15 @@ def test_release_counts_persons():
 
 def test_made_up_values_belong_to_a_person():
     rows = {
-        "pid": np.repeat([f"P{i:03d}" for i in range(60)], 3), "nachname": np.repeat(["Huber", "Maier", "Gruber"] * 20, 3), "wave": np.tile([1, 2, 3], 60),
+        "pid": np.repeat([f"P{i:03d}" for i in range(60)], 3),
+        "nachname": np.repeat(["Huber", "Maier", "Gruber"] * 20, 3),
+        "wave": np.tile([1, 2, 3], 60),
         "pay": np.random.default_rng(1).integers(10, 30, 180),
-    }  # fmt: skip
-    table = chaffinch.read(pa.table(rows), {"pid": {"role": "person", "output": "fake"}, "nachname": "fake", "wave": "order"})
+    }
+    table = chaffinch.read(
+        pa.table(rows),
+        {"pid": {"role": "person", "output": "fake"}, "nachname": "fake", "wave": "order"},
+    )
     drawn = chaffinch.Panel().fit(table, seed=1).sample(120, seed=2).to_pandas()
     assert list(drawn) == ["pid", "nachname", "wave", "pay"]
     assert not set(drawn["pid"]) & set(rows["pid"])

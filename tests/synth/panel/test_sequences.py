@@ -13,15 +13,17 @@ def made(n_persons: int = 60, seed: int = 0) -> pa.Table:
     lengths = rng.integers(1, 5, n_persons)
     who = np.repeat(np.arange(n_persons), lengths)
     visit = np.concatenate([np.arange(n) for n in lengths])
-    return pa.table({
-        "who": who,
-        "year": 2000 + 2 * visit,
-        "sex": np.array(["f", "m"])[who % 2],
-        "height": np.repeat(rng.normal(170, 9, n_persons).round(1), lengths),
-        "age": np.repeat(rng.integers(20, 60, n_persons), lengths) + 2 * visit,
-        "score": rng.integers(0, 3, len(who)),
-        "pay": rng.normal(100, 10, len(who)).round(2),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "who": who,
+            "year": 2000 + 2 * visit,
+            "sex": np.array(["f", "m"])[who % 2],
+            "height": np.repeat(rng.normal(170, 9, n_persons).round(1), lengths),
+            "age": np.repeat(rng.integers(20, 60, n_persons), lengths) + 2 * visit,
+            "score": rng.integers(0, 3, len(who)),
+            "pay": rng.normal(100, 10, len(who)).round(2),
+        }
+    )
 
 
 def test_each_column_is_told_for_what_it_is():
@@ -78,5 +80,7 @@ def test_one_row_each_has_no_steps():
 
 def test_names_that_are_needed_are_refused():
     frame = made().to_pandas().rename(columns={"pay": LENGTH})
-    with pytest.raises(chaffinch.errors.InputError, match=r"names that a panel needs for itself: \(rows\)"):
+    with pytest.raises(
+        chaffinch.errors.InputError, match=r"names that a panel needs for itself: \(rows\)"
+    ):
         sequences_of(chaffinch.read(frame, person="who", order="year"))

@@ -13,10 +13,12 @@ from .test_sequences import made
 @pytest.mark.parametrize(
     ("rows", "word"),
     [
-        (BayesNet(epsilon=1.0), "epsilon"), (BayesNet(keep=("pay",)), "keep"), (BayesNet(root="pay"), "root"),
+        (BayesNet(epsilon=1.0), "epsilon"),
+        (BayesNet(keep=("pay",)), "keep"),
+        (BayesNet(root="pay"), "root"),
         (BayesNet(order=("pay", "age")), "order"),
     ],
-)  # fmt: skip
+)
 def test_what_it_cannot_follow_is_refused(rows, word):
     with pytest.raises(chaffinch.errors.InputError, match=f"leave out {word}"):
         Panel(rows)

@@ -26,7 +26,10 @@ def rng():
 def brute(columns, sizes, cells):
     """Every subset that fits and to which no other column could be added."""
     fits = [
-        set(s) for k in range(len(columns) + 1) for s in combinations(columns, k) if prod(sizes[c] for c in s) <= cells
+        set(s)
+        for k in range(len(columns) + 1)
+        for s in combinations(columns, k)
+        if prod(sizes[c] for c in s) <= cells
     ]
     return sorted(tuple(sorted(s)) for s in fits if not any(s < t for t in fits))
 
@@ -58,7 +61,9 @@ def test_where_there_are_too_many_some_maximal_ones_are_drawn(sizes, cells, most
 
 
 def test_no_room_for_anything():
-    assert maximal_sets([0, 1], [2, 3], 0.5, most=10, rng=rng()) == [()]  # the child is measured all the same, alone
+    assert maximal_sets([0, 1], [2, 3], 0.5, most=10, rng=rng()) == [
+        ()
+    ]  # the child is measured all the same, alone
     assert maximal_sets([0, 1], [2, 3], 1.0, most=10, rng=rng()) == [()]
     assert maximal_sets([], [], 5.0, most=10, rng=rng()) == [()]
 
@@ -76,7 +81,9 @@ def test_maximal_candidates_keep_the_whole_table_within_bounds(cells):
 
 def published_degree(n, epsilon2, d, theta):
     """PrivBayes, section 4.5: the largest k with n epsilon2 / ((d - k) 2^(k+2)) >= theta."""
-    return max((k for k in range(1, d) if n * epsilon2 / ((d - k) * 2 ** (k + 2)) >= theta), default=0)
+    return max(
+        (k for k in range(1, d) if n * epsilon2 / ((d - k) * 2 ** (k + 2)) >= theta), default=0
+    )
 
 
 @given(st.integers(0, 10**6), st.floats(1e-3, 10), st.integers(1, 25), st.floats(0.5, 12))
@@ -100,17 +107,27 @@ def test_the_degree_by_hand():
 
 def test_useful_cells_by_hand():
     # The mean count 1000 / c is 4 times the scale 2 x 11 / 0.7 = 31.4 at c = 1000 / 125.7 = 7.95.
-    assert useful_cells(1000, 0.7, tables=11, l1=2, theta=4) == pytest.approx(1000 / (4 * 2 * 11 / 0.7))
-    assert useful_cells(1000, 0.7, tables=11, l1=1, theta=4) == pytest.approx(2 * 1000 / (4 * 2 * 11 / 0.7))
+    assert useful_cells(1000, 0.7, tables=11, l1=2, theta=4) == pytest.approx(
+        1000 / (4 * 2 * 11 / 0.7)
+    )
+    assert useful_cells(1000, 0.7, tables=11, l1=1, theta=4) == pytest.approx(
+        2 * 1000 / (4 * 2 * 11 / 0.7)
+    )
     assert useful_cells(0, 0.7, tables=11, l1=1, theta=4) == 0
 
 
-@pytest.mark.parametrize(("placed", "left", "k"), [(1, 5, 2), (4, 3, 2), (5, 1, 5), (3, 2, 7), (4, 2, 0)])
+@pytest.mark.parametrize(
+    ("placed", "left", "k"), [(1, 5, 2), (4, 3, 2), (5, 1, 5), (3, 2, 7), (4, 2, 0)]
+)
 def test_exact_candidates_are_all_of_a_width(placed, left, k):
-    result = exact_candidates(range(placed), range(placed, placed + left), k, most=10_000, rng=rng())
+    result = exact_candidates(
+        range(placed), range(placed, placed + left), k, most=10_000, rng=rng()
+    )
     width = min(k, placed)
     assert len(result) == len(set(result)) == left * comb(placed, width)
-    assert all(len(parents) == width and set(parents) <= set(range(placed)) for _, parents in result)
+    assert all(
+        len(parents) == width and set(parents) <= set(range(placed)) for _, parents in result
+    )
     assert {child for child, _ in result} == set(range(placed, placed + left))
 
 

@@ -25,7 +25,9 @@ ODDS = 1e-6
 
 
 def sealed(codes, sizes, rows=None):
-    columns = tuple(Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes))
+    columns = tuple(
+        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
+    )
     data = pa.table({f"c{j}": pa.array(np.asarray(c, dtype=np.int64)) for j, c in enumerate(codes)})
     return prepare(data, Schema(columns, public=True, rows=data.num_rows if rows is None else rows))
 
@@ -57,11 +59,18 @@ def test_next_to_no_noise_gives_the_greedy_network_and_its_tables(variant):
     table = sealed(codes, sizes)
     model = PrivBayes(epsilon=1e7, variant=variant, parents=2).fit(table, seed=2)
     names, order = table.schema.names, model.network.order
-    score = {"published": plain_r, "sdg": plain_r, "dpart": plain_i, "datasynthesizer": plain_i}[variant]
+    score = {"published": plain_r, "sdg": plain_r, "dpart": plain_i, "datasynthesizer": plain_i}[
+        variant
+    ]
     placed = [names.index(order[0])]
     while len(placed) < len(sizes):
         width = min(2, len(placed))
-        families = [(c, p) for c in range(len(sizes)) if c not in placed for p in combinations(placed, width)]
+        families = [
+            (c, p)
+            for c in range(len(sizes))
+            if c not in placed
+            for p in combinations(placed, width)
+        ]
         best = max(families, key=lambda f: score(codes, sizes, *f))
         child = names.index(order[len(placed)])
         assert child == best[0]
@@ -70,18 +79,24 @@ def test_next_to_no_noise_gives_the_greedy_network_and_its_tables(variant):
     for a, b in combinations(range(len(sizes)), 2):
         pair = (sizes[a], sizes[b])
         drawn = codes_of(model.sample(40_000, seed=3))
-        gap = np.abs(joint([codes[a], codes[b]], pair) - joint([drawn[a], drawn[b]], pair)).sum() / 2
+        gap = (
+            np.abs(joint([codes[a], codes[b]], pair) - joint([drawn[a], drawn[b]], pair)).sum() / 2
+        )
         assert gap < 0.03
 
 
 def plain_r(codes, sizes, child, parents):
-    counts = joint([codes[p] for p in parents] + [codes[child]], [sizes[p] for p in parents] + [sizes[child]])
+    counts = joint(
+        [codes[p] for p in parents] + [codes[child]], [sizes[p] for p in parents] + [sizes[child]]
+    )
     counts = counts.reshape(-1, sizes[child])
     return np.abs(counts - counts.sum(1, keepdims=True) * counts.sum(0)).sum() / 2
 
 
 def plain_i(codes, sizes, child, parents):
-    counts = joint([codes[p] for p in parents] + [codes[child]], [sizes[p] for p in parents] + [sizes[child]])
+    counts = joint(
+        [codes[p] for p in parents] + [codes[child]], [sizes[p] for p in parents] + [sizes[child]]
+    )
     counts = counts.reshape(-1, sizes[child])
     product = counts.sum(1, keepdims=True) * counts.sum(0)
     return (counts[counts > 0] * np.log(counts[counts > 0] / product[counts > 0])).sum()
@@ -94,7 +109,9 @@ def test_few_rows_and_extreme_budgets(variant, n, epsilon):
     sizes = (3, 2, 4)
     table = sealed(chained(0, sizes, n), sizes)
     for neighbours in ("replace-one", "add-remove"):
-        model = PrivBayes(epsilon=epsilon, variant=variant, neighbours=neighbours).fit(table, seed=1)
+        model = PrivBayes(epsilon=epsilon, variant=variant, neighbours=neighbours).fit(
+            table, seed=1
+        )
         drawn = codes_of(model.sample(200, seed=2))
         assert all(column.max() < size for column, size in zip(drawn, sizes, strict=True))
         assert model.fitted.privacy.spent == pytest.approx(epsilon, rel=1e-9)
@@ -158,7 +175,11 @@ def test_siblings_are_independent_given_their_parent():
     root = rng.integers(0, 3, n)
     codes = [root, (root + (rng.random(n) < 0.4)) % 3, (root + (rng.random(n) < 0.4)) % 3]
     model = PrivBayes(epsilon=1e5, parents=1).fit(sealed(codes, (3, 3, 3)), seed=6)
-    (hub,) = {parent for parent, _ in model.network.edges} if len({p for p, _ in model.network.edges}) == 1 else {None}
+    (hub,) = (
+        {parent for parent, _ in model.network.edges}
+        if len({p for p, _ in model.network.edges}) == 1
+        else {None}
+    )
     if hub is None:  # a chain: its middle column separates the two others just as well
         (hub,) = {p for p, _ in model.network.edges} & {c for _, c in model.network.edges}
     drawn = model.sample(30_000, seed=7)
@@ -178,7 +199,9 @@ def test_siblings_are_independent_given_their_parent():
 def conditional(uniform):
     """P(child | parent = 1) where the only table has no weight at parent = 1."""
     schema = sealed([[0], [0]], (2, 3)).schema
-    account = Account(Budget(1.0), Unit("replace-one"), (), test_only=True, rows=10, rows_how="declared")
+    account = Account(
+        Budget(1.0), Unit("replace-one"), (), test_only=True, rows=10, rows_how="declared"
+    )
     counts = np.array([[6.0, 3.0, 1.0], [0.0, 0.0, 0.0]])
     model = private_model(
         schema,
@@ -197,7 +220,8 @@ def test_a_combination_without_weight_backs_off_or_is_even():
 
 
 @pytest.mark.parametrize(
-    ("variant", "even"), [("published", False), ("dpart", True), ("sdg", True), ("datasynthesizer", True)]
+    ("variant", "even"),
+    [("published", False), ("dpart", True), ("sdg", True), ("datasynthesizer", True)],
 )
 def test_which_variant_fills_empty_combinations_evenly(variant, even):
     """The parent's level 2 is declared but never seen; with hardly any noise its row is empty after clipping."""
@@ -206,7 +230,9 @@ def test_which_variant_fills_empty_combinations_evenly(variant, even):
     codes[1] = np.where(rng.random(3000) < 0.9, codes[0], 1 - codes[0])
     seen = []
     for seed in range(6):  # the first column is drawn; wait for a fit in which c0 is the parent
-        model = PrivBayes(epsilon=1e7, variant=variant, parents=1).fit(sealed(codes, (3, 2)), seed=seed)
+        model = PrivBayes(epsilon=1e7, variant=variant, parents=1).fit(
+            sealed(codes, (3, 2)), seed=seed
+        )
         if model.network.order[0] == "c0":
             table = model.tables[1]
             seen.append([table.probabilities(np.array([x]), [np.array([2])])[0] for x in range(2)])
@@ -242,13 +268,22 @@ def test_without_a_seed_no_two_fits_are_alike(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": None}, r"PrivBayes needs epsilon. For no privacy use BayesNet\(search='greedy'\)"),
+        (
+            {"epsilon": None},
+            r"PrivBayes needs epsilon. For no privacy use BayesNet\(search='greedy'\)",
+        ),
         ({"epsilon": 1.0, "beta": 0.0}, "beta must lie between 0 and 1. Got 0.0"),
         ({"epsilon": 1.0, "theta": float("nan")}, "theta must be above 0"),
         ({"epsilon": 1.0, "parents": -1}, "parents must be a whole number of at least 0"),
         ({"epsilon": 1.0, "parents": True}, "parents must be a whole number"),
-        ({"epsilon": 1.0, "most_candidates": 0}, "most_candidates must be a whole number of at least 1"),
-        ({"epsilon": 1.0, "rows_per_person": 0}, "rows_per_person must be a whole number of at least 1"),
+        (
+            {"epsilon": 1.0, "most_candidates": 0},
+            "most_candidates must be a whole number of at least 1",
+        ),
+        (
+            {"epsilon": 1.0, "rows_per_person": 0},
+            "rows_per_person must be a whole number of at least 1",
+        ),
     ],
 )
 def test_settings_that_break_a_rule(options, words):
@@ -257,6 +292,11 @@ def test_settings_that_break_a_rule(options, words):
 
 
 def test_unknown_names():
-    for options in ({"variant": "dprat"}, {"score": "Q"}, {"mechanism": "gumbel"}, {"neighbours": "replace"}):
+    for options in (
+        {"variant": "dprat"},
+        {"score": "Q"},
+        {"mechanism": "gumbel"},
+        {"neighbours": "replace"},
+    ):
         with pytest.raises(UnknownNameError, match="Unknown"):
             PrivBayes(epsilon=1.0, **options)

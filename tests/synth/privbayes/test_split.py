@@ -21,9 +21,12 @@ def sealed(sizes, n, seed=0):
     """A declared table of linked columns."""
     rng = np.random.default_rng(seed)
     base = rng.integers(0, 60, n)
-    columns = tuple(Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes))
+    columns = tuple(
+        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
+    )
     codes = {
-        f"c{j}": np.where(rng.random(n) < 0.7, base, rng.integers(0, 60, n)) % size for j, size in enumerate(sizes)
+        f"c{j}": np.where(rng.random(n) < 0.7, base, rng.integers(0, 60, n)) % size
+        for j, size in enumerate(sizes)
     }
     return prepare(pa.table(codes), Schema(columns, public=True, rows=n))
 
@@ -116,22 +119,39 @@ def test_dpart_halves_the_budget_and_measures_a_table_for_each_column():
 
 def test_sdg_takes_three_tenths_for_the_structure():
     result = split(PrivBayes(epsilon=2.0, variant="sdg"), MIXED, 3000)
-    assert (result.score, result.parents, result.n_tables, result.joint_columns) == ("R", None, 6, 1)
+    assert (result.score, result.parents, result.n_tables, result.joint_columns) == (
+        "R",
+        None,
+        6,
+        1,
+    )
     assert (result.structure, result.tables) == (pytest.approx(0.6), pytest.approx(1.4))
     assert result.cells == pytest.approx(3000 * 1.4 / (2 * 6 * 4))  # theta 4
 
 
 def test_datasynthesizer_measures_d_minus_k_tables():
     result = split(PrivBayes(epsilon=2.0, variant="datasynthesizer"), MIXED, 500)
-    assert (result.score, result.parents, result.n_tables, result.joint_columns) == ("I", 3, 6 - 3, 4)
+    assert (result.score, result.parents, result.n_tables, result.joint_columns) == (
+        "I",
+        3,
+        6 - 3,
+        4,
+    )
     assert (result.structure, result.tables) == (1.0, 1.0)
 
 
 def test_published_on_columns_of_two_levels():
     result = split(PrivBayes(epsilon=2.0), BINARY, 300)
     k = degree(300, 1.4, 6, l1=2, theta=4)
-    assert k == 3  # n epsilon2 = 420: 420 / ((6-3) 2^5) = 4.4, but 420 / ((6-4) 2^6) = 420 / ((6-5) 2^7) = 3.3 < 4
-    assert (result.score, result.parents, result.n_tables, result.joint_columns) == ("F", k, 6 - k, k + 1)
+    assert (
+        k == 3
+    )  # n epsilon2 = 420: 420 / ((6-3) 2^5) = 4.4, but 420 / ((6-4) 2^6) = 420 / ((6-5) 2^7) = 3.3 < 4
+    assert (result.score, result.parents, result.n_tables, result.joint_columns) == (
+        "F",
+        k,
+        6 - k,
+        k + 1,
+    )
     assert (result.structure, result.tables) == (pytest.approx(0.6), pytest.approx(1.4))
     settings = PrivBayes(epsilon=2.0)
     account = settings.fit(sealed(BINARY, 300), seed=1).fitted.privacy
@@ -146,7 +166,9 @@ def test_where_no_parent_is_useful_all_goes_to_the_tables():
 
 
 def test_what_a_split_refuses():
-    with pytest.raises(InputError, match=r"Score F is for columns of two declared levels. 'c0' has 3\. Use R or I"):
+    with pytest.raises(
+        InputError, match=r"Score F is for columns of two declared levels. 'c0' has 3\. Use R or I"
+    ):
         split(PrivBayes(epsilon=1.0, score="F"), MIXED, 100)
     undeclared = Schema((Column("a", "categorical", levels=(0, 1)),), public=True)
     with pytest.raises(PrivacyError, match="the number of rows is public, and must be declared"):
@@ -154,9 +176,15 @@ def test_what_a_split_refuses():
     looking = Schema((Column("a", "categorical", discover=True),), public=True, rows=5)
     with pytest.raises(PrivacyError, match="to discover them takes a delta above 0"):
         PrivBayes(epsilon=1.0).plan(looking)
-    wide = Schema((*looking.columns, Column("b", "categorical", levels=(0, 1, 2))), public=True, rows=5)
-    with pytest.raises(InputError, match=r"Score F is for columns of two declared levels. 'b' has 3\."):
+    wide = Schema(
+        (*looking.columns, Column("b", "categorical", levels=(0, 1, 2))), public=True, rows=5
+    )
+    with pytest.raises(
+        InputError, match=r"Score F is for columns of two declared levels. 'b' has 3\."
+    ):
         PrivBayes(epsilon=1.0, delta=1e-6, score="F").plan(wide)
     wider = tuple(Column(name, "integer", bounds=(0, 9999), bins=5000) for name in "bc")
     with pytest.raises(TooLargeError, match="a table of c, b could be needed"):
-        PrivBayes(epsilon=1.0, delta=1e-6, parents=1).plan(replace(wide, columns=(*looking.columns, *wider)))
+        PrivBayes(epsilon=1.0, delta=1e-6, parents=1).plan(
+            replace(wide, columns=(*looking.columns, *wider))
+        )

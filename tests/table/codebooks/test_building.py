@@ -13,7 +13,10 @@ def test_a_range_needs_two_ends_that_rise():
     assert bounds_of(1, 1, "float", "a") is None
     assert bounds_of(0, "INF", "float", "a") is None
     assert bounds_of(0, 1, "categorical", "a") is None
-    assert bounds_of("1970-01-01T01:00:00+01:00", "1970-01-01T00:00:30Z", "datetime", "a") == (0, 30)
+    assert bounds_of("1970-01-01T01:00:00+01:00", "1970-01-01T00:00:30Z", "datetime", "a") == (
+        0,
+        30,
+    )
     with pytest.raises(SchemaError, match="no date"):
         bounds_of("x", "y", "date", "a")
 

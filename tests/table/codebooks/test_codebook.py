@@ -15,9 +15,17 @@ from chaffinch.table.schema_file import schema_from_toml
 
 FIELDS = {
     "fields": [
-        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 110, "required": True}},
+        {
+            "name": "age",
+            "type": "integer",
+            "constraints": {"minimum": 0, "maximum": 110, "required": True},
+        },
         {"name": "region", "type": "string", "constraints": {"enum": ["north", "south"]}},
-        {"name": "seen", "type": "date", "constraints": {"minimum": "2000-01-01", "maximum": "2020-12-31"}},
+        {
+            "name": "seen",
+            "type": "date",
+            "constraints": {"minimum": "2000-01-01", "maximum": "2020-12-31"},
+        },
     ],
     "missingValues": ["", "NA"],
 }
@@ -29,7 +37,9 @@ def test_a_codebook_fills_the_blanks(run_here, tmp_path, monkeypatch):
     monkeypatch.setattr(Source, "table", lambda self: pytest.fail("a record was read"))
     (tmp_path / "d.csv").write_text("age,region,seen,more\n1,north,2001-01-01,canary\n")
     (tmp_path / "book.json").write_text(json.dumps(FIELDS))
-    done = run_here("schema", tmp_path / "d.csv", "--from", tmp_path / "book.json", "-o", tmp_path / "s.toml")
+    done = run_here(
+        "schema", tmp_path / "d.csv", "--from", tmp_path / "book.json", "-o", tmp_path / "s.toml"
+    )
     assert done.code == 0, done.err
     assert "The codebook does not have: more." in done.err
     text = (tmp_path / "s.toml").read_text()
@@ -40,8 +50,12 @@ def test_a_codebook_fills_the_blanks(run_here, tmp_path, monkeypatch):
     for column in book:
         filled = schema[column.name]
         assert (filled.kind, filled.levels, filled.bounds, filled.nullable, filled.missing) == (
-            column.kind, column.levels, column.bounds, column.nullable, column.missing,
-        )  # fmt: skip
+            column.kind,
+            column.levels,
+            column.bounds,
+            column.nullable,
+            column.missing,
+        )
     assert [column.lacks for column in schema] == ["", "", "", "kind"]
     assert "bounds = [2000-01-01, 2020-12-31]" in text
 
@@ -56,7 +70,10 @@ def test_a_codebook_in_json_can_stand_where_a_schema_can(tmp_path):
     [
         ("{}", "is JSON, but none of SDV metadata, CSVW, JSON Table Schema"),
         ("{", "is not valid JSON"),
-        ("age,sex\n1,f\n", "is no codebook that is known. Codebooks: SDV metadata, CSVW, JSON Table Schema, SPSS .sav, Stata .dta."),
+        (
+            "age,sex\n1,f\n",
+            "is no codebook that is known. Codebooks: SDV metadata, CSVW, JSON Table Schema, SPSS .sav, Stata .dta.",
+        ),
         ('{"fields": []}', "lists no fields"),
         ('{"fields": [{"type": "integer"}]}', "Column 1 of the codebook has no name"),
     ],
@@ -91,18 +108,39 @@ def test_categories_of_a_data_frame_are_data_and_not_taken(run_here, tmp_path):
 
 def test_every_key_of_a_codebook_survives_the_blank_file():
     columns = (
-        Column("a", "categorical", type="int64", levels=(1, 2), labels=((1, "one \"x\""), (2, "two")), missing=(9,), other=True, ordered=True, title="A"),
+        Column(
+            "a",
+            "categorical",
+            type="int64",
+            levels=(1, 2),
+            labels=((1, 'one "x"'), (2, "two")),
+            missing=(9,),
+            other=True,
+            ordered=True,
+            title="A",
+        ),
         Column("b", "float", type="double", bounds=(0.5, 2.0), decimal=","),
-        Column("c", "datetime", type="timestamp[s]", bounds=(0.0, 86_400.0), format="%d/%m/%Y %H:%M"),
+        Column(
+            "c", "datetime", type="timestamp[s]", bounds=(0.0, 86_400.0), format="%d/%m/%Y %H:%M"
+        ),
         Column("d", "boolean", type="bool", levels=(False, True), format="yes/no", nullable=True),
-        Column("e", "identifier", "identifier"), Column("f", "categorical"), Column("g", "unknown", missing=("NA",)),
-    )  # fmt: skip
+        Column("e", "identifier", "identifier"),
+        Column("f", "categorical"),
+        Column("g", "unknown", missing=("NA",)),
+    )
     text = blank_text({column.name: None for column in columns}, codebook=Schema(columns))
     assert tuple(schema_from_toml(text)) == columns
 
 
 def test_a_user_can_register_a_kind_of_codebook(tmp_path):
-    CODEBOOKS.register(Codebook("own", "Own", lambda data: "own" in data, lambda data, name, header: Schema((Column("x", "text"),))))
+    CODEBOOKS.register(
+        Codebook(
+            "own",
+            "Own",
+            lambda data: "own" in data,
+            lambda data, name, header: Schema((Column("x", "text"),)),
+        )
+    )
     try:
         (tmp_path / "own.json").write_text('{"own": 1}')
         assert read_codebook(tmp_path / "own.json").columns[0].kind == "text"

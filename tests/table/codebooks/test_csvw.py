@@ -13,12 +13,28 @@ TABLE = {
         "primaryKey": "pid",
         "columns": [
             {"name": "pid", "datatype": "string"},
-            {"name": "age", "titles": ["Age in years", "AGE"], "datatype": {"base": "integer", "minimum": "0", "maximum": "110"}, "required": True},
-            {"name": "region", "datatype": {"base": "string", "format": "north|south|north west"}, "null": ["", "NA"]},
+            {
+                "name": "age",
+                "titles": ["Age in years", "AGE"],
+                "datatype": {"base": "integer", "minimum": "0", "maximum": "110"},
+                "required": True,
+            },
+            {
+                "name": "region",
+                "datatype": {"base": "string", "format": "north|south|north west"},
+                "null": ["", "NA"],
+            },
             {"name": "pay", "datatype": {"base": "decimal", "minInclusive": 0}},
-            {"name": "seen", "datatype": {"base": "date", "minimum": "1970-01-02", "maximum": "1970-02-01"}},
+            {
+                "name": "seen",
+                "datatype": {"base": "date", "minimum": "1970-01-02", "maximum": "1970-02-01"},
+            },
             {"name": "ill", "datatype": {"base": "boolean", "format": "Y|N"}},
-            {"name": "children", "datatype": {"base": "nonNegativeInteger", "maximum": 20}, "null": "-9"},
+            {
+                "name": "children",
+                "datatype": {"base": "nonNegativeInteger", "maximum": 20},
+                "null": "-9",
+            },
             {"name": "notes", "datatype": "string"},
             {"name": "tags", "separator": ";"},
             {"name": "site", "datatype": "anyURI"},
@@ -26,7 +42,7 @@ TABLE = {
             {"name": "pattern", "datatype": {"base": "string", "format": "[a-z]+|x"}},
         ],
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -34,9 +50,18 @@ def test_datatypes_ranges_and_keys(wrapped):
     data = {"@context": "http://www.w3.org/ns/csvw", **({"tables": [TABLE]} if wrapped else TABLE)}
     schema = schema_from_csvw(data, header=["pid", "AGE", "region"])
     assert [(c.name, c.kind) for c in schema] == [
-        ("pid", "identifier"), ("AGE", "integer"), ("region", "categorical"), ("pay", "float"), ("seen", "date"), ("ill", "boolean"),
-        ("children", "integer"), ("notes", "unknown"), ("tags", "text"), ("site", "identifier"), ("pattern", "unknown"),
-    ]  # fmt: skip
+        ("pid", "identifier"),
+        ("AGE", "integer"),
+        ("region", "categorical"),
+        ("pay", "float"),
+        ("seen", "date"),
+        ("ill", "boolean"),
+        ("children", "integer"),
+        ("notes", "unknown"),
+        ("tags", "text"),
+        ("site", "identifier"),
+        ("pattern", "unknown"),
+    ]
     assert schema["AGE"].bounds == (0, 110)
     assert not schema["AGE"].nullable
     assert schema["region"].levels == ("north", "south", "north west")
@@ -53,9 +78,18 @@ def test_datatypes_ranges_and_keys(wrapped):
         ({"tables": []}, "must describe one table"),
         ({"tableSchema": {}}, "no tableSchema with columns"),
         ({"tableSchema": {"columns": []}}, "lists no columns"),
-        ({"tableSchema": {"columns": [{"name": "a", "datatype": {"base": "integer", "minimum": "x", "maximum": 1}}]}}, "minimum or maximum is no integer"),
+        (
+            {
+                "tableSchema": {
+                    "columns": [
+                        {"name": "a", "datatype": {"base": "integer", "minimum": "x", "maximum": 1}}
+                    ]
+                }
+            },
+            "minimum or maximum is no integer",
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_are_named(data, words):
     with pytest.raises(SchemaError, match=words):
         schema_from_csvw(data)

@@ -40,8 +40,16 @@ def test_sdv_metadata(tmp_path):
         path.write_text(json.dumps(content))
         schema = chaffinch.read_schema(path)
         assert [c.kind for c in schema] == [
-            "identifier", "integer", "float", "categorical", "date", "datetime", "boolean", "identifier", "text",
-        ]  # fmt: skip
+            "identifier",
+            "integer",
+            "float",
+            "categorical",
+            "date",
+            "datetime",
+            "boolean",
+            "identifier",
+            "text",
+        ]
         assert schema["pid"].output == "regenerate"
     (tmp_path / "d.csv").write_text(
         "pid,age,bmi,sex,seen,at,ill,mail,what\n"
@@ -60,7 +68,10 @@ def test_sdv_metadata(tmp_path):
     [
         ({"METADATA_SPEC_VERSION": "V0"}, "not SDV metadata of version V1"),
         ({"METADATA_SPEC_VERSION": "V1", "tables": {}}, "must describe one table"),
-        ({"METADATA_SPEC_VERSION": "V1", "tables": {"a": {"columns": {}}, "b": {"columns": {}}}}, "It describes: a, b"),
+        (
+            {"METADATA_SPEC_VERSION": "V1", "tables": {"a": {"columns": {}}, "b": {"columns": {}}}},
+            "It describes: a, b",
+        ),
         ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1"}, "has no columns"),
         ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {}}, "lists no columns"),
         ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"a": 3}}, "sdtype is missing"),
@@ -72,7 +83,11 @@ def test_sdv_metadata(tmp_path):
             "must be text",
         ),
         (
-            {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "primary_key": "b", "columns": {"a": {"sdtype": "id"}}},
+            {
+                "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+                "primary_key": "b",
+                "columns": {"a": {"sdtype": "id"}},
+            },
             "Unknown column 'b'",
         ),
     ],
@@ -88,10 +103,17 @@ def test_an_order_that_was_written_down_lists_the_levels():
     from chaffinch.table.codebooks.sdv import schema_from_sdv
 
     def column(**entry):
-        data = {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"a": {"sdtype": "categorical", **entry}}}
+        data = {
+            "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+            "columns": {"a": {"sdtype": "categorical", **entry}},
+        }
         return schema_from_sdv(data)["a"]
 
-    assert (column(order=[1, 2]).levels, column(order=[1, 2]).ordered, column(order=[1, 2]).type) == ((1, 2), True, "int64")
+    assert (
+        column(order=[1, 2]).levels,
+        column(order=[1, 2]).ordered,
+        column(order=[1, 2]).type,
+    ) == ((1, 2), True, "int64")
     assert column(order_by="alphabetical").levels is None
     with pytest.raises(chaffinch.errors.SchemaError, match="order must list"):
         column(order=[[1]])

@@ -13,13 +13,18 @@ import pytest
 import chaffinch
 from chaffinch.errors import ChaffinchError, FileError, InputError, MissingExtraError
 
-ROWS = [(20 + i % 9, "fm"[i % 2], i % 4 + 0.5, f"2020-01-{i % 28 + 1:02d}", None if i % 5 else "x") for i in range(60)]
+ROWS = [
+    (20 + i % 9, "fm"[i % 2], i % 4 + 0.5, f"2020-01-{i % 28 + 1:02d}", None if i % 5 else "x")
+    for i in range(60)
+]
 
 
 @pytest.fixture
 def lite(tmp_path):
     connection = sqlite3.connect(tmp_path / "t.db")
-    connection.execute('CREATE TABLE "the people" (age INTEGER, sex TEXT, x REAL, day DATE, word TEXT)')
+    connection.execute(
+        'CREATE TABLE "the people" (age INTEGER, sex TEXT, x REAL, day DATE, word TEXT)'
+    )
     connection.executemany('INSERT INTO "the people" VALUES (?, ?, ?, ?, ?)', ROWS)
     connection.commit()
     connection.close()
@@ -28,7 +33,9 @@ def lite(tmp_path):
 
 def test_sqlite(lite):
     table = chaffinch.read(lite)
-    assert table.data.select(["age", "sex", "x"]).to_pylist() == [{"age": a, "sex": s, "x": x} for a, s, x, *_ in ROWS]
+    assert table.data.select(["age", "sex", "x"]).to_pylist() == [
+        {"age": a, "sex": s, "x": x} for a, s, x, *_ in ROWS
+    ]
     assert table.schema["day"].kind == "date"
     assert table.data["word"].null_count == 48
     assert table.origin.layout.table == "the people"
@@ -41,9 +48,11 @@ def test_sqlite(lite):
 
 def test_several_tables_views_and_bytes(lite):
     connection = sqlite3.connect(lite)
-    connection.execute('CREATE VIEW women AS SELECT * FROM "the people" WHERE sex = \'f\'')
+    connection.execute("CREATE VIEW women AS SELECT * FROM \"the people\" WHERE sex = 'f'")
     connection.execute("CREATE TABLE pictures (sex TEXT, ill TEXT, face BLOB)")
-    connection.executemany("INSERT INTO pictures VALUES (?, ?, ?)", [("f", "no", b"\x89"), ("m", "yes", b"\x00")] * 10)
+    connection.executemany(
+        "INSERT INTO pictures VALUES (?, ?, ?)", [("f", "no", b"\x89"), ("m", "yes", b"\x00")] * 10
+    )
     connection.commit()
     connection.close()
     with pytest.raises(InputError, match="several tables: pictures, the people, women"):
@@ -53,7 +62,7 @@ def test_several_tables_views_and_bytes(lite):
     assert table.columns == ("sex", "ill")
     assert "left out: face" in str(table.notes[0])
     with pytest.raises(ChaffinchError, match="Unknown table"):
-        chaffinch.read(lite, table="x\"; DROP TABLE pictures; --")
+        chaffinch.read(lite, table='x"; DROP TABLE pictures; --')
     assert chaffinch.read(lite, table="pictures").n_rows == 20
 
 
@@ -71,9 +80,13 @@ def test_fuzzed_sqlite_files(lite, tmp_path):
 @pytest.fixture
 def duck(tmp_path):
     connection = duckdb.connect(str(tmp_path / "t.duckdb"))
-    connection.execute("CREATE TABLE people AS SELECT 20 + i % 9 AS age, ['f', 'm'][i % 2 + 1] AS sex, DATE '2020-01-01' + (i % 28)::INT AS day FROM range(60) t(i)")
+    connection.execute(
+        "CREATE TABLE people AS SELECT 20 + i % 9 AS age, ['f', 'm'][i % 2 + 1] AS sex, DATE '2020-01-01' + (i % 28)::INT AS day FROM range(60) t(i)"
+    )
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
-    connection.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
+    connection.execute(
+        f"CREATE VIEW outside AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')"
+    )
     connection.close()
     return tmp_path / "t.duckdb"
 
@@ -102,7 +115,15 @@ def test_damaged_duckdb_and_advice_without_the_extra(duck, tmp_path, monkeypatch
         chaffinch.read(duck, table="people")
 
 
-@pytest.mark.parametrize("address", ["postgresql://user:secret@host/db", "duckdb:///x.db", "https://example.org/t.csv", "s3://bucket/t.parquet"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://user:secret@host/db",
+        "duckdb:///x.db",
+        "https://example.org/t.csv",
+        "s3://bucket/t.parquet",
+    ],
+)
 def test_addresses_are_refused_without_saying_what_is_in_them(address):
     with pytest.raises(FileError, match="opens no network connection") as caught:
         chaffinch.read(address)

@@ -22,7 +22,15 @@ def spelled_rows(n=60):
     rng = np.random.default_rng(9)
     rows = []
     for i in range(n):
-        age = "NA" if i % 10 == 0 else "" if i % 15 == 0 else "-8" if i % 7 == 0 else str(rng.integers(18, 90))
+        age = (
+            "NA"
+            if i % 10 == 0
+            else ""
+            if i % 15 == 0
+            else "-8"
+            if i % 7 == 0
+            else str(rng.integers(18, 90))
+        )
         size = "?" if i % 12 == 0 else f"{rng.normal(170, 10):.1f}"
         day = f"{rng.integers(1, 29):02d}/{rng.integers(1, 13):02d}/{rng.integers(1990, 2020)}"
         rows.append(
@@ -43,10 +51,18 @@ def test_csv_keeps_its_spelling(tmp_path):
     assert schema["age"].kind == "integer"
     assert schema["age"].missing == ("NA",)
     assert schema["age"].nullable
-    assert (schema["size"].kind, schema["size"].decimals, schema["size"].format) == ("float", 1, "fixed 1")
+    assert (schema["size"].kind, schema["size"].decimals, schema["size"].format) == (
+        "float",
+        1,
+        "fixed 1",
+    )
     assert schema["flag"].format == "True/False"
     assert (schema["day"].kind, schema["day"].format) == ("date", "%d/%m/%Y")
-    assert (schema["when"].kind, schema["when"].format, schema["when"].step) == ("datetime", "%Y-%m-%d %H:%M", 60)
+    assert (schema["when"].kind, schema["when"].format, schema["when"].step) == (
+        "datetime",
+        "%Y-%m-%d %H:%M",
+        60,
+    )
     assert schema["zip"].kind == "categorical"
     out_path = tmp_path / "out.csv"
     table.write(out_path)
@@ -70,10 +86,15 @@ def test_csv_keeps_its_spelling(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ending", "delimiter"), [(".csv", ";"), (".csv", "|"), (".tsv", "\t"), (".csv.gz", ","), (".tsv.gz", "\t")]
+    ("ending", "delimiter"),
+    [(".csv", ";"), (".csv", "|"), (".tsv", "\t"), (".csv.gz", ","), (".tsv.gz", "\t")],
 )
 def test_delimiters_and_gzip(tmp_path, ending, delimiter):
-    text = delimiter.join(["a", "b c"]) + "\n" + "".join(f"{i % 3}{delimiter}w{i % 2}\n" for i in range(40))
+    text = (
+        delimiter.join(["a", "b c"])
+        + "\n"
+        + "".join(f"{i % 3}{delimiter}w{i % 2}\n" for i in range(40))
+    )
     path = tmp_path / f"in{ending}"
     path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
     table = chaffinch.read(path)
@@ -96,4 +117,7 @@ def test_quotes_line_breaks_and_unicode_survive(tmp_path):
     assert chaffinch.read(byte_mark).columns == table.columns
     other = tmp_path / "latin.csv"
     other.write_bytes("naïve,b\nœuf,1\nœuf,2\n".encode("cp1252"))
-    assert chaffinch.read(other, encoding="cp1252", rare="keep").data["naïve"].to_pylist() == ["œuf", "œuf"]
+    assert chaffinch.read(other, encoding="cp1252", rare="keep").data["naïve"].to_pylist() == [
+        "œuf",
+        "œuf",
+    ]

@@ -19,17 +19,34 @@ from chaffinch.table.formats.encodings import encoding_of
 GERMAN = "Größe,Straße\nMüller,Köln – Süd\nJäger,5 € „netto“\n"
 FRENCH = "nom,ville\nFrançois,Orléans\nAndré,à l’œuvre\n"
 TEXTS = {
-    "cp1250": "jméno,město\nŘehoř,Plzeň\nJiří,Žďár\n", "cp1251": "имя,город\nИван,Москва\n", "cp1253": "όνομα,πόλη\nΓιώργος,Αθήνα\n",
-    "cp1254": "ad,şehir\nIşık,İzmir\nÇağ,Muğla\n", "cp1257": "vards,pilsēta\nJānis,Rīga\n", "mac-roman": GERMAN, "cp850": FRENCH.replace("’", "'").replace("œ", "oe"),
-    "cp437": "Name,Ort\nMüller,Köln\n", "iso8859-2": "imię,miasto\nŁukasz,Łódź\n", "shift-jis": "名前,都市\n太郎,東京\n", "gb18030": "姓名,城市\n王,北京\n",
-}  # fmt: skip
+    "cp1250": "jméno,město\nŘehoř,Plzeň\nJiří,Žďár\n",
+    "cp1251": "имя,город\nИван,Москва\n",
+    "cp1253": "όνομα,πόλη\nΓιώργος,Αθήνα\n",
+    "cp1254": "ad,şehir\nIşık,İzmir\nÇağ,Muğla\n",
+    "cp1257": "vards,pilsēta\nJānis,Rīga\n",
+    "mac-roman": GERMAN,
+    "cp850": FRENCH.replace("’", "'").replace("œ", "oe"),
+    "cp437": "Name,Ort\nMüller,Köln\n",
+    "iso8859-2": "imię,miasto\nŁukasz,Łódź\n",
+    "shift-jis": "名前,都市\n太郎,東京\n",
+    "gb18030": "姓名,城市\n王,北京\n",
+}
 
 
 def found(content: bytes) -> str:
     return encoding_of(lambda: io.BytesIO(content), "t.csv")
 
 
-@pytest.mark.parametrize("text", [GERMAN, FRENCH, "navn,år\nBjørn,Ærø\n", "nombre,año\nMuñoz,¿qué?\n", "nome,região\nJoão,São José\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        GERMAN,
+        FRENCH,
+        "navn,år\nBjørn,Ærø\n",
+        "nombre,año\nMuñoz,¿qué?\n",
+        "nome,região\nJoão,São José\n",
+    ],
+)
 def test_western_text_is_certain(text):
     assert found(text.encode("utf-8")) == "utf-8"
     assert found(text.encode("utf-8-sig")) == "utf-8"
@@ -70,7 +87,10 @@ def test_what_is_found_decodes_to_what_was_written(text):
         content = text.encode(encoding)
         try:
             encoding_found = found(content)
-            assert content.decode(encoding_found) == text or (encoding, encoding_found) == ("cp1252", "utf-8")  # bytes that are both
+            assert content.decode(encoding_found) == text or (encoding, encoding_found) == (
+                "cp1252",
+                "utf-8",
+            )  # bytes that are both
         except FileError:
             assert encoding == "cp1252"
 
@@ -82,16 +102,24 @@ def test_a_file_is_written_as_it_came(tmp_path, encoding):
     path.write_bytes(text.encode(encoding))
     table = chaffinch.read(path)
     assert table.columns == ("Größe", "Maß")
-    assert [note.what for note in table.notes if not note.column] == ([] if encoding == "utf-8" else ["encoding"])
+    assert [note.what for note in table.notes if not note.column] == (
+        [] if encoding == "utf-8" else ["encoding"]
+    )
     table.write(out)
     assert out.read_bytes() == path.read_bytes()
 
 
 def test_characters_that_an_encoding_lacks_are_no_half_file(tmp_path):
     path = tmp_path / "in.csv"
-    path.write_bytes(("name,n\n" + "".join(f"{'süß' if i % 3 else 'groß'},{i % 5}\n" for i in range(60))).encode("cp1252"))
+    path.write_bytes(
+        ("name,n\n" + "".join(f"{'süß' if i % 3 else 'groß'},{i % 5}\n" for i in range(60))).encode(
+            "cp1252"
+        )
+    )
     schema = chaffinch.read(path).schema
-    other = chaffinch.Table.from_codes(schema, [np.array([0, 1], np.uint8)] * 2, like=chaffinch.read(path))
+    other = chaffinch.Table.from_codes(
+        schema, [np.array([0, 1], np.uint8)] * 2, like=chaffinch.read(path)
+    )
     renamed = other.data.rename_columns(["имя", "n"])
     columns = (replace(other.schema.columns[0], name="имя"), other.schema.columns[1])
     broken = replace(other, data=renamed, schema=replace(other.schema, columns=columns))
@@ -102,7 +130,10 @@ def test_characters_that_an_encoding_lacks_are_no_half_file(tmp_path):
 
 def test_a_file_that_libreoffice_saved_as_utf_16():
     files = Path(__file__).parents[2] / "data" / "files"
-    saved, plain = chaffinch.read(files / "people_utf16.dat"), chaffinch.read(files / "people_r.csv")
+    saved, plain = (
+        chaffinch.read(files / "people_utf16.dat"),
+        chaffinch.read(files / "people_r.csv"),
+    )
     for column in ("age", "pay", "sex", "day"):
         assert saved.data[column].to_pylist() == plain.data[column].to_pylist()
     assert (saved.origin.layout.encoding, saved.origin.layout.delimiter) == ("utf-16", "\t")

@@ -10,7 +10,11 @@ import pytest
 import chaffinch
 from chaffinch.errors import FileError, InputError
 
-ROWS = {"sex": ["f", "m"] * 30, "ill": ["no", "no", "yes"] * 20, "age": [30 + i % 40 for i in range(60)]}
+ROWS = {
+    "sex": ["f", "m"] * 30,
+    "ill": ["no", "no", "yes"] * 20,
+    "age": [30 + i % 40 for i in range(60)],
+}
 
 
 @pytest.fixture
@@ -34,7 +38,13 @@ def test_a_folder_and_a_pattern_are_one_table(parts):
 
 
 def test_values_in_the_names_of_folders(tmp_path):
-    ds.write_dataset(pa.table(ROWS), tmp_path / "d", format="parquet", partitioning=["sex"], partitioning_flavor="hive")
+    ds.write_dataset(
+        pa.table(ROWS),
+        tmp_path / "d",
+        format="parquet",
+        partitioning=["sex"],
+        partitioning_flavor="hive",
+    )
     table = chaffinch.read(tmp_path / "d")
     assert sorted(table.columns) == ["age", "ill", "sex"]
     assert sorted(table.data["sex"].to_pylist()) == sorted(ROWS["sex"])
@@ -42,7 +52,9 @@ def test_values_in_the_names_of_folders(tmp_path):
 
 def test_what_is_not_one_table(parts):
     pq.write_table(pa.table({"sex": ["f"], "ill": [1], "age": [1]}), parts / "part-9.parquet")
-    with pytest.raises(InputError, match=r"'part-9.parquet' differs from 'part-0.parquet' in columns ill"):
+    with pytest.raises(
+        InputError, match=r"'part-9.parquet' differs from 'part-0.parquet' in columns ill"
+    ):
         chaffinch.read(parts)
     pq.write_table(pa.table({"sex": ["f"], "age": [1]}), parts / "part-9.parquet")
     with pytest.raises(InputError, match="in columns ill"):

@@ -39,7 +39,9 @@ def write_toy(part: Path, target: Path):
 
 @pytest.fixture
 def toy():
-    yield FORMATS.register(Format("toy", "Toy .toy", (".toy",), (MAGIC,), open=open_toy, writer=write_toy))
+    yield FORMATS.register(
+        Format("toy", "Toy .toy", (".toy",), (MAGIC,), open=open_toy, writer=write_toy)
+    )
     FORMATS.remove("toy")
 
 
@@ -55,13 +57,21 @@ def test_a_registered_format_is_read_and_written(toy, tmp_path):
 
 
 def test_a_registered_format_is_in_the_help_of_a_command(toy):
-    words = " ".join(CliRunner().invoke(app, ["describe", "--help"], env={"COLUMNS": "200"}).output.split())
+    words = " ".join(
+        CliRunner().invoke(app, ["describe", "--help"], env={"COLUMNS": "200"}).output.split()
+    )
     assert "a text file in a .zip, Toy .toy" in words
 
 
 def test_a_format_that_is_gone_is_not_listed():
-    words = " ".join(CliRunner().invoke(app, ["release", "--help"], env={"COLUMNS": "200"}).output.split())
-    for piece in ("CSV, TSV (both also .gz, .zst, .bz2), Parquet,", "SPSS .sav, Stata .dta, SAS .sas7bdat,", "a text file in a .zip;"):
+    words = " ".join(
+        CliRunner().invoke(app, ["release", "--help"], env={"COLUMNS": "200"}).output.split()
+    )
+    for piece in (
+        "CSV, TSV (both also .gz, .zst, .bz2), Parquet,",
+        "SPSS .sav, Stata .dta, SAS .sas7bdat,",
+        "a text file in a .zip;",
+    ):
         assert piece in words
 
 
@@ -77,12 +87,17 @@ def test_a_private_fit_reads_no_format_that_does_not_claim_to_be_private(toy, tm
     from chaffinch.privacy.prepare import open_header
 
     chaffinch.read(pa.table(ROWS)).write(tmp_path / "t.toy")
-    with pytest.raises(FileError, match=r"A private fit does not read .* a toy file: its reader may stop at a value"):
+    with pytest.raises(
+        FileError,
+        match=r"A private fit does not read .* a toy file: its reader may stop at a value",
+    ):
         open_header(tmp_path / "t.toy")
 
 
 def test_a_text_format_is_known_by_its_ending_alone(tmp_path):
-    FORMATS.register(Format("lines", endings=(".lines",), open=lambda path, options: open_source(pa.table(ROWS))))
+    FORMATS.register(
+        Format("lines", endings=(".lines",), open=lambda path, options: open_source(pa.table(ROWS)))
+    )
     try:
         (tmp_path / "t.lines").write_text("a,b\n1,2\n")
         (tmp_path / "t.txt").write_text("a,b\n1,2\n")
@@ -120,11 +135,20 @@ def test_a_registered_kind_of_object_is_read_and_given_back():
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.arrow", "a.xlsx", "a.jsonl"])
 @pytest.mark.parametrize("n_rows", [1, 7, 40, 100])
 def test_first_rows_are_those_of_the_whole(tmp_path: Path, name: str, n_rows: int) -> None:
-    table = chaffinch.read(pa.table({"x": [i % 9 for i in range(40)], "y": [f"w{i % 3}" for i in range(40)]}))
+    table = chaffinch.read(
+        pa.table({"x": [i % 9 for i in range(40)], "y": [f"w{i % 3}" for i in range(40)]})
+    )
     write_table(table, tmp_path / name)
     source = open_source(tmp_path / name)
     first = source.first_rows(n_rows)
     rows = [row for batch in first.batches() for row in batch.to_pylist()]
-    assert rows == [row for batch in source.batches(source.schema.names) for row in batch.to_pylist()][:n_rows]
+    assert (
+        rows
+        == [row for batch in source.batches(source.schema.names) for row in batch.to_pylist()][
+            :n_rows
+        ]
+    )
     assert first.n_rows == len(rows) == min(n_rows, 40)
-    assert [batch.schema.names for batch in first.batches(["y"])] == [["y"]] * len(list(first.batches()))
+    assert [batch.schema.names for batch in first.batches(["y"])] == [["y"]] * len(
+        list(first.batches())
+    )

@@ -23,7 +23,11 @@ def rewrite(path, old, new):
     path.write_bytes(content.replace(old, new))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     after = path.stat()
-    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (before.st_size, before.st_mtime_ns, before.st_ino)
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (
+        before.st_size,
+        before.st_mtime_ns,
+        before.st_ino,
+    )
 
 
 @pytest.fixture
@@ -47,8 +51,16 @@ def test_rows_that_are_rewritten_are_seen_though_the_time_of_writing_is_set_back
     (known,) = identities([file])
     rewrite(file, b"m,17", b"m,99")
     again = FileIdentity.of(file)
-    assert (again.end, again.size, again.written, again.number) == (known.end, known.size, known.written, known.number)
-    with pytest.raises(InputError, match=r"'people' was changed or replaced while it was read.*'people.csv' is not the file that was opened.*such as a copy"):
+    assert (again.end, again.size, again.written, again.number) == (
+        known.end,
+        known.size,
+        known.written,
+        known.number,
+    )
+    with pytest.raises(
+        InputError,
+        match=r"'people' was changed or replaced while it was read.*'people.csv' is not the file that was opened.*such as a copy",
+    ):
         check_unchanged("people", [known])
 
 
@@ -92,7 +104,13 @@ def test_a_source_is_the_same_in_every_pass(tmp_path, kind):
 
     def write(rows):
         if kind == "csv":
-            file.write_text("sex,age\n" + "".join(f"{sex},{age:02d}\n" for sex, age in zip(*rows.to_pydict().values(), strict=True)))
+            file.write_text(
+                "sex,age\n"
+                + "".join(
+                    f"{sex},{age:02d}\n"
+                    for sex, age in zip(*rows.to_pydict().values(), strict=True)
+                )
+            )
         else:
             pq.write_table(rows, file)
 
@@ -102,7 +120,9 @@ def test_a_source_is_the_same_in_every_pass(tmp_path, kind):
     write(table)
     source = open_source(place)
     for _ in range(2):
-        assert sum(batch.num_rows for batch in source.batches()) == (200 if kind == "folder" else 100)
+        assert sum(batch.num_rows for batch in source.batches()) == (
+            200 if kind == "folder" else 100
+        )
     batches = source.batches(["age"])
     next(batches)
     write(other)
@@ -110,7 +130,9 @@ def test_a_source_is_the_same_in_every_pass(tmp_path, kind):
         list(batches)
     with pytest.raises(InputError, match="was changed or replaced"):
         next(source.batches())
-    assert sum(batch.num_rows for batch in open_source(place).batches()) == (200 if kind == "folder" else 100)
+    assert sum(batch.num_rows for batch in open_source(place).batches()) == (
+        200 if kind == "folder" else 100
+    )
 
 
 def test_a_scan_is_not_counted_from_two_versions(file):

@@ -10,7 +10,12 @@ import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.table.formats.layout import distinct_names, find_names, plain_names
 
-RECORDS = [["39", "State-gov", "2.5"], ["50", "Private", "1.5"], ["38", "Private", "0.5"], ["53", "State-gov", "2.0"]]
+RECORDS = [
+    ["39", "State-gov", "2.5"],
+    ["50", "Private", "1.5"],
+    ["38", "Private", "0.5"],
+    ["53", "State-gov", "2.0"],
+]
 
 
 def rows(*lines):
@@ -49,7 +54,12 @@ def test_words_alone_are_a_record_if_all_of_them_stand_below_again():
 
 def test_what_is_above_the_names_is_left_out():
     names = find_names([*rows("Report,,", ",,", "age,job,pay"), *RECORDS], None, "x")
-    assert (names.names, names.row, names.skip, names.found) == (("age", "job", "pay"), 2, 3, ("line",))
+    assert (names.names, names.row, names.skip, names.found) == (
+        ("age", "job", "pay"),
+        2,
+        3,
+        ("line",),
+    )
     assert "line 3" in str(names.notes[0])
 
 
@@ -63,7 +73,11 @@ def test_units():
     below = rows("1.5,70,f", "2.5,80,m", "3.5,90,f", "1.0,60,m")
     names = find_names([*rows("dose,weight,sex", "mg,kg,", *()), *below], None, "x")
     assert (names.units, names.skip) == (("mg", "kg", ""), 2)
-    assert find_names([*rows("dose,weight,sex", "(mg),,"), *below], None, "x").units == ("(mg)", "", "")
+    assert find_names([*rows("dose,weight,sex", "(mg),,"), *below], None, "x").units == (
+        "(mg)",
+        "",
+        "",
+    )
     # One word above one column of numbers may be a missing code or a fault: the reader of the column speaks of it.
     assert find_names([*rows("dose,weight,sex", "none,75,f"), *below], None, "x").units == ()
     assert find_names([*rows("dose,weight,sex", "2,75,f"), *below], None, "x").units == ()
@@ -79,17 +93,35 @@ def test_given_headers():
         plain_names(every, 99, "x")
 
 
-@given(st.lists(st.sampled_from(["a", "b", "", " ", "a_2", "column_2", "column_3", "column_2_"]), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.sampled_from(["a", "b", "", " ", "a_2", "column_2", "column_3", "column_2_"]),
+        min_size=1,
+        max_size=8,
+    )
+)
 def test_names_differ_and_are_not_blank(cells):
     names, notes = distinct_names(cells)
     assert len(set(names)) == len(names) == len(cells)
     assert all(name.strip() for name in names)
-    assert all(name == cell for name, cell in zip(names, cells, strict=True) if cell.strip() and cells.count(cell) == 1)
+    assert all(
+        name == cell
+        for name, cell in zip(names, cells, strict=True)
+        if cell.strip() and cells.count(cell) == 1
+    )
     assert bool(notes) == (list(names) != cells)
 
 
 def test_the_layout_is_in_the_table(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("# made by hand\nage;job;pay\n" + "\n".join(";".join(row) for row in RECORDS * 5) + "\n")
+    path.write_text(
+        "# made by hand\nage;job;pay\n" + "\n".join(";".join(row) for row in RECORDS * 5) + "\n"
+    )
     layout = chaffinch.read(path).origin.layout
-    assert (layout.format, layout.encoding, layout.delimiter, layout.line, layout.found) == ("csv", "utf-8", ";", 2, ("comment",))
+    assert (layout.format, layout.encoding, layout.delimiter, layout.line, layout.found) == (
+        "csv",
+        "utf-8",
+        ";",
+        2,
+        ("comment",),
+    )

@@ -9,10 +9,21 @@ from chaffinch.table.formats.options import ReadOptions
 
 
 def test_what_is_said_is_kept():
-    options = ReadOptions.of({"encoding": "latin-1", "delimiter": ";", "decimal": ",", "header": False, "comment": "%", "table": "May"})
+    options = ReadOptions.of(
+        {
+            "encoding": "latin-1",
+            "delimiter": ";",
+            "decimal": ",",
+            "header": False,
+            "comment": "%",
+            "table": "May",
+        }
+    )
     assert options == ReadOptions("latin-1", ";", ",", "no", "%", "May")
     assert ReadOptions.of({}, tolerant=True) == ReadOptions(tolerant=True)
-    assert [ReadOptions.of({"header": header}).header for header in (True, "units", "3", 3, None)] == ["yes", "units", 3, 3, None]
+    assert [
+        ReadOptions.of({"header": header}).header for header in (True, "units", "3", 3, None)
+    ] == ["yes", "units", 3, 3, None]
 
 
 @pytest.mark.parametrize(

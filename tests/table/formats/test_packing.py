@@ -50,7 +50,9 @@ def test_a_file_is_written_packed_as_its_name_says(tmp_path, ending):
 
 
 def test_other_formats_are_to_be_unpacked_first(tmp_path):
-    chaffinch.read(pa.table({"a": ["x", "y"] * 20, "b": ["u", "v", "w", "w"] * 10})).write(tmp_path / "t.parquet")
+    chaffinch.read(pa.table({"a": ["x", "y"] * 20, "b": ["u", "v", "w", "w"] * 10})).write(
+        tmp_path / "t.parquet"
+    )
     (tmp_path / "t.parquet.gz").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
     with pytest.raises(FileError, match=r"is a parquet file packed by gzip\. Unpack it"):
         chaffinch.read(tmp_path / "t.parquet.gz")

@@ -52,7 +52,13 @@ def test_bytes_that_were_read_are_let_go(tmp_path, monkeypatch, group_rows):
     """16 MB that nothing compresses, as 40 row groups or one: what Arrow holds while they are read is a small part of them."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 10_000)
     numbers = np.random.default_rng(0).random(2_000_000)
-    pq.write_table(pa.table({"x": numbers}), tmp_path / "t.parquet", row_group_size=group_rows, use_dictionary=False, compression="none")
+    pq.write_table(
+        pa.table({"x": numbers}),
+        tmp_path / "t.parquet",
+        row_group_size=group_rows,
+        use_dictionary=False,
+        compression="none",
+    )
     del numbers
     source = open_source(tmp_path / "t.parquet")
     before, held = pa.total_allocated_bytes(), 0
@@ -62,8 +68,13 @@ def test_bytes_that_were_read_are_let_go(tmp_path, monkeypatch, group_rows):
     assert held < 8e6
 
 
-@pytest.mark.parametrize(("columns", "rows", "bytes_of", "groups"), [(2, 21, 1000, [10, 10, 10, 7]), (70, 21, 1000, [30, 7]), (70, 1000, 15, [20, 17])])
-def test_small_tables_of_many_columns_are_gathered_into_row_groups(tmp_path, monkeypatch, columns, rows, bytes_of, groups):
+@pytest.mark.parametrize(
+    ("columns", "rows", "bytes_of", "groups"),
+    [(2, 21, 1000, [10, 10, 10, 7]), (70, 21, 1000, [30, 7]), (70, 1000, 15, [20, 17])],
+)
+def test_small_tables_of_many_columns_are_gathered_into_row_groups(
+    tmp_path, monkeypatch, columns, rows, bytes_of, groups
+):
     """Few columns: a group a table. Many: a group is full with the table of ten rows that brings it to 21 rows, or to the bytes of 15 or more."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", rows)
     monkeypatch.setattr(parquet, "GROUP_BYTES", bytes_of * 8 * columns)

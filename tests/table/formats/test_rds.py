@@ -27,7 +27,9 @@ def test_a_frame_is_what_r_says_it_is(name):
         values = [None if pd.isna(value) else value for value in said[column].tolist()]
         assert table.data[column].to_pylist() == values, column
     assert [str(day) for day in table.data["day"].to_pylist()] == said["day"].tolist()
-    assert [f"{seen:%Y-%m-%d %H:%M:%S}" for seen in table.data["seen"].to_pylist()] == said["seen"].tolist()
+    assert [f"{seen:%Y-%m-%d %H:%M:%S}" for seen in table.data["seen"].to_pylist()] == said[
+        "seen"
+    ].tolist()
     assert table.data["grade"].type == pa.dictionary(pa.int32(), pa.string(), ordered=True)
     assert table.schema["grade"].ordered
 
@@ -35,8 +37,11 @@ def test_a_frame_is_what_r_says_it_is(name):
 def test_short_forms_of_vectors():
     table = open_source(FILES / "ranges.rds").table()
     assert table.to_pydict() == {
-        "i": list(range(1, 61)), "x": [float(i) for i in range(1, 61)], "w": [str(i) for i in range(1, 61)], "g": ["a", "b"] * 30,
-    }  # fmt: skip
+        "i": list(range(1, 61)),
+        "x": [float(i) for i in range(1, 61)],
+        "w": [str(i) for i in range(1, 61)],
+        "g": ["a", "b"] * 30,
+    }
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,9 @@ def test_what_is_not_read_says_how_to_convert_it(name, says):
 def test_columns_that_hold_lists_are_left_out():
     table = chaffinch.read(FILES / "listed.rds")
     assert table.columns == ("a", "b")
-    assert "Columns that hold lists or other objects are left out: l." in [str(note) for note in table.notes]
+    assert "Columns that hold lists or other objects are left out: l." in [
+        str(note) for note in table.notes
+    ]
 
 
 @pytest.mark.parametrize("packed", [True, False])

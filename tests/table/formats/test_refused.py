@@ -8,13 +8,24 @@ import chaffinch
 from chaffinch.errors import FileError
 
 FILES = {
-    "a PDF file": b"%PDF-1.7 secret", "a web page": b"<!DOCTYPE html><p>secret", "an XML file": b'<?xml version="1.0"?><secret/>',
-    "an HDF5 file": b"\x89HDF\r\n\x1a\nsecret", "a picture": b"\x89PNG\r\n\x1a\nsecret", "a pickle file": b"\x80\x04\x95secret",
-    "an Access database": b"\x00\x01\x00\x00Standard ACE DB\0secret", "a tar archive": bytes(257) + b"ustar\0secret", "a 7z or rar archive": b"Rar!\x1a\x07secret",
-    "a MATLAB file": b"MATLAB 5.0 MAT-file, secret", "an Avro file": b"Obj\x01secret", "an ORC file": b"ORCsecret", "a NumPy file": b"\x93NUMPYsecret",
-    "an encrypted file": b"-----BEGIN PGP MESSAGE-----\nsecret", "a Feather file of the first version": b"FEA1secret",
-    "a portable file of SPSS": b"ASCII SPSS PORT FILE" + b" " * 60 + b"secret", "a SAS catalog": bytes(12) + b"\xc2\xea\x81\x63secret",
-}  # fmt: skip
+    "a PDF file": b"%PDF-1.7 secret",
+    "a web page": b"<!DOCTYPE html><p>secret",
+    "an XML file": b'<?xml version="1.0"?><secret/>',
+    "an HDF5 file": b"\x89HDF\r\n\x1a\nsecret",
+    "a picture": b"\x89PNG\r\n\x1a\nsecret",
+    "a pickle file": b"\x80\x04\x95secret",
+    "an Access database": b"\x00\x01\x00\x00Standard ACE DB\0secret",
+    "a tar archive": bytes(257) + b"ustar\0secret",
+    "a 7z or rar archive": b"Rar!\x1a\x07secret",
+    "a MATLAB file": b"MATLAB 5.0 MAT-file, secret",
+    "an Avro file": b"Obj\x01secret",
+    "an ORC file": b"ORCsecret",
+    "a NumPy file": b"\x93NUMPYsecret",
+    "an encrypted file": b"-----BEGIN PGP MESSAGE-----\nsecret",
+    "a Feather file of the first version": b"FEA1secret",
+    "a portable file of SPSS": b"ASCII SPSS PORT FILE" + b" " * 60 + b"secret",
+    "a SAS catalog": bytes(12) + b"\xc2\xea\x81\x63secret",
+}
 
 
 @pytest.mark.parametrize("what", FILES)

@@ -31,7 +31,9 @@ def test_a_table_is_what_r_says_it_is(name, tmp_path):
         values = [None if pd.isna(value) else value for value in said[column].tolist()]
         assert table.data[column].to_pylist() == values, column
     assert [str(day) for day in table.data["day"].to_pylist()] == said["day"].tolist()
-    assert [f"{seen:%Y-%m-%d %H:%M:%S}" for seen in table.data["seen"].to_pylist()] == said["seen"].tolist()
+    assert [f"{seen:%Y-%m-%d %H:%M:%S}" for seen in table.data["seen"].to_pylist()] == said[
+        "seen"
+    ].tolist()
     assert table.schema["age"].title == "Age in years"
     assert chaffinch.scan(tmp_path / "t.csv").n_rows == 60
 
@@ -39,18 +41,24 @@ def test_a_table_is_what_r_says_it_is(name, tmp_path):
 def test_a_transport_file_is_written(tmp_path):
     data = pa.table(
         {
-            "n": pa.array([1, 2, None] * 20), "x": [0.25, 1.5, 2.0] * 20, "word": ["a", None, "c"] * 20,
+            "n": pa.array([1, 2, None] * 20),
+            "x": [0.25, 1.5, 2.0] * 20,
+            "word": ["a", None, "c"] * 20,
             "day": [datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(60)],
-            "seen": [datetime.datetime(2020, 1, 1, 8, 30, i) for i in range(60)], "at": [datetime.time(8, i) for i in range(60)],
+            "seen": [datetime.datetime(2020, 1, 1, 8, 30, i) for i in range(60)],
+            "at": [datetime.time(8, i) for i in range(60)],
         }
-    )  # fmt: skip
+    )
     table = chaffinch.read(data, rare="keep")
     table.write(tmp_path / "t.xpt")
     frame, _ = pyreadstat.read_xport(tmp_path / "t.xpt")
     assert frame["x"].tolist() == data["x"].to_pylist()
     assert frame["day"].tolist() == data["day"].to_pylist()
     again = chaffinch.read(tmp_path / "t.xpt", rare="keep")
-    assert again.data.select(["n", "x", "word", "day", "seen"]).to_pydict() == data.select(["n", "x", "word", "day", "seen"]).to_pydict()
+    assert (
+        again.data.select(["n", "x", "word", "day", "seen"]).to_pydict()
+        == data.select(["n", "x", "word", "day", "seen"]).to_pydict()
+    )
     assert again.data["at"].to_pylist() == data["at"].to_pylist()
 
 
@@ -63,9 +71,30 @@ def test_names_that_sas_does_not_hold(tmp_path):
 
 
 def test_formats_that_show_time():
-    assert [_moment(word) is not None for word in ("YYMMDD10", "MMDDYY8.", "DATETIME", "E8601DT19", "TIME5", "BEST12", "F8.2", "", "DOLLAR10")] == [
-        True, True, True, True, True, False, False, False, False,
-    ]  # fmt: skip
+    assert [
+        _moment(word) is not None
+        for word in (
+            "YYMMDD10",
+            "MMDDYY8.",
+            "DATETIME",
+            "E8601DT19",
+            "TIME5",
+            "BEST12",
+            "F8.2",
+            "",
+            "DOLLAR10",
+        )
+    ] == [
+        True,
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("name", ["people.sas7bdat", "people.xpt"])

@@ -23,7 +23,10 @@ def test_comments_go_and_quoted_lines_stay():
         assert without(text, size) == b'a,b\n1,"x\n# inside quotes\n"\n2,y\n'
 
 
-@given(st.lists(st.sampled_from(["1,2", "#x", 'a,"b', 'c"', "", "# \"q"]), max_size=12), st.integers(1, 9))
+@given(
+    st.lists(st.sampled_from(["1,2", "#x", 'a,"b', 'c"', "", '# "q']), max_size=12),
+    st.integers(1, 9),
+)
 def test_blocks_do_not_matter(lines, size):
     text = "\n".join(lines).encode()
     quoted, kept = False, []

@@ -42,8 +42,21 @@ def said(table):
         ("age,sex,pay\r\n" + BODY.replace("\n", "\r\n"), ("age", "sex", "pay"), []),
         ("age,sex,pay\r" + BODY.replace("\n", "\r"), ("age", "sex", "pay"), []),
     ],
-    ids=["plain", "no header", "comments", "names with #", "title", "units", "double and blank", "row names", "quoted break", "spaces", "crlf", "cr"],
-)  # fmt: skip
+    ids=[
+        "plain",
+        "no header",
+        "comments",
+        "names with #",
+        "title",
+        "units",
+        "double and blank",
+        "row names",
+        "quoted break",
+        "spaces",
+        "crlf",
+        "cr",
+    ],
+)
 def test_what_is_found(tmp_path, text, columns, whats):
     table = read(tmp_path, text)
     assert (table.columns, table.n_rows) == (columns, 60)
@@ -89,19 +102,31 @@ def test_nothing_is_found_where_no_record_may_be_asked(tmp_path):
     for text in (BODY, "# x\n" + BODY, "age,sex\nyears,\n" + BODY):
         path.write_text(text)
         top = given_top(TextFile.of(path), ReadOptions(tolerant=True), None)
-        assert list(top.names.names) == [cell or f"column_{i}" for i, cell in enumerate(text.split("\n")[0].split(","), 1)]
+        assert list(top.names.names) == [
+            cell or f"column_{i}" for i, cell in enumerate(text.split("\n")[0].split(","), 1)
+        ]
         assert (top.lines, top.encoding, top.comment) == (1, "utf-8", "")
     path.write_text("# x\nage,sex,pay\nyears,,\n" + BODY)
-    top = given_top(TextFile.of(path), ReadOptions(header="units", comment="#", tolerant=True), None)
+    top = given_top(
+        TextFile.of(path), ReadOptions(header="units", comment="#", tolerant=True), None
+    )
     assert (top.names.names, top.lines) == (("age", "sex", "pay"), 2)
     path.write_text("a,b\nx\n" + BODY)
     assert given_top(TextFile.of(path), ReadOptions(header=3, tolerant=True), None).lines == 3
     path.write_text(BODY)
-    top = given_top(TextFile.of(path), ReadOptions(header="no", delimiter=";", columns=2, tolerant=True), None)
-    assert (top.names.names, top.lines, top.delimiter) == (("column_1", "column_2"), 0, ";")  # whatever the first record has
+    top = given_top(
+        TextFile.of(path), ReadOptions(header="no", delimiter=";", columns=2, tolerant=True), None
+    )
+    assert (top.names.names, top.lines, top.delimiter) == (
+        ("column_1", "column_2"),
+        0,
+        ";",
+    )  # whatever the first record has
     with pytest.raises(InputError, match=r"no record is asked what divides its cells.*--delimiter"):
         given_top(TextFile.of(path), ReadOptions(header="no", columns=3, tolerant=True), None)
-    with pytest.raises(InputError, match=r"no record is asked how many there are.*column_1, column_2"):
+    with pytest.raises(
+        InputError, match=r"no record is asked how many there are.*column_1, column_2"
+    ):
         given_top(TextFile.of(path), ReadOptions(header="no", delimiter=",", tolerant=True), None)
     path.write_text('age,"sex\n' + BODY)
     with pytest.raises(InputError, match=r"ends inside quotes.*line_breaks = true"):

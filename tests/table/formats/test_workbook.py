@@ -27,7 +27,10 @@ def whats(table):
 def test_a_workbook_that_libreoffice_saved(ending):
     """The title above, errors, formulas, numbers as text, dates, a hidden and an empty sheet: read, with what is to be said."""
     table = chaffinch.read(FILES / f"visits.{ending}")
-    assert (table.n_rows, table.columns) == (40, ("id", "age", "pay", "day", "seen", "code", "sex", "err", "twice"))
+    assert (table.n_rows, table.columns) == (
+        40,
+        ("id", "age", "pay", "day", "seen", "code", "sex", "err", "twice"),
+    )
     rows = table.data.to_pylist()
     for i, row in enumerate(rows):  # worked by hand from the script that made it
         assert (row["id"], row["age"], row["twice"]) == (1000 + i, 20 + i, 2 * (20 + i))
@@ -40,7 +43,9 @@ def test_a_workbook_that_libreoffice_saved(ending):
     assert ("errors" in whats(table)) == (ending != "xls")
     layout = table.origin.layout
     assert (layout.table, layout.line, layout.header) == ("May visits", 4, True)
-    other = pd.read_excel(FILES / f"visits.{ending}", skiprows=3, engine="calamine")  # a second opinion on the numbers
+    other = pd.read_excel(
+        FILES / f"visits.{ending}", skiprows=3, engine="calamine"
+    )  # a second opinion on the numbers
     assert other["pay"].tolist() == table.data["pay"].to_pylist()
 
 
@@ -61,9 +66,16 @@ def test_sheets_by_name(tmp_path):
     with pytest.raises(InputError, match=r"several sheets: May, June & July\. Name one") as caught:
         chaffinch.read(path)
     assert "--table 'May'" in str(caught.value)
-    assert chaffinch.read(path, table="June & July").n_rows == chaffinch.read(f"{path}::June & July").n_rows == 20
+    assert (
+        chaffinch.read(path, table="June & July").n_rows
+        == chaffinch.read(f"{path}::June & July").n_rows
+        == 20
+    )
     assert chaffinch.read(f"{path}::May", table="May").n_rows == 10
-    for source, table, says in ((path, "Mai", "Did you mean 'May'"), (f"{path}::May", "June & July", "Name one")):
+    for source, table, says in (
+        (path, "Mai", "Did you mean 'May'"),
+        (f"{path}::May", "June & July", "Name one"),
+    ):
         with pytest.raises((InputError, KeyError), match=says):
             chaffinch.read(source, table=table)
     (tmp_path / "t.csv").write_text("a,b\n1,2\n1,3\n")
@@ -83,7 +95,10 @@ def saved(tmp_path, rows, **more):
     return path
 
 
-ROWS = [["sex", None, "ill", "n"], *([["fm"[i % 2], None, "no" if i % 3 else "yes", i % 5] for i in range(20)])]
+ROWS = [
+    ["sex", None, "ill", "n"],
+    *([["fm"[i % 2], None, "no" if i % 3 else "yes", i % 5] for i in range(20)]),
+]
 
 
 def test_empty_columns_and_rows(tmp_path):
@@ -120,7 +135,9 @@ def test_locked_and_damaged_workbooks(tmp_path, monkeypatch):
     with pytest.raises(FileError):
         chaffinch.read(tmp_path / "cut.xlsx")
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
-    with pytest.raises(FileError, match="as a workbook: it is damaged, locked, or of another Office program"):
+    with pytest.raises(
+        FileError, match="as a workbook: it is damaged, locked, or of another Office program"
+    ):
         chaffinch.read(tmp_path / "old.xls")
     monkeypatch.setattr(packing, "FREE_BYTES", 1000)
     monkeypatch.setattr(packing, "MOST_RATIO", 2)
@@ -159,7 +176,12 @@ def test_sheets_as_they_stand_have_their_place_text_and_merged_cells(tmp_path):
     book.save(tmp_path / "b.xlsx")
     cells, raw = workbook.sheets_of(tmp_path / "b.xlsx")
     assert (cells.visible, raw.visible) == (True, False)
-    assert (cells.name, cells.first, cells.rows, cells.merged) == ("t", 3, (("sex", "2"), ("007", "")), (((1, 0), (1, 1)),))
+    assert (cells.name, cells.first, cells.rows, cells.merged) == (
+        "t",
+        3,
+        (("sex", "2"), ("007", "")),
+        (((1, 0), (1, 1)),),
+    )
 
 
 def test_sheets_with_errors_or_formulas_without_values_are_refused(tmp_path):

@@ -27,13 +27,18 @@ DATA = pa.table(
 def test_what_is_written_is_what_was_there(tmp_path):
     table = chaffinch.read(DATA, rare="keep")
     table.write(tmp_path / "t.xlsx")
-    rows = list(openpyxl.load_workbook(tmp_path / "t.xlsx").active.values)  # formulas would stay formulas here
+    rows = list(
+        openpyxl.load_workbook(tmp_path / "t.xlsx").active.values
+    )  # formulas would stay formulas here
     assert rows[0] == tuple(DATA.column_names)
     for row, cells in zip(DATA.to_pylist(), rows[1:], strict=True):
         day = datetime.datetime.combine(row["day"], datetime.time())
         assert cells == (row["n"], row["x"], row["word"], row["flag"], day, row["seen"])
     again = chaffinch.read(tmp_path / "t.xlsx", rare="keep")
-    assert again.data.select(["n", "x", "day"]).to_pydict() == DATA.select(["n", "x", "day"]).to_pydict()
+    assert (
+        again.data.select(["n", "x", "day"]).to_pydict()
+        == DATA.select(["n", "x", "day"]).to_pydict()
+    )
     assert again.data["word"].to_pylist() == DATA["word"].to_pylist()
 
 

@@ -23,7 +23,15 @@ def archived(path, files):
 
 
 def test_the_only_file_is_read(tmp_path):
-    path = archived(tmp_path / "t.zip", {"in/people.csv": TEXT.encode("cp1252"), "__MACOSX/._people.csv": b"x", "in/.DS_Store": b"x", "empty.csv": b""})
+    path = archived(
+        tmp_path / "t.zip",
+        {
+            "in/people.csv": TEXT.encode("cp1252"),
+            "__MACOSX/._people.csv": b"x",
+            "in/.DS_Store": b"x",
+            "empty.csv": b"",
+        },
+    )
     table = chaffinch.read(path)
     assert (table.columns, table.n_rows) == (("sex", "süß"), 60)
     assert table.data["süß"].to_pylist()[:2] == [0.5, 1.5]
@@ -33,7 +41,9 @@ def test_the_only_file_is_read(tmp_path):
 
 
 def test_one_of_several_is_named(tmp_path):
-    path = archived(tmp_path / "t.zip", {"a.csv": "x,y\n1,2\n1,3\n", "../../b.tsv": "x\ty\n1\t2\n1\t3\n1\t4\n"})
+    path = archived(
+        tmp_path / "t.zip", {"a.csv": "x,y\n1,2\n1,3\n", "../../b.tsv": "x\ty\n1\t2\n1\t3\n1\t4\n"}
+    )
     with pytest.raises(InputError, match=r"several files: a.csv, ../../b.tsv"):
         chaffinch.read(path)
     assert chaffinch.read(path, table="../../b.tsv").n_rows == 3
@@ -53,7 +63,11 @@ def test_archives_that_are_refused(tmp_path, monkeypatch):
         chaffinch.read(tmp_path / "c.zip")
     monkeypatch.setattr(packing, "FREE_BYTES", 1 << 20)
     with pytest.raises(FileError, match="unpacks to more than 1,000 times its size"):
-        chaffinch.read(archived(tmp_path / "bomb.zip", {"t.csv": b"a,b\n" + b"1,2\n" * 3_000_000 + bytes(10**7)}))
+        chaffinch.read(
+            archived(
+                tmp_path / "bomb.zip", {"t.csv": b"a,b\n" + b"1,2\n" * 3_000_000 + bytes(10**7)}
+            )
+        )
 
 
 def test_fuzzed_archives(tmp_path):

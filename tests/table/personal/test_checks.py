@@ -21,7 +21,11 @@ def digits(rng, n):
 
 def born(rng, order):
     """A day after 1950, its parts in some order."""
-    parts = {"Y": f"{rng.integers(50, 99)}", "M": f"{rng.integers(1, 13):02d}", "D": f"{rng.integers(1, 29):02d}"}
+    parts = {
+        "Y": f"{rng.integers(50, 99)}",
+        "M": f"{rng.integers(1, 13):02d}",
+        "D": f"{rng.integers(1, 29):02d}",
+    }
     return "".join(parts[part] for part in order)
 
 
@@ -29,15 +33,57 @@ BODIES = {
     # name: (module of the other library, a number without its check signs, where these stand, which signs may stand there)
     "es_dni": ("es.dni", lambda rng: digits(rng, 8), "{0}{c}", LETTERS),
     "nl_bsn": ("nl.bsn", lambda rng: "1" + digits(rng, 7), "{0}{c}", DIGITS),
-    "fr_nir": ("fr.nir", lambda rng: "1" + born(rng, "YM") + "75" + digits(rng, 6), "{0}{c}", [f"{i:02d}" for i in range(100)]),
-    "it_codice_fiscale": ("it.codicefiscale", lambda rng: "RSSMRA" + f"{rng.integers(50, 99)}" + "A" + f"{rng.integers(1, 29):02d}" + "H" + digits(rng, 3), "{0}{c}", LETTERS),
-    "se_personnummer": ("se.personnummer", lambda rng: born(rng, "YMD") + "-" + digits(rng, 3), "{0}{c}", DIGITS),
-    "fi_hetu": ("fi.hetu", lambda rng: born(rng, "DMY") + "-" + f"{rng.integers(2, 900):03d}", "{0}{c}", DIGITS + LETTERS),
-    "no_fnr": ("no.fodselsnummer", lambda rng: born(rng, "DMY") + f"{rng.integers(0, 400):03d}", "{0}{c}", [f"{i:02d}" for i in range(100)]),
+    "fr_nir": (
+        "fr.nir",
+        lambda rng: "1" + born(rng, "YM") + "75" + digits(rng, 6),
+        "{0}{c}",
+        [f"{i:02d}" for i in range(100)],
+    ),
+    "it_codice_fiscale": (
+        "it.codicefiscale",
+        lambda rng: (
+            "RSSMRA"
+            + f"{rng.integers(50, 99)}"
+            + "A"
+            + f"{rng.integers(1, 29):02d}"
+            + "H"
+            + digits(rng, 3)
+        ),
+        "{0}{c}",
+        LETTERS,
+    ),
+    "se_personnummer": (
+        "se.personnummer",
+        lambda rng: born(rng, "YMD") + "-" + digits(rng, 3),
+        "{0}{c}",
+        DIGITS,
+    ),
+    "fi_hetu": (
+        "fi.hetu",
+        lambda rng: born(rng, "DMY") + "-" + f"{rng.integers(2, 900):03d}",
+        "{0}{c}",
+        DIGITS + LETTERS,
+    ),
+    "no_fnr": (
+        "no.fodselsnummer",
+        lambda rng: born(rng, "DMY") + f"{rng.integers(0, 400):03d}",
+        "{0}{c}",
+        [f"{i:02d}" for i in range(100)],
+    ),
     "pl_pesel": ("pl.pesel", lambda rng: born(rng, "YMD") + digits(rng, 4), "{0}{c}", DIGITS),
-    "de_tax_id": ("de.idnr", lambda rng: "".join(rng.permutation(list(DIGITS[1:]))) + "1", "{0}{c}", DIGITS),
+    "de_tax_id": (
+        "de.idnr",
+        lambda rng: "".join(rng.permutation(list(DIGITS[1:]))) + "1",
+        "{0}{c}",
+        DIGITS,
+    ),
     "ch_ahv": ("ch.ssn", lambda rng: "756" + digits(rng, 9), "{0}{c}", DIGITS),
-    "be_insz": ("be.nn", lambda rng: f"{rng.integers(0, 20):02d}" + born(rng, "MD") + digits(rng, 3), "{0}{c}", [f"{i:02d}" for i in range(100)]),
+    "be_insz": (
+        "be.nn",
+        lambda rng: f"{rng.integers(0, 20):02d}" + born(rng, "MD") + digits(rng, 3),
+        "{0}{c}",
+        [f"{i:02d}" for i in range(100)],
+    ),
     "uk_nhs": ("gb.nhs", lambda rng: "4" + digits(rng, 8), "{0}{c}", DIGITS),
     "pt_nif": ("pt.nif", lambda rng: "2" + digits(rng, 7), "{0}{c}", DIGITS),
     "ca_sin": ("ca.sin", lambda rng: "4" + digits(rng, 7), "{0}{c}", DIGITS),
@@ -45,14 +91,34 @@ BODIES = {
     "cz_rc": ("cz.rc", lambda rng: born(rng, "YMD") + digits(rng, 3), "{0}{c}", DIGITS),
     "ee_lt_id": ("ee.ik", lambda rng: "4" + born(rng, "YMD") + digits(rng, 3), "{0}{c}", DIGITS),
     "bg_egn": ("bg.egn", lambda rng: born(rng, "YMD") + digits(rng, 3), "{0}{c}", DIGITS),
-    "ro_cnp": ("ro.cnp", lambda rng: "1" + born(rng, "YMD") + "12" + digits(rng, 3), "{0}{c}", DIGITS),
-    "tr_tckn": ("tr.tckimlik", lambda rng: "1" + digits(rng, 8), "{0}{c}", [f"{i:02d}" for i in range(100)]),
-    "cn_id": ("cn.ric", lambda rng: "36042619" + born(rng, "YMD") + digits(rng, 3), "{0}{c}", DIGITS + "X"),
+    "ro_cnp": (
+        "ro.cnp",
+        lambda rng: "1" + born(rng, "YMD") + "12" + digits(rng, 3),
+        "{0}{c}",
+        DIGITS,
+    ),
+    "tr_tckn": (
+        "tr.tckimlik",
+        lambda rng: "1" + digits(rng, 8),
+        "{0}{c}",
+        [f"{i:02d}" for i in range(100)],
+    ),
+    "cn_id": (
+        "cn.ric",
+        lambda rng: "36042619" + born(rng, "YMD") + digits(rng, 3),
+        "{0}{c}",
+        DIGITS + "X",
+    ),
     "in_aadhaar": ("in_.aadhaar", lambda rng: "2" + digits(rng, 10), "{0}{c}", DIGITS),
     "iban": ("iban", lambda rng: digits(rng, 18), "DE{c}{0}", [f"{i:02d}" for i in range(2, 99)]),
     "credit_card": ("luhn", lambda rng: "4" + digits(rng, 14), "{0}{c}", DIGITS),
-    "at_svnr": ("at.vnr", lambda rng: ("1" + digits(rng, 2), born(rng, "DMY")), "{0[0]}{c}{0[1]}", DIGITS),
-}  # fmt: skip
+    "at_svnr": (
+        "at.vnr",
+        lambda rng: ("1" + digits(rng, 2), born(rng, "DMY")),
+        "{0[0]}{c}{0[1]}",
+        DIGITS,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -16,7 +16,11 @@ from chaffinch.table.personal.decisions import check_decided, check_declared_dec
 def people(n=200):
     rng = np.random.default_rng(3)
     return pa.table(
-        {"nach name": rng.choice(["Huber", "Maier", "Gruber"], n), "svnr": rng.choice(900_000_000, n, replace=False) + 1_000_000_000, "sex": ["f", "m"] * (n // 2)}
+        {
+            "nach name": rng.choice(["Huber", "Maier", "Gruber"], n),
+            "svnr": rng.choice(900_000_000, n, replace=False) + 1_000_000_000,
+            "sex": ["f", "m"] * (n // 2),
+        }
     )
 
 
@@ -56,16 +60,33 @@ def test_a_subset_of_columns_that_is_free_of_them_does_not_stop(table):
 
 
 def test_under_a_promise_what_was_found_in_records_has_no_say(table):
-    columns = (chaffinch.Column("v1", "integer", bounds=(0, 10)), chaffinch.Column("sex", "categorical", levels=("f", "m")))
+    columns = (
+        chaffinch.Column("v1", "integer", bounds=(0, 10)),
+        chaffinch.Column("sex", "categorical", levels=("f", "m")),
+    )
     check_declared_decided(chaffinch.Schema(columns, public=True))
     with pytest.raises(chaffinch.errors.PersonalDataError, match="surnames, by its name"):
-        check_declared_decided(chaffinch.Schema((*columns, chaffinch.Column("surname", "categorical", levels=("a", "b", "c"))), public=True))
+        check_declared_decided(
+            chaffinch.Schema(
+                (*columns, chaffinch.Column("surname", "categorical", levels=("a", "b", "c"))),
+                public=True,
+            )
+        )
 
 
 def test_decisions_win_over_a_schema():
-    schema = chaffinch.Schema((chaffinch.Column("a", "categorical", levels=("x", "y")), chaffinch.Column("b", "identifier", "identifier")))
+    schema = chaffinch.Schema(
+        (
+            chaffinch.Column("a", "categorical", levels=("x", "y")),
+            chaffinch.Column("b", "identifier", "identifier"),
+        )
+    )
     both = with_decisions(schema, {"a": "drop", "b": "keep", "c": "fake"})
-    assert [(column.name, column.kind, column.output) for column in both] == [("a", "identifier", ""), ("b", "unknown", "keep"), ("c", "identifier", "fake")]
+    assert [(column.name, column.kind, column.output) for column in both] == [
+        ("a", "identifier", ""),
+        ("b", "unknown", "keep"),
+        ("c", "identifier", "fake"),
+    ]
     assert with_decisions(schema, {}) is schema
     assert with_decisions(None, {"a": "keep"}).columns[0].output == "keep"
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Did you mean 'drop'"):

@@ -20,7 +20,10 @@ def made(column, values, n=300, key=1):
     array = pa.array(values)
     profile = Profile(array.type)
     profile.add(array)
-    fitted = fitted_form(chaffinch.Column(column, "identifier", "identifier", str(array.type), output="fake"), profile)
+    fitted = fitted_form(
+        chaffinch.Column(column, "identifier", "identifier", str(array.type), output="fake"),
+        profile,
+    )
     drawn = fake_values(fitted, 0, n, key=key, rng=np.random.default_rng(key))
     assert drawn.type == array.type
     return drawn.to_pylist(), fitted
@@ -43,33 +46,50 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("name", ["v1", "surname", "email", "ssn", "phone", "name", "bsn", "ip_address", "address", "url"])
+@pytest.mark.parametrize(
+    "name",
+    ["v1", "surname", "email", "ssn", "phone", "name", "bsn", "ip_address", "address", "url"],
+)
 def test_none_is_an_original_value(case, name):
     values, column = made(name, CASES[case])
     assert not set(values) & set(CASES[case])
-    if case == "numbers as words" and all(str(value).isdecimal() for value in values):  # whoever reads the file will take them for numbers
+    if case == "numbers as words" and all(
+        str(value).isdecimal() for value in values
+    ):  # whoever reads the file will take them for numbers
         assert not set(map(int, values)) & set(map(int, CASES[case]))
     assert None not in values
-    if column.repeats == 1 or not parse_form(column.form).form or not parse_form(column.form).form.repeats:
+    if (
+        column.repeats == 1
+        or not parse_form(column.form).form
+        or not parse_form(column.form).form.repeats
+    ):
         assert len(set(values)) == len(values)
 
 
 @settings(max_examples=60)
-@given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=60), st.sampled_from(["x", "name", "iban", "dni", "email"]))
+@given(
+    st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=60),
+    st.sampled_from(["x", "name", "iban", "dni", "email"]),
+)
 def test_nor_is_any_of_whatever_stands_there(values, name):
     assert not set(made(name, values)[0]) & set(values)
 
 
 def test_the_form_is_that_of_the_values():
     rng = np.random.default_rng(4)
-    dni = [f"{i:08d}-{'TRWAGMYFPDXBNJZSQVHLCKE'[i % 23]}" for i in rng.choice(10**8, 200, replace=False)]
+    dni = [
+        f"{i:08d}-{'TRWAGMYFPDXBNJZSQVHLCKE'[i % 23]}"
+        for i in rng.choice(10**8, 200, replace=False)
+    ]
     values, column = made("dni", dni)
     assert column.form == "es_dni:########-?"
     assert all(parse_mask("########-?").matches(value) for value in values)
     assert not any(map(FORMS["es_dni"].passes, values))
     assert made("v1", CASES["study ids"])[1].form == "P-1###"
     phones, _ = made("phone", [f"+43 664 {i:07d}" for i in rng.choice(10**7, 100, replace=False)])
-    assert all(value.startswith("+999 ") and len(value) == len("+43 664 1234567") for value in phones) or all(value.startswith("+99 9") for value in phones)
+    assert all(
+        value.startswith("+999 ") and len(value) == len("+43 664 1234567") for value in phones
+    ) or all(value.startswith("+99 9") for value in phones)
     american, _ = made("phone", [f"{i % 800 + 200}-{i % 700 + 200}-{i:04d}" for i in range(200)])
     assert all(value[4:10] == "555-01" for value in american)
 
@@ -84,7 +104,9 @@ def test_the_key_and_nothing_else_changes_them():
 
 
 def test_values_repeat_as_declared():
-    column = chaffinch.Column("person", "identifier", "identifier", output="fake", form="P-####", repeats=3)
+    column = chaffinch.Column(
+        "person", "identifier", "identifier", output="fake", form="P-####", repeats=3
+    )
     values = fake_values(column, 0, 30, key=3, rng=np.random.default_rng(1)).to_pylist()
     assert values == [value for value in values[::3] for _ in range(3)]
     assert len(set(values)) == 10
@@ -101,17 +123,30 @@ def test_first_names_repeat_unless_the_original_were_all_different():
 
 
 def test_without_records_the_declaration_and_the_name_decide():
-    forms = {"email": "email", "v1": "#########", "svnr": "at_svnr:##########", "surname": "surname", "patient_id": "id:#########"}
+    forms = {
+        "email": "email",
+        "v1": "#########",
+        "svnr": "at_svnr:##########",
+        "surname": "surname",
+        "patient_id": "id:#########",
+    }
     for name, form in forms.items():
         column = chaffinch.Column(name, "identifier", "identifier", output="fake")
         assert fitted_form(column).form == form
-        assert len(set(fake_values(column, 0, 50, key=1, rng=np.random.default_rng(1)).to_pylist())) > 20
+        assert (
+            len(set(fake_values(column, 0, 50, key=1, rng=np.random.default_rng(1)).to_pylist()))
+            > 20
+        )
     whole = chaffinch.Column("v1", "identifier", "identifier", "int64", output="fake")
     assert fake_values(whole, 0, 5, key=1, rng=np.random.default_rng(1)).type == pa.int64()
 
 
 def test_bad_forms_are_named():
-    for form, words in (("emial", "Did you mean 'email'"), ("surname:###", "without a mask"), ("nl_bsn:", "# stands for a digit")):
+    for form, words in (
+        ("emial", "Did you mean 'email'"),
+        ("surname:###", "without a mask"),
+        ("nl_bsn:", "# stands for a digit"),
+    ):
         with pytest.raises(chaffinch.errors.InputError, match=words):
             chaffinch.Column("x", "identifier", output="fake", form=form)
     column = chaffinch.Column("x", "identifier", output="fake", form="P-#")

@@ -32,9 +32,15 @@ def test_signs_that_stand_for_themselves():
             parse_mask(bad)
 
 
-@given(st.lists(st.integers(0, 99_999), min_size=1, max_size=300, unique=True), st.integers(1, 2000), st.booleans())
+@given(
+    st.lists(st.integers(0, 99_999), min_size=1, max_size=300, unique=True),
+    st.integers(1, 2000),
+    st.booleans(),
+)
 def test_a_freed_mask_has_none_of_the_words_and_room(numbers, rows, whole):
-    words = [str(number) for number in numbers] if whole else [f"A-{number:05d}" for number in numbers]
+    words = (
+        [str(number) for number in numbers] if whole else [f"A-{number:05d}" for number in numbers]
+    )
     mask = parse_mask("#####" if whole else "A-#####")
     free = free_of(mask, words, rows, whole_number=whole)
     assert free.size >= rows

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.table.personal.numbers import _expected_equals, _poisson_below, given_out_in_order, given_out_once
+from chaffinch.table.personal.numbers import (
+    _expected_equals,
+    _poisson_below,
+    given_out_in_order,
+    given_out_once,
+)
 from chaffinch.table.profile import Profile
 
 
@@ -29,15 +34,21 @@ def test_the_expected_equals_are_pairs_a_few_steps_apart(numbers, factor):
     reach = max(step, int(np.median(gaps)) // step * step)
     every = np.sort(np.array(numbers) * factor)
     pairs = sum(0 < b - a <= reach for i, a in enumerate(every) for b in every[i + 1 :])
-    assert _expected_equals(values, counts.astype(float)) == pytest.approx(pairs / (2 * reach / step))
+    assert _expected_equals(values, counts.astype(float)) == pytest.approx(
+        pairs / (2 * reach / step)
+    )
 
 
 PERSONAL = {
     "counted on, with gaps": lambda rng: np.cumsum(rng.integers(1, 12, 600)) + 1000,
-    "by site": lambda rng: np.concatenate([1000 * s + rng.choice(150, 60, replace=False) for s in range(1, 11)]),
+    "by site": lambda rng: np.concatenate(
+        [1000 * s + rng.choice(150, 60, replace=False) for s in range(1, 11)]
+    ),
     "seven digits": lambda rng: rng.choice(9_000_000, 400, replace=False) + 1_000_000,
     "nine digits": lambda rng: rng.choice(800_000_000, 60, replace=False) + 100_000_000,
-    "few persons twice": lambda rng: np.concatenate([ids := np.cumsum(rng.integers(1, 9, 800)), ids[:20]]),
+    "few persons twice": lambda rng: np.concatenate(
+        [ids := np.cumsum(rng.integers(1, 9, 800)), ids[:20]]
+    ),
     "every fifth": lambda rng: 5 * np.cumsum(rng.integers(1, 6, 500)),
 }
 MEASURES = {
@@ -60,7 +71,9 @@ def test_numbers_that_are_given_out_once_are_seen_sorted_or_not(draw):
     for _ in range(20):
         numbers = np.asarray(draw(rng))
         seen.append(given_out_once(profiled(numbers)))
-        assert given_out_once(profiled(np.sort(numbers))) == given_out_once(profiled(rng.permutation(numbers)))
+        assert given_out_once(profiled(np.sort(numbers))) == given_out_once(
+            profiled(rng.permutation(numbers))
+        )
     assert sum(seen) >= 18
 
 
@@ -81,7 +94,9 @@ def test_numbers_that_rise_from_row_to_row():
     assert given_out_in_order(halves)
     assert not given_out_in_order(profiled(ids[::-1]))
     assert not given_out_in_order(profiled(rng.permutation(ids)))
-    assert not given_out_in_order(profiled(np.sort(np.rint(rng.normal(50, 10, 60)))))  # a measure that was sorted has equals
+    assert not given_out_in_order(
+        profiled(np.sort(np.rint(rng.normal(50, 10, 60))))
+    )  # a measure that was sorted has equals
     assert not given_out_in_order(profiled(np.arange(1900, 2020, 4)))  # years of a series
     assert not given_out_once(profiled(np.arange(1565, 1820, 5)))
     assert not given_out_in_order(profiled(ids[:10]))
@@ -91,7 +106,9 @@ def test_numbers_that_rise_from_row_to_row():
 def test_the_chance_of_a_poisson_count_is_that_of_scipy(seen, expected):
     from scipy.stats import poisson
 
-    assert _poisson_below(float(seen), expected) == pytest.approx(poisson.cdf(seen, expected), rel=1e-8, abs=1e-300)
+    assert _poisson_below(float(seen), expected) == pytest.approx(
+        poisson.cdf(seen, expected), rel=1e-8, abs=1e-300
+    )
 
 
 def test_nothing_that_was_expected_is_no_surprise():

@@ -23,7 +23,22 @@ def _same(one, other):
         assert getattr(one, name) == getattr(other, name)
     assert [list(map(type, c)) for c in one.classes] == [list(map(type, c)) for c in other.classes]
     for a, b in zip(one.trees, other.trees, strict=True):
-        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "bounds", "variance", "single", "reason"):  # fmt: skip
+        for part in (
+            "left",
+            "right",
+            "feature",
+            "threshold",
+            "missing_left",
+            "value",
+            "counts",
+            "samples",
+            "fewest",
+            "varies",
+            "bounds",
+            "variance",
+            "single",
+            "reason",
+        ):
             np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
 
 
@@ -52,7 +67,9 @@ def _onnx_bytes(model, **changes):
     }
     if classifier:
         words = isinstance(model.classes_[0], str)
-        attributes["classlabels_strings" if words else "classlabels_int64s"] = model.classes_.tolist()
+        attributes["classlabels_strings" if words else "classlabels_int64s"] = (
+            model.classes_.tolist()
+        )
     else:
         attributes["n_targets"] = width
     attributes.update(changes)
@@ -61,8 +78,10 @@ def _onnx_bytes(model, **changes):
     node = onnx.helper.make_node(name, ["X"], outputs, domain="ai.onnx.ml", **attributes)
     tensor = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(
-        [node], "g", [tensor("X", onnx.TensorProto.FLOAT, [None, 3])],
+        [node],
+        "g",
+        [tensor("X", onnx.TensorProto.FLOAT, [None, 3])],
         [tensor(one, onnx.TensorProto.FLOAT, None) for one in outputs],
-    )  # fmt: skip
+    )
     domains = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
     return onnx.helper.make_model(graph, opset_imports=domains).SerializeToString()

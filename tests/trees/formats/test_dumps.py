@@ -36,12 +36,16 @@ def every():
     ]
 
 
-@pytest.mark.parametrize(("name", "model", "answer"), every(), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("name", "model", "answer"), every(), ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_predictions_and_counts_are_theirs(name, model, answer):
     assert len(model.trees) == 2
     total = sum(tree.value[tree.apply(X.T), 0, 0] for tree in model.trees)
     # XGBoost adds a base score to every record.
-    np.testing.assert_allclose(total - total[0], np.array(HELD[answer]) - HELD[answer][0], atol=1e-5)
+    np.testing.assert_allclose(
+        total - total[0], np.array(HELD[answer]) - HELD[answer][0], atol=1e-5
+    )
     for told, counted in zip(model.trees, recounted(model, X.T, [Y]).trees, strict=True):
         np.testing.assert_array_equal(told.samples, counted.samples)
     audit = trees.audit(model, columns=X.T, labels=[Y])
@@ -67,7 +71,9 @@ def test_covers_are_counts_for_squared_error_alone():
     weighted = copy.deepcopy(HELD["xgboost_saved"])
     weighted["learner"]["gradient_booster"]["model"]["trees"][0]["sum_hessian"][0] = 19.5
     assert "weights" in trees.audit(read_xgboost(weighted)).reason
-    bare = [json.loads(json.dumps(tree).replace('"cover"', '"other"')) for tree in HELD["xgboost_dump"]]
+    bare = [
+        json.loads(json.dumps(tree).replace('"cover"', '"other"')) for tree in HELD["xgboost_dump"]
+    ]
     assert "statistics" in trees.audit(read_xgboost(bare, objective=SQUARED)).reason
 
 
@@ -75,7 +81,9 @@ def test_names():
     assert read_xgboost(HELD["xgboost_saved"], features=["a", "b"]).features == ("a", "b")
     with pytest.raises(InputError, match="2 columns, but 1 names"):
         read_xgboost(HELD["xgboost_saved"], features=["a"])
-    named = json.loads(json.dumps(HELD["xgboost_dump"]).replace('"f0"', '"age"').replace('"f1"', '"hours"'))
+    named = json.loads(
+        json.dumps(HELD["xgboost_dump"]).replace('"f0"', '"age"').replace('"f1"', '"hours"')
+    )
     assert read_xgboost(named, features=["age", "hours"]).features == ("age", "hours")
     with pytest.raises(InputError, match="give their names"):
         read_xgboost(named)
@@ -86,7 +94,9 @@ def test_names():
 def test_missing_values_of_lightgbm():
     made = copy.deepcopy(HELD["lightgbm"])
     root = made["tree_info"][0]["tree_structure"]
-    root.update(missing_type="None", threshold=-1.0)  # missing values are zeros then, and zero is above
+    root.update(
+        missing_type="None", threshold=-1.0
+    )  # missing values are zeros then, and zero is above
     assert not read_lightgbm(made).trees[0].missing_left[0]
     root.update(threshold=1.0)
     assert read_lightgbm(made).trees[0].missing_left[0]
@@ -155,7 +165,9 @@ def covered(name, **known):
     return read_xgboost(entry["model"], **known), [np.array(COVERS["labels"][entry["label"]])]
 
 
-@pytest.mark.parametrize("name", ["logistic", "logistic_half", "logitraw", "softmax", "poisson", "absolute", "parallel"])
+@pytest.mark.parametrize(
+    "name", ["logistic", "logistic_half", "logitraw", "softmax", "poisson", "absolute", "parallel"]
+)
 def test_covers_of_other_objectives_give_their_counts_back(name):
     model, labels = covered(name)
     counted = recounted(model, COLUMNS, labels)
@@ -175,13 +187,16 @@ def test_a_logistic_model_singles_out_by_its_covers_alone():
     model, labels = covered("logistic")
     audit = trees.audit(model, at_least=5)
     assert audit.exposed
-    assert audit.verdict.startswith("Exposed: the way to a node is true of fewer than 5 records. Trees of boosting cannot")
+    assert audit.verdict.startswith(
+        "Exposed: the way to a node is true of fewer than 5 records. Trees of boosting cannot"
+    )
     assert audit.predicates
     assert all(0 < p.holds(COLUMNS, labels).sum() < 5 for p in audit.predicates)
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("weighted", "weights or margins of their own"), ("scaled", "scale_pos_weight")]
+    ("name", "words"),
+    [("weighted", "weights or margins of their own"), ("scaled", "scale_pos_weight")],
 )
 def test_covers_of_weights_are_no_counts(name, words):
     model, _ = covered(name)
@@ -208,12 +223,21 @@ def test_a_dump_needs_objective_and_base_score():
     dump, saved = COVERS["dump"], covered("logistic")[0]
     assert read_xgboost(dump, features=saved.features).counted == 0
     assert read_xgboost(dump, objective="binary:logistic").counted == 0
-    base = json.loads(COVERS["models"]["logistic"]["model"]["learner"]["learner_model_param"]["base_score"])
+    base = json.loads(
+        COVERS["models"]["logistic"]["model"]["learner"]["learner_model_param"]["base_score"]
+    )
     told = read_xgboost(dump, objective="binary:logistic", base_score=base)
     for one, other in zip(told.trees, saved.trees, strict=True):
-        known = [t.bounds if t.samples is None else np.column_stack([t.samples] * 2) for t in (one, other)]
-        np.testing.assert_array_equal(np.sort(known[0][one.leaves], axis=0), np.sort(known[1][other.leaves], axis=0))
-    assert read_xgboost(dump, objective="binary:logistic", base_score=0.31).counted == 0  # a wrong guess fits nothing
+        known = [
+            t.bounds if t.samples is None else np.column_stack([t.samples] * 2)
+            for t in (one, other)
+        ]
+        np.testing.assert_array_equal(
+            np.sort(known[0][one.leaves], axis=0), np.sort(known[1][other.leaves], axis=0)
+        )
+    assert (
+        read_xgboost(dump, objective="binary:logistic", base_score=0.31).counted == 0
+    )  # a wrong guess fits nothing
 
 
 @pytest.mark.parametrize("name", ["logistic", "weighted"])

@@ -30,8 +30,12 @@ NUMBER = np.abs(X[:, 0]) + 0.1
 
 MODELS = {
     "tree": trees.DecisionTreeClassifier(random_state=0).fit(X, WORDS),
-    "weighted": trees.DecisionTreeClassifier(random_state=0, class_weight={0: 2.0, 1: 1.0, 2: 0.5}).fit(X, Y),
-    "best first": trees.DecisionTreeClassifier(max_leaf_nodes=9, random_state=np.random.RandomState(1)).fit(X, Y == 1),
+    "weighted": trees.DecisionTreeClassifier(
+        random_state=0, class_weight={0: 2.0, 1: 1.0, 2: 0.5}
+    ).fit(X, Y),
+    "best first": trees.DecisionTreeClassifier(
+        max_leaf_nodes=9, random_state=np.random.RandomState(1)
+    ).fit(X, Y == 1),
     "two outputs": trees.DecisionTreeClassifier(random_state=0).fit(X, np.c_[Y, Y == 1]),
     "extra": trees.ExtraTreeClassifier(random_state=0).fit(X, Y),
     "regression": trees.DecisionTreeRegressor(random_state=0).fit(X, NUMBER),
@@ -39,9 +43,13 @@ MODELS = {
     "forest": forests.RandomForestClassifier(3, random_state=0).fit(X, WORDS),
     "extra trees": forests.ExtraTreesRegressor(3, random_state=0).fit(X, NUMBER),
     "boosted": forests.GradientBoostingClassifier(n_estimators=2, random_state=0).fit(X, WORDS),
-    "boosted number": forests.GradientBoostingRegressor(n_estimators=2, loss="huber", random_state=0).fit(X, NUMBER),
+    "boosted number": forests.GradientBoostingRegressor(
+        n_estimators=2, loss="huber", random_state=0
+    ).fit(X, NUMBER),
     "histogram": forests.HistGradientBoostingClassifier(max_iter=2, random_state=0).fit(X, WORDS),
-    "histogram number": forests.HistGradientBoostingRegressor(max_iter=2, loss="poisson").fit(X, NUMBER),
+    "histogram number": forests.HistGradientBoostingRegressor(max_iter=2, loss="poisson").fit(
+        X, NUMBER
+    ),
 }
 
 
@@ -69,14 +77,29 @@ def test_missing_values_apart_from_all_others_come_back(tmp_path, same):
     same(plain_ensemble(plain_text(opened.ensemble)), read_model(model))
 
 
-DUMPED = {"nodeid": 0, "split": "f0", "split_condition": 0.5, "yes": 1, "no": 2, "missing": 1, "cover": 9.0,
-          "children": [{"nodeid": 1, "leaf": 0.1, "cover": 4.0}, {"nodeid": 2, "leaf": -0.1, "cover": 5.0}]}  # fmt: skip
+DUMPED = {
+    "nodeid": 0,
+    "split": "f0",
+    "split_condition": 0.5,
+    "yes": 1,
+    "no": 2,
+    "missing": 1,
+    "cover": 9.0,
+    "children": [
+        {"nodeid": 1, "leaf": 0.1, "cover": 4.0},
+        {"nodeid": 2, "leaf": -0.1, "cover": 5.0},
+    ],
+}
 
 
 def test_dumps_of_boosting_libraries_are_known_by_their_content(tmp_path):
     (tmp_path / "model").write_text(json.dumps([DUMPED]))
     opened = open_model(tmp_path / "model")
-    assert (opened.form, opened.ensemble.boosted, len(opened.ensemble.trees[0].leaves)) == ("xgboost", True, 2)
+    assert (opened.form, opened.ensemble.boosted, len(opened.ensemble.trees[0].leaves)) == (
+        "xgboost",
+        True,
+        2,
+    )
     for text in ('{"tree_info": 3}', '{"learner": []}', '[{"nodeid": 0}]', "tree\nversion=v4\n"):
         (tmp_path / "model").write_text(text)
         with pytest.raises(FileError):

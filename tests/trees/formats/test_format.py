@@ -34,7 +34,9 @@ def toy():
             "toy trees",
             ".toy",
             lambda file: file.data.startswith(MAGIC),
-            lambda file: OpenedModel("toy", plain_ensemble(file.data.removeprefix(MAGIC), name=file.name)),
+            lambda file: OpenedModel(
+                "toy", plain_ensemble(file.data.removeprefix(MAGIC), name=file.name)
+            ),
             lambda ensemble, model: MAGIC + plain_text(ensemble).encode(),
             accepts=lambda model: isinstance(model, Forest),
             trees=lambda model, features: model.ensemble,
@@ -49,7 +51,9 @@ def model():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(80, 3)).round(1)
     return trees.read_model(
-        DecisionTreeClassifier(random_state=0).fit(x, (x[:, 0] + rng.normal(size=80) > 0).astype(int))
+        DecisionTreeClassifier(random_state=0).fit(
+            x, (x[:, 0] + rng.normal(size=80) > 0).astype(int)
+        )
     )
 
 
@@ -57,10 +61,14 @@ def test_a_registered_format_is_audited_and_pruned_by_the_command(toy, model, tm
     trees.write_model(tmp_path / "t.toy", model)
     assert trees.open_model(tmp_path / "t.toy").form == "toy"
     run = CliRunner()
-    done = run.invoke(app, ["tree", "audit", str(tmp_path / "t.toy"), "--json", str(tmp_path / "a.json")])
+    done = run.invoke(
+        app, ["tree", "audit", str(tmp_path / "t.toy"), "--json", str(tmp_path / "a.json")]
+    )
     assert done.exit_code == 1
     assert json.loads((tmp_path / "a.json").read_text())["form"] == "toy"
-    done = run.invoke(app, ["tree", "prune", str(tmp_path / "t.toy"), "-o", str(tmp_path / "p.toy")])
+    done = run.invoke(
+        app, ["tree", "prune", str(tmp_path / "t.toy"), "-o", str(tmp_path / "p.toy")]
+    )
     assert done.exit_code == 0, done.output
     assert not trees.audit(tmp_path / "p.toy").exposed
 
@@ -73,13 +81,17 @@ def test_a_registered_object_is_audited_and_pruned(toy, model):
 
 
 def test_a_registered_format_is_in_the_help(toy):
-    words = " ".join(CliRunner().invoke(app, ["tree", "audit", "--help"], env={"COLUMNS": "250"}).output.split())
+    words = " ".join(
+        CliRunner().invoke(app, ["tree", "audit", "--help"], env={"COLUMNS": "250"}).output.split()
+    )
     assert "a dump of XGBoost, toy trees." in words
 
 
 def test_what_no_format_knows_is_named(model, tmp_path):
     (tmp_path / "t.toy").write_bytes(MAGIC + plain_text(model).encode())
-    with pytest.raises(FileError, match=r"is no model that is read here: skops files .* a dump of XGBoost\."):
+    with pytest.raises(
+        FileError, match=r"is no model that is read here: skops files .* a dump of XGBoost\."
+    ):
         trees.open_model(tmp_path / "t.toy")
     with pytest.raises(InputError, match=r"must end in \.skops or \.json"):
         trees.write_model(tmp_path / "t.toy", model)
@@ -90,7 +102,9 @@ def test_what_no_format_knows_is_named(model, tmp_path):
 
 
 def test_a_pickle_is_refused_whatever_is_registered(tmp_path):
-    every = TreeFormat("all", recognise=lambda file: True, read=lambda file: pytest.fail("it was opened"))
+    every = TreeFormat(
+        "all", recognise=lambda file: True, read=lambda file: pytest.fail("it was opened")
+    )
     TREE_FORMATS.register(every)
     try:
         (tmp_path / "m.pkl").write_bytes(b"\x80\x04\x95....")
@@ -105,7 +119,15 @@ def test_a_pickle_is_refused_whatever_is_registered(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ['{"secret": NaN}', '{"a": Infinity}', '{"secret": 1, "secret": 2}', "[" * 100_000, b"\xff", '{"secret"', ""],
+    [
+        '{"secret": NaN}',
+        '{"a": Infinity}',
+        '{"secret": 1, "secret": 2}',
+        "[" * 100_000,
+        b"\xff",
+        '{"secret"',
+        "",
+    ],
 )
 def test_what_is_not_exactly_json_is_refused(text):
     with pytest.raises(FileError, match="'m' is not sound JSON") as error:

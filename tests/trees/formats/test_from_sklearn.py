@@ -21,7 +21,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture
 def one_thread():
-    with threadpool_limits(1):  # OpenMP threads that wait for one another cost more than they bring here
+    with threadpool_limits(
+        1
+    ):  # OpenMP threads that wait for one another cost more than they bring here
         yield
 
 
@@ -68,7 +70,10 @@ def test_ensembles_say_what_their_counts_are(model, trees):
 
 def test_parts_of_the_records_are_pointed_out():
     x, y = data()
-    assert "part of the records" in read_model(GradientBoostingClassifier(subsample=0.5).fit(x, y)).note
+    assert (
+        "part of the records"
+        in read_model(GradientBoostingClassifier(subsample=0.5).fit(x, y)).note
+    )
     early = HistGradientBoostingClassifier(early_stopping=True, max_iter=3).fit(x, y)
     assert "held some records back" in read_model(early).note
 
@@ -79,13 +84,22 @@ def test_whether_labels_differ_is_told_where_leaves_say_means():
     tree = read_model(DecisionTreeRegressor(min_samples_leaf=2).fit(x, y)).trees[0]
     rows = tree.rows(x.T)
     np.testing.assert_array_equal(tree.varies, [len(np.unique(y[r])) > 1 for r in rows])
-    assert read_model(DecisionTreeRegressor(criterion="absolute_error").fit(x, y)).trees[0].varies is None
-    assert read_model(DecisionTreeRegressor(monotonic_cst=[1, 0, 0]).fit(x, y)).trees[0].varies is None
+    assert (
+        read_model(DecisionTreeRegressor(criterion="absolute_error").fit(x, y)).trees[0].varies
+        is None
+    )
+    assert (
+        read_model(DecisionTreeRegressor(monotonic_cst=[1, 0, 0]).fit(x, y)).trees[0].varies is None
+    )
 
 
 def test_what_is_no_fitted_tree_is_refused():
     x, y = data()
-    for model in (DecisionTreeClassifier(), RandomForestClassifier(), HistGradientBoostingClassifier()):
+    for model in (
+        DecisionTreeClassifier(),
+        RandomForestClassifier(),
+        HistGradientBoostingClassifier(),
+    ):
         with pytest.raises(InputError, match="is not fitted"):
             read_model(model)
     with pytest.raises(InputError, match="is no tree"):
@@ -95,5 +109,8 @@ def test_what_is_no_fitted_tree_is_refused():
     sets = HistGradientBoostingClassifier(categorical_features=[0], max_iter=2, min_samples_leaf=2)
     with pytest.raises(InputError, match="sets of categories"):
         read_model(
-            sets.fit(np.column_stack([np.abs(x[:, 0]).round() % 5, x[:, 1:]]), (np.abs(x[:, 0]).round() % 5) == 2)
+            sets.fit(
+                np.column_stack([np.abs(x[:, 0]).round() % 5, x[:, 1:]]),
+                (np.abs(x[:, 0]).round() % 5) == 2,
+            )
         )

@@ -45,7 +45,9 @@ def test_an_onnx_tree_sends_records_where_scikit_learn_does(tmp_path, model, onn
     np.testing.assert_array_equal(where, model.apply(ROUGH))
     np.testing.assert_allclose(tree.value[where], model.tree_.value[model.apply(ROUGH)], rtol=1e-6)
     if opened.ensemble.kind == "classification":
-        assert predicted(opened.ensemble, list(ROUGH.T))[0].tolist() == model.predict(ROUGH).tolist()
+        assert (
+            predicted(opened.ensemble, list(ROUGH.T))[0].tolist() == model.predict(ROUGH).tolist()
+        )
 
 
 @pytest.mark.parametrize("tracks", [0, 1])
@@ -56,20 +58,28 @@ def test_every_comparison_is_as_onnx_says(mode, tracks, onnx_bytes):
     from chaffinch.trees.formats.onnx_trees import onnx_ensemble
 
     data = onnx_bytes(
-        STUMP, nodes_modes=[mode, "LEAF", "LEAF"], nodes_values=[0.1, 0.0, 0.0], nodes_featureids=[0, 0, 0],
+        STUMP,
+        nodes_modes=[mode, "LEAF", "LEAF"],
+        nodes_values=[0.1, 0.0, 0.0],
+        nodes_featureids=[0, 0, 0],
         nodes_missing_value_tracks_true=[tracks, 0, 0],
         class_weights=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0],
-    )  # fmt: skip
+    )
     cut = np.float32(0.1)
     values = np.array(
-        [cut, np.nextafter(cut, np.float32(-1)), np.nextafter(cut, np.float32(1)), -3, 3], dtype=np.float32
+        [cut, np.nextafter(cut, np.float32(-1)), np.nextafter(cut, np.float32(1)), -3, 3],
+        dtype=np.float32,
     )
     rows = np.zeros((len(values), 3), dtype=np.float32)
     rows[:, 0] = values
     evaluator = onnx.ReferenceEvaluator(data)
     truth = evaluator.run(None, {"X": rows})[1].argmax(axis=1)
     model = onnx_ensemble(data)
-    ours = model.trees[0].value[model.trees[0].apply(list(rows.T.astype(float)))][:, 0, :].argmax(axis=1)
+    ours = (
+        model.trees[0]
+        .value[model.trees[0].apply(list(rows.T.astype(float)))][:, 0, :]
+        .argmax(axis=1)
+    )
     assert ours.tolist() == truth.tolist()
     missing = model.trees[0].value[model.trees[0].apply([np.array([np.nan])] * 3)][0, 0].argmax()
     assert missing == (0 if tracks else 1)

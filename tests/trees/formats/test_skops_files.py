@@ -75,19 +75,54 @@ def hostile(kind):
     elif kind == "foreign loader":
         attributes["criterion"].update(__loader__="FunctionNode")
     elif kind == "function":
-        attributes["x"] = {"__module__": "builtins", "__class__": "eval", "__loader__": "FunctionNode", "__id__": 1, "content": {}}  # fmt: skip
+        attributes["x"] = {
+            "__module__": "builtins",
+            "__class__": "eval",
+            "__loader__": "FunctionNode",
+            "__id__": 1,
+            "content": {},
+        }
     elif kind == "hidden in a list":
-        attributes["x"] = {"__module__": "builtins", "__class__": "list", "__loader__": "ListNode", "__id__": 1,
-                           "content": [{"__module__": "subprocess", "__class__": "Popen", "__loader__": "ObjectNode", "__id__": 2}]}  # fmt: skip
+        attributes["x"] = {
+            "__module__": "builtins",
+            "__class__": "list",
+            "__loader__": "ListNode",
+            "__id__": 1,
+            "content": [
+                {
+                    "__module__": "subprocess",
+                    "__class__": "Popen",
+                    "__loader__": "ObjectNode",
+                    "__id__": 2,
+                }
+            ],
+        }
     elif kind == "cached":
-        attributes["x"] = {"__module__": None, "__class__": None, "__loader__": "CachedNode", "__id__": 1}
+        attributes["x"] = {
+            "__module__": None,
+            "__class__": None,
+            "__loader__": "CachedNode",
+            "__id__": 1,
+        }
     elif kind == "another as the root":
         schema = attributes["max_depth"]
     return schema, parts, state
 
 
-@pytest.mark.parametrize("kind", ["foreign type", "foreign loader", "function", "hidden in a list", "cached", "another as the root"])  # fmt: skip
-def test_types_that_a_tree_does_not_need_are_refused_before_skops_sees_them(tmp_path, monkeypatch, kind):
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "foreign type",
+        "foreign loader",
+        "function",
+        "hidden in a list",
+        "cached",
+        "another as the root",
+    ],
+)
+def test_types_that_a_tree_does_not_need_are_refused_before_skops_sees_them(
+    tmp_path, monkeypatch, kind
+):
     schema, parts, _ = hostile(kind)
     write_parts(tmp_path / "model.skops", schema, parts)
     monkeypatch.setattr(skops_io, "loads", lambda *_, **__: pytest.fail("skops was called"))
@@ -106,24 +141,48 @@ def nodes_with(**fields):
 TREE_FAULTS = {
     "node count": lambda state, parts: state["node_count"].update(content="1000000", __id__=-1),
     "node count of text": lambda state, parts: state["node_count"].update(content='"3"', __id__=-1),
-    "deep number": lambda state, parts: state["node_count"].update(content="[" * 100_000, __id__=-1),
-    "child outside": lambda state, parts: parts.update({state["nodes"]["file"]: npy(nodes_with(left_child=10**9))}),
-    "child below": lambda state, parts: parts.update({state["nodes"]["file"]: npy(nodes_with(right_child=-7))}),
-    "circle": lambda state, parts: parts.update({state["nodes"]["file"]: npy(nodes_with(left_child=0))}),
-    "feature outside": lambda state, parts: parts.update({state["nodes"]["file"]: npy(nodes_with(feature=10**6))}),
-    "feature below": lambda state, parts: parts.update({state["nodes"]["file"]: npy(nodes_with(feature=-5))}),
-    "threshold nan": lambda state, parts: parts.update({state["nodes"]["file"]: npy(nodes_with(threshold=np.nan))}),
-    "nodes of numbers": lambda state, parts: parts.update({state["nodes"]["file"]: npy(np.zeros(3))}),
-    "few values": lambda state, parts: parts.update({state["values"]["file"]: npy(np.zeros((2, 1, 3)))}),
+    "deep number": lambda state, parts: state["node_count"].update(
+        content="[" * 100_000, __id__=-1
+    ),
+    "child outside": lambda state, parts: parts.update(
+        {state["nodes"]["file"]: npy(nodes_with(left_child=10**9))}
+    ),
+    "child below": lambda state, parts: parts.update(
+        {state["nodes"]["file"]: npy(nodes_with(right_child=-7))}
+    ),
+    "circle": lambda state, parts: parts.update(
+        {state["nodes"]["file"]: npy(nodes_with(left_child=0))}
+    ),
+    "feature outside": lambda state, parts: parts.update(
+        {state["nodes"]["file"]: npy(nodes_with(feature=10**6))}
+    ),
+    "feature below": lambda state, parts: parts.update(
+        {state["nodes"]["file"]: npy(nodes_with(feature=-5))}
+    ),
+    "threshold nan": lambda state, parts: parts.update(
+        {state["nodes"]["file"]: npy(nodes_with(threshold=np.nan))}
+    ),
+    "nodes of numbers": lambda state, parts: parts.update(
+        {state["nodes"]["file"]: npy(np.zeros(3))}
+    ),
+    "few values": lambda state, parts: parts.update(
+        {state["values"]["file"]: npy(np.zeros((2, 1, 3)))}
+    ),
     "values and count of four nodes": lambda state, parts: (
         state["node_count"].update(content="4", __id__=-1),
         parts.update({state["values"]["file"]: npy(np.zeros((4, 1, 3)))}),
     ),
     "no file": lambda state, parts: state["nodes"].update(file="nowhere.npy"),
     "no nodes": lambda state, parts: state.pop("nodes"),
-    "objects": lambda state, parts: parts.update({state["values"]["file"]: npy(np.array([{}], dtype=object))}),
+    "objects": lambda state, parts: parts.update(
+        {state["values"]["file"]: npy(np.array([{}], dtype=object))}
+    ),
     "huge shape": lambda state, parts: parts.update(
-        {state["values"]["file"]: parts[state["values"]["file"]].replace(b"(3, 1, 3)", b"(3, 1, 9)")}
+        {
+            state["values"]["file"]: parts[state["values"]["file"]].replace(
+                b"(3, 1, 3)", b"(3, 1, 9)"
+            )
+        }
     ),
 }
 
@@ -173,7 +232,10 @@ def test_a_packed_model_is_read(tmp_path, same):
 def test_parts_of_one_name_are_refused(tmp_path):
     schema, parts, _ = hostile("none")
     write_parts(tmp_path / "model.skops", schema, parts)
-    with zipfile.ZipFile(tmp_path / "model.skops", "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+    with (
+        zipfile.ZipFile(tmp_path / "model.skops", "a") as archive,
+        pytest.warns(UserWarning, match="Duplicate"),
+    ):
         archive.writestr("schema.json", "{}")
     with pytest.raises(FileError, match="two parts of one name"):
         open_model(tmp_path / "model.skops")

@@ -25,7 +25,10 @@ SAVED = base64.b64decode(MODELS["ubjson"])
         (b"{i\x01a[$U#i\x03\x01\x02\xff}", {"a": [1, 2, 255]}),
         (b"{i\x01a[$l#i\x01" + struct.pack(">i", -7) + b"}", {"a": [-7]}),
         (b"{i\x01a[#i\x02i\x05FN}"[:-2] + b"}", {"a": [5, False]}),
-        (b"{i\x01a[d" + struct.pack(">f", 0.5) + b"D" + struct.pack(">d", -2.0) + b"]}", {"a": [0.5, -2.0]}),
+        (
+            b"{i\x01a[d" + struct.pack(">f", 0.5) + b"D" + struct.pack(">d", -2.0) + b"]}",
+            {"a": [0.5, -2.0]},
+        ),
         (b"{i\x01aSI\x00\x02\xc3\xa9}", {"a": "é"}),
         (b"{#i\x01i\x01aCx", {"a": "x"}),
         (b"{i\x01a{i\x01bL" + struct.pack(">q", 1 << 40) + b"}}", {"a": {"b": 1 << 40}}),
@@ -41,16 +44,29 @@ def test_a_saved_model_is_the_one_that_json_holds(tmp_path):
     assert model["learner"]["learner_model_param"] == same["learner_model_param"]
     (tmp_path / "m.bin").write_bytes(SAVED)
     audit = trees.audit(tmp_path / "m.bin")
-    assert audit.to_dict() == trees.audit(trees.read_xgboost(MODELS["models"]["logistic"]["model"])).to_dict()
+    assert (
+        audit.to_dict()
+        == trees.audit(trees.read_xgboost(MODELS["models"]["logistic"]["model"])).to_dict()
+    )
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        b"{i\x01aX}", b"{i\x01ai\x01", b"{i\x05a}", b"{i\xffa}", b"{i\x01aZi\x01aZ}", b"{i\x01aZ}x", b"{i\x01a[$U#L" + struct.pack(">q", 1 << 60) + b"}",
-        b"{i\x01a" * 100, b"{i\x01a[$U\x01]}", b"{i\x01aSi\x02\xff\xff}", b"{i\x01a[#i\x09Z}", b"{Sa}",
+        b"{i\x01aX}",
+        b"{i\x01ai\x01",
+        b"{i\x05a}",
+        b"{i\xffa}",
+        b"{i\x01aZi\x01aZ}",
+        b"{i\x01aZ}x",
+        b"{i\x01a[$U#L" + struct.pack(">q", 1 << 60) + b"}",
+        b"{i\x01a" * 100,
+        b"{i\x01a[$U\x01]}",
+        b"{i\x01aSi\x02\xff\xff}",
+        b"{i\x01a[#i\x09Z}",
+        b"{Sa}",
     ],
-)  # fmt: skip
+)
 def test_damage_is_refused(damage):
     with pytest.raises(FileError, match="UBJSON"):
         read_ubjson(damage, name="m")

@@ -17,7 +17,12 @@ def test_a_holdout_and_a_limit_are_kept(opened: Visitor, table: Path) -> None:
     (table.parent / "others.csv").write_text(table.read_text())
     text = opened.post("/attackers", holdout="others.csv", max_excess="0,05", second="yes")
     choices = opened.project.choices()
-    assert (choices.holdout, choices.max_excess, choices.second, choices.thorough) == (str(table.parent / "others.csv"), 0.05, True, False)
+    assert (choices.holdout, choices.max_excess, choices.second, choices.thorough) == (
+        str(table.parent / "others.csv"),
+        0.05,
+        True,
+        False,
+    )
     assert "--max-excess 0.05" in text
 
 

@@ -14,7 +14,9 @@ from chaffinch.web.project import FOUND, write_json
 from ..conftest import SURNAMES, Visitor
 
 
-def test_columns_show_kinds_reasons_and_pictures_and_no_rare_value(visitor: Visitor, table: Path) -> None:
+def test_columns_show_kinds_reasons_and_pictures_and_no_rare_value(
+    visitor: Visitor, table: Path
+) -> None:
     table.write_text(table.read_text() + "Unique,33,f,no,1\n")
     visitor.post("/open", path=str(table))
     text = visitor.wait_for_columns()
@@ -31,14 +33,20 @@ def test_the_form_and_the_text_are_in_step(opened: Visitor) -> None:
     text = opened.project.schema_text()
     assert '[columns.age]\nkind = "integer"' in text
     opened.post("/columns/text", text=text.replace('role = "sensitive"', 'role = "label"'))
-    assert _roles(opened) == Roles(label="ill", keys=("age", "sex"), decisions=(("surname", "drop"),))
+    assert _roles(opened) == Roles(
+        label="ill", keys=("age", "sex"), decisions=(("surname", "drop"),)
+    )
 
 
 def test_what_is_wrong_is_said_and_not_kept(opened: Visitor) -> None:
     before = opened.project.schema_text()
     assert "is not valid TOML" in opened.post("/columns/text", text="[[")
-    assert "has no entry for column" in opened.post("/columns/text", text=before.replace("[columns.area]", "[columns.region]"))
-    assert "Only one column can have the role label" in opened.post("/columns", **{"role-1": "label", "role-2": "label"})
+    assert "has no entry for column" in opened.post(
+        "/columns/text", text=before.replace("[columns.area]", "[columns.region]")
+    )
+    assert "Only one column can have the role label" in opened.post(
+        "/columns", **{"role-1": "label", "role-2": "label"}
+    )
     assert "Unknown role" in opened.post("/columns", **{"role-1": "king"})
     assert "Unknown kind" in opened.post("/columns", **{"kind-1": "king"})
     assert "Unknown decision" in opened.post("/columns", **{"output-1": "king"})
@@ -53,18 +61,35 @@ def test_a_click_on_the_bar_keeps_what_was_chosen_and_typed(opened: Visitor) -> 
     assert "<h1>Promise</h1>" in opened.post("/columns", go="promise", **{"role-4": "key"})
     assert _roles(opened).keys == ("age", "sex", "area")
     written = opened.project.schema_text()
-    edited = written.replace('role = "sensitive"', 'role = "label"').replace("\n", "\r\n")  # as browsers send it
-    assert "<h1>Decide</h1>" in opened.post("/columns", go="decide", text=edited, **{"role-4": "other"})
-    assert _roles(opened) == Roles(label="ill", keys=("age", "sex"), decisions=(("surname", "drop"),))
-    text = opened.post("/columns", go="decide", text="[[", **{"role-4": "weight"})  # what cannot be saved stays on the screen
+    edited = written.replace('role = "sensitive"', 'role = "label"').replace(
+        "\n", "\r\n"
+    )  # as browsers send it
+    assert "<h1>Decide</h1>" in opened.post(
+        "/columns", go="decide", text=edited, **{"role-4": "other"}
+    )
+    assert _roles(opened) == Roles(
+        label="ill", keys=("age", "sex"), decisions=(("surname", "drop"),)
+    )
+    text = opened.post(
+        "/columns", go="decide", text="[[", **{"role-4": "weight"}
+    )  # what cannot be saved stays on the screen
     assert "is not valid TOML" in text
     assert ">[[</textarea>" in text
     assert 'aria-label="What area is for"' in text
-    assert "<option selected>weight</option>" in text.partition('aria-label="What area is for"')[2].partition("</select>")[0]
+    assert (
+        "<option selected>weight</option>"
+        in text.partition('aria-label="What area is for"')[2].partition("</select>")[0]
+    )
     assert _roles(opened).weight == ""
-    opened.post("/attackers", max_excess="0.1", second="yes")  # in another tab: a form of which nothing was changed may still be left
-    assert "<h1>Decide</h1>" in opened.post("/columns", choices="-", go="decide", text=opened.project.schema_text())
-    assert "<h1>Columns</h1>" in opened.post("/columns", go="https://elsewhere.example", text=opened.project.schema_text())
+    opened.post(
+        "/attackers", max_excess="0.1", second="yes"
+    )  # in another tab: a form of which nothing was changed may still be left
+    assert "<h1>Decide</h1>" in opened.post(
+        "/columns", choices="-", go="decide", text=opened.project.schema_text()
+    )
+    assert "<h1>Columns</h1>" in opened.post(
+        "/columns", go="https://elsewhere.example", text=opened.project.schema_text()
+    )
 
 
 def test_live_progress_is_a_fragment_that_ends_by_loading_the_screen(opened: Visitor) -> None:
@@ -78,38 +103,56 @@ def _roles(visitor: Visitor) -> Roles:
     return roles_of(visitor.project.schema_text())
 
 
-def test_first_rows_are_shown_while_all_are_read_and_what_was_chosen_meanwhile_is_kept(opened: Visitor) -> None:
+def test_first_rows_are_shown_while_all_are_read_and_what_was_chosen_meanwhile_is_kept(
+    opened: Visitor,
+) -> None:
     project = opened.project
     whole = json.loads(project.path("columns.json").read_text())
     for name in ("columns.json", "schema.toml"):
         project.path(name).unlink()
     write_json(project.path(FOUND), {**whole, "part": True, "rows": 250})
-    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"], start_new_session=True)
+    worker = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"],
+        start_new_session=True,
+    )
     try:
-        write_json(project.path("look", "job.json"), {"words": ["look", whole["source"], str(project.folder)]})
+        write_json(
+            project.path("look", "job.json"),
+            {"words": ["look", whole["source"], str(project.folder)]},
+        )
         write_json(project.path("look", "begun.json"), {"pid": worker.pid, "time": time.time()})
         text = opened.get("/columns")
         assert "This is how its first 250 rows look: kinds and pictures may change" in text
         assert "All rows of the file are being read once" in opened.get("/columns/live?part=yes")
         assert "disabled" in text
         before = project.stamp()
-        assert "Who might attack" in opened.post("/columns", next="yes", **{"role-1": "key", "output-0": "drop"})
+        assert "Who might attack" in opened.post(
+            "/columns", next="yes", **{"role-1": "key", "output-0": "drop"}
+        )
         assert "still being read" in opened.post("/runs")
-        assert "Edit the text when all rows were read" in opened.post("/columns/text", text=project.schema_text())
+        assert "Edit the text when all rows were read" in opened.post(
+            "/columns/text", text=project.schema_text()
+        )
         tab = project.stamp()  # of a tab that was loaded by now
         write_json(project.path(FOUND), {**whole, "part": False})
         assert "All rows were read. What you chose is kept" in opened.get("/columns/live?part=yes")
         assert _roles(opened) == Roles(keys=("age",), decisions=(("surname", "drop"),))
-        opened.post("/columns", choices=tab, **{"role-1": "key", "role-3": "sensitive", "output-0": "drop"})
+        opened.post(
+            "/columns", choices=tab, **{"role-1": "key", "role-3": "sensitive", "output-0": "drop"}
+        )
         assert _roles(opened).sensitive == ("ill",)
-        assert "has been changed since this form was loaded" in opened.post("/columns", choices=before, **{"role-3": "key"})
+        assert "has been changed since this form was loaded" in opened.post(
+            "/columns", choices=before, **{"role-3": "key"}
+        )
         assert "300 rows." in opened.get("/columns")
     finally:
         worker.kill()
         worker.wait()
 
 
-def test_a_look_that_ended_without_a_word_is_said_and_can_be_asked_for_again(opened: Visitor) -> None:
+def test_a_look_that_ended_without_a_word_is_said_and_can_be_asked_for_again(
+    opened: Visitor,
+) -> None:
     project = opened.project
     source = project.choices().source
     for name in ("columns.json", "schema.toml", FOUND):

@@ -18,7 +18,10 @@ def test_going_back_brings_the_choices_of_a_run_again(opened: Visitor) -> None:
     (folder := opened.project.path("runs", "0001")).mkdir()
     for name in ("project.toml", "schema.toml", "columns.json"):
         (folder / name).write_text(opened.project.path(name).read_text())
-    write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out"), "--seed", "1"]})
+    write_json(
+        folder / "job.json",
+        {"words": ["release", "a.csv", "-o", str(folder / "out"), "--seed", "1"]},
+    )
     write_json(folder / "ended.json", {"code": 0, "said": "", "time": 1.0})
     opened.post("/columns", **{"role-1": "other"})
     opened.project.change(max_excess=0.3)
@@ -35,9 +38,16 @@ def test_each_letter_of_a_comparison_is_a_run(opened: Visitor, risk_of: Any) -> 
     for number, parents in ((1, 2), (2, 5)):
         folder = opened.project.path("runs", f"{number:04}")
         (folder / "out" / "confidential").mkdir(parents=True)
-        write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out"), "--seed", "1"]})
+        write_json(
+            folder / "job.json",
+            {"words": ["release", "a.csv", "-o", str(folder / "out"), "--seed", "1"]},
+        )
         write_json(folder / "ended.json", {"code": 0, "said": "", "time": 1.0})
-        report = report_of(title="", risk=risk_of(), synthesis={"network": {"method": "bayesnet", "parents": parents}})
+        report = report_of(
+            title="",
+            risk=risk_of(),
+            synthesis={"network": {"method": "bayesnet", "parents": parents}},
+        )
         write_json(folder / "out" / "confidential" / "report.json", report.to_dict())
     page = opened.get("/compare")
     assert "run 1: parents 2" in page

@@ -14,7 +14,13 @@ def test_counts_are_those_of_the_table(tmp_path: Path, ending: str) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    table = pa.table({"a": ["x"] * 52 + ["y"] * 48, "b": ["p"] * 34 + ["q"] * 18 + ["p"] * 4 + ["q"] * 44, "c": range(100)})
+    table = pa.table(
+        {
+            "a": ["x"] * 52 + ["y"] * 48,
+            "b": ["p"] * 34 + ["q"] * 18 + ["p"] * 4 + ["q"] * 44,
+            "c": range(100),
+        }
+    )
     path = tmp_path / f"synthetic.{ending}"
     (csv.write_csv if ending == "csv" else parquet.write_table)(table, path)
     found = crossed(path, "b", "a")

@@ -40,7 +40,9 @@ def test_a_file_that_is_no_table_is_said_so(visitor: Visitor, table: Path) -> No
     assert "is empty" in visitor.until("/columns", "is empty")
 
 
-def test_another_file_puts_the_choices_away_and_the_same_one_keeps_them(opened: Visitor, table: Path) -> None:
+def test_another_file_puts_the_choices_away_and_the_same_one_keeps_them(
+    opened: Visitor, table: Path
+) -> None:
     opened.project.change(max_excess=0.1)
     opened.post("/open", path=str(table))
     assert opened.project.choices().max_excess == 0.1

@@ -21,8 +21,13 @@ def test_links_are_told_by_strength() -> None:
 
 
 def test_the_body_of_a_report_is_taken_whole(tmp_path: Path) -> None:
-    (tmp_path / "r.html").write_text("<html><body><header><p class=\"inside\"><strong>Keep inside.</strong> x</p><h1>T</h1></header><main id=\"main\"><p>x</p></main><footer>f</footer></body></html>")
-    assert body_of(tmp_path / "r.html") == '<header><h2 class="title">T</h2></header><div class="report"><p>x</p></div>'
+    (tmp_path / "r.html").write_text(
+        '<html><body><header><p class="inside"><strong>Keep inside.</strong> x</p><h1>T</h1></header><main id="main"><p>x</p></main><footer>f</footer></body></html>'
+    )
+    assert (
+        body_of(tmp_path / "r.html")
+        == '<header><h2 class="title">T</h2></header><div class="report"><p>x</p></div>'
+    )
     (tmp_path / "r.html").write_text("nothing")
     with pytest.raises(InputError):
         body_of(tmp_path / "r.html")
@@ -36,8 +41,16 @@ def reported(opened: Visitor) -> Visitor:
     (folder := opened.project.path("runs", "0001")).mkdir()
     (out := folder / "out" / "confidential").mkdir(parents=True)
     columns = [{"name": name} for name in ("age", "sex", "ill", "area")]
-    write_json(out / "report.json", {"about": {"columns": columns}, "synthesis": {"network": {"edges": [["age", "sex"]], "strengths": [0.2]}}})
-    (out / "report.html").write_text('<header><h1>T</h1></header><main id="main"><p>words of the report</p></main>')
+    write_json(
+        out / "report.json",
+        {
+            "about": {"columns": columns},
+            "synthesis": {"network": {"edges": [["age", "sex"]], "strengths": [0.2]}},
+        },
+    )
+    (out / "report.html").write_text(
+        '<header><h1>T</h1></header><main id="main"><p>words of the report</p></main>'
+    )
     (folder / "out" / "to-release").mkdir()
     (folder / "out" / "to-release" / "synthetic.csv").write_text("age,sex\n" + "30,f\n40,m\n" * 30)
     write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
@@ -67,8 +80,15 @@ def test_links_are_forbidden_required_and_left_again(reported: Visitor) -> None:
     assert reported.project.choices().forbid == ("age:sex",)
     assert "--forbid age:sex" in reported.get("/runs")
     reported.post("/result/1/edge", parent="age", child="sex", what="require")
-    assert (reported.project.choices().forbid, reported.project.choices().require) == ((), ("age:sex",))
+    assert (reported.project.choices().forbid, reported.project.choices().require) == (
+        (),
+        ("age:sex",),
+    )
     reported.post("/result/1/edge", parent="age", child="sex", what="clear")
     assert reported.project.choices().require == ()
-    assert "Unknown column" in reported.post("/result/1/edge", parent="age", child="none", what="forbid")
-    assert "leads from one column to another" in reported.post("/result/1/edge", parent="age", child="age", what="forbid")
+    assert "Unknown column" in reported.post(
+        "/result/1/edge", parent="age", child="none", what="forbid"
+    )
+    assert "leads from one column to another" in reported.post(
+        "/result/1/edge", parent="age", child="age", what="forbid"
+    )

@@ -22,7 +22,9 @@ from chaffinch.web.project import write_json
 from ..conftest import Visitor
 
 
-def test_nothing_runs_before_it_was_decided_what_becomes_of_a_name(visitor: Visitor, table: object) -> None:
+def test_nothing_runs_before_it_was_decided_what_becomes_of_a_name(
+    visitor: Visitor, table: object
+) -> None:
     visitor.post("/open", path=str(table))
     visitor.wait_for_columns()
     text = visitor.post("/runs")
@@ -43,20 +45,38 @@ def test_a_run_keeps_its_choices_and_can_be_stopped(opened: Visitor) -> None:
     assert not list(folder.glob(".out*"))
 
 
-def test_the_rules_of_a_run_are_those_on_the_screen_whatever_was_decided_of_a_name(visitor: Visitor, table: Path) -> None:
+def test_the_rules_of_a_run_are_those_on_the_screen_whatever_was_decided_of_a_name(
+    visitor: Visitor, table: Path
+) -> None:
     rng = np.random.default_rng(1)
-    rows = zip(rng.choice(["Adler", "Berg", "Cohen", "Diaz"], 200), rng.integers(0, 90, 200), rng.integers(0, 60, 200), rng.integers(0, 90, 200), strict=True)
-    table.write_text("surname,before,change,after,age,later\n" + "".join(f"{name},{a},{b},{a + b},{c},{c + 18}\n" for name, a, b, c in rows))
+    rows = zip(
+        rng.choice(["Adler", "Berg", "Cohen", "Diaz"], 200),
+        rng.integers(0, 90, 200),
+        rng.integers(0, 60, 200),
+        rng.integers(0, 90, 200),
+        strict=True,
+    )
+    table.write_text(
+        "surname,before,change,after,age,later\n"
+        + "".join(f"{name},{a},{b},{a + b},{c},{c + 18}\n" for name, a, b, c in rows)
+    )
     visitor.post("/open", path=str(table))
     assert "age = later - 18" in visitor.wait_for_columns()
     visitor.post("/columns", **{"output-0": "drop"})
-    text = visitor.project.schema_text().replace('    "age = later - 18",', '    # "age = later - 18",')
+    text = visitor.project.schema_text().replace(
+        '    "age = later - 18",', '    # "age = later - 18",'
+    )
     screen = visitor.post("/columns/text", text=text)
     visitor.post("/runs")
     visitor.until("/runs", "Run 1: done")
     out = visitor.project.path("runs", "0001", "out")
     model = chaffinch.load(out / "confidential" / "model.chaffinch")
-    shown = html.unescape(screen).partition("<textarea")[2].partition(">")[2].partition("</textarea>")[0]
+    shown = (
+        html.unescape(screen)
+        .partition("<textarea")[2]
+        .partition(">")[2]
+        .partition("</textarea>")[0]
+    )
     assert model.schema.rules == schema_from_toml(shown).rules == ("after = before + change",)
     drawn = chaffinch.read(out / "to-release" / "synthetic.csv").to_pandas()
     assert (drawn["after"] == drawn["before"] + drawn["change"]).all()
@@ -64,14 +84,26 @@ def test_the_rules_of_a_run_are_those_on_the_screen_whatever_was_decided_of_a_na
 
 
 def test_states_are_shown_in_words(opened: Visitor) -> None:
-    for number, ended in ((1, {"code": 0, "said": ""}), (2, {"code": 1, "said": ""}), (3, {"code": 2, "said": "Error: no <good>"})):
+    for number, ended in (
+        (1, {"code": 0, "said": ""}),
+        (2, {"code": 1, "said": ""}),
+        (3, {"code": 2, "said": "Error: no <good>"}),
+    ):
         (folder := opened.project.path("runs", f"000{number}")).mkdir()
         write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
         write_json(folder / "ended.json", {**ended, "time": 1.0})
     (folder := opened.project.path("runs", "0004")).mkdir()
     write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
     text = opened.get("/runs")
-    assert [words in text for words in ("Run 1: done<", "Run 2: done, and above the limit", "Run 3: failed", "Run 4: waits")] == [True] * 4
+    assert [
+        words in text
+        for words in (
+            "Run 1: done<",
+            "Run 2: done, and above the limit",
+            "Run 3: failed",
+            "Run 4: waits",
+        )
+    ] == [True] * 4
     assert "no &lt;good&gt;" in text
     assert "Start run 4" in text
     assert "does not wait" in opened.post("/runs/1/start")
@@ -81,8 +113,14 @@ def test_states_are_shown_in_words(opened: Visitor) -> None:
 def test_how_far_it_is_comes_as_a_fragment(opened: Visitor) -> None:
     (folder := opened.project.path("runs", "0001")).mkdir()
     write_json(folder / "job.json", {"words": ["release", "a.csv", "-o", str(folder / "out")]})
-    write_json(folder / "progress.json", {"doing": "2 of 6, learning", "share": 0.25, "seconds": 9.0, "left": 27.0})
-    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"], start_new_session=True)
+    write_json(
+        folder / "progress.json",
+        {"doing": "2 of 6, learning", "share": 0.25, "seconds": 9.0, "left": 27.0},
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"],
+        start_new_session=True,
+    )
     try:
         write_json(folder / "begun.json", {"pid": worker.pid, "time": time.time()})
         text = opened.get("/runs/live")
@@ -98,19 +136,30 @@ def test_how_far_it_is_comes_as_a_fragment(opened: Visitor) -> None:
 @pytest.mark.parametrize(
     ("verdicts", "code", "words"),
     [
-        (["pass", "pass"], 0, "done: of 2 outputs 2 passed"), (["not assessed"], 1, "done: of 1 output 1 not assessed"),
-        (["fail", "review", "pass"], 1, "done: of 3 outputs 1 to be held back, 1 to be looked at, 1 passed"), ([], 0, "done, without an output to check"),
+        (["pass", "pass"], 0, "done: of 2 outputs 2 passed"),
+        (["not assessed"], 1, "done: of 1 output 1 not assessed"),
+        (
+            ["fail", "review", "pass"],
+            1,
+            "done: of 3 outputs 1 to be held back, 1 to be looked at, 1 passed",
+        ),
+        ([], 0, "done, without an output to check"),
         (None, 1, "done, and not passed"),
     ],
-)  # fmt: skip
-def test_a_check_stands_by_its_verdicts_and_nobody_decided_it(opened: Visitor, verdicts: Any, code: int, words: str) -> None:
+)
+def test_a_check_stands_by_its_verdicts_and_nobody_decided_it(
+    opened: Visitor, verdicts: Any, code: int, words: str
+) -> None:
     """Exit code 1 of a check says neither that a limit was set nor that anybody refused it."""
     (folder := opened.project.path("runs", "0001")).mkdir()
     (folder / "out").mkdir()
     write_json(folder / "job.json", {"words": ["check", "outputs.toml"]})
     write_json(folder / "ended.json", {"code": code, "said": "", "time": 1.0})
     if verdicts is not None:
-        write_json(folder / "out" / "check.json", {"summary": [{"output": "t", "verdict": verdict} for verdict in verdicts]})
+        write_json(
+            folder / "out" / "check.json",
+            {"summary": [{"output": "t", "verdict": verdict} for verdict in verdicts]},
+        )
     runs, decide = opened.get("/runs"), opened.get("/decide")
     assert f"Check 1: {words}" in runs
     assert f"Check 1</a>: {words}; not decided" in decide
@@ -118,5 +167,13 @@ def test_a_check_stands_by_its_verdicts_and_nobody_decided_it(opened: Visitor, v
         assert wrong not in re.sub(r"<[^>]+>", " ", runs)
         assert wrong not in re.sub(r"<[^>]+>", " ", decide)
     (opened.project.path("decisions", "0001")).mkdir()
-    put_down(opened.project.path("decisions", "0001"), "rejected", run=1, reason="x", checkers=[Checker.now("Ann")], waiting=False, about={})
+    put_down(
+        opened.project.path("decisions", "0001"),
+        "rejected",
+        run=1,
+        reason="x",
+        checkers=[Checker.now("Ann")],
+        waiting=False,
+        about={},
+    )
     assert f"{words}; rejected by Ann" in opened.get("/decide")

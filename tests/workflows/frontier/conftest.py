@@ -20,20 +20,44 @@ def made_people(n: int = 400, seed: int = 1) -> pa.Table:
     age = rng.integers(20, 60, n)
     job = np.where(age > 45, rng.choice(["a", "b"], n), rng.choice(["b", "c", "d"], n))
     ill = np.where((age > 40) ^ (rng.random(n) < 0.2), "yes", "no")
-    return pa.table({"age": age, "sex": rng.choice(["f", "m"], n), "town": rng.choice(list("uvwxyz"), n), "job": job, "ill": ill})
+    return pa.table(
+        {
+            "age": age,
+            "sex": rng.choice(["f", "m"], n),
+            "town": rng.choice(list("uvwxyz"), n),
+            "job": job,
+            "ill": ill,
+        }
+    )
 
 
 def quick(**more: Any) -> FrontierSettings:
-    own: dict[str, Any] = {"keys": ("age", "sex", "town"), "sensitive": ("job",), "label": "ill", "attackers": ("gcap",), "tests": ("exact_row",), "resamples": 50}
+    own: dict[str, Any] = {
+        "keys": ("age", "sex", "town"),
+        "sensitive": ("job",),
+        "label": "ill",
+        "attackers": ("gcap",),
+        "tests": ("exact_row",),
+        "resamples": 50,
+    }
     return FrontierSettings(**{**own, **more})
 
 
-def study_of(settings: FrontierSettings, *, holdout: pa.Table | None = None, n: int = 400) -> FrontierStudy:
+def study_of(
+    settings: FrontierSettings, *, holdout: pa.Table | None = None, n: int = 400
+) -> FrontierStudy:
     table = chaffinch.read(made_people(n))
     root = np.random.SeedSequence(3)
     others = None if holdout is None else chaffinch.read(holdout)
     search, confirmation = parted(table, others, settings.share, np.random.default_rng(4))
-    return FrontierStudy(table=table, holdout=others, search=search, confirmation=confirmation, settings=settings, root=root)
+    return FrontierStudy(
+        table=table,
+        holdout=others,
+        search=search,
+        confirmation=confirmation,
+        settings=settings,
+        root=root,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,9 @@ LIMITS = Limits(max_excess=0.05)
 def one(leaf: int, risk: float, worth: float, *, wide: float = 0.02, **more: Any) -> Evaluation:
     figure = WorthFigure(name="w", title="worth", value=worth)
     bounds = RiskFigure(estimate=risk, lower=risk - wide, upper=risk + wide, detectable=(0.01, 0.1))
-    return Evaluation(candidate=CandidateSettings(leaf=leaf), risk=bounds, worth=(figure,), people=100, **more)
+    return Evaluation(
+        candidate=CandidateSettings(leaf=leaf), risk=bounds, worth=(figure,), people=100, **more
+    )
 
 
 @dataclass
@@ -37,7 +39,16 @@ class StandIn:
         return MeasuredCandidate(one(candidate.leaf, self.unseen[candidate.leaf], 0.5))
 
 
-SEARCH = [one(leaf, risk, worth, wide=0.002) for leaf, risk, worth in ((10, 0.045, 0.9), (30, 0.03, 0.8), (100, 0.01, 0.7), (300, 0.0, 0.6), (5, 0.4, 1.0))]
+SEARCH = [
+    one(leaf, risk, worth, wide=0.002)
+    for leaf, risk, worth in (
+        (10, 0.045, 0.9),
+        (30, 0.03, 0.8),
+        (100, 0.01, 0.7),
+        (300, 0.0, 0.6),
+        (5, 0.4, 1.0),
+    )
+]
 
 
 def test_the_most_useful_that_qualifies_is_confirmed() -> None:

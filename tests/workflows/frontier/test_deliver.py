@@ -29,12 +29,28 @@ def found(people: pa.Table) -> FrontierRun:
     return run_frontier(FrontierData(data=people), settings, run=RunOptions(seed=1))
 
 
-def test_the_release_leaves_and_its_figures_stay(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
-    done = deliver(found, FrontierData(data=people), tmp_path / "out", ending=".csv", title=None, run=RunOptions(seed=1))
+def test_the_release_leaves_and_its_figures_stay(
+    found: FrontierRun, people: pa.Table, tmp_path: Path
+) -> None:
+    done = deliver(
+        found,
+        FrontierData(data=people),
+        tmp_path / "out",
+        ending=".csv",
+        title=None,
+        run=RunOptions(seed=1),
+    )
     assert set(done.names) == {
-        "to-release/synthetic.csv", "confidential/frontier.html", "confidential/frontier.json", "confidential/model.chaffinch", "confidential/report.html", "confidential/report.json",
-    }  # fmt: skip
-    assert pc.read_csv(tmp_path / "out" / "to-release" / "synthetic.csv").num_rows == people.num_rows
+        "to-release/synthetic.csv",
+        "confidential/frontier.html",
+        "confidential/frontier.json",
+        "confidential/model.chaffinch",
+        "confidential/report.html",
+        "confidential/report.json",
+    }
+    assert (
+        pc.read_csv(tmp_path / "out" / "to-release" / "synthetic.csv").num_rows == people.num_rows
+    )
     inside = tmp_path / "out" / "confidential"
     assert all(file.stat().st_mode & 0o077 == 0 for file in inside.iterdir())
     stored = FrontierResult.from_dict(json.loads((inside / "frontier.json").read_text("utf-8")))
@@ -45,26 +61,50 @@ def test_the_release_leaves_and_its_figures_stay(found: FrontierRun, people: pa.
     page = (inside / "frontier.html").read_text("utf-8")
     assert "The table is in to-release/synthetic.csv." in page
     # no holdout: models of half of the people never show that the release keeps a limit
-    assert (str(stored.choice.state), "UNDECIDED: " in page, "models of half of the people" in page) == ("undecided", True, True)
+    assert (
+        str(stored.choice.state),
+        "UNDECIDED: " in page,
+        "models of half of the people" in page,
+    ) == ("undecided", True, True)
 
 
-def test_what_was_not_confirmed_does_not_leave(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
+def test_what_was_not_confirmed_does_not_leave(
+    found: FrontierRun, people: pa.Table, tmp_path: Path
+) -> None:
     choice = replace(found.result.choice, evaluation=None)
     refused = replace(found, result=replace(found.result, choice=choice))
-    done = deliver(refused, FrontierData(data=people), tmp_path / "out", ending=".csv", title=None, run=RunOptions(seed=1))
+    done = deliver(
+        refused,
+        FrontierData(data=people),
+        tmp_path / "out",
+        ending=".csv",
+        title=None,
+        run=RunOptions(seed=1),
+    )
     assert done.release is None
     assert not (tmp_path / "out" / "to-release").exists()
-    assert "No table was written." in (tmp_path / "out" / "confidential" / "frontier.html").read_text("utf-8")
+    assert "No table was written." in (
+        tmp_path / "out" / "confidential" / "frontier.html"
+    ).read_text("utf-8")
 
 
-def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(found: FrontierRun, people: pa.Table, tmp_path: Path) -> None:
+def test_a_release_that_breaks_the_limit_itself_is_reported_and_not_written(
+    found: FrontierRun, people: pa.Table, tmp_path: Path
+) -> None:
     """A limit below zero is one that no release keeps."""
     limits = Limits(max_excess=0.0)
     object.__setattr__(limits, "max_excess", -1.0)
     confirmations = tuple(replace(one, passed=True) for one in found.result.choice.confirmations)
     choice = replace(found.result.choice, limits=limits, confirmations=confirmations)
     refused = replace(found, result=replace(found.result, choice=choice))
-    done = deliver(refused, FrontierData(data=people), tmp_path / "out", ending=".csv", title=None, run=RunOptions(seed=1))
+    done = deliver(
+        refused,
+        FrontierData(data=people),
+        tmp_path / "out",
+        ending=".csv",
+        title=None,
+        run=RunOptions(seed=1),
+    )
     assert not done.result.choice.allowed
     assert "the table was not written" in done.result.choice.sentence
     assert not (tmp_path / "out" / "to-release").exists()
@@ -81,23 +121,56 @@ def declared(people: pa.Table) -> FrontierData:
     """The same people with a declared domain: ages in bands, every level named."""
     bands = [str(age // 10) for age in people.column("age").to_pylist()]
     table = people.set_column(0, "age", pa.array(bands))
-    levels = {"age": ("2", "3", "4", "5"), "sex": ("f", "m"), "town": tuple("uvwxyz"), "job": tuple("abcd"), "ill": ("no", "yes")}
-    schema = Schema(tuple(Column(name, "categorical", type="string", levels=some) for name, some in levels.items()), rows=people.num_rows, public=True)
+    levels = {
+        "age": ("2", "3", "4", "5"),
+        "sex": ("f", "m"),
+        "town": tuple("uvwxyz"),
+        "job": tuple("abcd"),
+        "ill": ("no", "yes"),
+    }
+    schema = Schema(
+        tuple(
+            Column(name, "categorical", type="string", levels=some) for name, some in levels.items()
+        ),
+        rows=people.num_rows,
+        public=True,
+    )
     return FrontierData(data=table, reading=ReadSettings(schema=schema))
 
 
 @pytest.mark.parametrize("rule", ["public", "private"])
-def test_under_a_promise_no_figure_decides_what_leaves(declared: FrontierData, tmp_path: Path, rule: str) -> None:
+def test_under_a_promise_no_figure_decides_what_leaves(
+    declared: FrontierData, tmp_path: Path, rule: str
+) -> None:
     """The limit is one that no table keeps: the table is there all the same, its promise is for the whole epsilon, and the choice is said to be broken or not confirmed."""
     settings = quick(epsilons=(3.0, 1.0), choose=rule, limits=Limits(max_excess=0.0), evaluations=2)
     run = RunOptions(seed=1)
     found = run_frontier(declared, settings, run=run)
     create_project(tmp_path / "ledger.json", data="people")
-    done = deliver(found, declared, tmp_path / "out", ending=".csv", title=None, run=run, ledger=tmp_path / "ledger.json")
-    assert [(entry.label, entry.budget.epsilon, entry.test_only) for entry in open_project(tmp_path / "ledger.json").releases] == [("out", 3.0, True)]
+    done = deliver(
+        found,
+        declared,
+        tmp_path / "out",
+        ending=".csv",
+        title=None,
+        run=run,
+        ledger=tmp_path / "ledger.json",
+    )
+    assert [
+        (entry.label, entry.budget.epsilon, entry.test_only)
+        for entry in open_project(tmp_path / "ledger.json").releases
+    ] == [("out", 3.0, True)]
     create_project(tmp_path / "limited.json", data="people", epsilon=4.0)
     with pytest.raises(PrivacyError, match="has a limit"):
-        deliver(found, declared, tmp_path / "more", ending=".csv", title=None, run=run, ledger=tmp_path / "limited.json")
+        deliver(
+            found,
+            declared,
+            tmp_path / "more",
+            ending=".csv",
+            title=None,
+            run=run,
+            ledger=tmp_path / "limited.json",
+        )
     assert not (tmp_path / "more").exists()
     assert (tmp_path / "out" / "to-release" / "synthetic.csv").exists()
     assert done.release is not None
@@ -112,4 +185,6 @@ def test_under_a_promise_no_figure_decides_what_leaves(declared: FrontierData, t
     assert choice.candidate.epsilon == 3.0 if rule == "public" else choice.candidate.epsilon < 3.0
     with pytest.raises(InputError, match="voids a promise"):
         done.result.best(max_excess=0.5)
-    assert "no promise covers a figure of this page" in (tmp_path / "out" / "confidential" / "frontier.html").read_text("utf-8")
+    assert "no promise covers a figure of this page" in (
+        tmp_path / "out" / "confidential" / "frontier.html"
+    ).read_text("utf-8")

@@ -39,8 +39,13 @@ def test_the_search_never_reads_the_other_part(study: FrontierStudy) -> None:
     rows = np.concatenate([fold.members for fold in study.confirmation.folds])
     order = np.arange(study.table.n_rows)
     order[rows] = rows[0]
-    spoilt = replace(study, table=chaffinch.read(study.table.data.take(order)), _codings={})  # its schema too
-    assert spoilt.evaluate(CandidateSettings(leaf=30)).evaluation == study.evaluate(CandidateSettings(leaf=30)).evaluation
+    spoilt = replace(
+        study, table=chaffinch.read(study.table.data.take(order)), _codings={}
+    )  # its schema too
+    assert (
+        spoilt.evaluate(CandidateSettings(leaf=30)).evaluation
+        == study.evaluate(CandidateSettings(leaf=30)).evaluation
+    )
 
 
 def test_what_cannot_be_fitted_says_why(study: FrontierStudy) -> None:

@@ -22,7 +22,9 @@ def rows_set(rows: np.ndarray) -> set[int]:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(220, 400), st.floats(0.3, 0.6), st.integers(0, 99))
-def test_every_row_is_in_one_part_and_its_folds_mirror_each_other(n: int, share: float, seed: int) -> None:
+def test_every_row_is_in_one_part_and_its_folds_mirror_each_other(
+    n: int, share: float, seed: int
+) -> None:
     table = chaffinch.read(made_people(400)).take(np.arange(n))
     try:
         parts = parted(table, None, share, np.random.default_rng(seed))

@@ -15,7 +15,15 @@ from chaffinch.report.frontier_result import FrontierResult
 from chaffinch.workflows.frontier import run as running
 from chaffinch.workflows.frontier.evaluate import FrontierStudy
 
-OPTIONS: dict[str, Any] = {"keys": ["age", "sex"], "sensitive": ["job"], "label": "ill", "attackers": ["gcap"], "tests": ["exact_row"], "evaluations": 5, "seed": 1}
+OPTIONS: dict[str, Any] = {
+    "keys": ["age", "sex"],
+    "sensitive": ["job"],
+    "label": "ill",
+    "attackers": ["gcap"],
+    "tests": ["exact_row"],
+    "evaluations": 5,
+    "seed": 1,
+}
 
 
 def plain(result: FrontierResult) -> str:
@@ -38,11 +46,15 @@ def test_a_search_goes_on_from_its_folder(people: pa.Table, tmp_path: Path) -> N
     whole = chaffinch.frontier(people, **OPTIONS)
     chaffinch.frontier(people, **{**OPTIONS, "evaluations": 3}, folder=tmp_path)
     again = chaffinch.frontier(people, **{**OPTIONS, "seed": None}, folder=tmp_path)
-    assert [one.candidate for one in again.evaluations] == [one.candidate for one in whole.evaluations]
+    assert [one.candidate for one in again.evaluations] == [
+        one.candidate for one in whole.evaluations
+    ]
     assert again.evaluations == whole.evaluations
 
 
-def test_a_hand_that_stops_it_keeps_what_is_done(people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hand_that_stops_it_keeps_what_is_done(
+    people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = 0
     own = FrontierStudy.evaluate
 

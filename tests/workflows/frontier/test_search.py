@@ -13,7 +13,11 @@ SPACE = Space(sensitive=("a",))
 
 def one(candidate: CandidateSettings, risk: float, worth: float) -> Evaluation:
     figure = WorthFigure(name="w", value=worth, interval=(worth - 0.01, worth + 0.01))
-    return Evaluation(candidate=candidate, risk=RiskFigure(estimate=risk, lower=risk - 0.02, upper=risk + 0.02), worth=(figure,))
+    return Evaluation(
+        candidate=candidate,
+        risk=RiskFigure(estimate=risk, lower=risk - 0.02, upper=risk + 0.02),
+        worth=(figure,),
+    )
 
 
 def test_the_grid_comes_first_in_its_order() -> None:
@@ -35,12 +39,21 @@ def test_after_the_grid_steps_start_at_what_would_be_chosen_and_nothing_comes_tw
 
 
 def test_what_lies_on_both_sides_of_the_limit_and_is_worth_more_is_gone_on_from() -> None:
-    some = [one(CandidateSettings(), 0.02, 0.5), one(CandidateSettings(leaf=30), 0.06, 0.7), one(CandidateSettings(leaf=100), 0.5, 0.6)]
+    some = [
+        one(CandidateSettings(), 0.02, 0.5),
+        one(CandidateSettings(leaf=30), 0.06, 0.7),
+        one(CandidateSettings(leaf=100), 0.5, 0.6),
+    ]
     assert [e.candidate.leaf for e in promising(some, Limits(max_excess=0.05), "w")] == [10, 30]
 
 
 def test_without_a_limit_wide_gaps_come_first() -> None:
-    some = [one(CandidateSettings(leaf=300), 0.0, 0.1), one(CandidateSettings(leaf=100), 0.1, 0.2), one(CandidateSettings(leaf=30), 0.2, 0.3), one(CandidateSettings(), 0.3, 0.9)]
+    some = [
+        one(CandidateSettings(leaf=300), 0.0, 0.1),
+        one(CandidateSettings(leaf=100), 0.1, 0.2),
+        one(CandidateSettings(leaf=30), 0.2, 0.3),
+        one(CandidateSettings(), 0.3, 0.9),
+    ]
     assert [e.candidate.leaf for e in promising(some, Limits(), "w")][:2] == [30, 10]
 
 

@@ -49,7 +49,11 @@ def test_purposes_are_worths_and_without_any_the_headline_measures(people: pa.Ta
 
 def test_columns_that_are_not_there_are_named(people: pa.Table) -> None:
     schema = chaffinch.read(people).schema
-    for options, message in (({"keys": ("agee",)}, "agee"), ({"tables": (("age", "tow"),)}, "tow"), ({"label": "job"}, "both the label and sensitive")):
+    for options, message in (
+        ({"keys": ("agee",)}, "agee"),
+        ({"tables": (("age", "tow"),)}, "tow"),
+        ({"label": "job"}, "both the label and sensitive"),
+    ):
         with pytest.raises(InputError, match=message):
             quick(**options).check(schema)
     quick(formula="ill ~ age").check(schema)
@@ -59,7 +63,9 @@ def test_nobody_attacks_with_a_key_that_was_left_out() -> None:
     assert quick().attack_without(("age",)).keys == ("sex", "town")
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("10min", 600.0), ("90 s", 90.0), ("2h", 7200.0), ("0s", 0.0)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10min", 600.0), ("90 s", 90.0), ("2h", 7200.0), ("0s", 0.0)]
+)
 def test_times(text: str, seconds: float) -> None:
     assert minutes(text) == seconds
 

@@ -13,14 +13,24 @@ from chaffinch.workflows.frontier.space import LADDERS, Space
 
 SPACE = Space(sensitive=("a", "b"), droppable=("k",))
 CANDIDATES = st.builds(
-    CandidateSettings, method=st.sampled_from(["bayesnet", "independent"]), conditionals=st.sampled_from(["trees", "tables"]),
-    parents=st.sampled_from(LADDERS["parents"]), leaf=st.sampled_from(LADDERS["leaf"]), rare=st.sampled_from(LADDERS["rare"]), bins=st.sampled_from(LADDERS["bins"]),
-    protected=st.sampled_from([(), ("a",), ("b",), ("a", "b")]), dropped=st.sampled_from([(), ("k",)]),
-)  # fmt: skip
+    CandidateSettings,
+    method=st.sampled_from(["bayesnet", "independent"]),
+    conditionals=st.sampled_from(["trees", "tables"]),
+    parents=st.sampled_from(LADDERS["parents"]),
+    leaf=st.sampled_from(LADDERS["leaf"]),
+    rare=st.sampled_from(LADDERS["rare"]),
+    bins=st.sampled_from(LADDERS["bins"]),
+    protected=st.sampled_from([(), ("a",), ("b",), ("a", "b")]),
+    dropped=st.sampled_from([(), ("k",)]),
+)
 
 
 def apart(one: CandidateSettings, other: CandidateSettings) -> list[str]:
-    return [field.name for field in fields(CandidateSettings) if getattr(one, field.name) != getattr(other, field.name)]
+    return [
+        field.name
+        for field in fields(CandidateSettings)
+        if getattr(one, field.name) != getattr(other, field.name)
+    ]
 
 
 @given(CANDIDATES)
@@ -28,17 +38,25 @@ def test_neighbours_differ_in_one_setting(candidate: CandidateSettings) -> None:
     near = SPACE.neighbours(candidate)
     assert len(near) == len(set(near))
     for other in near:
-        assert apart(candidate, other) in [[name] for name in CandidateSettings.__dataclass_fields__] or apart(candidate, other) == ["protected", "protect"]
+        assert apart(candidate, other) in [
+            [name] for name in CandidateSettings.__dataclass_fields__
+        ] or apart(candidate, other) == ["protected", "protect"]
 
 
 @given(CANDIDATES, CANDIDATES)
-def test_a_path_takes_one_setting_at_a_time(start: CandidateSettings, end: CandidateSettings) -> None:
+def test_a_path_takes_one_setting_at_a_time(
+    start: CandidateSettings, end: CandidateSettings
+) -> None:
     steps = SPACE.path(start, end)
     assert (steps[0], steps[-1]) == (start, end)
     network = {"method", "conditionals", "parents", "leaf", "smoothing", "protected", "protect"}
     for one, other in pairwise(steps):
         moved = set(apart(one, other))
-        assert len(moved) == 1 or (one.method != other.method and moved <= network) or moved == {"conditionals", "leaf"}
+        assert (
+            len(moved) == 1
+            or (one.method != other.method and moved <= network)
+            or moved == {"conditionals", "leaf"}
+        )
     assert len(set(steps)) == len(steps)
 
 

@@ -32,7 +32,12 @@ def test_looks_at_people_who_were_set_aside_are_kept(tmp_path: Path) -> None:
     table = chaffinch.read(made_people(200))
     inputs, path = inputs_of(table, None, quick()), tmp_path / "confidential" / "evaluations.json"
     first = EvaluationFile(path, inputs, 7)
-    look = Confirmation(evaluation=Evaluation(candidate=CandidateSettings(leaf=30), people=9), word="shown to keep", passed=True, attempt=1)
+    look = Confirmation(
+        evaluation=Evaluation(candidate=CandidateSettings(leaf=30), people=9),
+        word="shown to keep",
+        passed=True,
+        attempt=1,
+    )
     first.looks[look.evaluation.candidate.key] = look
     first.write()
     assert EvaluationFile(path, inputs, 7).looks == {look.evaluation.candidate.key: look}

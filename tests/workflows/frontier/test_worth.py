@@ -36,8 +36,13 @@ def test_a_copy_is_worth_more_than_independent_columns() -> None:
 def test_two_folds_are_averaged() -> None:
     first, second = halves()
     asked = quick(label=None, tables=(("age", "sex"),))
-    both, _ = worth_figures([MadeTable(first, second, second), MadeTable(second, first, first)], asked, SEED)
-    each = [marginal_distance(a, b, cliques=[("age", "sex")]).value for a, b in ((first, second), (second, first))]
+    both, _ = worth_figures(
+        [MadeTable(first, second, second), MadeTable(second, first, first)], asked, SEED
+    )
+    each = [
+        marginal_distance(a, b, cliques=[("age", "sex")]).value
+        for a, b in ((first, second), (second, first))
+    ]
     assert both[0].value == pytest.approx(np.mean(each))
 
 
@@ -52,14 +57,18 @@ def test_a_column_that_was_left_out_has_its_commonest_value() -> None:
     first, _ = halves()
     made = filled(first[["age", "sex", "town", "ill"]], first)
     assert made.column_names == list(first.columns)
-    values, counts = np.unique(first.data.column("job").to_numpy(zero_copy_only=False), return_counts=True)
+    values, counts = np.unique(
+        first.data.column("job").to_numpy(zero_copy_only=False), return_counts=True
+    )
     assert set(made.column("job").to_pylist()) == {values[counts.argmax()]}
     assert filled(first, first) is first
 
 
 def test_a_label_without_people_has_a_reason() -> None:
     first, second = halves()
-    figures, scores = worth_figures([MadeTable(first, first.take(np.arange(5)), second)], quick(), SEED)
+    figures, scores = worth_figures(
+        [MadeTable(first, first.take(np.arange(5)), second)], quick(), SEED
+    )
     assert figures[0].value is None
     assert "too few" in figures[0].reason
     assert len(scores) == 0

@@ -79,7 +79,10 @@ class Exposed:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it."""
-        shown = {name: getattr(self, name) for name in ("sensitive", "value", "people", "with_value", "spoken")}
+        shown = {
+            name: getattr(self, name)
+            for name in ("sensitive", "value", "people", "with_value", "spoken")
+        }
         return {"keys": dict(self.keys), **shown}
 
 
@@ -87,7 +90,12 @@ def agreement_of(
     attack: KeyAttack, tcaps: Sequence[EnsembleTcap], *, level: float = LEVEL, threshold: int
 ) -> Agreement:
     """Return how often the ensembles of the folds agree on people, and rightly."""
-    shares: dict[str, list[float]] = {"pinned": [], "pinned_holdout": [], "right": [], "right_holdout": []}
+    shares: dict[str, list[float]] = {
+        "pinned": [],
+        "pinned_holdout": [],
+        "right": [],
+        "right_holdout": [],
+    }
     parts, by_keys = [], []
     for one in tcaps:
         pinned, right = _pinned_right(one)
@@ -100,15 +108,23 @@ def agreement_of(
             shares[f"right{after}"].append(mean[side])
             sign = 1.0 if side == ORIGINAL else -1.0
             influence[here] = sign * (score[here] - mean[side]) / max(int(here.sum()) - 1, 1)
-        parts.append(CrossedPart(np.array([mean[ORIGINAL] - mean[HOLDOUT]]), influence, np.zeros(1)))
+        parts.append(
+            CrossedPart(np.array([mean[ORIGINAL] - mean[HOLDOUT]]), influence, np.zeros(1))
+        )
         by_keys.append(right[:, one.group == ORIGINAL].sum(axis=1))
     counts = np.array(by_keys)  # folds x key sets
     people = [int((one.group == ORIGINAL).sum()) for one in tcaps]
     shown = tuple(
-        KeysShare(keys, float(np.mean(counts[:, k] / people)) if (counts[:, k] >= threshold).all() else None)
+        KeysShare(
+            keys,
+            float(np.mean(counts[:, k] / people)) if (counts[:, k] >= threshold).all() else None,
+        )
         for k, keys in enumerate(attack.key_sets)
     )
-    means = {name: masked_share(float(np.mean(some)), min(people), threshold) for name, some in shares.items()}
+    means = {
+        name: masked_share(float(np.mean(some)), min(people), threshold)
+        for name, some in shares.items()
+    }
     known = means["right"] is not None and means["right_holdout"] is not None
     excess = crossed_mean(parts, level=level).within(*DIFFERENCE) if known else NOTHING
     return Agreement(attack.sensitive, **means, excess=excess, by_keys=shown)
@@ -121,13 +137,20 @@ def _pinned_right(one: EnsembleTcap) -> tuple[NDArray[np.bool_], NDArray[np.bool
 
 
 def exposed_classes(
-    fields: Fields, codes: Codes, attack: KeyAttack, tcaps: Sequence[EnsembleTcap], *, most: int = 1_000
+    fields: Fields,
+    codes: Codes,
+    attack: KeyAttack,
+    tcaps: Sequence[EnsembleTcap],
+    *,
+    most: int = 1_000,
 ) -> list[Exposed]:
     """Return the classes of people on whom an ensemble of their own outputs agrees rightly, surest and smallest first.
 
     Where several key sets single out the same people, the smallest is listed. Holds values and counts of the data: confidential.
     """
-    from ...risk.attribution.classes import class_ids  # half of what a check by rules alone would import
+    from ...risk.attribution.classes import (
+        class_ids,
+    )  # half of what a check by rules alone would import
 
     people = generator(0).integers(0, 2**63, len(codes), dtype=np.uint64)
     sums: set[int] = set()  # of random numbers, one a person: the same people have the same sum
@@ -148,7 +171,10 @@ def exposed_classes(
                 if int(total[at]) in sums:
                     continue
                 sums.add(int(total[at]))
-                known = tuple((key, fields[key].labels[codes[row, p]]) for key, p in zip(keys, positions, strict=True))
+                known = tuple(
+                    (key, fields[key].labels[codes[row, p]])
+                    for key, p in zip(keys, positions, strict=True)
+                )
                 listed.append(
                     Exposed(
                         known,

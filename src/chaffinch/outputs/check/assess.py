@@ -38,17 +38,31 @@ if TYPE_CHECKING:
     from ..kinds import OutputSpec
     from ..records import TableCoder
 
-__all__ = ["check_recipes", "codes_of_records", "columns_of_data", "complete_records", "left_out_sentences"]
+__all__ = [
+    "check_recipes",
+    "codes_of_records",
+    "columns_of_data",
+    "complete_records",
+    "left_out_sentences",
+]
 
 MOST_FEW = 2 * FEWEST
 """Complete records without which no attack is measured, however many there are in all: a fold needs so many on either side."""
 
 
 def check_recipes(
-    recipes: Outputs, data: Table | TableCoder | Codes, settings: CheckSettings, *, released: Outputs | None = None, policy: Policy | None = None,
-    uncertain: Mapping[str, str] | None = None, seed: Seed = None, workers: int | None = None, maker: EnsembleMaker | None = None,
+    recipes: Outputs,
+    data: Table | TableCoder | Codes,
+    settings: CheckSettings,
+    *,
+    released: Outputs | None = None,
+    policy: Policy | None = None,
+    uncertain: Mapping[str, str] | None = None,
+    seed: Seed = None,
+    workers: int | None = None,
+    maker: EnsembleMaker | None = None,
     progress: Progress = silent,
-) -> CheckResult:  # fmt: skip
+) -> CheckResult:
     """Return what outputs give away about the people they come from.
 
     1. Put the outputs and those released already over the same columns, and the records into their codes.
@@ -68,18 +82,32 @@ def check_recipes(
     outputs = OutputSet.of(recipes, released, settings, threshold, known=columns_of_data(data))
     asked, notes = outputs.attackable(settings)
     codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
-    outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
+    outputs = replace(
+        outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes))
+    )
 
     # 2. Published numbers and rules.
     progress("rules", 0.0)
     published = compare_published(outputs.recipes, codes)
     rules = _rules(outputs, codes, policy)
-    rules = replace(rules, findings=(*rules.findings, *(not_assessed_by_any(outputs.recipes[name], published.unseen[name]) for name in published.others)))
+    rules = replace(
+        rules,
+        findings=(
+            *rules.findings,
+            *(
+                not_assessed_by_any(outputs.recipes[name], published.unseen[name])
+                for name in published.others
+            ),
+        ),
+    )
 
     # 3. What they give away.
     measurement, left_out = (
         Measurement(),
-        {one.name: _left_out(one, outputs.recipes.fields, codes) for one in outputs.recipes.outputs},
+        {
+            one.name: _left_out(one, outputs.recipes.fields, codes)
+            for one in outputs.recipes.outputs
+        },
     )
     attacked = codes if asked.rules_only else complete_records(outputs.but(uncertain), codes, asked)
     if not asked.rules_only and len(attacked) < min(MOST_FEW, len(codes)):
@@ -87,8 +115,15 @@ def check_recipes(
         measurement = Measurement(unmeasured=dict.fromkeys(outputs.but(uncertain).names, why))
     elif not asked.rules_only:
         measurement = measured(
-            outputs.but(uncertain), attacked, asked, threshold=threshold, seed=seed, workers=workers, maker=maker, progress=progress
-        )  # fmt: skip
+            outputs.but(uncertain),
+            attacked,
+            asked,
+            threshold=threshold,
+            seed=seed,
+            workers=workers,
+            maker=maker,
+            progress=progress,
+        )
     unmeasured = {**published.unseen, **measurement.unmeasured, **uncertain}
 
     # 4. The conclusion.
@@ -146,7 +181,9 @@ def codes_of_records(fields: Fields, data: Table | TableCoder | Codes, own: Fiel
     """Return the records as codes of some columns, `MISSING` where they have no value; `own` are the columns of codes."""
     if isinstance(data, np.ndarray):
         every = own.columns.check(data, may_miss=True)
-        return fields.columns.check(every[:, [own.position(name) for name in fields.names]], may_miss=True)
+        return fields.columns.check(
+            every[:, [own.position(name) for name in fields.names]], may_miss=True
+        )
     from ..records import codes_of_table
 
     return codes_of_table(data, fields).codes
@@ -158,8 +195,14 @@ def complete_records(outputs: OutputSet, codes: Codes, settings: CheckSettings) 
     Datasets have a value in every column, so people without one can be neither matched nor guessed.
     """
     fields, searched = outputs.recipes.fields, outputs.searched(outputs.names)
-    wanted = {*settings.keys, *settings.sensitive, *(name for one in searched for name in outputs.columns[one])}
-    complete = (codes[:, [fields.position(name) for name in fields.names if name in wanted]] >= 0).all(axis=1)
+    wanted = {
+        *settings.keys,
+        *settings.sensitive,
+        *(name for one in searched for name in outputs.columns[one]),
+    }
+    complete = (
+        codes[:, [fields.position(name) for name in fields.names if name in wanted]] >= 0
+    ).all(axis=1)
     return codes if (codes >= 0).all() else np.ascontiguousarray(np.maximum(codes[complete], 0))
 
 
@@ -178,7 +221,9 @@ def left_out_sentences(left_out: Mapping[str, int], threshold: int) -> list[str]
         f"{f'fewer than {threshold}' if isinstance(count, str) else f'about {count}'} in '{name}'"
         for name, count in counts.items()
     ]
-    return [f"Records with a missing value in a column of an output are not in that output: {listed(each)}."]
+    return [
+        f"Records with a missing value in a column of an output are not in that output: {listed(each)}."
+    ]
 
 
 def _left_out(output: OutputSpec, fields: Fields, codes: Codes) -> int:
@@ -217,7 +262,9 @@ def _checked(
     )
 
 
-def _resolved(measurement: Measurement, settings: CheckSettings, policy: Policy, seed: Seed) -> ResolvedSettings:
+def _resolved(
+    measurement: Measurement, settings: CheckSettings, policy: Policy, seed: Seed
+) -> ResolvedSettings:
     return ResolvedSettings.of(
         settings,
         key_sizes=measurement.key_sizes,

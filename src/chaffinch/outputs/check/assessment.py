@@ -42,7 +42,14 @@ class Stage:
 
     def marginal(self, sensitive: str, convention: str) -> Estimate | None:
         """Return the marginal risk of an attribute under a convention; None where it was not measured."""
-        return next((m.marginal for m in self.measures if (m.sensitive, m.convention) == (sensitive, convention)), None)
+        return next(
+            (
+                m.marginal
+                for m in self.measures
+                if (m.sensitive, m.convention) == (sensitive, convention)
+            ),
+            None,
+        )
 
 
 @dataclass(frozen=True)
@@ -74,14 +81,20 @@ class Assessment:
     def step(self, before: Assessment | None, *, level: float = LEVEL) -> CumulativeStage:
         """Return the stage with what it adds to the one before."""
         added = () if before is None else tuple(self._added(before, level))
-        parts = {name: getattr(self.stage, name) for name in ("name", "outputs", "reached", "fits", "measures")}
+        parts = {
+            name: getattr(self.stage, name)
+            for name in ("name", "outputs", "reached", "fits", "measures")
+        }
         return CumulativeStage(**parts, added=added)
 
     def _added(self, before: Assessment, level: float) -> list[AddedRisk]:
         return [
             AddedRisk(
                 **to_plain(
-                    crossed_difference(*([excess_of(one, c) for one in some] for some in (mine, theirs)), level=level).within(-2.0, 2.0)
+                    crossed_difference(
+                        *([excess_of(one, c) for one in some] for some in (mine, theirs)),
+                        level=level,
+                    ).within(-2.0, 2.0)
                 ),
                 sensitive=sensitive,
                 convention=convention,
@@ -143,21 +156,35 @@ class CheckRun:
         seeds = seed_sequence(self.entropy).spawn(2)[1].spawn(len(self.folds))
         tcaps: dict[str, list[EnsembleTcap]] = {attack.sensitive: [] for attack in self.attacks}
         bare = [replace(spec, outputs=()) for spec in self.specs]
-        fields = [self.begun(spec, self.codes[fold.original]).fields for fold, spec in zip(self.folds, bare, strict=True)]
+        fields = [
+            self.begun(spec, self.codes[fold.original]).fields
+            for fold, spec in zip(self.folds, bare, strict=True)
+        ]
         for number, fold in enumerate(self.folds):
             rows, group = len(fold.original), self.group(fold)
             # The same start, and people who have changed sides: nothing to compute anew.
             mirrored = next(
                 (
-                    k for k, other in enumerate(self.folds[:number])
-                    if len(other.original) == rows and fields[k] == fields[number] and np.array_equal(self.group(other), _other_side(group))
+                    k
+                    for k, other in enumerate(self.folds[:number])
+                    if len(other.original) == rows
+                    and fields[k] == fields[number]
+                    and np.array_equal(self.group(other), _other_side(group))
                 ),
                 None,
-            )  # fmt: skip
-            datasets = () if mirrored is not None else prior_datasets(fields[number], rows, copies=self.syntheses, seed=seeds[number])
+            )
+            datasets = (
+                ()
+                if mirrored is not None
+                else prior_datasets(fields[number], rows, copies=self.syntheses, seed=seeds[number])
+            )
             for attack in self.attacks:
                 some = tcaps[attack.sensitive]
-                some.append(self.tcap(datasets, fold, attack) if mirrored is None else _mirrored(some[mirrored]))
+                some.append(
+                    self.tcap(datasets, fold, attack)
+                    if mirrored is None
+                    else _mirrored(some[mirrored])
+                )
         return {name: tuple(some) for name, some in tcaps.items()}
 
     def begun(self, spec: Outputs, codes: Codes) -> Outputs:
@@ -172,26 +199,40 @@ class CheckRun:
         if self.start == "published":
             return with_margins(spec, published)
         complete = {name: margin for name, margin in published.items() if margin.complete}
-        return with_margins(spec, {**counted_margins(spec, codes if self.start == "fold" else self.codes), **complete})
+        return with_margins(
+            spec,
+            {**counted_margins(spec, codes if self.start == "fold" else self.codes), **complete},
+        )
 
     def assess(
-        self, name: str, names: Sequence[str], *, with_claims: bool = False, progress: Progress = silent
+        self,
+        name: str,
+        names: Sequence[str],
+        *,
+        with_claims: bool = False,
+        progress: Progress = silent,
     ) -> Assessment:
         """Return what the outputs of these names give away together; with what is claimed of each person, which is large, if asked."""
         tcaps: dict[str, list[EnsembleTcap]] = {attack.sensitive: [] for attack in self.attacks}
         ensembles = []
         seeds = seed_sequence(self.entropy).spawn(2)[0].spawn(len(self.folds))
-        for number, (fold, spec, seed) in enumerate(zip(self.folds, self.specs, seeds, strict=True)):
+        for number, (fold, spec, seed) in enumerate(
+            zip(self.folds, self.specs, seeds, strict=True)
+        ):
 
             def part(_what: str, share: float, number: int = number) -> None:
                 progress(name, (number + 0.8 * share) / len(self.folds))
 
-            wanted = replace(spec, outputs=tuple(output for output in spec.outputs if output.name in names))
+            wanted = replace(
+                spec, outputs=tuple(output for output in spec.outputs if output.name in names)
+            )
             wanted = self.begun(wanted, self.codes[fold.original])
             ensemble = self.maker(wanted, copies=self.syntheses, seed=seed, progress=part)
             ensembles.append(replace(ensemble, datasets=()))
             for attack in self.attacks:
-                tcaps[attack.sensitive].append(self.tcap(ensemble.datasets, fold, attack, with_claims=with_claims))
+                tcaps[attack.sensitive].append(
+                    self.tcap(ensemble.datasets, fold, attack, with_claims=with_claims)
+                )
             progress(name, (number + 1) / len(self.folds))
         measures = measures_of(tcaps, self.prior, level=self.level)
         reached = float(np.mean([one for ensemble in ensembles for one in ensemble.reached]))
@@ -218,7 +259,9 @@ def _other_side(group: Sides) -> Sides:
 
 def _mirrored(one: EnsembleTcap) -> EnsembleTcap:
     """What the same datasets give away when the two groups have changed places."""
-    return EnsembleTcap(one.values[:, ::-1], one.influence, one.squares[:, ::-1], _other_side(one.group), None)
+    return EnsembleTcap(
+        one.values[:, ::-1], one.influence, one.squares[:, ::-1], _other_side(one.group), None
+    )
 
 
 def _fits(ensembles: Sequence[DatasetEnsemble]) -> tuple[OutputFit, ...]:

@@ -20,7 +20,14 @@ from ..._base.threads import thread_map
 from ..columns import Codes, Floats
 from ..fields import Fields
 
-__all__ = ["CONVENTIONS", "EnsembleClaims", "EnsembleTcap", "KeyAttack", "attack_of", "ensemble_tcap"]
+__all__ = [
+    "CONVENTIONS",
+    "EnsembleClaims",
+    "EnsembleTcap",
+    "KeyAttack",
+    "attack_of",
+    "ensemble_tcap",
+]
 
 CONVENTIONS = ("matched_rows", "all_rows")
 """What TCAP is a share of."""
@@ -45,7 +52,12 @@ class KeyAttack:
 
 
 def attack_of(
-    fields: Fields, keys: Sequence[str], sensitive: str, *, sizes: tuple[int, int] | None = None, tau: float = 1.0
+    fields: Fields,
+    keys: Sequence[str],
+    sensitive: str,
+    *,
+    sizes: tuple[int, int] | None = None,
+    tau: float = 1.0,
 ) -> KeyAttack:
     """Return the attack with every set of so many keys.
 
@@ -65,7 +77,9 @@ def attack_of(
         raise InputError(f"tau must be above 0.5 and at most 1. Got {tau:g}.")
     top = len(known)
     low, high = (min(3, top), top) if sizes is None else (min(sizes[0], top), min(sizes[1], top))
-    from ...risk.attribution.classes import key_subsets  # half of what a check by rules alone would import
+    from ...risk.attribution.classes import (
+        key_subsets,
+    )  # half of what a check by rules alone would import
 
     sets = key_subsets(known, (low, high))
     if math.prod(float(len(fields[name].levels)) for name in known) >= MOST_KEYS:
@@ -75,7 +89,9 @@ def attack_of(
     columns = np.array([fields.position(name) for one in sets for name in one], dtype=np.int64)
     starts = np.cumsum([0, *(len(one) for one in sets)]).astype(np.int64)
     radix = np.array(fields.columns.sizes, dtype=np.int64)
-    return KeyAttack(sensitive, tuple(sets), fields.position(sensitive), columns, starts, radix, tau)
+    return KeyAttack(
+        sensitive, tuple(sets), fields.position(sensitive), columns, starts, radix, tau
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,8 +118,12 @@ class EnsembleTcap:
     # in no group
     influence: Floats
     squares: Floats  # The squared influences of each dataset alone, summed over a group's people: datasets x groups x conventions
-    group: NDArray[np.int8]  # 0 for people behind the outputs, 1 for people held out, -1 for neither
-    claims: EnsembleClaims | None  # What the datasets say of each person; None where that was left out (it is large)
+    group: NDArray[
+        np.int8
+    ]  # 0 for people behind the outputs, 1 for people held out, -1 for neither
+    claims: (
+        EnsembleClaims | None
+    )  # What the datasets say of each person; None where that was left out (it is large)
 
     @cached_property
     def means(self) -> Floats:
@@ -142,9 +162,21 @@ def ensemble_tcap(
         rows = np.ascontiguousarray(dataset, dtype=np.int32)
         label = np.ascontiguousarray(rows[:, attack.position])
         tcap = kernels.attack(
-            rows, label, attack.columns, attack.starts, attack.radix, people, values, sides, attack.tau, claims, adds
+            rows,
+            label,
+            attack.columns,
+            attack.starts,
+            attack.radix,
+            people,
+            values,
+            sides,
+            attack.tau,
+            claims,
+            adds,
         )
-        sets = np.maximum(np.isfinite(tcap).sum(axis=2), 1)  # groups x conventions: the key sets that the mean is over
+        sets = np.maximum(
+            np.isfinite(tcap).sum(axis=2), 1
+        )  # groups x conventions: the key sets that the mean is over
         adds /= sets[np.maximum(sides, 0)].T
         return tcap, adds, claims
 
@@ -156,4 +188,6 @@ def ensemble_tcap(
             squares.append([(adds[:, sides == side] ** 2).sum(axis=1) for side in (0, 1)])
             kernels.absorb(claims, values, first, spoken, agreed, correct)
     together = EnsembleClaims(first, spoken, agreed, correct, len(datasets))
-    return EnsembleTcap(np.array(tcaps), influence / max(len(datasets), 1), np.array(squares), sides, together)
+    return EnsembleTcap(
+        np.array(tcaps), influence / max(len(datasets), 1), np.array(squares), sides, together
+    )

@@ -43,21 +43,40 @@ class OutputFit:
     @classmethod
     def of(cls, every: Sequence[Compared], reached: Sequence[bool], tolerance: float) -> OutputFit:
         """Return how well datasets reproduce an output, from what each gives and whether each has it."""
-        farthest = [(one.in_precision(tolerance), one) for each in every for one in each.numbers if not one.within(tolerance)]
+        farthest = [
+            (one.in_precision(tolerance), one)
+            for each in every
+            for one in each.numbers
+            if not one.within(tolerance)
+        ]
         off, allowed = 0.0, 0.0
         if farthest:
             worst = max(farthest, key=lambda pair: pair[0])[1]
-            off, allowed = worst.error if math.isfinite(worst.error) else math.nan, worst.allowed(tolerance)
+            off, allowed = (
+                worst.error if math.isfinite(worst.error) else math.nan,
+                worst.allowed(tolerance),
+            )
         first = every[0]
         return cls(
-            first.name, first.kind, first.size, float(np.mean(reached)), float(np.mean([one.mean for one in every])),
-            float(np.max([one.worst for one in every])), off, allowed,
-        )  # fmt: skip
+            first.name,
+            first.kind,
+            first.size,
+            float(np.mean(reached)),
+            float(np.mean([one.mean for one in every])),
+            float(np.max([one.worst for one in every])),
+            off,
+            allowed,
+        )
 
     @classmethod
     def over(cls, folds: Sequence[OutputFit]) -> OutputFit:
         """Return how well the ensembles of several folds reproduce an output."""
-        worst = max(folds, key=lambda one: math.inf if math.isnan(one.off) else one.off / one.allowed if one.allowed else 0.0)
+        worst = max(
+            folds,
+            key=lambda one: (
+                math.inf if math.isnan(one.off) else one.off / one.allowed if one.allowed else 0.0
+            ),
+        )
         return replace(
             worst,
             reached=float(np.mean([one.reached for one in folds])),
@@ -90,7 +109,9 @@ class DatasetEnsemble:
 class EnsembleMaker(Protocol):
     """Anything that makes an ensemble from a specification."""
 
-    def __call__(self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
+    def __call__(
+        self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
+    ) -> DatasetEnsemble:
         """Return so many datasets."""
         ...
 
@@ -107,24 +128,36 @@ class Evolver:
     spread: int = 0
     engines: Engines | None = None  # Processes that all ensembles share
 
-    def __call__(self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
+    def __call__(
+        self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
+    ) -> DatasetEnsemble:
         """Return so many datasets that reproduce the outputs of a specification."""
         # Some outputs of a set may have no number that is known in full.
         tolerance = self.tolerance if needs_tolerance(spec.problem()) else None
         settings = EvolveSettings(
-            copies=copies, engine=self.engine, start=self.start, proposals=self.proposals, tolerance=tolerance, spread=self.spread
-        )  # fmt: skip
-        evolved = evolve_spec(spec, settings, seed=seed, workers=self.workers, engines=self.engines, progress=progress)
+            copies=copies,
+            engine=self.engine,
+            start=self.start,
+            proposals=self.proposals,
+            tolerance=tolerance,
+            spread=self.spread,
+        )
+        evolved = evolve_spec(
+            spec, settings, seed=seed, workers=self.workers, engines=self.engines, progress=progress
+        )
         fits = tuple(
             OutputFit.of(
-                [copy.compared[number] for copy in evolved.copies], [output.name not in copy.missed for copy in evolved.copies],
+                [copy.compared[number] for copy in evolved.copies],
+                [output.name not in copy.missed for copy in evolved.copies],
                 evolved.about.tolerance,
             )
             for number, output in enumerate(spec.searched.outputs)
-        )  # fmt: skip
+        )
         errors = tuple(_error(copy.compared) for copy in evolved.copies)
         datasets = tuple(copy.codes for copy in evolved.copies)
-        return DatasetEnsemble(datasets, tuple(copy.reached for copy in evolved.copies), fits, errors)
+        return DatasetEnsemble(
+            datasets, tuple(copy.reached for copy in evolved.copies), fits, errors
+        )
 
 
 def _error(outputs: Sequence[Any]) -> float:
@@ -136,6 +169,8 @@ def _error(outputs: Sequence[Any]) -> float:
     return float(sum(one.mean * one.size for one in chosen) / sum(sizes))
 
 
-def prior_datasets(fields: Fields, rows: int, *, copies: int, seed: Seed = None) -> tuple[Codes, ...]:
+def prior_datasets(
+    fields: Fields, rows: int, *, copies: int, seed: Seed = None
+) -> tuple[Codes, ...]:
     """Return datasets as a search starts with them: drawn column by column from its weights, knowing nothing of any output."""
     return tuple(fields.columns.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))

@@ -49,11 +49,19 @@ class ErrorLine:
 
 
 def error_lines(
-    run: CheckRun, names: Sequence[str], evolver: Evolver, *, copies: int = 4, progress: Progress = silent
+    run: CheckRun,
+    names: Sequence[str],
+    evolver: Evolver,
+    *,
+    copies: int = 4,
+    progress: Progress = silent,
 ) -> tuple[ErrorLine, ...]:
     """Return the lines for the first fold: so many datasets for each of several moments of the search."""
     fold = run.folds[0]
-    spec = replace(run.specs[0], outputs=tuple(output for output in run.specs[0].outputs if output.name in names))
+    spec = replace(
+        run.specs[0],
+        outputs=tuple(output for output in run.specs[0].outputs if output.name in names),
+    )
     spec = run.begun(spec, run.codes[fold.original])
     points: dict[tuple[str, str], list[ErrorPoint]] = {}
     seeds = seed_sequence(run.entropy).spawn(3)[2].spawn(len(STOPS))
@@ -71,10 +79,14 @@ def error_lines(
     return tuple(_line(*which, tuple(some), run.level) for which, some in points.items())
 
 
-def _line(sensitive: str, convention: str, points: tuple[ErrorPoint, ...], level: float) -> ErrorLine:
+def _line(
+    sensitive: str, convention: str, points: tuple[ErrorPoint, ...], level: float
+) -> ErrorLine:
     known = [point for point in points if np.isfinite(point.error) and np.isfinite(point.original)]
     intercept, slope, r_squared = line_through(
-        np.array([point.error for point in known]), np.array([point.original for point in known]), level=level
+        np.array([point.error for point in known]),
+        np.array([point.original for point in known]),
+        level=level,
     )
     return ErrorLine(sensitive, convention, intercept.within(*RATE), slope, r_squared, tuple(known))
 
@@ -98,7 +110,11 @@ def line_through(
     quantile = student_quantile(0.5 + level / 2.0, len(x) - 2)
     lines = [
         Estimate(
-            float(value), float(error), float(value - quantile * error), float(value + quantile * error), len(x) - 2
+            float(value),
+            float(error),
+            float(value - quantile * error),
+            float(value + quantile * error),
+            len(x) - 2,
         )
         for value, error in ((fit.intercept, fit.intercept_stderr), (fit.slope, fit.stderr))
     ]

@@ -33,7 +33,12 @@ class Fold:
 
 
 def folds(
-    n_rows: int, *, holdout_share: float = 0.5, repeats: int = 1, seed: Seed = None, within: Fold | None = None
+    n_rows: int,
+    *,
+    holdout_share: float = 0.5,
+    repeats: int = 1,
+    seed: Seed = None,
+    within: Fold | None = None,
 ) -> tuple[Fold, ...]:
     """Return two folds for each random split: their held-out people are different ones, so each half plays both parts.
 
@@ -46,7 +51,9 @@ def folds(
     (True, 50)
     """
     if not 0.0 < holdout_share <= 0.5:
-        raise InputError(f"The holdout share must be above 0 and at most 0.5. Got {holdout_share:g}.")
+        raise InputError(
+            f"The holdout share must be above 0 and at most 0.5. Got {holdout_share:g}."
+        )
     if repeats < 1:
         raise InputError(f"The number of splits must be at least 1. Got {repeats}.")
     rows = np.arange(n_rows) if within is None else within.original
@@ -62,13 +69,18 @@ def folds(
         order = rng.permutation(rows)
         after = f" of split {number + 1}" if repeats > 1 else ""
         after += f" of the {within.name}" if within is not None else ""
-        for name, holdout in (("first", order[:n_holdout]), ("second", order[n_holdout : 2 * n_holdout])):
+        for name, holdout in (
+            ("first", order[:n_holdout]),
+            ("second", order[n_holdout : 2 * n_holdout]),
+        ):
             inside = np.zeros(n_rows, dtype=bool)
             inside[rows] = True
             inside[holdout] = False
             original = np.flatnonzero(inside)
             compared = (
-                original if len(original) == n_holdout else np.sort(rng.choice(original, n_holdout, replace=False))
+                original
+                if len(original) == n_holdout
+                else np.sort(rng.choice(original, n_holdout, replace=False))
             )
             splits.append(Fold(f"{name} fold{after}", original, np.sort(holdout), compared))
     return tuple(splits)

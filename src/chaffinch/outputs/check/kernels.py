@@ -22,7 +22,9 @@ EMPTY = -1
 @compiled
 def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     """The place of a key in the hash table: its own, or the empty one where it would go."""
-    at = (key * np.int64(-7046029254386353131)) ^ ((key * np.int64(-7046029254386353131)) >> np.int64(29))
+    at = (key * np.int64(-7046029254386353131)) ^ (
+        (key * np.int64(-7046029254386353131)) >> np.int64(29)
+    )
     at = at & mask
     while keys[at] != EMPTY and keys[at] != key:
         at = (at + 1) & mask

@@ -15,11 +15,29 @@ from typing import Any
 import numpy as np
 
 from ..._base.plain import Number, shown_parts
-from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_difference, crossed_mean, crossed_means
+from ...stats.crossed import (
+    NOTHING,
+    CrossedPart,
+    Estimate,
+    crossed_difference,
+    crossed_mean,
+    crossed_means,
+)
 from ...stats.intervals import student_quantile
 from .attribution import CONVENTIONS, EnsembleTcap
 
-__all__ = ["DIFFERENCE", "HOLDOUT", "LEVEL", "ORIGINAL", "POWER", "RATE", "RiskMeasure", "excess_of", "measures_of", "side_of"]
+__all__ = [
+    "DIFFERENCE",
+    "HOLDOUT",
+    "LEVEL",
+    "ORIGINAL",
+    "POWER",
+    "RATE",
+    "RiskMeasure",
+    "excess_of",
+    "measures_of",
+    "side_of",
+]
 
 LEVEL = 0.95
 POWER = 0.8
@@ -60,14 +78,19 @@ class RiskMeasure:
 
 
 def measures_of(
-    evolved: Mapping[str, Sequence[EnsembleTcap]], prior: Mapping[str, Sequence[EnsembleTcap]], *, level: float = LEVEL
+    evolved: Mapping[str, Sequence[EnsembleTcap]],
+    prior: Mapping[str, Sequence[EnsembleTcap]],
+    *,
+    level: float = LEVEL,
 ) -> tuple[RiskMeasure, ...]:
     """Return the measures of each sensitive attribute under each convention, from what the ensembles of the folds give away by attribute.
 
     Intervals of marginal risks hold together with the probability `level`; `prior` is of datasets from the same start without outputs.
     """
     which = [(sensitive, c) for sensitive in evolved for c in range(len(CONVENTIONS))]
-    marginals = crossed_means([[excess_of(one, c) for one in evolved[name]] for name, c in which], level=level)
+    marginals = crossed_means(
+        [[excess_of(one, c) for one in evolved[name]] for name, c in which], level=level
+    )
     measures = []
     for (sensitive, c), marginal in zip(which, marginals, strict=True):
         original, holdout, before = (
@@ -100,7 +123,9 @@ def _detectable(marginal: Estimate) -> float:
     """The smallest difference of rates that would have been found; infinite where that is more than any can be."""
     if not marginal.error > 0.0:
         return 0.0 if marginal.error == 0.0 else math.nan
-    found = (marginal.quantile + student_quantile(POWER, max(marginal.freedom, 1.0))) * marginal.error
+    found = (
+        marginal.quantile + student_quantile(POWER, max(marginal.freedom, 1.0))
+    ) * marginal.error
     return found if found <= DIFFERENCE[1] else math.inf
 
 

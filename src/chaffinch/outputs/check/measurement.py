@@ -53,7 +53,9 @@ class Measurement:
     error_lines: tuple[ErrorLine, ...] = ()
     exposed: tuple[Exposed, ...] = ()
     tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
-    unmeasured: Mapping[str, str] = field(default_factory=dict)  # By output, why it was not measured
+    unmeasured: Mapping[str, str] = field(
+        default_factory=dict
+    )  # By output, why it was not measured
     notes: tuple[str, ...] = ()  # What else was asked for and could not be measured, in sentences
     # key_sets, key_sizes, proposals: How many sets of keys there were, the least and largest of them, and how long a search might be
     key_sets: int = 0
@@ -63,9 +65,16 @@ class Measurement:
 
 
 def measured(
-    outputs: OutputSet, codes: Codes, settings: CheckSettings, *, threshold: int, seed: Seed = None, workers: int | None = None,
-    maker: EnsembleMaker | None = None, progress: Progress = silent,
-) -> Measurement:  # fmt: skip
+    outputs: OutputSet,
+    codes: Codes,
+    settings: CheckSettings,
+    *,
+    threshold: int,
+    seed: Seed = None,
+    workers: int | None = None,
+    maker: EnsembleMaker | None = None,
+    progress: Progress = silent,
+) -> Measurement:
     """Return what outputs give away about the people they come from, and of which outputs that could not be measured.
 
     1. Divide the people into folds, and say who attacks them.
@@ -74,13 +83,31 @@ def measured(
     4. Assess what else was asked for: all the data, sizes, errors.
     """
     with Engines() as engines:
-        return _measured(outputs, codes, settings, engines, threshold=threshold, seed=seed, workers=workers, maker=maker, progress=progress)
+        return _measured(
+            outputs,
+            codes,
+            settings,
+            engines,
+            threshold=threshold,
+            seed=seed,
+            workers=workers,
+            maker=maker,
+            progress=progress,
+        )
 
 
 def _measured(
-    outputs: OutputSet, codes: Codes, settings: CheckSettings, engines: Engines, *, threshold: int, seed: Seed, workers: int | None,
-    maker: EnsembleMaker | None, progress: Progress,
-) -> Measurement:  # fmt: skip
+    outputs: OutputSet,
+    codes: Codes,
+    settings: CheckSettings,
+    engines: Engines,
+    *,
+    threshold: int,
+    seed: Seed,
+    workers: int | None,
+    maker: EnsembleMaker | None,
+    progress: Progress,
+) -> Measurement:
     """What `measured` returns, worked out with processes that all searches share."""
     # 1. Folds and attacks.
     run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
@@ -97,8 +124,14 @@ def _measured(
 
     # 3. The outputs as they are added, all together, and without each.
     steps = _steps(outputs, settings, unmeasured)
-    parts = _Parts(progress, len(steps) + (settings.whole_runs > 0) + 2 * settings.fold_of_fold + settings.error_line)
-    stages = [run.assess(title, some, with_claims=some == steps[-1][1], progress=parts.next()) for title, some in steps]
+    parts = _Parts(
+        progress,
+        len(steps) + (settings.whole_runs > 0) + 2 * settings.fold_of_fold + settings.error_line,
+    )
+    stages = [
+        run.assess(title, some, with_claims=some == steps[-1][1], progress=parts.next())
+        for title, some in steps
+    ]
     together = stages[-1]
     without = _without(run, outputs, stages, settings, parts, unmeasured)
 
@@ -120,11 +153,13 @@ def _measured(
     return Measurement(
         all=together.stage,
         cumulative=tuple(
-            one.step(before, level=run.level) for before, one in zip((None, *stages), stages, strict=False)
+            one.step(before, level=run.level)
+            for before, one in zip((None, *stages), stages, strict=False)
         ),
         without=without,
         agreement=tuple(
-            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold) for a in run.attacks
+            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold)
+            for a in run.attacks
         ),
         whole=whole,
         sizes=sizes,
@@ -138,7 +173,9 @@ def _measured(
         unmeasured=unmeasured,
         notes=tuple(notes),
         proposals=evolver.proposals or 0,
-        margins=KnownMargins() if run.start == "uniform" else known_margins(run.specs[0], assumed=run.start != "published"),
+        margins=KnownMargins()
+        if run.start == "uniform"
+        else known_margins(run.specs[0], assumed=run.start != "published"),
         **asked,  # type: ignore[arg-type]
     )
 
@@ -158,15 +195,31 @@ class _Parts:
         self.progress(what, min(0.999, (self.done + share) / self.ahead))
 
 
-def _run(recipes: Outputs, codes: Codes, settings: CheckSettings, *, seed: Seed, workers: int | None) -> CheckRun:
+def _run(
+    recipes: Outputs, codes: Codes, settings: CheckSettings, *, seed: Seed, workers: int | None
+) -> CheckRun:
     attacks = tuple(
         attack_of(recipes.fields, settings.keys, one, sizes=settings.key_sizes, tau=settings.tau)
         for one in settings.sensitive
     )
     entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
-    splits = folds(len(codes), holdout_share=settings.holdout_share, repeats=settings.repeat_splits, seed=entropy)
+    splits = folds(
+        len(codes),
+        holdout_share=settings.holdout_share,
+        repeats=settings.repeat_splits,
+        seed=entropy,
+    )
     return CheckRun(
-        codes, recipes, attacks, splits, Evolver(), settings.start, settings.syntheses, entropy, settings.level, workers
+        codes,
+        recipes,
+        attacks,
+        splits,
+        Evolver(),
+        settings.start,
+        settings.syntheses,
+        entropy,
+        settings.level,
+        workers,
     )
 
 
@@ -179,14 +232,23 @@ def _evolver(run: CheckRun, settings: CheckSettings, workers: int | None) -> Evo
     check_tolerance(settings.tolerance, *problems)
     each = seconds_each(problems[0], rows=len(run.codes), engine=settings.engine)
     proposals = proposals_of(settings.seconds, settings.proposals, each=each, default=SECONDS)
-    return Evolver(settings.engine, "uniform" if settings.start == "uniform" else None, proposals, settings.tolerance, workers)
+    return Evolver(
+        settings.engine,
+        "uniform" if settings.start == "uniform" else None,
+        proposals,
+        settings.tolerance,
+        workers,
+    )
 
 
 def _steps(
     outputs: OutputSet, settings: CheckSettings, unmeasured: Mapping[str, str]
 ) -> list[tuple[str, tuple[str, ...]]]:
     """Stages of a cumulative assessment: what was released already, then the new outputs one by one, or a few at a time."""
-    old, new = outputs.searched(outputs.old, but=unmeasured), outputs.searched(outputs.new, but=unmeasured)
+    old, new = (
+        outputs.searched(outputs.old, but=unmeasured),
+        outputs.searched(outputs.new, but=unmeasured),
+    )
     if not settings.cumulative:
         return [("all outputs", (*old, *new))]
     steps = [("released already", old)] if old else []
@@ -198,7 +260,11 @@ def _steps(
 
 
 def _without(
-    run: CheckRun, outputs: OutputSet, stages: Sequence[Assessment], settings: CheckSettings, parts: _Parts,
+    run: CheckRun,
+    outputs: OutputSet,
+    stages: Sequence[Assessment],
+    settings: CheckSettings,
+    parts: _Parts,
     unmeasured: Mapping[str, str],
 ) -> tuple[Stage, ...]:
     """The set without each of its new outputs, where that was asked for; a stage that there is already is not assessed again."""
@@ -214,5 +280,7 @@ def _without(
         same = next((one.stage for one in stages if set(one.stage.outputs) == set(rest)), None)
         title = f"without {name}"
         progress = parts.next()
-        without.append(replace(same, name=title) if same else run.assess(title, rest, progress=progress).stage)
+        without.append(
+            replace(same, name=title) if same else run.assess(title, rest, progress=progress).stage
+        )
     return tuple(without)

@@ -29,7 +29,9 @@ class Loss:
     numbers_before: int
     numbers_after: int
     withheld: int = 0
-    records_covered: float | None = None  # The share of records behind what is shown, rounded down; None where numbers are not of cells
+    records_covered: float | None = (
+        None  # The share of records behind what is shown, rounded down; None where numbers are not of cells
+    )
     largest_error: float = 0.0
     decimals: int | None = None  # Decimals that are printed now, where they are fewer
 
@@ -42,18 +44,29 @@ class Loss:
         if self.withheld:
             parts.append(f"{self.withheld} of {count_noun(self.numbers_before, 'number')} withheld")
         if (fewer := self.numbers_before - self.numbers_after) > 0:
-            parts.append(f"{count_noun(self.numbers_after, 'number')} instead of {self.numbers_before}")
+            parts.append(
+                f"{count_noun(self.numbers_after, 'number')} instead of {self.numbers_before}"
+            )
         elif fewer < 0:
-            parts.append(f"{count_noun(self.numbers_after, 'number')} instead of {self.numbers_before}, coarser ones")
+            parts.append(
+                f"{count_noun(self.numbers_after, 'number')} instead of {self.numbers_before}, coarser ones"
+            )
         if self.records_covered is not None and self.withheld:
             parts.append(f"at least {self.records_covered:.0%} of records covered")
         if self.largest_error:
-            parts.append(f"a number may be off by up to {min(self.largest_error, 1.0):.1%} of itself")
+            parts.append(
+                f"a number may be off by up to {min(self.largest_error, 1.0):.1%} of itself"
+            )
         return "; ".join(parts) or "next to nothing"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {**asdict(self), "share": round(self.share, 4), "largest_error": round(self.largest_error, 4), "words": self.words}
+        return {
+            **asdict(self),
+            "share": round(self.share, 4),
+            "largest_error": round(self.largest_error, 4),
+            "words": self.words,
+        }
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,10 @@ class AssessedPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {**asdict(self), **{key: finite(getattr(self, key)) for key in ("risk", "low", "high")}}
+        return {
+            **asdict(self),
+            **{key: finite(getattr(self, key)) for key in ("risk", "low", "high")},
+        }
 
 
 @dataclass(frozen=True)
@@ -136,10 +152,16 @@ class MitigationPlan:
         """The outcome in a sentence."""
         if not self.steps:
             return "Nothing could be mended." if self.not_mended else "Nothing had to be mended."
-        done = f"{len(self.steps)} output{'' if len(self.steps) == 1 else 's'} changed" + (f", {len(self.dropped)} of them dropped" if self.dropped else "")
+        done = f"{len(self.steps)} output{'' if len(self.steps) == 1 else 's'} changed" + (
+            f", {len(self.dropped)} of them dropped" if self.dropped else ""
+        )
         if self.after is None:
             return f"{done}: nothing is left to publish."
-        verdict = "Checked anew as a whole, by the same rules" if self.passed else "That is not enough. Checked anew as a whole"
+        verdict = (
+            "Checked anew as a whole, by the same rules"
+            if self.passed
+            else "That is not enough. Checked anew as a whole"
+        )
         limit = "" if self.complete else " Not everything was tried: the limit of work was reached."
         return f"{done}. {verdict}: {self.after}{limit}"
 

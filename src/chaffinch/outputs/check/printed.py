@@ -35,22 +35,61 @@ def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
             findings += one.facts.findings(one.name, policy.of(one.facts.kind))
         except InputError as error:
             words = f"{one.place}: {error}"
-            findings.append(finding(one.name, one.facts.kind, "all rules", [one.name], of=1, good="", bad=words, status="not assessed"))
+            findings.append(
+                finding(
+                    one.name,
+                    one.facts.kind,
+                    "all rules",
+                    [one.name],
+                    of=1,
+                    good="",
+                    bad=words,
+                    status="not assessed",
+                )
+            )
     if policy.differencing and len(outputs) > 1:
         for one, other in combinations([one for one in outputs if one.facts.people is not None], 2):
             apart = abs((one.facts.people or 0) - (other.facts.people or 0))
             if 0 < apart < policy.threshold:
                 words = "They are of nearly the same number of people: one may be subtracted from the other."
-                findings.append(finding(one.name, one.facts.kind, "differencing", ["n"], of=1, good="", bad=words, status="review", other=other.name))
+                findings.append(
+                    finding(
+                        one.name,
+                        one.facts.kind,
+                        "differencing",
+                        ["n"],
+                        of=1,
+                        good="",
+                        bad=words,
+                        status="review",
+                        other=other.name,
+                    )
+                )
         words = "What outputs give away together can be looked at with the records alone. Name them: --data."
-        findings.append(finding(TOGETHER, "table", "differencing", [TOGETHER], of=1, good="", bad=words, status="not assessed"))
+        findings.append(
+            finding(
+                TOGETHER,
+                "table",
+                "differencing",
+                [TOGETHER],
+                of=1,
+                good="",
+                bad=words,
+                status="not assessed",
+            )
+        )
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 
 def check_printed(
-    outputs: Sequence[FoundOutput], settings: CheckSettings, *, unclear: Sequence[UnclearOutput] = (), policy: Policy | None = None,
-    released: bool = False, with_records: bool = False,
-) -> CheckResult:  # fmt: skip
+    outputs: Sequence[FoundOutput],
+    settings: CheckSettings,
+    *,
+    unclear: Sequence[UnclearOutput] = (),
+    policy: Policy | None = None,
+    released: bool = False,
+    with_records: bool = False,
+) -> CheckResult:
     """Return what the rules say of outputs that were read from files, without any record; no output stops another.
 
     `unclear` are outputs that were understood and could not be put over the columns of records. `released`: whether there are outputs that are out already, which these cannot be compared with; `with_records`: whether records were given, and no
@@ -58,19 +97,57 @@ def check_printed(
     """
     began, policy = time.perf_counter(), policy or Policy()
     rules = printed_rules(outputs, policy)
-    rules = replace(rules, findings=(*rules.findings, *(more for one in unclear for more in one.findings)))
-    why = "no output could be put over the columns of the records" if with_records else "that needs the records: --data FILE"
+    rules = replace(
+        rules, findings=(*rules.findings, *(more for one in unclear for more in one.findings))
+    )
+    why = (
+        "no output could be put over the columns of the records"
+        if with_records
+        else "that needs the records: --data FILE"
+    )
     if released:
-        words = f"The outputs that are out already (--released) were not compared with these: {why}."
-        rules = replace(rules, findings=(*rules.findings, finding(TOGETHER, "table", "differencing", ["released"], of=1, good="", bad=words, status="not assessed")))
-    missing = "No output could be put over the columns of the records" if with_records else "No records were given"
+        words = (
+            f"The outputs that are out already (--released) were not compared with these: {why}."
+        )
+        rules = replace(
+            rules,
+            findings=(
+                *rules.findings,
+                finding(
+                    TOGETHER,
+                    "table",
+                    "differencing",
+                    ["released"],
+                    of=1,
+                    good="",
+                    bad=words,
+                    status="not assessed",
+                ),
+            ),
+        )
+    missing = (
+        "No output could be put over the columns of the records"
+        if with_records
+        else "No records were given"
+    )
     measurement = Measurement()
     verdict = verdict_of(
-        (), reached=1.0, measured=None, not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
-        notes=[f"{missing}: numbers were not compared with any, and rules that need records are not assessed."],
-    )  # fmt: skip
+        (),
+        reached=1.0,
+        measured=None,
+        not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
+        notes=[
+            f"{missing}: numbers were not compared with any, and rules that need records are not assessed."
+        ],
+    )
     resolved = ResolvedSettings.of(
-        settings, key_sizes=measurement.key_sizes, key_sets=0, proposals=0, seed=None, policy=policy.name, policy_hash=policy.hash
+        settings,
+        key_sizes=measurement.key_sizes,
+        key_sets=0,
+        proposals=0,
+        seed=None,
+        policy=policy.name,
+        policy_hash=policy.hash,
     )
     return CheckResult(
         verdict=verdict,
@@ -78,7 +155,16 @@ def check_printed(
         records=NO_RECORDS,
         left_out=0.0,
         outputs=tuple(
-            CheckedOutput(one.name, one.facts.kind, statbarn_of(one.facts.kind), False, None, tuple(one.facts.variables), None) for one in outputs
+            CheckedOutput(
+                one.name,
+                one.facts.kind,
+                statbarn_of(one.facts.kind),
+                False,
+                None,
+                tuple(one.facts.variables),
+                None,
+            )
+            for one in outputs
         ),
         all=None,
         cumulative=(),

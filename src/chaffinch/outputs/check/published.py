@@ -21,7 +21,9 @@ class PublishedNumbers:
     """What the data say of published numbers."""
 
     differing: tuple[str, ...] = ()  # The names of outputs whose numbers the data do not give
-    unseen: dict[str, str] = field(default_factory=dict)  # By name, why the numbers of an output could not be compared: it may be of a subset, say
+    unseen: dict[str, str] = field(
+        default_factory=dict
+    )  # By name, why the numbers of an output could not be compared: it may be of a subset, say
     # others: The names of those that may be of some of the records, or mean something else: rules on all records, as they are read, do not vouch for them
     others: tuple[str, ...] = ()
 
@@ -40,10 +42,17 @@ def compare_published(recipes: Outputs, codes: Codes) -> PublishedNumbers:
             records = recipes[name].own_records(recipes.fields, codes)
             spec = recipes.only([name]).published(rows=len(records))
             (one,) = compared(spec, records)
-            if one.within is False and (reading := spec.outputs[0].other_reading(spec.outputs[0].sample(spec.fields, records))):
+            if one.within is False and (
+                reading := spec.outputs[0].other_reading(
+                    spec.outputs[0].sample(spec.fields, records)
+                )
+            ):
                 unseen[name] = reading
                 others.append(name)
-            elif one.within is False and (people := fewer_people(one, recipes.fields.threshold)) is not None:
+            elif (
+                one.within is False
+                and (people := fewer_people(one, recipes.fields.threshold)) is not None
+            ):
                 unseen[name] = _of_a_subset(*people, recipes.fields.threshold)
                 others.append(name)
             elif one.within is False or (one.within is None and contradictions(spec, len(records))):
@@ -70,14 +79,28 @@ def fewer_people(one: Compared, threshold: int) -> tuple[int, int] | None:
     """
     n = next((number for number in one.numbers if number.name == "n"), None)
     counts = [n] if n is not None else [number for number in one.numbers if number.unit == 0.0]
-    if not counts or (n is None and len(counts) < len(one.numbers)) or any(0 < number.hi < threshold for number in one.numbers if number.unit == 0.0):
+    if (
+        not counts
+        or (n is None and len(counts) < len(one.numbers))
+        or any(0 < number.hi < threshold for number in one.numbers if number.unit == 0.0)
+    ):
         return None
-    fewer = all(number.lo == number.hi and number.hi <= number.value for number in counts) and any(number.hi < number.value for number in counts)
-    return (round(sum(number.hi for number in counts)), round(sum(number.value for number in counts))) if fewer else None
+    fewer = all(number.lo == number.hi and number.hi <= number.value for number in counts) and any(
+        number.hi < number.value for number in counts
+    )
+    return (
+        (round(sum(number.hi for number in counts)), round(sum(number.value for number in counts)))
+        if fewer
+        else None
+    )
 
 
 def _of_a_subset(people: int, records: int, threshold: int) -> str:
-    few = f" Fewer than {threshold} people are between the two, whom an output of all records shows." if records - people < threshold else ""
+    few = (
+        f" Fewer than {threshold} people are between the two, whom an output of all records shows."
+        if records - people < threshold
+        else ""
+    )
     return (
         f"Its n is {people} of about {masked_count(records, threshold)} records with its columns: "
         f'a subset? Say which records it is of: where = "...".{few}'

@@ -33,8 +33,12 @@ MOST_BYTES = 256 << 20
 class ReleasedOutputs:
     """What a project has released."""
 
-    columns: tuple[Mapping[str, Any], ...] = ()  # The columns as in a file of outputs: name and levels
-    outputs: tuple[Mapping[str, Any], ...] = ()  # Entries with `output`, `added`, `previous` and `hash`, oldest first
+    columns: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # The columns as in a file of outputs: name and levels
+    outputs: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # Entries with `output`, `added`, `previous` and `hash`, oldest first
 
     @property
     def entries(self) -> list[Mapping[str, Any]]:
@@ -48,10 +52,17 @@ class ReleasedOutputs:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the file holds."""
-        return {"format": FORMAT, "version": VERSION, "columns": list(self.columns), "outputs": list(self.outputs)}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "columns": list(self.columns),
+            "outputs": list(self.outputs),
+        }
 
 
-def _hash(output: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], added: str, previous: str) -> str:
+def _hash(
+    output: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], added: str, previous: str
+) -> str:
     whole = [output, {one["name"]: one["levels"] for one in columns}, added, previous]
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -71,22 +82,32 @@ def read_released(path: str | os.PathLike[str]) -> ReleasedOutputs:
     except (ValueError, RecursionError):
         raise InputError(f"'{file}' is not a file of released outputs: it is not JSON.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InputError(f"'{file}' is not a file of released outputs: its format must be \"{FORMAT}\".")
+        raise InputError(
+            f"'{file}' is not a file of released outputs: its format must be \"{FORMAT}\"."
+        )
     if data.get("version") != VERSION:
-        raise InputError(f"'{file}' has version {data.get('version')}. This version reads {VERSION}.")
+        raise InputError(
+            f"'{file}' has version {data.get('version')}. This version reads {VERSION}."
+        )
     columns, outputs, previous = data.get("columns"), data.get("outputs"), ""
     if not isinstance(columns, list) or not isinstance(outputs, list):
         raise InputError(f"'{file}' must have lists of columns and outputs.")
     known: list[Mapping[str, Any]] = []
     for number, one in enumerate(outputs, 1):
         words = ("output", "columns", "added", "previous", "hash")
-        if not isinstance(one, dict) or any(word not in one for word in words) or not isinstance(one["output"], dict):
+        if (
+            not isinstance(one, dict)
+            or any(word not in one for word in words)
+            or not isinstance(one["output"], dict)
+        ):
             raise InputError(f"'{file}': entry {number} must have {', '.join(words)}.")
         try:
             mine = [next(c for c in columns if c["name"] == name) for name in one["columns"]]
             expected = _hash(one["output"], mine, one["added"], one["previous"])
         except (StopIteration, KeyError, TypeError):
-            raise InputError(f"'{file}': entry {number} is about columns that the file does not describe.") from None
+            raise InputError(
+                f"'{file}': entry {number} is about columns that the file does not describe."
+            ) from None
         if one["previous"] != previous or one["hash"] != expected:
             raise InputError(
                 f"'{file}': entry {number} does not have the hash that was recorded with it: the file was changed. Restore it from a copy."
@@ -113,7 +134,9 @@ def recorded(
     outputs, day = list(released.outputs), added or date.today().isoformat()
     for entry in entries:
         if entry["name"] in names:
-            raise InputError(f"An output called '{entry['name']}' was released already. Give the new one another name.")
+            raise InputError(
+                f"An output called '{entry['name']}' was released already. Give the new one another name."
+            )
         for name in used[entry["name"]]:
             mine = {"name": name, "levels": list(fields[name].levels)}
             if columns.setdefault(name, mine)["levels"] != mine["levels"]:
@@ -137,4 +160,9 @@ def recorded(
 
 def write_released(path: str | os.PathLike[str], released: ReleasedOutputs) -> None:
     """Write the file, all of it or nothing, for its owner alone: it lists the levels of columns, which may come from the data."""
-    write_text(Path(path), json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n", mode=0o600, overwrite=True)
+    write_text(
+        Path(path),
+        json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n",
+        mode=0o600,
+        overwrite=True,
+    )

@@ -29,7 +29,19 @@ __all__ = ["ByRecipe", "CheckAbout", "CheckResult", "CheckedOutput", "NotChecked
 
 FORMAT = "chaffinch-check"
 VERSION = 1
-PARTS = ("settings", "records", "left_out", "outputs", "all", "cumulative", "without", "agreement", "whole", "sizes", "error_lines")
+PARTS = (
+    "settings",
+    "records",
+    "left_out",
+    "outputs",
+    "all",
+    "cumulative",
+    "without",
+    "agreement",
+    "whole",
+    "sizes",
+    "error_lines",
+)
 """The parts of a result that stand in its plain data as they are."""
 
 
@@ -42,12 +54,16 @@ class CheckedOutput:
     kind: str
     statbarn: str
     released: bool  # Whether it was released already
-    consistent: bool | None  # Whether its published numbers are those of the data; None where it came as a recipe, without numbers
+    consistent: (
+        bool | None
+    )  # Whether its published numbers are those of the data; None where it came as a recipe, without numbers
     columns: tuple[str, ...]  # The columns it is about
     fit: OutputFit | None  # How well the ensembles reproduce it
     unmeasured: str = ""  # Why it was not measured, or not compared with the data; empty where nothing was in the way
     rules_only: str = ""  # Why datasets cannot be evolved from it, so that rules alone say something of it; empty where they can
-    left_out: int | str = 0  # How many records have a missing value in one of its columns and are not in it, rounded; "<10" for few
+    left_out: int | str = (
+        0  # How many records have a missing value in one of its columns and are not in it, rounded; "<10" for few
+    )
 
 
 @dataclass(frozen=True)
@@ -89,7 +105,9 @@ class CheckAbout:
     recorded: bool = False
     skipped: tuple[NotChecked, ...] = ()
     by_recipe: tuple[ByRecipe, ...] = ()
-    not_asked: tuple[str, ...] = ()  # Outputs that were left out as asked for: nothing is said of them
+    not_asked: tuple[
+        str, ...
+    ] = ()  # Outputs that were left out as asked for: nothing is said of them
     # ignored, ignored_accepted: Outputs that outputs.toml ignores, which were not assessed; and whether they may leave all the same
     ignored: tuple[str, ...] = ()
     ignored_accepted: bool = False
@@ -184,12 +202,18 @@ class CheckResult:
         Neither passed nor failed is what was not assessed to the end.
         """
         against = ("excess found", "outputs inconsistent", "not reached (lower bound)")
-        return self.verdict.word in against or self.rules.worst == "fail" or any(one.verdict == "fail" for one in self.about.skipped)
+        return (
+            self.verdict.word in against
+            or self.rules.worst == "fail"
+            or any(one.verdict == "fail" for one in self.about.skipped)
+        )
 
     @property
     def text(self) -> str:
         """The verdict on all outputs together in one line, with how many of them have which verdict."""
-        return f"{self.verdict.text}. {counted_words(self.summary, ignored=len(self.about.ignored))}"
+        return (
+            f"{self.verdict.text}. {counted_words(self.summary, ignored=len(self.about.ignored))}"
+        )
 
     def __repr__(self) -> str:
         return f"CheckResult({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"
@@ -219,23 +243,35 @@ class CheckResult:
         InputError
             If the data are something else, or are not as they should be at some place.
         """
-        if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (FORMAT, VERSION):
+        if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (
+            FORMAT,
+            VERSION,
+        ):
             raise InputError(
                 f"The data must be of format '{FORMAT}', version {VERSION}. Give the JSON of chaffinch check."
             )
         rules: Mapping[str, Any] = data["rules"] if isinstance(data.get("rules"), Mapping) else {}
-        findings = [{"where": [], **one} for one in rules.get("findings", ()) if isinstance(one, Mapping)]
+        findings = [
+            {"where": [], **one} for one in rules.get("findings", ()) if isinstance(one, Mapping)
+        ]
         kinds = {**get_type_hints(cls), "run": dict[str, Any]}
         plain = {**data, "rules": {**rules, "findings": findings}}
         parts: dict[str, Any] = {
             name: from_plain(kinds[name], plain.get(name), what=f"'{name}'")
             for name in ("verdict", *PARTS, "rules", "exposed_classes", "about", "run")
         }
-        parts["mitigation"] = from_plain(MitigationPlan | None, data.get("mitigation"), what="'mitigation'")  # type: ignore[arg-type]
+        parts["mitigation"] = from_plain(
+            MitigationPlan | None,  # type: ignore[arg-type]
+            data.get("mitigation"),
+            what="'mitigation'",
+        )
         run = parts.pop("run")
         seconds = from_plain(float, run.pop("seconds", 0.0), what="'run.seconds'")
         return cls(**parts, seconds=seconds, run=from_plain(RunFacts, run, what="'run'"))
 
     def confidential(self) -> dict[str, Any]:
         """Return what must not leave: the exposed classes with their values and counts, and the cells behind each rule."""
-        return {"exposed": [one.to_dict() for one in self.exposed], "rules": self.rules.confidential()}
+        return {
+            "exposed": [one.to_dict() for one in self.exposed],
+            "rules": self.rules.confidential(),
+        }

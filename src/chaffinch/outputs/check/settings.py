@@ -129,13 +129,26 @@ class ResolvedSettings:
     seed: int | None
     policy: str
     policy_hash: str  # The SHA-256 of what the rules say
-    rules_only: bool = False  # Whether the rules alone were asked for: then nothing above but the policy was used
-    margins: KnownMargins = field(default_factory=KnownMargins)  # The columns whose margins datasets started from, and how these were known
+    rules_only: bool = (
+        False  # Whether the rules alone were asked for: then nothing above but the policy was used
+    )
+    margins: KnownMargins = field(
+        default_factory=KnownMargins
+    )  # The columns whose margins datasets started from, and how these were known
 
     @classmethod
     def of(cls, settings: CheckSettings, **resolved: Any) -> ResolvedSettings:
         """Return what was asked for, with what became of it."""
         asked = (
-            "keys", "sensitive", "syntheses", "holdout_share", "repeat_splits", "engine", "start", "tau", "level", "rules_only",
-        )  # fmt: skip
+            "keys",
+            "sensitive",
+            "syntheses",
+            "holdout_share",
+            "repeat_splits",
+            "engine",
+            "start",
+            "tau",
+            "level",
+            "rules_only",
+        )
         return cls(**{name: getattr(settings, name) for name in asked}, **resolved)

@@ -27,7 +27,9 @@ class RiskBySize:
 
     sensitive: str
     convention: str
-    folds_of_folds: Estimate  # Marginal risk of outputs of a quarter of the data (of half of what folds have)
+    folds_of_folds: (
+        Estimate  # Marginal risk of outputs of a quarter of the data (of half of what folds have)
+    )
     folds: Estimate  # Marginal risk of outputs of a fold
     whole: Estimate  # The straight line through both, over the logarithm of size, at the whole data: an extrapolation
 
@@ -46,12 +48,20 @@ def by_size(
         for one in folds(len(run.codes), seed=seed, within=fold)
     )
     quarters = replace(run, folds=inner)
-    if missing := next((quarters.uncomputable[name] for name in names if name in quarters.uncomputable), None):
+    if missing := next(
+        (quarters.uncomputable[name] for name in names if name in quarters.uncomputable), None
+    ):
         raise InputError(missing)  # of fewer outputs the risk would be that of something else
     smaller = quarters.assess("folds of folds", names, progress=progress).stage
     sizes = [len(inner[0].original), len(run.folds[0].original), len(run.codes)]
     return tuple(
-        RiskBySize(small.sensitive, small.convention, small.marginal, large.marginal, _line(small, large, sizes))
+        RiskBySize(
+            small.sensitive,
+            small.convention,
+            small.marginal,
+            large.marginal,
+            _line(small, large, sizes),
+        )
         for small, large in zip(smaller.measures, stage.measures, strict=True)
     )
 
@@ -63,6 +73,14 @@ def _line(small: RiskMeasure, large: RiskMeasure, sizes: Sequence[int]) -> Estim
     value = b.value + ahead * (b.value - a.value)
     error = math.hypot((1.0 + ahead) * b.error, ahead * a.error)
     # Intervals are as wide, in errors, as those of the two.
-    half = error * max(quantile if math.isfinite(quantile) else 0.0 for quantile in (a.quantile, b.quantile))
-    line = Estimate(value, error, value - half, value + half, min(a.freedom, b.freedom)).within(*DIFFERENCE)
-    return replace(line, value=min(max(value, DIFFERENCE[0]), DIFFERENCE[1])) if math.isfinite(value) else line
+    half = error * max(
+        quantile if math.isfinite(quantile) else 0.0 for quantile in (a.quantile, b.quantile)
+    )
+    line = Estimate(value, error, value - half, value + half, min(a.freedom, b.freedom)).within(
+        *DIFFERENCE
+    )
+    return (
+        replace(line, value=min(max(value, DIFFERENCE[0]), DIFFERENCE[1]))
+        if math.isfinite(value)
+        else line
+    )

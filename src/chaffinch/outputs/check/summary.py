@@ -42,10 +42,14 @@ class OutputSummary:
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         return {
-            "output": self.output, "kind": self.kind, "rules": self.rules,
+            "output": self.output,
+            "kind": self.kind,
+            "rules": self.rules,
             "marginal": None if self.marginal is None else self.marginal.to_dict(),
-            "together": self.together, "verdict": self.verdict, "why": list(self.why),
-        }  # fmt: skip
+            "together": self.together,
+            "verdict": self.verdict,
+            "why": list(self.why),
+        }
 
 
 def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
@@ -60,7 +64,15 @@ def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
         if not one.released
     ]
     rows += [
-        OutputSummary(one.name, one.kind, result.rules.status(one.name) if result.rules.of(one.name) else None, None, 0, one.verdict, (one.reason,))
+        OutputSummary(
+            one.name,
+            one.kind,
+            result.rules.status(one.name) if result.rules.of(one.name) else None,
+            None,
+            0,
+            one.verdict,
+            (one.reason,),
+        )
         for one in result.about.skipped
     ]
     return tuple(sorted(rows, key=lambda row: -ORDER.index(row.verdict)))
@@ -84,7 +96,9 @@ def counted_words(rows: Sequence[OutputSummary], *, ignored: int = 0) -> str:
     return f"{total} output{'' if total == 1 else 's'}: {', '.join(words) or 'none'}."
 
 
-def hold_back(rules: RuleReport, *, released: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def hold_back(
+    rules: RuleReport, *, released: Collection[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return outputs that fail by themselves; and further ones, few, without which no outputs fail together.
 
     The second are chosen one by one, each time the output that most of the failures between outputs are about; those `released` already
@@ -127,8 +141,14 @@ def _risks(stages: Sequence[CumulativeStage], last: Stage | None) -> Mapping[str
     before: CumulativeStage | None = None
     for stage in stages:
         names = [name for name in stage.outputs if before is None or name not in before.outputs]
-        estimates = [measure.marginal for measure in stage.measures] if before is None else list(stage.added)
-        rose = _excess(stage) and (before is None or not _excess(before) or any(one.low > 0.0 for one in estimates))
+        estimates = (
+            [measure.marginal for measure in stage.measures]
+            if before is None
+            else list(stage.added)
+        )
+        rose = _excess(stage) and (
+            before is None or not _excess(before) or any(one.low > 0.0 for one in estimates)
+        )
         known = [one for one in estimates if math.isfinite(one.value)]
         largest = max(known, key=lambda one: one.value, default=Estimate(math.nan))
         plain = Estimate(largest.value, largest.error, largest.low, largest.high, largest.freedom)
@@ -142,15 +162,31 @@ def _excess(stage: Stage) -> bool:
 
 
 def _row(
-    one: CheckedOutput, rules: RuleReport, risk: _AddedRisk | None, *, excess: bool, replaced: Mapping[str, bool], asked: bool
+    one: CheckedOutput,
+    rules: RuleReport,
+    risk: _AddedRisk | None,
+    *,
+    excess: bool,
+    replaced: Mapping[str, bool],
+    asked: bool,
 ) -> OutputSummary:
-    reasons = [*_measured(one, risk, excess=excess, asked=asked), *_replaced(one, replaced), *_by_rule(one.name, rules.of(one.name))]
+    reasons = [
+        *_measured(one, risk, excess=excess, asked=asked),
+        *_replaced(one, replaced),
+        *_by_rule(one.name, rules.of(one.name)),
+    ]
     verdict: Status = max((status for status, _ in reasons), key=ORDER.index, default="pass")
     worst_first = sorted(reasons, key=lambda reason: -ORDER.index(reason[0]))
     why = tuple(dict.fromkeys(words for _, words in worst_first))
     estimate = None if risk is None else risk.estimate
     return OutputSummary(
-        one.name, one.kind, rules.status(one.name), estimate, 0 if risk is None else risk.together, verdict, why
+        one.name,
+        one.kind,
+        rules.status(one.name),
+        estimate,
+        0 if risk is None else risk.together,
+        verdict,
+        why,
     )
 
 
@@ -161,13 +197,19 @@ def _measured(
     if one.consistent is False:
         yield "fail", OWN_NUMBERS
     if risk is not None and risk.excess:
-        yield ("fail" if excess else "review"), "adds marginal risk" if risk.together == 1 else "its step adds marginal risk"
+        yield (
+            ("fail" if excess else "review"),
+            "adds marginal risk" if risk.together == 1 else "its step adds marginal risk",
+        )
     if one.unmeasured:
         yield "not assessed", one.unmeasured
     elif asked and one.fit is None:
         yield "review", f"rules only: {one.rules_only}" if one.rules_only else "rules only"
     if one.fit is not None and one.fit.reached < 1.0:
-        yield "not assessed", f"{100 * one.fit.reached:.0f} % of the datasets have its numbers: a lower bound"
+        yield (
+            "not assessed",
+            f"{100 * one.fit.reached:.0f} % of the datasets have its numbers: a lower bound",
+        )
 
 
 def _replaced(one: CheckedOutput, replaced: Mapping[str, bool]) -> Iterator[tuple[Status, str]]:

@@ -17,8 +17,14 @@ from .marginal import RiskMeasure
 __all__ = ["CheckVerdict", "NotAssessed", "Word", "start_sentence", "verdict_of"]
 
 Word = Literal[
-    "no excess found", "excess found", "outputs inconsistent", "not reached (lower bound)", "too uncertain", "nothing measured", "rules only",
-]  # fmt: skip
+    "no excess found",
+    "excess found",
+    "outputs inconsistent",
+    "not reached (lower bound)",
+    "too uncertain",
+    "nothing measured",
+    "rules only",
+]
 
 MOST_FITS = 5
 """Outputs of which is said how far datasets came: those that fewest have."""
@@ -44,13 +50,21 @@ class CheckVerdict:
     sentences: tuple[str, ...] = ()  # What it means, in plain words
     # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
     not_assessed: tuple[NotAssessed, ...] = ()
-    unmeasured: tuple[str, ...] = ()  # The outputs that could not be measured, or whose numbers could not be compared with the data
+    unmeasured: tuple[
+        str, ...
+    ] = ()  # The outputs that could not be measured, or whose numbers could not be compared with the data
 
     @property
     def text(self) -> str:
         """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
-        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
-        text = f"no excess found (detectable: {shown})" if self.word == "no excess found" else self.word
+        shown = (
+            f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
+        )
+        text = (
+            f"no excess found (detectable: {shown})"
+            if self.word == "no excess found"
+            else self.word
+        )
         text += "; not all outputs assessed" if self.unmeasured else ""
         return f"{text}; not all rules assessed" if self.not_assessed else text
 
@@ -123,7 +137,9 @@ def verdict_of(
             + _of_start(measure.prior_marginal)
         )
     if measured is None:
-        sentences.append("Only the rules were asked: what an attacker could do with the numbers was not measured.")
+        sentences.append(
+            "Only the rules were asked: what an attacker could do with the numbers was not measured."
+        )
     elif not measured:
         sentences.append("No output could be measured: only the rules say something.")
     elif not excesses and math.isinf(detectable):
@@ -145,16 +161,28 @@ def verdict_of(
             f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
             "Give the search more proposals."
         )
-        sentences += [fit.how_far for fit in sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS] if fit.reached < 1.0]
+        sentences += [
+            fit.how_far
+            for fit in sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS]
+            if fit.reached < 1.0
+        ]
     if margins is not None:
         sentences.append(start_sentence(margins))
-    sentences += [f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()]
+    sentences += [
+        f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()
+    ]
     sentences += notes
     if not_assessed:
         rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
-        sentences.append(f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}.")
+        sentences.append(
+            f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}."
+        )
     return CheckVerdict(
-        word, detectable, tuple(sentences), tuple(NotAssessed(*one) for one in not_assessed), tuple(unmeasured or ())
+        word,
+        detectable,
+        tuple(sentences),
+        tuple(NotAssessed(*one) for one in not_assessed),
+        tuple(unmeasured or ()),
     )
 
 
@@ -175,7 +203,10 @@ def start_sentence(margins: KnownMargins) -> str:
     """
     if not margins.every:
         return "Datasets start with every level as often as any other: the attacker was assumed to know nothing but the outputs."
-    known, assumed = (listed([f"'{name}'" for name in names]) for names in ((*margins.declared, *margins.published), margins.assumed))
+    known, assumed = (
+        listed([f"'{name}'" for name in names])
+        for names in ((*margins.declared, *margins.published), margins.assumed)
+    )
     parts = [f"as published for {known}"] if known else []
     parts += [f"the attacker was assumed to know it of {assumed}"] if assumed else []
     return f"Datasets start from how often each level occurs: {'; '.join(parts)}."

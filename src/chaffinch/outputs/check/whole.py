@@ -32,7 +32,9 @@ class WholeDataRisk:
     error: Number  # The mean absolute error of the outputs, over datasets
 
 
-def whole_data(run: CheckRun, *, runs: int = 10, progress: Progress = silent) -> tuple[WholeDataRisk, ...]:
+def whole_data(
+    run: CheckRun, *, runs: int = 10, progress: Progress = silent
+) -> tuple[WholeDataRisk, ...]:
     """Return what datasets made from the outputs of all the data give away (the paper has ten runs): of those that every fold gives.
 
     InputError where all the data cannot give one of them.
@@ -47,7 +49,11 @@ def whole_data(run: CheckRun, *, runs: int = 10, progress: Progress = silent) ->
         for c, convention in enumerate(CONVENTIONS):
             means, full = values.means[:, 0, c], values.values[:, 0, c, -1]
             error = float(np.mean(ensemble.errors)) if ensemble.errors else float("nan")
-            risks.append(WholeDataRisk(attack.sensitive, convention, runs, *_mean_sd(means), *_mean_sd(full), error))
+            risks.append(
+                WholeDataRisk(
+                    attack.sensitive, convention, runs, *_mean_sd(means), *_mean_sd(full), error
+                )
+            )
     return tuple(risks)
 
 

@@ -7,7 +7,16 @@ from .base import KINDS, Kind, OutputSpec
 
 __all__ = ["KINDS", "Kind", "OutputSpec"]
 
-_FIRST = ("table", "histogram", "moments", "correlation", "quantiles", "regression", "kaplan_meier", "tree")
+_FIRST = (
+    "table",
+    "histogram",
+    "moments",
+    "correlation",
+    "quantiles",
+    "regression",
+    "kaplan_meier",
+    "tree",
+)
 """What messages and help list first; all other files follow."""
 
 for _name in (*_FIRST, *(module.name for module in iter_modules(__path__))):

@@ -46,10 +46,15 @@ class Anova(SmoothNumbers):
         dof_between, dof_within = np.maximum(groups - 1.0, 1.0), every - groups
         ms_between, ms_within = between / dof_between, within / at_least(dof_within, 1.0)
         return {
-            "ss_between": between, "ss_within": within, "ms_between": ms_between, "ms_within": ms_within,
-            "dof_between": dof_between + 0.0 * every, "dof_within": dof_within, "statistic": ms_between / ms_within,
+            "ss_between": between,
+            "ss_within": within,
+            "ms_between": ms_between,
+            "ms_within": ms_within,
+            "dof_between": dof_between + 0.0 * every,
+            "dof_within": dof_within,
+            "statistic": ms_between / ms_within,
             "eta_squared": between / (between + within),
-        }  # fmt: skip
+        }
 
     def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
         """Return the p-value."""
@@ -74,9 +79,19 @@ class AnovaSpec(PartedNumbers):
     """A one-way analysis of variance of the column `of` between the groups of `by`."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = (
-        "statistic", "dof_between", "dof_within", "p_value", "ss_between", "ss_within", "ms_between", "ms_within", "eta_squared",
-        "counts", "means", "sds",
-    )  # fmt: skip
+        "statistic",
+        "dof_between",
+        "dof_within",
+        "p_value",
+        "ss_between",
+        "ss_within",
+        "ms_between",
+        "ms_within",
+        "eta_squared",
+        "counts",
+        "means",
+        "sds",
+    )
     BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
     PARTS: ClassVar[tuple[str, ...]] = ("counts", "means", "sds")
     WHOLE: ClassVar[tuple[str, ...]] = ("dof_between", "dof_within")
@@ -84,10 +99,14 @@ class AnovaSpec(PartedNumbers):
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
     NOUN: ClassVar[str] = "group"
     WORDS: ClassVar[dict[str, str]] = {
-        "statistic": "the statistic", "p_value": "the p-value", "ss_between": "the sum of squares between groups",
-        "ss_within": "the sum of squares within groups", "ms_between": "the mean square between groups",
-        "ms_within": "the mean square within groups", "eta_squared": "eta squared",
-    }  # fmt: skip
+        "statistic": "the statistic",
+        "p_value": "the p-value",
+        "ss_between": "the sum of squares between groups",
+        "ss_within": "the sum of squares within groups",
+        "ms_between": "the mean square between groups",
+        "ms_within": "the mean square within groups",
+        "eta_squared": "eta squared",
+    }
     LACK: ClassVar[str] = "its records are in one group, or do not differ within the groups"
 
     kind: Literal["anova"] = "anova"
@@ -123,7 +142,9 @@ class AnovaSpec(PartedNumbers):
         cells, position = self.crossing(frame), frame.fields.position(self.of)
         values = frame.fields.every[position].values
         shift = middle(values)
-        terms = sums_by_cell(frame, cells, [by_code(position, (values - shift) ** power) for power in (1, 2)])
+        terms = sums_by_cell(
+            frame, cells, [by_code(position, (values - shift) ** power) for power in (1, 2)]
+        )
         reading = Anova((key,), step=least_step(values))
         return self.sum_system(frame, 3 * cells.size, [terms], [interval], reading)
 
@@ -132,32 +153,52 @@ class AnovaSpec(PartedNumbers):
         from scipy.stats import f, f_oneway
 
         x = column_numbers(self.of, sample.fields, sample.inside)
-        every = [x[rows] for rows in record_groups(self.crossing(sample.frame), sample.inside) if len(rows)]
+        every = [
+            x[rows]
+            for rows in record_groups(self.crossing(sample.frame), sample.inside)
+            if len(rows)
+        ]
         n, k = sum(map(len, every)), len(every)
         if k < 2 or n <= k or all(np.ptp(some) == 0.0 for some in every):
-            return {key: Single(0 if key in self.WHOLE else math.nan) for key in (*self.WORDS, *self.WHOLE)}
+            return {
+                key: Single(0 if key in self.WHOLE else math.nan)
+                for key in (*self.WORDS, *self.WHOLE)
+            }
         test, mean = f_oneway(*every), np.concatenate(every).mean()
         between = float(sum(len(some) * (some.mean() - mean) ** 2 for some in every))
         within = float(sum(((some - some.mean()) ** 2).sum() for some in every))
         statistic, dof = float(test.statistic), (k - 1, n - k)
-        noise = within / dof[1]  # sums of squares have the standard deviation noise sqrt(2 dof), where means do not differ
+        noise = (
+            within / dof[1]
+        )  # sums of squares have the standard deviation noise sqrt(2 dof), where means do not differ
         unit = math.sqrt(2.0 / dof[0])
         share = math.sqrt(2.0 * dof[0]) / n
         return {
-            "statistic": Single(statistic, unit), "p_value": Single(float(test.pvalue), unit * float(f.pdf(statistic, *dof))),
-            "ss_between": Single(between, noise * math.sqrt(2.0 * dof[0])), "ss_within": Single(within, noise * math.sqrt(2.0 * dof[1])),
-            "ms_between": Single(between / dof[0], noise * unit), "ms_within": Single(noise, noise * math.sqrt(2.0 / dof[1])),
-            "eta_squared": Single(between / (between + within), share), "dof_between": Single(dof[0]), "dof_within": Single(dof[1]),
-        }  # fmt: skip
+            "statistic": Single(statistic, unit),
+            "p_value": Single(float(test.pvalue), unit * float(f.pdf(statistic, *dof))),
+            "ss_between": Single(between, noise * math.sqrt(2.0 * dof[0])),
+            "ss_within": Single(within, noise * math.sqrt(2.0 * dof[1])),
+            "ms_between": Single(between / dof[0], noise * unit),
+            "ms_within": Single(noise, noise * math.sqrt(2.0 / dof[1])),
+            "eta_squared": Single(between / (between + within), share),
+            "dof_between": Single(dof[0]),
+            "dof_within": Single(dof[1]),
+        }
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups, what is published of them, the records as one cell, and n, which degrees of freedom tell."""
         cells = self.crossing(tallier.frame)
-        told = [tallier.whole(cells)] if self.publishes("dof_within") and not self.publishes("n") else []
+        told = (
+            [tallier.whole(cells)]
+            if self.publishes("dof_within") and not self.publishes("n")
+            else []
+        )
         fit = tallier.fit(f"anova {self.of} by {self.by[0]}", cells)
         return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit, *told]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small groups, what the rules say of their numbers, and whether there are enough records."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
@@ -165,5 +206,10 @@ class AnovaSpec(PartedNumbers):
 
 
 KINDS.register(
-    Kind("anova", AnovaSpec, "StatisticalHypothesisTests", "a one-way analysis of variance: its table, and its groups")
+    Kind(
+        "anova",
+        AnovaSpec,
+        "StatisticalHypothesisTests",
+        "a one-way analysis of variance: its table, and its groups",
+    )
 )

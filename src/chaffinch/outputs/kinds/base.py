@@ -52,8 +52,19 @@ from .partial import PartialSpec
 
 # A kind's file imports what it speaks of from here.
 __all__ = [
-    "KINDS", "Finding", "Kind", "Number", "Output", "OutputSpec", "OutputTally", "Policy", "PrintedNumbers", "Sample", "Tallier", "Whole",
-]  # fmt: skip
+    "KINDS",
+    "Finding",
+    "Kind",
+    "Number",
+    "Output",
+    "OutputSpec",
+    "OutputTally",
+    "Policy",
+    "PrintedNumbers",
+    "Sample",
+    "Tallier",
+    "Whole",
+]
 
 Whole = Annotated[int, Key(ge=0, strict=True)]
 
@@ -112,7 +123,13 @@ class OutputSpec(PartialSpec):
 
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """Keys without which an output with numbers cannot be read."""
-    PRINTING: ClassVar[tuple[str, ...]] = ("digits", "bands", "withheld", "threshold", "suppressed_zeros")
+    PRINTING: ClassVar[tuple[str, ...]] = (
+        "digits",
+        "bands",
+        "withheld",
+        "threshold",
+        "suppressed_zeros",
+    )
     """Keys that only recipes have."""
     BESIDE: ClassVar[tuple[str, ...]] = ("n",)
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ()
@@ -165,7 +182,9 @@ class OutputSpec(PartialSpec):
         """Return the cells of people behind the output, its own cells first."""
 
     @abstractmethod
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return what the rules say of the output by itself."""
 
     def check_recipe(self, frame: Frame) -> None:
@@ -201,7 +220,9 @@ class OutputSpec(PartialSpec):
     def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """Return the columns that an entry of a file names, and its filters and formulas, which name more; it may break other rules."""
         names = [str(word) for word in _words(entry.get(key, []) for key in cls.COLUMN_KEYS)]
-        return names, [entry[key] for key in ("where", "formula") if isinstance(entry.get(key), str)]
+        return names, [
+            entry[key] for key in ("where", "formula") if isinstance(entry.get(key), str)
+        ]
 
     # What all kinds share.
 
@@ -218,7 +239,11 @@ class OutputSpec(PartialSpec):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the output's entry in a file of outputs."""
-        keys = {key: value for key, value in self.model_dump(exclude_unset=True).items() if value is not None}
+        keys = {
+            key: value
+            for key, value in self.model_dump(exclude_unset=True).items()
+            if value is not None
+        }
         return {"name": self.name, "kind": self.kind, **keys, **self._announced}
 
     @property
@@ -234,7 +259,9 @@ class OutputSpec(PartialSpec):
     def with_printing(self, frame: Frame) -> Self:
         """Return the same with the rules of printing that are read off its numbers: digits, bands, what is withheld."""
         self._check_printing()
-        rules: dict[str, Any] = {key: getattr(self, key) for key in ("bands", "withheld", "threshold", "digits")}
+        rules: dict[str, Any] = {
+            key: getattr(self, key) for key in ("bands", "withheld", "threshold", "digits")
+        }
         parts = list(self.printed_numbers(frame))
         _read_counts(rules, [part for part in parts if part.counted])
         for part in parts:
@@ -245,7 +272,9 @@ class OutputSpec(PartialSpec):
     def without_numbers(self, frame: Frame) -> Self:
         """Return the recipe: how to compute the output, and how its numbers are printed."""
         announced = self.announcements(frame)
-        return self.with_printing(frame).changed(drop=(*self.NUMBERS, "n", *announced), announced=announced)
+        return self.with_printing(frame).changed(
+            drop=(*self.NUMBERS, "n", *announced), announced=announced
+        )
 
     def with_numbers(self, **numbers: Any) -> Self:
         """Return a recipe with its numbers in place."""
@@ -274,7 +303,9 @@ class OutputSpec(PartialSpec):
         """Return the positions of the columns that it is about, those of its filter and formula among them."""
         from ..entries import named_columns  # here, since it reads entries by the kinds
 
-        return tuple(fields.position(name) for name in named_columns([self.to_dict()], fields.names))
+        return tuple(
+            fields.position(name) for name in named_columns([self.to_dict()], fields.names)
+        )
 
     def own_records(self, fields: Fields, codes: Codes) -> Codes:
         """Return the records that it is of: those with a value in each of its columns, as a program that leaves out missing values has them.
@@ -296,9 +327,14 @@ class OutputSpec(PartialSpec):
     def printer(self) -> Printer:
         """How it prints its numbers."""
         return Printer(
-            self.name, self.decimals, self.digits or {}, self.threshold, bool(self.suppressed_zeros),
-            self.bands or (), self.withheld or (),
-        )  # fmt: skip
+            self.name,
+            self.decimals,
+            self.digits or {},
+            self.threshold,
+            bool(self.suppressed_zeros),
+            self.bands or (),
+            self.withheld or (),
+        )
 
     def filter(self, frame: Frame) -> Filter:
         """Return the filter, compiled."""
@@ -306,7 +342,9 @@ class OutputSpec(PartialSpec):
 
     def crossing(self, frame: Frame) -> Crossing:
         """Return the cells or groups of an output that has `by`, and may have `groups`."""
-        return crossed(getattr(self, "by", []), getattr(self, "groups", {}), frame.fields, output=self.name)
+        return crossed(
+            getattr(self, "by", []), getattr(self, "groups", {}), frame.fields, output=self.name
+        )
 
     def known_n(self, frame: Frame) -> int | None:
         """Return the number of records it was made of, where that is known: given, or all rows without a filter."""
@@ -323,11 +361,18 @@ class OutputSpec(PartialSpec):
         return (table_of_counts(f"{self.name}: n", frame, [], within, bound, bound),)
 
     def sum_system(
-        self, frame: Frame, size: int, terms: Sequence[Terms], intervals: Iterable[Interval], reading: Reading
+        self,
+        frame: Frame,
+        size: int,
+        terms: Sequence[Terms],
+        intervals: Iterable[Interval],
+        reading: Reading,
     ) -> SumSystem:
         """Return the numbers that a function reads off sums over the records that pass the filter, with their intervals."""
         lo, hi = np.array(list(intervals)).T
-        return SumSystem(self.name, size, tuple(terms), lo, hi, keep=self.filter(frame).keep(), reported=reading)
+        return SumSystem(
+            self.name, size, tuple(terms), lo, hi, keep=self.filter(frame).keep(), reported=reading
+        )
 
     def printed(self, number: object, what: str) -> Interval:
         """Return the interval of a printed number."""
@@ -340,7 +385,9 @@ class OutputSpec(PartialSpec):
     def _check_printing(self) -> None:
         what = f"Output '{self.name}'"
         least = self.threshold
-        if least is not None and (isinstance(least, bool) or not isinstance(least, int) or least < 1):
+        if least is not None and (
+            isinstance(least, bool) or not isinstance(least, int) or least < 1
+        ):
             raise InputError(f"{what}: threshold must be a whole number of at least 1.")
         for key, words in (("bands", self.bands or []), ("withheld", self.withheld or [])):
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -358,7 +405,11 @@ class OutputSpec(PartialSpec):
                 raise InputError(f"{what}: digits: {unknown_name('key', key, keys)}")
             for one in style.values() if isinstance(style, Mapping) else [style]:
                 decimals = isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= 15
-                example = isinstance(one, str) and one.replace("e+00", "").replace(".", "", 1).strip("0") == "" and one
+                example = (
+                    isinstance(one, str)
+                    and one.replace("e+00", "").replace(".", "", 1).strip("0") == ""
+                    and one
+                )
                 if not decimals and not example:
                     raise InputError(
                         f'{what}: digits must be a number of decimals, 0 to 15, or an example such as "0.0000" or "0.000e+00".'
@@ -367,7 +418,12 @@ class OutputSpec(PartialSpec):
 
 def _words(values: Iterable[Any]) -> list[Any]:
     """Words, and those in lists, one after the other."""
-    return [word for value in values if value is not None for word in (value if isinstance(value, list) else [value])]
+    return [
+        word
+        for value in values
+        if value is not None
+        for word in (value if isinstance(value, list) else [value])
+    ]
 
 
 def _read_counts(rules: dict[str, Any], parts: Sequence[PrintedNumbers]) -> None:
@@ -376,7 +432,12 @@ def _read_counts(rules: dict[str, Any], parts: Sequence[PrintedNumbers]) -> None
         least = [count_interval(band, most=2**62)[1] for band in bands if band.startswith("<")]
         if least and rules["threshold"] is None:
             rules["threshold"] = max(least) + 1
-    unknown = [name for part in parts for name, cell in zip(part.names, part.numbers, strict=True) if cell == "?"]
+    unknown = [
+        name
+        for part in parts
+        for name, cell in zip(part.names, part.numbers, strict=True)
+        if cell == "?"
+    ]
     if unknown:
         rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *unknown]))
 
@@ -384,7 +445,9 @@ def _read_counts(rules: dict[str, Any], parts: Sequence[PrintedNumbers]) -> None
 def _read_numbers(rules: dict[str, Any], part: PrintedNumbers) -> None:
     if (style := digits_in(part.numbers, part.names)) is not None:
         rules["digits"] = {part.key: style, **(rules["digits"] or {})}
-    gone = [name for name, number in zip(part.names, part.numbers, strict=True) if is_withheld(number)]
+    gone = [
+        name for name, number in zip(part.names, part.numbers, strict=True) if is_withheld(number)
+    ]
     # With a threshold it is the threshold that withholds; without one the same numbers are withheld again.
     if gone and rules["threshold"] is None:
         rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *gone]))

@@ -31,14 +31,20 @@ class ChiSquare:
     """The statistic out of the counts of a table's cells, with what follows from it, and derivatives."""
 
     def __init__(
-        self, shape: tuple[int, ...], keys: tuple[str, ...] = ("statistic",), *, correction: bool = False
+        self,
+        shape: tuple[int, ...],
+        keys: tuple[str, ...] = ("statistic",),
+        *,
+        correction: bool = False,
     ) -> None:
         self.shape, self.keys, self.correction = shape, keys, correction
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return whether there is no statistic: one row or column has all records."""
         table = sums.reshape(self.shape)
-        return np.full(len(self.keys), min((table.sum(axis=axis) > 0.5).sum() for axis in (0, 1)) < 2)
+        return np.full(
+            len(self.keys), min((table.sum(axis=axis) > 0.5).sum() for axis in (0, 1)) < 2
+        )
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the published numbers, and their derivatives by all counts."""
@@ -47,17 +53,25 @@ class ChiSquare:
 
         table = np.maximum(sums, 0.0).reshape(self.shape)
         statistic, slope = self._corrected(table) if self.correction else self._statistic(table)
-        n, (rows, columns) = max(float(table.sum()), 1.0), (int((table.sum(axis=k) > 0.5).sum()) for k in (1, 0))
+        n, (rows, columns) = (
+            max(float(table.sum()), 1.0),
+            (int((table.sum(axis=k) > 0.5).sum()) for k in (1, 0)),
+        )
         dof, least = max((rows - 1) * (columns - 1), 1), max(min(rows, columns) - 1, 1)
         v = math.sqrt(max(statistic, 0.0) / (n * least))
         numbers = {
             "statistic": (statistic, slope),
             "dof": (float(dof), np.zeros_like(slope)),
-            "p_value": (float(chdtrc(dof, statistic)), -float(chi2.pdf(max(statistic, 1e-9), dof)) * slope),
+            "p_value": (
+                float(chdtrc(dof, statistic)),
+                -float(chi2.pdf(max(statistic, 1e-9), dof)) * slope,
+            ),
             "cramers_v": (v, 0.5 * v * (slope / max(statistic, 1e-9) - 1.0 / n)),
         }
         scales = [scaled(key, numbers[key][0]) for key in self.keys]
-        slopes = np.stack([numbers[key][1] * by for key, (_, by) in zip(self.keys, scales, strict=True)])
+        slopes = np.stack(
+            [numbers[key][1] * by for key, (_, by) in zip(self.keys, scales, strict=True)]
+        )
         return np.array([value for value, _ in scales]), slopes
 
     def _statistic(self, table: Floats) -> tuple[float, Floats]:
@@ -68,7 +82,11 @@ class ChiSquare:
         by_row = share.sum(axis=1, keepdims=True) / np.maximum(rows, 1e-9)
         by_column = share.sum(axis=0, keepdims=True) / np.maximum(columns, 1e-9)
         # In a row or column without records: what the first one adds.
-        own = np.where((rows < 0.5) | (columns < 0.5), 1.0 / ((rows + 1.0) * (columns + 1.0)), 2.0 * table / product)
+        own = np.where(
+            (rows < 0.5) | (columns < 0.5),
+            1.0 / ((rows + 1.0) * (columns + 1.0)),
+            2.0 * table / product,
+        )
         slope = n * (own - by_row - by_column) + excess
         return max(n * excess, 0.0), slope.ravel()
 
@@ -79,7 +97,14 @@ class ChiSquare:
         left = max(abs(apart) - 0.5 * n, 0.0)
         margins = (a + b) * (c + d) * (a + c) * (b + d)
         by_cell = np.sign(apart) * np.array([d, -c, -b, a]) - 0.5
-        lines = np.array([1 / (a + b) + 1 / (a + c), 1 / (a + b) + 1 / (b + d), 1 / (c + d) + 1 / (a + c), 1 / (c + d) + 1 / (b + d)])
+        lines = np.array(
+            [
+                1 / (a + b) + 1 / (a + c),
+                1 / (a + b) + 1 / (b + d),
+                1 / (c + d) + 1 / (a + c),
+                1 / (c + d) + 1 / (b + d),
+            ]
+        )
         statistic = float(n * left**2 / margins)
         return statistic, statistic * (1.0 / n - lines) + 2.0 * n * left / margins * by_cell
 
@@ -130,8 +155,13 @@ class ChiSquareSpec(PartedNumbers):
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return a number as a function of the counts of the cells."""
         cells, (lo, hi) = self._cells(frame), interval
-        terms, reading = sums_by_cell(frame, cells, ()), ChiSquare(cells.shape, (key,), correction=self.correction)
-        return self.sum_system(frame, cells.size, [terms], [Interval(max(lo, 0.0), max(hi, 0.0))], reading)
+        terms, reading = (
+            sums_by_cell(frame, cells, ()),
+            ChiSquare(cells.shape, (key,), correction=self.correction),
+        )
+        return self.sum_system(
+            frame, cells.size, [terms], [Interval(max(lo, 0.0), max(hi, 0.0))], reading
+        )
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether the statistic is below 0, or above n times the smaller number of rows or columns less one."""
@@ -151,17 +181,25 @@ class ChiSquareSpec(PartedNumbers):
         table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
         least = min(table.shape) - 1
         if least < 1:
-            return {key: Single(0 if key == "dof" else math.nan) for key in (*self.WORDS, *self.WHOLE)}
+            return {
+                key: Single(0 if key == "dof" else math.nan) for key in (*self.WORDS, *self.WHOLE)
+            }
         n, expected = int(table.sum()), np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         apart = np.abs(table - expected)
-        statistic = float(((apart - np.minimum(0.5, apart) * self.correction) ** 2 / expected).sum())
+        statistic = float(
+            ((apart - np.minimum(0.5, apart) * self.correction) ** 2 / expected).sum()
+        )
         dof = (table.shape[0] - 1) * (table.shape[1] - 1)
         v = math.sqrt(statistic / (n * least))
-        unit = math.sqrt(2.0 * dof)  # the statistic's standard deviation where the columns are independent
+        unit = math.sqrt(
+            2.0 * dof
+        )  # the statistic's standard deviation where the columns are independent
         return {
             "statistic": Single(statistic, unit),
             "dof": Single(dof),
-            "p_value": Single(float(chi2.sf(statistic, dof)), unit * float(chi2.pdf(statistic, dof))),
+            "p_value": Single(
+                float(chi2.sf(statistic, dof)), unit * float(chi2.pdf(statistic, dof))
+            ),
             "cramers_v": Single(v, unit * 0.5 * v / max(statistic, 1e-9)),
         }
 
@@ -171,7 +209,9 @@ class ChiSquareSpec(PartedNumbers):
         fit = tallier.fit(f"chi-square {' by '.join(self.by)}", cells)
         return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small cells behind the test, and whether there are enough records for its cells."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
@@ -179,5 +219,10 @@ class ChiSquareSpec(PartedNumbers):
 
 
 KINDS.register(
-    Kind("chi-square", ChiSquareSpec, "StatisticalHypothesisTests", "Pearson's chi-square test of two columns")
+    Kind(
+        "chi-square",
+        ChiSquareSpec,
+        "StatisticalHypothesisTests",
+        "Pearson's chi-square test of two columns",
+    )
 )

@@ -21,7 +21,19 @@ from ..crossing import Crossing, Frame, column_numbers, crossed, crosstab, scala
 from ..fields import Fields, Scalar
 from ..precision import Interval
 from ..rules.counts import threshold
-from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    Finding,
+    Kind,
+    Number,
+    Output,
+    OutputSpec,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .computing import no_estimate
 from .parts import KindPart, PartedNumbers, PartsAlone
 from .rank_tests import MOST_COUNTS
@@ -31,27 +43,47 @@ from .smooth import SmoothNumbers, at_least
 __all__ = ["CalibrationSpec", "ConfusionRates", "ConfusionSpec", "RocPoints", "RocSpec"]
 
 RATES = {
-    "accuracy": "the accuracy", "sensitivity": "the sensitivity", "specificity": "the specificity", "precision": "the precision",
-    "npv": "the negative predictive value", "f1": "the F1 score",
-}  # fmt: skip
+    "accuracy": "the accuracy",
+    "sensitivity": "the sensitivity",
+    "specificity": "the specificity",
+    "precision": "the precision",
+    "npv": "the negative predictive value",
+    "f1": "the F1 score",
+}
 
 
-def _rates(table: NDArray[Any], agree: Sequence[tuple[int, int]], positive: tuple[int, int]) -> dict[str, NDArray[Any]]:
+def _rates(
+    table: NDArray[Any], agree: Sequence[tuple[int, int]], positive: tuple[int, int]
+) -> dict[str, NDArray[Any]]:
     """Rates (..., truth, predicted) of a table: `agree` are the cells where both say the same, `positive` the level of either that counts."""
-    n, row, column = table.sum(axis=(-2, -1)), table[..., positive[0], :].sum(axis=-1), table[..., positive[1]].sum(axis=-1)
+    n, row, column = (
+        table.sum(axis=(-2, -1)),
+        table[..., positive[0], :].sum(axis=-1),
+        table[..., positive[1]].sum(axis=-1),
+    )
     hits = table[..., positive[0], positive[1]]
     neither = n - row - column + hits
     return {
-        "accuracy": sum((table[..., a, b] for a, b in agree), np.zeros(table.shape[:-2])) / at_least(n, 1e-9),
-        "sensitivity": hits / at_least(row, 1e-9), "specificity": neither / at_least(n - row, 1e-9), "precision": hits / at_least(column, 1e-9),
-        "npv": neither / at_least(n - column, 1e-9), "f1": 2.0 * hits / at_least(row + column, 1e-9),
-    }  # fmt: skip
+        "accuracy": sum((table[..., a, b] for a, b in agree), np.zeros(table.shape[:-2]))
+        / at_least(n, 1e-9),
+        "sensitivity": hits / at_least(row, 1e-9),
+        "specificity": neither / at_least(n - row, 1e-9),
+        "precision": hits / at_least(column, 1e-9),
+        "npv": neither / at_least(n - column, 1e-9),
+        "f1": 2.0 * hits / at_least(row + column, 1e-9),
+    }
 
 
 class ConfusionRates(SmoothNumbers):
     """Rates out of the counts of a confusion matrix."""
 
-    def __init__(self, key: str, shape: tuple[int, ...], agree: Sequence[tuple[int, int]], positive: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        key: str,
+        shape: tuple[int, ...],
+        agree: Sequence[tuple[int, int]],
+        positive: tuple[int, int],
+    ) -> None:
         super().__init__([key], {})
         self.shape, self.agree, self.positive = shape, list(agree), positive
 
@@ -86,25 +118,35 @@ class ConfusionSpec(PartedNumbers):
 
     def part(self, key: str) -> KindPart:
         """Return the table, what is true in its rows."""
-        return KindPart("table", "counts", {"by": [self.truth, self.predicted], "groups": self.groups})
+        return KindPart(
+            "table", "counts", {"by": [self.truth, self.predicted], "groups": self.groups}
+        )
 
     def _cells(self, frame: Frame) -> tuple[Crossing, list[tuple[int, int]], tuple[int, int]]:
         """The table, its cells where both say the same, and the level that rates are about in either column."""
         cells = crossed([self.truth, self.predicted], self.groups, frame.fields, output=self.name)
         truth, predicted = cells.names
         if sorted(truth) != sorted(predicted):
-            raise self.fault(f": columns '{self.truth}' and '{self.predicted}' must have the same levels, or groups of the same names.")
+            raise self.fault(
+                f": columns '{self.truth}' and '{self.predicted}' must have the same levels, or groups of the same names."
+            )
         agree = [(k, predicted.index(name)) for k, name in enumerate(truth)]
         rates = any(self.publishes(key) for key in RATES if key != "accuracy")
-        if (rates and self.level is None and len(truth) != 2) or (self.level is not None and str(self.level) not in truth):
-            raise self.fault(f" must say which level of column '{self.truth}' its rates are about, with level = ...")
+        if (rates and self.level is None and len(truth) != 2) or (
+            self.level is not None and str(self.level) not in truth
+        ):
+            raise self.fault(
+                f" must say which level of column '{self.truth}' its rates are about, with level = ..."
+            )
         return cells, agree, agree[-1 if self.level is None else truth.index(str(self.level))]
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return a rate as a formula of the counts."""
         cells, agree, positive = self._cells(frame)
         reading = ConfusionRates(key, cells.shape, agree, positive)
-        return self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading)
+        return self.sum_system(
+            frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading
+        )
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for columns that do not have the same levels, and where the level is not said."""
@@ -116,12 +158,21 @@ class ConfusionSpec(PartedNumbers):
         cells, agree, positive = self._cells(sample.frame)
         table = crosstab(cells, sample.inside).astype(float)
         n, row, column = table.sum(), table[positive[0]].sum(), table[:, positive[1]].sum()
-        behind = {"accuracy": n, "sensitivity": row, "specificity": n - row, "precision": column, "npv": n - column, "f1": row + column}
+        behind = {
+            "accuracy": n,
+            "sensitivity": row,
+            "specificity": n - row,
+            "precision": column,
+            "npv": n - column,
+            "f1": row + column,
+        }
         rates = {key: float(rate) for key, rate in _rates(table, agree, positive).items()}
         return {
-            key: Single(rates[key], math.sqrt(max(rates[key] * (1 - rates[key]), 1e-9) / many)) if many > 0 else Single(math.nan)
+            key: Single(rates[key], math.sqrt(max(rates[key] * (1 - rates[key]), 1e-9) / many))
+            if many > 0
+            else Single(math.nan)
             for key, many in behind.items()
-        }  # fmt: skip
+        }
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether a rate lies outside 0 to 1."""
@@ -135,7 +186,9 @@ class ConfusionSpec(PartedNumbers):
         cells = tallier.tally("cells", self._cells(tallier.frame)[0])
         return [*self.part_tallies(tallier, cells), *tallier.n()]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small cells, and what the rules on tables say."""
         return self.part_findings(tallier, policy, threshold(tallies, policy))
 
@@ -163,7 +216,9 @@ class CalibrationSpec(PartsAlone):
         groups: dict[str, Any] = {"by": [self.score], "groups": {self.score: self.groups}}
         if key == "counts":
             return KindPart("table", "counts", groups)
-        return KindPart("mean", "values", {"of": self.score if key == "predicted" else self.label, **groups})
+        return KindPart(
+            "mean", "values", {"of": self.score if key == "predicted" else self.label, **groups}
+        )
 
 
 class RocPoints(SmoothNumbers):
@@ -218,7 +273,9 @@ class RocSpec(OutputSpec):
             if rates is not None and len(rates) != len(self.thresholds or []):
                 raise self.fault(f" must have a {key} for each of its thresholds.")
             if rates is not None:
-                numbers |= dict(zip((f"{key} {name}" for name in self._names()), rates, strict=True))
+                numbers |= dict(
+                    zip((f"{key} {name}" for name in self._names()), rates, strict=True)
+                )
         return numbers
 
     def _cells(self, frame: Frame) -> Crossing:
@@ -232,19 +289,28 @@ class RocSpec(OutputSpec):
             raise self.fault(": its thresholds must rise.")
         code = scalar_code(field, self.level, output=self.name, key="level")
         having = (np.arange(len(field.levels)) == code).astype(np.int64)
-        steps = ((frame.fields.position(self.label), having), (frame.fields.position(self.score), np.arange(len(score.values))))
+        steps = (
+            (frame.fields.position(self.label), having),
+            (frame.fields.position(self.score), np.arange(len(score.values))),
+        )
         return Crossing(steps, (("without", "with"), score.labels))
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many scores for a search, where there are."""
         many = 2 * len(fields[self.score].levels) > MOST_COUNTS
-        return f"column '{self.score}' has more values than the {MOST_COUNTS // 2:,} that a search keeps counts of" if many else ""
+        return (
+            f"column '{self.score}' has more values than the {MOST_COUNTS // 2:,} that a search keeps counts of"
+            if many
+            else ""
+        )
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""
         keys = super().announcements(frame)
         if not any(keys.get(key) for key in self.NUMBERS):
-            raise self.fault(" must say what it has, with numbers or with auc = true, tpr = true or fpr = true.")
+            raise self.fault(
+                " must say what it has, with numbers or with auc = true, tpr = true or fpr = true."
+            )
         return keys
 
     def check_recipe(self, frame: Frame) -> None:
@@ -261,11 +327,22 @@ class RocSpec(OutputSpec):
         if self.rules_only(frame.fields):
             return ()
         values, terms = frame.fields[self.score].values, sums_by_cell(frame, cells, ())
-        ends = {name: int(np.searchsorted(values, t)) for name, t in zip(self._names(), self.thresholds or [], strict=True)}
+        ends = {
+            name: int(np.searchsorted(values, t))
+            for name, t in zip(self._names(), self.thresholds or [], strict=True)
+        }
         # A rate that the column's values fix, such as that at its smallest one, tells nothing.
-        names = [name for name in numbers if name == "auc" or 0 < ends[name.split(" ", 1)[1]] < len(values)]
+        names = [
+            name
+            for name in numbers
+            if name == "auc" or 0 < ends[name.split(" ", 1)[1]] < len(values)
+        ]
         intervals = [self.printed(numbers[name], name) for name in names]
-        system = self.sum_system(frame, cells.size, [terms], intervals, RocPoints(names, ends)) if names else None
+        system = (
+            self.sum_system(frame, cells.size, [terms], intervals, RocPoints(names, ends))
+            if names
+            else None
+        )
         return (*([] if system is None else [system]), *self.n_equations(frame))
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
@@ -299,10 +376,17 @@ class RocSpec(OutputSpec):
         rates = self._rates(sample)
         if not rates:
             raise no_estimate(self.name, part, "all its records have the label there, or none has")
-        numbers: dict[str, Any] = {"auc": printer.number(rates["auc"].value, "auc", "auc")} if self.publishes("auc") else {}
+        numbers: dict[str, Any] = (
+            {"auc": printer.number(rates["auc"].value, "auc", "auc")}
+            if self.publishes("auc")
+            else {}
+        )
         for key in ("tpr", "fpr"):
             if self.publishes(key):
-                numbers[key] = [printer.number(rates[f"{key} {name}"].value, key, f"{key} {name}") for name in self._names()]
+                numbers[key] = [
+                    printer.number(rates[f"{key} {name}"].value, key, f"{key} {name}")
+                    for name in self._names()
+                ]
         return numbers
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
@@ -331,14 +415,27 @@ class RocSpec(OutputSpec):
         values = tallier.fields[self.score].values
         bands = np.searchsorted(np.array(self.thresholds), values, side="right")
         between = (f"below {self.thresholds[0]:g}", *(f"from {t:g}" for t in self.thresholds))
-        steps = tallier.tally("steps", Crossing((label, (scores[0], bands.astype(np.int64))), (*names, between)))
+        steps = tallier.tally(
+            "steps", Crossing((label, (scores[0], bands.astype(np.int64))), (*names, between))
+        )
         return [sides, steps, *tallier.fit(f"roc {self.score} {self.label}")]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return whether few people have the label or not, or lie between two points."""
         return threshold(tallies, policy)
 
 
-KINDS.register(Kind("confusion", ConfusionSpec, "Frequencies", "a confusion matrix, and rates of it"))
+KINDS.register(
+    Kind("confusion", ConfusionSpec, "Frequencies", "a confusion matrix, and rates of it")
+)
 KINDS.register(Kind("roc", RocSpec, "Frequencies", "points of a ROC curve, and the area under it"))
-KINDS.register(Kind("calibration", CalibrationSpec, "LinearAggregations", "mean scores and labels by groups of a score"))
+KINDS.register(
+    Kind(
+        "calibration",
+        CalibrationSpec,
+        "LinearAggregations",
+        "mean scores and labels by groups of a score",
+    )
+)

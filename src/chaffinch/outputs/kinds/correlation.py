@@ -18,7 +18,19 @@ from ..crossing import Crossing, Frame, column_numbers, crossed, sums_by_cell
 from ..precision import UNSAID, Interval
 from ..printing import WITHHELD, Printer, is_withheld
 from ..rules.counts import degrees_of_freedom, threshold
-from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    Finding,
+    Kind,
+    Number,
+    Output,
+    OutputSpec,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .compiling import by_code, least_step, middle, placed
 from .computing import no_estimate
 
@@ -84,14 +96,20 @@ class CorrelationSpec(OutputSpec):
         """Return the interval of each pair's correlation."""
         k = len(self.of)
         if (self.value is None) == (self.values is None) or (self.value is not None and k != 2):
-            raise self.fault(" must have a value for two columns, or values: a matrix of correlations.")
+            raise self.fault(
+                " must have a value for two columns, or values: a matrix of correlations."
+            )
         if self.values is None:
             return {(0, 1): self._one(self.value)}
         if len(self.values) != k or any(len(row) != k for row in self.values):
             raise self.fault(f": the matrix must have {k} rows of {k} correlations.")
         intervals = {}
         for a, b in combinations(range(k), 2):
-            both = [self._one(self.values[i][j]) for i, j in ((a, b), (b, a)) if self.values[i][j] not in UNSAID]
+            both = [
+                self._one(self.values[i][j])
+                for i, j in ((a, b), (b, a))
+                if self.values[i][j] not in UNSAID
+            ]
             if len(both) == 2 and both[0] != both[1]:
                 raise self.fault(": the matrix of correlations must be symmetric.")
             if both:
@@ -117,13 +135,22 @@ class CorrelationSpec(OutputSpec):
         terms = [placed(sums_by_cell(frame, constant, ()), [0])]
         for i, p in enumerate(positions):
             powers = [by_code(p, shifted[i] ** power) for power in (1, 2)]
-            terms.append(placed(sums_by_cell(frame, constant, powers, count=False), [1 + i, 1 + k + i]))
+            terms.append(
+                placed(sums_by_cell(frame, constant, powers, count=False), [1 + i, 1 + k + i])
+            )
         for row, (a, b) in enumerate(intervals):
             columns = (positions[a], positions[b])
             times = [(columns, partial(_cross, shifted[a], shifted[b], *columns))]
-            terms.append(placed(sums_by_cell(frame, constant, times, count=False), [1 + 2 * k + row]))
-        reading = Correlations(list(intervals), np.array([least_step(field.values) for field in fields]))
-        return (self.sum_system(frame, size, terms, intervals.values(), reading), *self.n_equations(frame))
+            terms.append(
+                placed(sums_by_cell(frame, constant, times, count=False), [1 + 2 * k + row])
+            )
+        reading = Correlations(
+            list(intervals), np.array([least_step(field.values) for field in fields])
+        )
+        return (
+            self.sum_system(frame, size, terms, intervals.values(), reading),
+            *self.n_equations(frame),
+        )
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for columns that are no numbers."""
@@ -145,7 +172,9 @@ class CorrelationSpec(OutputSpec):
         self.intervals()
         numbers, matrix = [self.value], self.values
         if matrix is not None:
-            numbers = [matrix[b][a] if is_withheld(matrix[a][b]) else matrix[a][b] for a, b in self._pairs]
+            numbers = [
+                matrix[b][a] if is_withheld(matrix[a][b]) else matrix[a][b] for a, b in self._pairs
+            ]
         yield PrintedNumbers("values", [self._name(a, b) for a, b in self._pairs], numbers, False)
 
     def _matrix(self, sample: Sample) -> Floats:
@@ -168,7 +197,9 @@ class CorrelationSpec(OutputSpec):
                 position = sample.fields.position(self.of[a])
                 one = self.of[a] if len(np.unique(sample.inside[:, position])) < 2 else self.of[b]
                 raise no_estimate(self.name, part, f"column '{one}' has a single value there")
-            printed[a][b] = printed[b][a] = printer.number(float(matrix[a, b]), "values", self._name(a, b))
+            printed[a][b] = printed[b][a] = printer.number(
+                float(matrix[a, b]), "values", self._name(a, b)
+            )
         return {"value": printed[0][1]} if k == 2 else {"values": printed}
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
@@ -212,7 +243,9 @@ class CorrelationSpec(OutputSpec):
         """Return the records as one cell, and n."""
         return tallier.fit(str(self.of))
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
         dof = degrees_of_freedom(self.name, self.kind, len(tallier.inside) - 2, policy)
         return [*threshold(tallies, policy), dof]
@@ -220,6 +253,9 @@ class CorrelationSpec(OutputSpec):
 
 KINDS.register(
     Kind(
-        "correlation", CorrelationSpec, "CorrelationCoefficients", "the Pearson correlation of two columns, or a matrix"
+        "correlation",
+        CorrelationSpec,
+        "CorrelationCoefficients",
+        "the Pearson correlation of two columns, or a matrix",
     )
 )

@@ -38,18 +38,29 @@ class Counted(OutputSpec):
         self, cells: Sequence[Any] | NDArray[np.object_], most: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the least and largest count of each cell."""
-        how: dict[str, Any] = {key: getattr(self, key) for key in ("threshold", "suppressed_zeros", "base", "rounding")}
-        what, flat = f"Output '{self.name}': a count", cells.ravel() if isinstance(cells, np.ndarray) else cells
+        how: dict[str, Any] = {
+            key: getattr(self, key) for key in ("threshold", "suppressed_zeros", "base", "rounding")
+        }
+        what, flat = (
+            f"Output '{self.name}': a count",
+            cells.ravel() if isinstance(cells, np.ndarray) else cells,
+        )
         ends = [count_interval(cell, most=most, what=what, **how) for cell in flat]
         lo, hi = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         return lo, hi
 
     def count_numbers(
-        self, names: Iterable[str], printed: Sequence[Any] | NDArray[np.object_], counts: Iterable[Any], rows: int
+        self,
+        names: Iterable[str],
+        printed: Sequence[Any] | NDArray[np.object_],
+        counts: Iterable[Any],
+        rows: int,
     ) -> Iterator[Number]:
         """Give counts as printed beside those of the records."""
         return map(count_number, names, *self.bounds(printed, rows), counts)
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small cells, zeros, and rows or columns with all their people in one cell."""
         return table_rules(tallies, policy)

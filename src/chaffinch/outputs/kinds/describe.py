@@ -31,7 +31,9 @@ class DescribeSpec(PartedNumbers):
     of: str
     by: list[str] = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
-    at: list[Annotated[float, Key(ge=0, le=1)]] = Key(default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1)
+    at: list[Annotated[float, Key(ge=0, le=1)]] = Key(
+        default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1
+    )
     counts: list[Any] | dict[str, Any] | None = None
     mean: Any = None
     sd: Any = None
@@ -52,7 +54,11 @@ class DescribeSpec(PartedNumbers):
         if key == "quantiles":
             known = self.counts if self.by else self.n
             more = {} if known is None else {"n": known}
-            return KindPart("quantiles", "values", {"of": self.of, "at": [float(q) for q in self.at], **groups, **more})
+            return KindPart(
+                "quantiles",
+                "values",
+                {"of": self.of, "at": [float(q) for q in self.at], **groups, **more},
+            )
         return KindPart(key, "values" if self.by else "value", {"of": self.of, **groups})
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
@@ -65,11 +71,23 @@ class DescribeSpec(PartedNumbers):
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups behind each part, and n."""
-        return [*self.part_tallies(tallier, tallier.tally("cells", self.crossing(tallier.frame))), *tallier.n()]
+        return [
+            *self.part_tallies(tallier, tallier.tally("cells", self.crossing(tallier.frame))),
+            *tallier.n(),
+        ]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return what the rules say of each part."""
         return self.part_findings(tallier, policy, [])
 
 
-KINDS.register(Kind("describe", DescribeSpec, "Position", "n, mean, spread, ends and quartiles of a column, by groups or not"))
+KINDS.register(
+    Kind(
+        "describe",
+        DescribeSpec,
+        "Position",
+        "n, mean, spread, ends and quartiles of a column, by groups or not",
+    )
+)

@@ -19,7 +19,19 @@ from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import some
 from ..rules.magnitudes import quantile_rules
 from ..statistics import observed
-from .base import KINDS, Finding, Kind, Number, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier, Whole
+from .base import (
+    KINDS,
+    Finding,
+    Kind,
+    Number,
+    OutputSpec,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+    Whole,
+)
 from .computing import no_estimate
 
 __all__ = ["ResidualSpec", "ScatterSpec"]
@@ -61,20 +73,27 @@ class ScatterSpec(OutputSpec):
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the number of points beside that of the records."""
-        yield count_number("points", self.points, self.points, len(self._points(sample.frame, sample.inside)[0]))
+        yield count_number(
+            "points", self.points, self.points, len(self._points(sample.frame, sample.inside)[0])
+        )
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the records as one cell, and n."""
         return [tallier.tally("cells", WHOLE), *tallier.n()]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return the points that fewer people than the threshold have, each of which shows these people."""
         points, counts = self._points(tallier.frame, tallier.inside)
         x, y = tallier.fields[self.x], tallier.fields[self.y]
         where = [f"{x.labels[a]}|{y.labels[b]}" for a, b in points[counts < policy.threshold]]
         good = f"Every point is {policy.threshold} records or more."
         bad = f"{some(len(where), len(points), 'point').capitalize()} of the plot: records of fewer than {policy.threshold} people, as they are. Draw counts of bins instead."
-        return [*threshold(tallies, policy), tallies[0].finding("records shown", where, of=len(points), good=good, bad=bad)]
+        return [
+            *threshold(tallies, policy),
+            tallies[0].finding("records shown", where, of=len(points), good=good, bad=bad),
+        ]
 
 
 class ResidualSpec(OutputSpec):
@@ -85,12 +104,16 @@ class ResidualSpec(OutputSpec):
 
     kind: Literal["residuals"] = "residuals"
     formula: str
-    at: Annotated[list[Annotated[float, Key(ge=0, le=1)]], Key(min_length=1)] = Key(default_factory=lambda: [0, 0.25, 0.5, 0.75, 1])
+    at: Annotated[list[Annotated[float, Key(ge=0, le=1)]], Key(min_length=1)] = Key(
+        default_factory=lambda: [0, 0.25, 0.5, 0.75, 1]
+    )
     values: list[Any] | None = None
 
     def _residuals(self, frame: Frame, codes: Codes, part: str) -> tuple[Floats, int]:
         """The residuals of records, and the number of parameters."""
-        spec: Any = KINDS["ols"].spec.model_validate({"name": self.name, "kind": "ols", "formula": self.formula, "where": self.where})
+        spec: Any = KINDS["ols"].spec.model_validate(
+            {"name": self.name, "kind": "ols", "formula": self.formula, "where": self.where}
+        )
         if not len(codes):
             raise no_estimate(self.name, part, "no record passes its filter")
         formula = spec.compiled(frame, codes)
@@ -100,7 +123,9 @@ class ResidualSpec(OutputSpec):
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for a formula that cannot be read."""
-        KINDS["ols"].spec.model_validate({"name": self.name, "kind": "ols", "formula": self.formula, "where": self.where}).check_recipe(frame)
+        KINDS["ols"].spec.model_validate(
+            {"name": self.name, "kind": "ols", "formula": self.formula, "where": self.where}
+        ).check_recipe(frame)
 
     @property
     def _names(self) -> list[str]:
@@ -116,28 +141,51 @@ class ResidualSpec(OutputSpec):
     def computed_numbers(self, sample: Sample, printer: Any, part: str) -> dict[str, Any]:
         """Return the quantiles."""
         quantiles = np.quantile(self._residuals(sample.frame, sample.inside, part)[0], self.at)
-        return {"values": [printer.number(float(q), "values", name) for q, name in zip(quantiles, self._names, strict=True)]}
+        return {
+            "values": [
+                printer.number(float(q), "values", name)
+                for q, name in zip(quantiles, self._names, strict=True)
+            ]
+        }
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the quantiles beside those of the records."""
         residuals, _ = self._residuals(sample.frame, sample.inside, "the data")
         unit = float(residuals.std()) / max(len(residuals), 1) ** 0.5
-        for name, number, q in zip(self._names, self.values or [], np.quantile(residuals, self.at), strict=True):
+        for name, number, q in zip(
+            self._names, self.values or [], np.quantile(residuals, self.at), strict=True
+        ):
             yield Number(name, *self.printed(number, "a quantile"), float(q), unit)
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the records as one cell, and n."""
         return [tallier.tally("cells", WHOLE), *tallier.n()]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small n, too few records for the parameters, and residuals that are one person's: the ends always are, unless many share them."""
         inside = tallies[0].labels >= 0
         residuals, parameters = self._residuals(tallier.frame, tallier.codes[inside], "the data")
         values = np.zeros(len(tallier.codes))
         values[inside] = residuals
         dof = degrees_of_freedom(self.name, self.kind, int(inside.sum()) - parameters, policy)
-        return [*threshold(tallies, policy), dof, *quantile_rules(tallies[0], values, self.at, self.decimals, policy)]
+        return [
+            *threshold(tallies, policy),
+            dof,
+            *quantile_rules(tallies[0], values, self.at, self.decimals, policy),
+        ]
 
 
-KINDS.register(Kind("scatter", ScatterSpec, "Frequencies", "a scatter plot of two columns", searched=False))
-KINDS.register(Kind("residuals", ResidualSpec, "Position", "quantiles of the residuals of a linear regression", searched=False))
+KINDS.register(
+    Kind("scatter", ScatterSpec, "Frequencies", "a scatter plot of two columns", searched=False)
+)
+KINDS.register(
+    Kind(
+        "residuals",
+        ResidualSpec,
+        "Position",
+        "quantiles of the residuals of a linear regression",
+        searched=False,
+    )
+)

@@ -39,7 +39,10 @@ def _hypergeometric(table: NDArray[Any]) -> tuple[Floats, Floats]:
     (a, b), (c, _) = table
     n, row, column = float(table.sum()), a + b, a + c
     cells = np.arange(max(0.0, row + column - n), min(row, column) + 1.0)
-    each = -sum(gammaln(part + 1.0) for part in (cells, row - cells, column - cells, n - row - column + cells))
+    each = -sum(
+        gammaln(part + 1.0)
+        for part in (cells, row - cells, column - cells, n - row - column + cells)
+    )
     most = each.max()
     return cells, each - most - math.log(float(np.exp(each - most).sum()))
 
@@ -48,15 +51,30 @@ class FisherExact:
     """The p-value and the odds ratio out of the four counts; derivatives by one record more and one fewer, since p-values have no others."""
 
     def __init__(
-        self, keys: tuple[str, ...], toward: Mapping[str, float], alternative: Alternative, *, conditional: bool
+        self,
+        keys: tuple[str, ...],
+        toward: Mapping[str, float],
+        alternative: Alternative,
+        *,
+        conditional: bool,
     ) -> None:
-        self.keys, self.toward, self.alternative, self.conditional = keys, toward, alternative, conditional
+        self.keys, self.toward, self.alternative, self.conditional = (
+            keys,
+            toward,
+            alternative,
+            conditional,
+        )
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return which numbers there are none of: all with an empty row or column, the odds ratio where it is without end."""
         table = np.round(sums).reshape(2, 2)
         empty = bool((table.sum(axis=0) < 1).any() or (table.sum(axis=1) < 1).any())
-        return np.array([empty or (key == "odds_ratio" and not math.isfinite(self.odds_ratio(table))) for key in self.keys])
+        return np.array(
+            [
+                empty or (key == "odds_ratio" and not math.isfinite(self.odds_ratio(table)))
+                for key in self.keys
+            ]
+        )
 
     def p_value(self, table: NDArray[Any]) -> float:
         """Return the p-value of a table."""
@@ -102,7 +120,10 @@ class FisherExact:
     def _opposite(self, table: NDArray[Any]) -> bool:
         """Whether the odds ratio is on another side of 1 than it should be, as far as it is published."""
         (a, b), (c, d) = table
-        return self.alternative == "two-sided" and (self.toward.get("odds_ratio", 1.0) - 1.0) * (a * d - b * c) < 0.0
+        return (
+            self.alternative == "two-sided"
+            and (self.toward.get("odds_ratio", 1.0) - 1.0) * (a * d - b * c) < 0.0
+        )
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the published numbers, and how they change with each count."""
@@ -110,7 +131,9 @@ class FisherExact:
         slope = np.zeros((len(self.keys), 4))
         for k, one in enumerate(np.eye(4).reshape(4, 2, 2)):
             fewer = np.maximum(table - one, 0.0)
-            slope[:, k] = (self.numbers(table + one) - self.numbers(fewer)) / float((table + one - fewer).sum())
+            slope[:, k] = (self.numbers(table + one) - self.numbers(fewer)) / float(
+                (table + one - fewer).sum()
+            )
         return self.numbers(table), slope
 
 
@@ -142,7 +165,9 @@ class FisherSpec(PartedNumbers):
     def _cells(self, frame: Frame) -> Crossing:
         cells = self.crossing(frame)
         if cells.shape != (2, 2):
-            raise self.fault(" must be of a table of two by two. Choose two groups of each column, with groups = { ... }.")
+            raise self.fault(
+                " must be of a table of two by two. Choose two groups of each column, with groups = { ... }."
+            )
         if self.conditional is None and self.publishes("odds_ratio"):
             raise self.fault(
                 " must say which odds ratio it has: conditional = true for the estimate given the margins (R), false for that of the counts (scipy)."
@@ -154,7 +179,10 @@ class FisherSpec(PartedNumbers):
 
     def systems(self, frame: Frame, intervals: dict[str, Interval]) -> list[Output]:
         """Return p-value and odds ratio as functions of the counts, together: neither follows from the other, but they nearly rise together."""
-        terms, reading = sums_by_cell(frame, self._cells(frame), ()), self._reading(tuple(intervals))
+        terms, reading = (
+            sums_by_cell(frame, self._cells(frame), ()),
+            self._reading(tuple(intervals)),
+        )
         return [self.sum_system(frame, 4, [terms], intervals.values(), reading)]
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
@@ -164,7 +192,9 @@ class FisherSpec(PartedNumbers):
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether the p-value is above 1, or the odds ratio below 0."""
         intervals = self.intervals()
-        if "p_value" in intervals and (intervals["p_value"].lo > 1.0 or intervals["p_value"].hi < 0.0):
+        if "p_value" in intervals and (
+            intervals["p_value"].lo > 1.0 or intervals["p_value"].hi < 0.0
+        ):
             return "its p-value does not lie between 0 and 1"
         if "odds_ratio" in intervals and intervals["odds_ratio"].hi < 0.0:
             return "its odds ratio is below 0"
@@ -179,11 +209,15 @@ class FisherSpec(PartedNumbers):
         if (table.sum(axis=0) == 0).any() or (table.sum(axis=1) == 0).any():
             return dict.fromkeys(self.WORDS, Single(math.nan))
         p_value = float(fisher_exact(table, alternative=self.alternative).pvalue)
-        ratio = float(odds_ratio(table, kind="conditional" if self.conditional else "sample").statistic)
+        ratio = float(
+            odds_ratio(table, kind="conditional" if self.conditional else "sample").statistic
+        )
         log_error = math.sqrt(float((1.0 / np.maximum(table, 0.5)).sum()))
         return {
             "p_value": Single(p_value, max(p_value * (1.0 - p_value), 1e-9)),
-            "odds_ratio": Single(ratio if math.isfinite(ratio) else math.nan, max(ratio, 1e-6) * log_error),
+            "odds_ratio": Single(
+                ratio if math.isfinite(ratio) else math.nan, max(ratio, 1e-6) * log_error
+            ),
         }
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
@@ -192,11 +226,20 @@ class FisherSpec(PartedNumbers):
         fit = tallier.fit(f"fisher {' by '.join(self.by)}", cells)
         return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small cells behind the test, and whether there are enough records for its cells."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
         return self.part_findings(tallier, policy, own)
 
 
-KINDS.register(Kind("fisher", FisherSpec, "StatisticalHypothesisTests", "Fisher's exact test of a table of two by two"))
+KINDS.register(
+    Kind(
+        "fisher",
+        FisherSpec,
+        "StatisticalHypothesisTests",
+        "Fisher's exact test of a table of two by two",
+    )
+)

@@ -37,8 +37,13 @@ class _GroupedModel(EstimatedModel):
         """Return n alone; InputError for columns and numbers that cannot be."""
         formula = self.check_numbers(frame)
         position = frame.fields.position(self.group)
-        if position in {*formula.label.columns, *(column for terms in formula.terms for column in terms.columns)}:
-            raise self.fault(f": the column of groups, '{self.group}', must not stand in its formula.")
+        if position in {
+            *formula.label.columns,
+            *(column for terms in formula.terms for column in terms.columns),
+        }:
+            raise self.fault(
+                f": the column of groups, '{self.group}', must not stand in its formula."
+            )
         self.check_label(frame, formula)
         return self.n_equations(frame)
 
@@ -58,22 +63,37 @@ class _GroupedModel(EstimatedModel):
         if len(np.unique(groups)) < 2:
             raise InputError("all its records are in one group")
         if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
-            raise InputError("a coefficient cannot be told apart from others, or no record is behind it")
+            raise InputError(
+                "a coefficient cannot be told apart from others, or no record is behind it"
+            )
         return self.estimated(self.label(sample, formula), x, offset, groups)
 
     @abstractmethod
     def estimated(self, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
         """Return the fit on records that have one."""
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and the number of groups say."""
         from .regression.rules import model_rules
 
         records = tallier.inside
         formula = self.compiled(tallier.frame, records if len(records) else None)
-        label = np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+        label = (
+            np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1]
+            .ravel()
+            .astype(np.int64)
+        )
         rules = model_rules(
-            self, formula, tallies, tallier, policy, label=label, few_labels=self.binary, parameters=formula.size + len(self.SINGLES) - 1
+            self,
+            formula,
+            tallies,
+            tallier,
+            policy,
+            label=label,
+            few_labels=self.binary,
+            parameters=formula.size + len(self.SINGLES) - 1,
         )
         return [*rules, self._few_groups(records, tallier, policy)]
 
@@ -88,7 +108,9 @@ class _GroupedModel(EstimatedModel):
         where = [self.group] if len(sizes) < policy.threshold else []
         good = f"There are {policy.threshold} groups or more."
         bad = f"There are fewer than {policy.threshold} groups, so that what is between groups is about few of them."
-        return finding(self.name, self.kind, "few groups", where, of=1, good=good, bad=bad, status="review")
+        return finding(
+            self.name, self.kind, "few groups", where, of=1, good=good, bad=bad, status="review"
+        )
 
 
 class MixedSpec(_GroupedModel):
@@ -98,13 +120,29 @@ class MixedSpec(_GroupedModel):
     intercepts, `residual_variance` that of the residuals.
     """
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik", "group_variance", "residual_variance")
-    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "group_variance", "residual_variance", "n")
+    NUMBERS: ClassVar[tuple[str, ...]] = (
+        "coefficients",
+        "standard_errors",
+        "loglik",
+        "group_variance",
+        "residual_variance",
+    )
+    BESIDE: ClassVar[tuple[str, ...]] = (
+        "standard_errors",
+        "loglik",
+        "group_variance",
+        "residual_variance",
+        "n",
+    )
     SINGLES: ClassVar[dict[str, str]] = {
-        "loglik": "the log-likelihood", "group_variance": "the variance of groups", "residual_variance": "the residual variance",
-    }  # fmt: skip
+        "loglik": "the log-likelihood",
+        "group_variance": "the variance of groups",
+        "residual_variance": "the residual variance",
+    }
 
-    ERRORS_DIFFER: ClassVar[float] = 2e-3  # statsmodels has the observed information of all parameters, R that of coefficients alone
+    ERRORS_DIFFER: ClassVar[float] = (
+        2e-3  # statsmodels has the observed information of all parameters, R that of coefficients alone
+    )
 
     kind: Literal["mixed"] = "mixed"
     reml: bool = True
@@ -145,14 +183,20 @@ class GeeSpec(_GroupedModel):
             scalar_code(field, self.success, output=self.name, key="success")
             return
         super().check_label(frame, formula)
-        if self.binary and not set(formula.label.numbers(frame.fields, frame.fields.grid(formula.label.columns)).tolist()) <= {0.0, 1.0}:
-            raise self.fault(": the label must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ...")
+        if self.binary and not set(
+            formula.label.numbers(frame.fields, frame.fields.grid(formula.label.columns)).tolist()
+        ) <= {0.0, 1.0}:
+            raise self.fault(
+                ": the label must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
+            )
 
     def label(self, sample: Sample, formula: Formula) -> Floats:
         """Return the label of each record: 1 for the level that counts as such."""
         if self.binary and (formula.label.categorical or self.success is not None):
             position = formula.label.columns[0]
-            code = scalar_code(sample.fields.every[position], self.success, output=self.name, key="success")
+            code = scalar_code(
+                sample.fields.every[position], self.success, output=self.name, key="success"
+            )
             return (sample.inside[:, position] == code).astype(float)
         return super().label(sample, formula)
 
@@ -160,14 +204,33 @@ class GeeSpec(_GroupedModel):
         """Return the fit by statsmodels."""
         return _quietly(lambda sm: self._by_statsmodels(sm, y, x, offset, groups))
 
-    def _by_statsmodels(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
-        family = {"gaussian": sm.families.Gaussian, "binomial": sm.families.Binomial, "poisson": sm.families.Poisson}[self.family]()
-        structure = sm.cov_struct.Independence() if self.correlation == "independence" else sm.cov_struct.Exchangeable()
-        model = sm.GEE(y, x, groups=groups, family=family, cov_struct=structure, offset=offset if offset.any() else None)
+    def _by_statsmodels(
+        self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes
+    ) -> ModelFit:
+        family = {
+            "gaussian": sm.families.Gaussian,
+            "binomial": sm.families.Binomial,
+            "poisson": sm.families.Poisson,
+        }[self.family]()
+        structure = (
+            sm.cov_struct.Independence()
+            if self.correlation == "independence"
+            else sm.cov_struct.Exchangeable()
+        )
+        model = sm.GEE(
+            y,
+            x,
+            groups=groups,
+            family=family,
+            cov_struct=structure,
+            offset=offset if offset.any() else None,
+        )
         result = model.fit(maxiter=200, ctol=1e-10)
         params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
         if self.family != "gaussian" and np.abs(x @ params + offset).max(initial=0.0) > 25.0:
-            raise InputError("there is no finite estimate: too few records, or labels that a combination of its columns tells apart")
+            raise InputError(
+                "there is no finite estimate: too few records, or labels that a combination of its columns tells apart"
+            )
         return ModelFit(params, errors)
 
 
@@ -193,17 +256,28 @@ def random_intercept(x: Floats, y: Floats, groups: Codes, *, reml: bool) -> Mode
         inner = np.linalg.inv(whole[:p, :p])
         b = inner @ whole[:p, p]
         variance = max(float(whole[p, p] - b @ whole[:p, p]), 1e-300) / free
-        bent = float(np.log1p(ratio * size).sum()) + (float(np.linalg.slogdet(whole[:p, :p])[1]) if reml else 0.0)
+        bent = float(np.log1p(ratio * size).sum()) + (
+            float(np.linalg.slogdet(whole[:p, :p])[1]) if reml else 0.0
+        )
         loglik = -0.5 * (free * (math.log(2.0 * math.pi * variance) + 1.0) + bent)
         return loglik, b, np.asarray(inner, dtype=float), variance
 
     grid = np.linspace(-16.0, 16.0, 65)
     best = grid[int(np.argmax([at(float(np.exp(one)))[0] for one in grid]))]
-    found = minimize_scalar(lambda one: -at(float(np.exp(one)))[0], bounds=(best - 0.5, best + 0.5), method="bounded", options={"xatol": 1e-10})
+    found = minimize_scalar(
+        lambda one: -at(float(np.exp(one)))[0],
+        bounds=(best - 0.5, best + 0.5),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
     ratio = float(np.exp(found.x))
     ratio = 0.0 if at(0.0)[0] >= at(ratio)[0] - 1e-10 else ratio
     loglik, b, inner, variance = at(ratio)
-    singles = {"loglik": float(loglik), "group_variance": ratio * variance, "residual_variance": variance}
+    singles = {
+        "loglik": float(loglik),
+        "group_variance": ratio * variance,
+        "residual_variance": variance,
+    }
     return ModelFit(b, np.sqrt(variance * np.diag(inner)), singles)
 
 
@@ -219,12 +293,32 @@ def _quietly(fit: Callable[[Any], ModelFit]) -> ModelFit:
             return fit(sm)
         except InputError:
             raise
-        except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError, ZeroDivisionError):
+        except (
+            np.linalg.LinAlgError,
+            ValueError,
+            FloatingPointError,
+            OverflowError,
+            ZeroDivisionError,
+        ):
             raise InputError("statsmodels finds no estimate") from None
 
 
 for _kind in (
-    Kind("mixed", MixedSpec, "CorrelationCoefficients", "a linear mixed model with a random intercept", searched=False, regression=True),
-    Kind("gee", GeeSpec, "CorrelationCoefficients", "generalised estimating equations", searched=False, regression=True),
+    Kind(
+        "mixed",
+        MixedSpec,
+        "CorrelationCoefficients",
+        "a linear mixed model with a random intercept",
+        searched=False,
+        regression=True,
+    ),
+    Kind(
+        "gee",
+        GeeSpec,
+        "CorrelationCoefficients",
+        "generalised estimating equations",
+        searched=False,
+        regression=True,
+    ),
 ):
     KINDS.register(_kind)

@@ -15,7 +15,18 @@ from ..printing import Printer
 from ..rules.findings import some
 from ..rules.tallies import COUNT
 from ..rules.tallying import summed
-from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    Finding,
+    Kind,
+    Number,
+    Output,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .computing import boxed
 from .counted import Counted
 
@@ -40,7 +51,9 @@ class HistogramSpec(Counted):
         if not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
             raise self.fault(": the edges of a histogram must rise.")
         if len(counts) != len(edges) - 1:
-            raise self.fault(f" has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}.")
+            raise self.fault(
+                f" has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}."
+            )
         ((position, group),) = self.bins(frame.fields).steps
         lo, hi = self.bounds(counts, frame.rows)
         last = int(group.max())
@@ -67,7 +80,9 @@ class HistogramSpec(Counted):
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
         """Give the counts."""
         if self.counts and len(self.counts) == len(self.edges) - 1:
-            yield PrintedNumbers("counts", list(self.bins(frame.fields).names[0]), self.counts, True)
+            yield PrintedNumbers(
+                "counts", list(self.bins(frame.fields).names[0]), self.counts, True
+            )
 
     def _counts(self, sample: Sample) -> Any:
         numbers = column_numbers(self.of, sample.fields, sample.inside)
@@ -88,14 +103,21 @@ class HistogramSpec(Counted):
         printed = tallier.marked(cells.names) if self.counts is None else boxed(self.counts)
         tallies = [tallier.counts("cells", cells, printed)]
         if tallies[0].is_exact:
-            tallies.append(tallier.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True))
+            tallies.append(
+                tallier.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True)
+            )
         return [*tallies, *tallier.n()]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return the rules on tables, and whether an end is the smallest or largest value there is, which a few people have."""
         values, where = column_numbers(self.of, tallier.fields, tallier.inside), list[str]()
         if len(values):
-            for end, extreme, side in ((self.edges[0], values.min(), "first"), (self.edges[-1], values.max(), "last")):
+            for end, extreme, side in (
+                (self.edges[0], values.min(), "first"),
+                (self.edges[-1], values.max(), "last"),
+            ):
                 if float(end) == float(extreme) and (values == extreme).sum() < policy.threshold:
                     where.append(f"the {side} edge")
         good = "No end of the histogram is an extreme value of a few people."

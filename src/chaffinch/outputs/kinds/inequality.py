@@ -21,7 +21,19 @@ from ..fields import Fields
 from ..rules.counts import threshold
 from ..rules.findings import some
 from ..rules.magnitudes import group_rules
-from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    Finding,
+    Kind,
+    Number,
+    Output,
+    OutputSpec,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .computing import no_estimate
 from .rank_tests import MOST_COUNTS
 from .smooth import SmoothNumbers, at_least
@@ -40,7 +52,10 @@ class Gini(SmoothNumbers):
     def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the coefficient of each group, by its number."""
         counts = sums.reshape(*sums.shape[:-1], -1, len(self.values))
-        n, total = at_least(counts.sum(axis=-1), 1.0), at_least((counts * self.values).sum(axis=-1), 1e-9)
+        n, total = (
+            at_least(counts.sum(axis=-1), 1.0),
+            at_least((counts * self.values).sum(axis=-1), 1e-9),
+        )
         place = 2.0 * np.cumsum(counts, axis=-1) - counts - n[..., None]
         gini = (self.values * counts * place).sum(axis=-1) / (n * total)
         return {str(group): gini[..., group] for group in range(gini.shape[-1])}
@@ -75,7 +90,11 @@ class Lorenz(SmoothNumbers):
 
 
 def _too_many(of: str, size: int) -> str:
-    return f"column '{of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of" if size > MOST_COUNTS else ""
+    return (
+        f"column '{of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of"
+        if size > MOST_COUNTS
+        else ""
+    )
 
 
 def _values_by_group(of: str, cells: Crossing, fields: Fields) -> Crossing:
@@ -102,7 +121,9 @@ class GiniSpec(GroupedNumbers):
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
-        return _too_many(self.of, self.crossing(Frame(fields, 1)).size * len(fields[self.of].levels))
+        return _too_many(
+            self.of, self.crossing(Frame(fields, 1)).size * len(fields[self.of].levels)
+        )
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the coefficients as formulas of how many records of each group have each value."""
@@ -114,7 +135,10 @@ class GiniSpec(GroupedNumbers):
         cells, intervals = _values_by_group(self.of, groups, frame.fields), self.intervals(groups)
         reading = Gini(list(intervals), frame.fields[self.of].values)
         terms = sums_by_cell(frame, cells, ())
-        return (self.sum_system(frame, cells.size, [terms], intervals.values(), reading), *self.n_equations(frame))
+        return (
+            self.sum_system(frame, cells.size, [terms], intervals.values(), reading),
+            *self.n_equations(frame),
+        )
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the coefficient of each group: half the mean difference of all pairs, divided by the mean."""
@@ -131,10 +155,14 @@ class GiniSpec(GroupedNumbers):
         """Return whether a coefficient lies outside 0 to 1, for values of which none is below 0."""
         if (frame.fields[self.of].values < 0).any():
             return None
-        outside = any(one.hi < 0 or one.lo > 1 for one in self.intervals(self.crossing(frame)).values())
+        outside = any(
+            one.hi < 0 or one.lo > 1 for one in self.intervals(self.crossing(frame)).values()
+        )
         return "a coefficient does not lie between 0 and 1" if outside else None
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small groups, and groups that a few people dominate."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         return [*threshold(tallies, policy), *group_rules(tallies[0], values, policy)]
@@ -175,7 +203,9 @@ class LorenzSpec(OutputSpec):
             return ()
         cells = _values_by_group(self.of, Crossing((), ()), frame.fields)
         intervals = [self.printed(number, "a point") for number in self.values or []]
-        system = self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], intervals, Lorenz(self.at, values))
+        system = self.sum_system(
+            frame, cells.size, [sums_by_cell(frame, cells, ())], intervals, Lorenz(self.at, values)
+        )
         return (system, *self.n_equations(frame))
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
@@ -191,7 +221,9 @@ class LorenzSpec(OutputSpec):
         if total <= 0.0:
             return [math.nan] * len(self.at)
         curve = np.concatenate([[0.0], np.cumsum(x)]) / total
-        points: list[float] = np.interp(np.array(self.at) * len(x), np.arange(len(x) + 1), curve).tolist()
+        points: list[float] = np.interp(
+            np.array(self.at) * len(x), np.arange(len(x) + 1), curve
+        ).tolist()
         return points
 
     def computed_numbers(self, sample: Sample, printer: Any, part: str) -> dict[str, Any]:
@@ -199,7 +231,12 @@ class LorenzSpec(OutputSpec):
         points = self._points(sample)
         if any(math.isnan(point) for point in points):
             raise no_estimate(self.name, part, f"column '{self.of}' has nothing to share there")
-        return {"values": [printer.number(point, "values", f"{p:g}") for p, point in zip(self.at, points, strict=True)]}
+        return {
+            "values": [
+                printer.number(point, "values", f"{p:g}")
+                for p, point in zip(self.at, points, strict=True)
+            ]
+        }
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the points beside those of the records."""
@@ -221,7 +258,9 @@ class LorenzSpec(OutputSpec):
         """Return the records as one cell, and n."""
         return tallier.fit(f"lorenz {self.of}")
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return whether few people lie between two points, or beyond the first or last, and whether a few dominate."""
         n, ends = len(tallier.inside), [0.0, *self.at, 1.0]
         where = [f"{a:g} to {b:g}" for a, b in pairwise(ends) if (b - a) * n < policy.threshold]

@@ -12,14 +12,34 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..columns import Floats
-from ..crossing import Crossing, Frame, Step, cell_names, crossed, record_groups, scalar_code, sums_by_cell
+from ..crossing import (
+    Crossing,
+    Frame,
+    Step,
+    cell_names,
+    crossed,
+    record_groups,
+    scalar_code,
+    sums_by_cell,
+)
 from ..equations import SumSystem
 from ..fields import Fields, Scalar
 from ..precision import Interval
 from ..printing import Printer
 from ..rules.counts import survival_steps, threshold
 from ..rules.tallies import COUNT
-from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    Finding,
+    Kind,
+    Number,
+    Output,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .compiling import GroupOfRecords, by_code, groups_of, only
 from .computing import check_some, nested, printed_groups
 from .counted import Counted
@@ -65,7 +85,9 @@ class KaplanMeierSpec(Counted):
         for _ in range(len(self.by) - 1):
             rows = [inner for row in rows for inner in (row if isinstance(row, list) else [row])]
         rows = rows if self.by else [printed]
-        if len(rows) != n_groups or any(not isinstance(row, list) or len(row) != len(self.times) for row in rows):
+        if len(rows) != n_groups or any(
+            not isinstance(row, list) or len(row) != len(self.times) for row in rows
+        ):
             shape = f"{n_groups} lists of {len(self.times)}" if self.by else str(len(self.times))
             raise self.fault(f": {key} must have {shape} numbers, one for each time.")
         return rows
@@ -73,13 +95,18 @@ class KaplanMeierSpec(Counted):
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return tables of counts at risk and of events, and a system for survival, for each group."""
         cells, fields = self.crossing(frame), frame.fields
-        crossed([self.time, self.event, *self.by], {}, fields, output=self.name)  # three different columns
+        crossed(
+            [self.time, self.event, *self.by], {}, fields, output=self.name
+        )  # three different columns
         times = self._times()
         at_risk, events, survival = (self.lists(key, frame) for key in self.NUMBERS)
         if at_risk is None and events is None and survival is None:
             raise self.fault(" must have at_risk, events or survival.")
         yes, equations = self._happened(fields), list[Output]()
-        names = [f"{self.name}: group {k + 1}, " if self.by else f"{self.name}: " for k in range(cells.size)]
+        names = [
+            f"{self.name}: group {k + 1}, " if self.by else f"{self.name}: "
+            for k in range(cells.size)
+        ]
         groups = groups_of(names, frame, fields.position(self.time), cells, self.filter(frame))
         for number, group in enumerate(groups):
             if at_risk is not None:
@@ -113,17 +140,27 @@ class KaplanMeierSpec(Counted):
             of = np.searchsorted(times, values, side="right")
             return [self._cut(group, name, of, [0, *between], [most, *between])]
         return [
-            self._cut(group, f"{name} at {t:g}", (values >= t).astype(int), [0, lo[k]], [most, hi[k]])
+            self._cut(
+                group, f"{name} at {t:g}", (values >= t).astype(int), [0, lo[k]], [most, hi[k]]
+            )
             for k, t in enumerate(times)
         ]
 
     def _cut(
-        self, group: GroupOfRecords, name: str, of: NDArray[Any], lo: list[Any], hi: list[Any], *more: Step
+        self,
+        group: GroupOfRecords,
+        name: str,
+        of: NDArray[Any],
+        lo: list[Any],
+        hi: list[Any],
+        *more: Step,
     ) -> Output:
         fault = f"Output '{self.name}' counts records at times beyond the values of column '{self.time}'."
         return group.cut(name, of, lo, hi, more=more, fault=fault)
 
-    def _events(self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]) -> Output:
+    def _events(
+        self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]
+    ) -> Output:
         rows = group.frame.rows
         lo, hi = (bound.tolist() for bound in self.bounds(printed, rows))
         of = self._event_times(group.values, times)
@@ -137,9 +174,13 @@ class KaplanMeierSpec(Counted):
         counted = of < len(times) if self.events_counted == "since" else np.isin(values, times)
         return np.where(counted, of, -1).astype(np.int64)
 
-    def _survival(self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]) -> list[Output]:
+    def _survival(
+        self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]
+    ) -> list[Output]:
         intervals: dict[int, Interval] = {
-            k: self.printed(number, "survival") for k, number in enumerate(printed) if number not in UNKNOWN
+            k: self.printed(number, "survival")
+            for k, number in enumerate(printed)
+            if number not in UNKNOWN
         }
         if not intervals:
             return []
@@ -151,14 +192,20 @@ class KaplanMeierSpec(Counted):
         of = np.minimum(np.arange(len(values)), last)
         size = int(of.max()) + 1
         if size > MOST_TIMES:
-            raise self.fault(f": survival over more than {MOST_TIMES} times is not supported. Use a coarser grid.")
+            raise self.fault(
+                f": survival over more than {MOST_TIMES} times is not supported. Use a coarser grid."
+            )
         names = (tuple(map(str, range(size))), *(("0",) for _ in steps))
         cells = Crossing(((group.position, of.astype(np.int64)), *steps), names)
         terms = sums_by_cell(group.frame, cells, [by_code(yes[0], (yes[1] == 0).astype(float))])
-        reading = Survival([int(np.searchsorted(values, times[k], side="right")) for k in intervals])
+        reading = Survival(
+            [int(np.searchsorted(values, times[k], side="right")) for k in intervals]
+        )
         lo, hi = np.clip(np.array(list(intervals.values())), 0.0, 1.0).T
         name = f"{group.name}survival"
-        return [SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.within.keep(), reported=reading)]
+        return [
+            SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.within.keep(), reported=reading)
+        ]
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""
@@ -172,7 +219,11 @@ class KaplanMeierSpec(Counted):
     def filled(self, frame: Frame) -> Self:
         shape = (*self.crossing(frame).shape, len(self.times))
         numbers = {"at_risk": 0, "events": 0, "survival": 1.0}
-        some = {key: np.full(shape, number).tolist() for key, number in numbers.items() if self.publishes(key)}
+        some = {
+            key: np.full(shape, number).tolist()
+            for key, number in numbers.items()
+            if self.publishes(key)
+        }
         return self.changed(**some)
 
     def _names(self, key: str, cells: Crossing) -> list[str]:
@@ -186,7 +237,9 @@ class KaplanMeierSpec(Counted):
             rows = self.lists(key, frame)
             if rows is not None:
                 flat = [number for row in rows for number in row]
-                yield PrintedNumbers(key, self._names(key, self.crossing(frame)), flat, key != "survival")
+                yield PrintedNumbers(
+                    key, self._names(key, self.crossing(frame)), flat, key != "survival"
+                )
 
     def _estimates(self, sample: Sample) -> tuple[list[int], dict[str, list[Any]]]:
         """The number of records of each group; and at risk, events, and the product of 1 - events / at risk, group by group."""
@@ -195,7 +248,10 @@ class KaplanMeierSpec(Counted):
         position, yes = self._happened(fields)
         event = yes[codes[:, position]] == 0
         times = np.array(self.times, dtype=float)
-        at, after = np.searchsorted(values, times, side="left"), np.searchsorted(values, times, side="right")
+        at, after = (
+            np.searchsorted(values, times, side="left"),
+            np.searchsorted(values, times, side="right"),
+        )
         sizes, numbers = list[int](), {key: list[Any]() for key in self.NUMBERS}
         for rows in record_groups(self.crossing(sample.frame), codes):
             died = np.bincount(time[rows][event[rows]], minlength=len(values))
@@ -212,7 +268,11 @@ class KaplanMeierSpec(Counted):
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return those lists that are published."""
-        cells, (sizes, estimates), width = self.crossing(sample.frame), self._estimates(sample), len(self.times)
+        cells, (sizes, estimates), width = (
+            self.crossing(sample.frame),
+            self._estimates(sample),
+            len(self.times),
+        )
         numbers: dict[str, Any] = {
             key: printer.counts(estimates[key], self._names(key, cells))
             for key in ("at_risk", "events")
@@ -220,8 +280,13 @@ class KaplanMeierSpec(Counted):
         }
         if self.publishes("survival"):
             curves = nested(estimates["survival"], (len(sizes), width))
-            groups = [(n, curve if n else [math.nan] * width) for n, curve in zip(sizes, curves, strict=True)]
-            rows = printed_groups(groups, self._names("survival", cells), cells, printer, part, key="survival")
+            groups = [
+                (n, curve if n else [math.nan] * width)
+                for n, curve in zip(sizes, curves, strict=True)
+            ]
+            rows = printed_groups(
+                groups, self._names("survival", cells), cells, printer, part, key="survival"
+            )
             printed = [chance for row in rows for chance in row]
             if not numbers:
                 check_some(printed, self.name, part)
@@ -235,17 +300,25 @@ class KaplanMeierSpec(Counted):
         for k in range(len(sizes) * width):
             for key, names, printed, counted in parts:
                 if counted:
-                    yield from self.count_numbers([names[k]], [printed[k]], [estimates[key][k]], sample.frame.rows)
+                    yield from self.count_numbers(
+                        [names[k]], [printed[k]], [estimates[key][k]], sample.frame.rows
+                    )
                 elif printed[k] not in UNKNOWN:
                     unit = 0.5 / math.sqrt(max(sizes[k // width], 1))
-                    yield Number(names[k], *self.printed(printed[k], "survival"), estimates[key][k], unit)
+                    yield Number(
+                        names[k], *self.printed(printed[k], "survival"), estimates[key][k], unit
+                    )
 
     def other_reading(self, sample: Sample) -> str:
         """Return that events are those since the time before, where these records give them so and not at the very times."""
         other = self.changed(events_counted="since" if self.events_counted == "at" else "at")
         if self.events is None or not all(number.within() for number in other.recomputed(sample)):
             return ""
-        meaning = "since the time before, as R prints them" if self.events_counted == "at" else "at the very times"
+        meaning = (
+            "since the time before, as R prints them"
+            if self.events_counted == "at"
+            else "at the very times"
+        )
         return f'Its events are those {meaning}. Say so: events_counted = "{other.events_counted}".'
 
     def contradiction(self, frame: Frame) -> str | None:
@@ -263,15 +336,23 @@ class KaplanMeierSpec(Counted):
         values, names = fields.every[time].values, tuple(f"from {t:g}" for t in times)
         group = np.searchsorted(times, values, side="right") - 1
         between = Crossing((*cells.steps, (time, group.astype(np.int64))), (*cells.names, names))
-        tallies = [tallier.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])]
+        tallies = [
+            tallier.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])
+        ]
         if self.publishes("events"):
-            called = tuple(f"up to {t:g}" for t in times) if self.events_counted == "since" else names
+            called = (
+                tuple(f"up to {t:g}" for t in times) if self.events_counted == "since" else names
+            )
             at = self._event_times(values, times)
-            events = Crossing((*cells.steps, (time, at), self._happened(fields)), (*cells.names, called, ("",)))
+            events = Crossing(
+                (*cells.steps, (time, at), self._happened(fields)), (*cells.names, called, ("",))
+            )
             tallies.append(tallier.counts("events", events, None))
         return [*tallies, *tallier.n()]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return whether n is small, and whether few people leave, have the event or are left."""
         time, n = tallier.fields.position(self.time), [one for one in tallies if one.part == "n"]
         steps = survival_steps(tallies, time, self.threshold or 0, self.base, tallier, policy)
@@ -300,11 +381,18 @@ class Survival:
             product = max(product, float(np.exp(steps[end])))
             by_risk = np.zeros(len(risk))
             by_risk[:end] = product * events[:end] / (risk[:end] ** 2 * left[:end])
-            slope[row, 0::2] = np.cumsum(by_risk)  # a record at a time is at risk at all times up to it
+            slope[row, 0::2] = np.cumsum(
+                by_risk
+            )  # a record at a time is at risk at all times up to it
             slope[row, 1::2][:end] = -product / (risk[:end] * left[:end])
         return values, slope
 
 
 KINDS.register(
-    Kind("kaplan-meier", KaplanMeierSpec, "HazardSurvivalTables", "a Kaplan-Meier table: at risk, events and survival")
+    Kind(
+        "kaplan-meier",
+        KaplanMeierSpec,
+        "HazardSurvivalTables",
+        "a Kaplan-Meier table: at risk, events and survival",
+    )
 )

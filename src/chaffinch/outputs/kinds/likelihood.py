@@ -78,7 +78,9 @@ def symmetric(sums: Floats, size: int) -> Floats:
 
 def inverse(matrix: Floats) -> Floats:
     """Return the inverse of an information; of a near-singular one with a small ridge."""
-    root = np.sqrt(np.maximum(np.diag(matrix), 1e-12 * max(float(np.diag(matrix).max(initial=0.0)), 1e-300)))
+    root = np.sqrt(
+        np.maximum(np.diag(matrix), 1e-12 * max(float(np.diag(matrix).max(initial=0.0)), 1e-300))
+    )
     unit = matrix / np.outer(root, root)
     if not np.linalg.cond(unit) < 1e13:
         unit = unit + 1e-9 * np.eye(len(unit))
@@ -116,14 +118,23 @@ class OneStep:
         step = inner @ score
         rows, columns = np.triu_indices(p)
         twice = np.where(rows == columns, 0.5, 1.0)
-        values, slopes = [*(self.at + step)], np.zeros((p + len(self.keys) + self.loglik, len(sums)))
+        values, slopes = (
+            [*(self.at + step)],
+            np.zeros((p + len(self.keys) + self.loglik, len(sums))),
+        )
         slopes[:p, :p] = inner
-        slopes[:p, p:-1] = -twice * (inner[:, rows] * step[columns] + inner[:, columns] * step[rows])
+        slopes[:p, p:-1] = -twice * (
+            inner[:, rows] * step[columns] + inner[:, columns] * step[rows]
+        )
         for place, key in enumerate(self.keys, p):
             error = float(np.sqrt(max(inner[key, key], 1e-300)))
             values.append(error)
             slopes[place, p:-1] = -twice * inner[key, rows] * inner[key, columns] / error
         if self.loglik:
             values.append(float(sums[-1] + 0.5 * score @ step))
-            slopes[-1, :p], slopes[-1, p:-1], slopes[-1, -1] = step, -twice * step[rows] * step[columns], 1.0
+            slopes[-1, :p], slopes[-1, p:-1], slopes[-1, -1] = (
+                step,
+                -twice * step[rows] * step[columns],
+                1.0,
+            )
         return np.array(values), slopes

@@ -50,7 +50,9 @@ class ModelSpec(OutputSpec):
     @classmethod
     def placeholder(cls, key: str, value: Any) -> bool:
         """Return whether a key is announced: standard errors may be, by a list of coefficients."""
-        return super().placeholder(key, value) or (key == "standard_errors" and isinstance(value, list))
+        return super().placeholder(key, value) or (
+            key == "standard_errors" and isinstance(value, list)
+        )
 
     @classmethod
     def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
@@ -67,9 +69,13 @@ class ModelSpec(OutputSpec):
 
     def compiled(self, frame: Frame, records: Codes | None = None) -> Formula:
         """Return the formula, compiled within the filter; what it learns from data is learnt from `records`, those that pass the filter."""
-        formula = read_formula(self.formula, frame.fields, within=self.filter(frame), output=self.name, records=records)
+        formula = read_formula(
+            self.formula, frame.fields, within=self.filter(frame), output=self.name, records=records
+        )
         if not self.INTERCEPT and formula.names[0] != "Intercept":
-            raise self.fault(": its formula leaves the intercept out, which this kind of model has none of. Leave out the 0 or -1.")
+            raise self.fault(
+                ": its formula leaves the intercept out, which this kind of model has none of. Leave out the 0 or -1."
+            )
         if not self.INTERCEPT and formula.size < 2:
             raise self.fault(" must have a term besides the intercept in its formula.")
         return formula
@@ -85,13 +91,23 @@ class ModelSpec(OutputSpec):
     def known(self, formula: Formula) -> dict[str, str]:
         """Return the names of coefficients, by how they may be written."""
         inner = [one for one in self.coefficients.values() if isinstance(one, Mapping)]
-        known = formula.known({name for name in (inner[0] if inner else self.coefficients) if name not in self.ALSO})
-        return known if self.INTERCEPT else {written: name for written, name in known.items() if name != "Intercept"}
+        known = formula.known(
+            {name for name in (inner[0] if inner else self.coefficients) if name not in self.ALSO}
+        )
+        return (
+            known
+            if self.INTERCEPT
+            else {written: name for written, name in known.items() if name != "Intercept"}
+        )
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which standard errors there are."""
         keys = super().announcements(frame)
-        errors = self.standard_errors if self.standard_errors is not None else keys.get("standard_errors")
+        errors = (
+            self.standard_errors
+            if self.standard_errors is not None
+            else keys.get("standard_errors")
+        )
         if isinstance(errors, list | Mapping):
             formula = self.compiled(frame)
             known, names = self.known(formula), []
@@ -99,9 +115,13 @@ class ModelSpec(OutputSpec):
                 if plain_name(str(name)) in known:
                     names.append(known[plain_name(str(name))])
                 elif name not in self.ALSO:
-                    raise InputError(f"Output '{self.name}': {formula.unknown('standard error', str(name))}")
+                    raise InputError(
+                        f"Output '{self.name}': {formula.unknown('standard error', str(name))}"
+                    )
             own = self.coefficient_names(formula)
-            keys["standard_errors"] = True if set(names) == set(own) else [name for name in own if name in names]
+            keys["standard_errors"] = (
+                True if set(names) == set(own) else [name for name in own if name in names]
+            )
         return keys
 
     def error_names(self, formula: Formula) -> tuple[str, ...]:
@@ -110,7 +130,11 @@ class ModelSpec(OutputSpec):
         return self.coefficient_names(formula) if names is True else tuple(names)
 
     def named(
-        self, numbers: Mapping[str, Any], formula: Formula, thing: str, keys: Sequence[int] | None = None
+        self,
+        numbers: Mapping[str, Any],
+        formula: Formula,
+        thing: str,
+        keys: Sequence[int] | None = None,
     ) -> list[Interval]:
         """Return the intervals of numbers by the names of the formula's columns, or of some of them."""
         first = 0 if self.INTERCEPT else 1
@@ -121,12 +145,17 @@ class ModelSpec(OutputSpec):
         for name in numbers:
             if written.get(plain_name(name), name) not in {*names, *self.ALSO}:
                 raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
-        if missing := [safe for name, safe in zip(names, safe_names, strict=True) if name not in by]:
+        if missing := [
+            safe for name, safe in zip(names, safe_names, strict=True) if name not in by
+        ]:
             raise InputError(
                 f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
                 "out of the column's levels, or by the filter."
             )
-        return [self.printed(by[name], f"{thing} '{safe}'") for name, safe in zip(names, safe_names, strict=True)]
+        return [
+            self.printed(by[name], f"{thing} '{safe}'")
+            for name, safe in zip(names, safe_names, strict=True)
+        ]
 
     def error_keys(self, formula: Formula) -> tuple[list[int], Floats]:
         """Return which standard errors are published, by column of the design, and their intervals."""
@@ -134,7 +163,9 @@ class ModelSpec(OutputSpec):
         known = self.known(formula)
         there = {known.get(plain_name(name)) for name in self.standard_errors}
         keys = [k for k, name in enumerate(formula.names) if name in there]
-        errors = {name: number for name, number in self.standard_errors.items() if name not in self.ALSO}
+        errors = {
+            name: number for name, number in self.standard_errors.items() if name not in self.ALSO
+        }
         bounds = np.array(self.named(errors, formula, "standard error", keys)).reshape(-1, 2)
         if not keys or (bounds[:, 1] <= 0).any():
             raise InputError(f"Output '{self.name}': standard errors must be above 0.")
@@ -150,12 +181,16 @@ def design_of(formula: Formula, codes: Codes) -> tuple[Floats, Floats]:
     x = np.zeros((len(codes), formula.size))
     for terms in formula.terms:
         x += terms.of(codes, formula.size)
-    return x, np.sum([np.zeros(len(codes)), *(look.of(codes)[:, 0] for look in formula.offsets)], axis=0)
+    return x, np.sum(
+        [np.zeros(len(codes)), *(look.of(codes)[:, 0] for look in formula.offsets)], axis=0
+    )
 
 
 def label_of(formula: Formula, fields: Fields, codes: Codes) -> Floats:
     """Return the label of records, which is a number."""
-    return formula.label.numbers(fields, {column: codes[:, column].astype(np.intp) for column in formula.label.columns})
+    return formula.label.numbers(
+        fields, {column: codes[:, column].astype(np.intp) for column in formula.label.columns}
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +241,17 @@ class EstimatedModel(ModelSpec):
         if self.coefficients:
             formula = self.check_numbers(frame)
             known = self.known(formula)
-            for key, numbers in (("coefficients", self.coefficients), ("standard_errors", self.standard_errors or {})):
+            for key, numbers in (
+                ("coefficients", self.coefficients),
+                ("standard_errors", self.standard_errors or {}),
+            ):
                 if numbers:
-                    yield PrintedNumbers(key, [known[plain_name(name)] for name in numbers], list(numbers.values()), False)
+                    yield PrintedNumbers(
+                        key,
+                        [known[plain_name(name)] for name in numbers],
+                        list(numbers.values()),
+                        False,
+                    )
         for key in self.SINGLES:
             if getattr(self, key) is not None:
                 yield PrintedNumbers(key, [key], [getattr(self, key)], False)
@@ -221,21 +264,36 @@ class EstimatedModel(ModelSpec):
         fit, names = self._fit(sample, formula, part), self.coefficient_names(formula)
         coefficients = dict(zip(names, fit.coefficients, strict=True))
         numbers: dict[str, Any] = {
-            "coefficients": {name: printer.number(float(value), "coefficients", name) for name, value in coefficients.items()}
+            "coefficients": {
+                name: printer.number(float(value), "coefficients", name)
+                for name, value in coefficients.items()
+            }
         }
         errors = dict(zip(names, fit.errors, strict=True))
         if some := self.error_names(formula):
             if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in some):
-                raise no_estimate(self.name, part, "a standard error is not finite, or 0: there are too few records for its coefficients")
-            numbers["standard_errors"] = {name: printer.number(float(errors[name]), "standard_errors", name) for name in some}
+                raise no_estimate(
+                    self.name,
+                    part,
+                    "a standard error is not finite, or 0: there are too few records for its coefficients",
+                )
+            numbers["standard_errors"] = {
+                name: printer.number(float(errors[name]), "standard_errors", name) for name in some
+            }
         for key in self.SINGLES:
             if self.publishes(key):
                 if not math.isfinite(fit.singles[key]):
-                    raise no_estimate(self.name, part, f"its {key} is not finite: there are too few records for its coefficients")
+                    raise no_estimate(
+                        self.name,
+                        part,
+                        f"its {key} is not finite: there are too few records for its coefficients",
+                    )
                 numbers[key] = printer.number(fit.singles[key], key, key)
         return {**numbers, **self.computed_beside(fit, formula, sample, printer)}
 
-    def computed_beside(self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer) -> dict[str, Any]:
+    def computed_beside(
+        self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer
+    ) -> dict[str, Any]:
         """Return further numbers of a fit, by key, as printed."""
         return {}
 
@@ -252,7 +310,10 @@ class EstimatedModel(ModelSpec):
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the published numbers beside those of a fit on the records."""
         formula = self.compiled(sample.frame, sample.inside if len(sample.inside) else None)
-        names, intervals = self.coefficient_names(formula), self.named(self.coefficients, formula, "coefficient")
+        names, intervals = (
+            self.coefficient_names(formula),
+            self.named(self.coefficients, formula, "coefficient"),
+        )
         try:
             with one_blas_thread():
                 fit = self.fitted(sample, formula)
@@ -266,15 +327,21 @@ class EstimatedModel(ModelSpec):
             for k, (low, high) in zip(*self.error_keys(formula), strict=True):
                 error = float(fit.errors[k - first])
                 low, high = low * (1.0 - self.ERRORS_DIFFER), high * (1.0 + self.ERRORS_DIFFER)
-                yield Number(f"standard error of {formula.names[k]}", low, high, error, error / math.sqrt(2 * n))
+                yield Number(
+                    f"standard error of {formula.names[k]}",
+                    low,
+                    high,
+                    error,
+                    error / math.sqrt(2 * n),
+                )
         yield from self.recomputed_beside(fit, formula, sample)
         for key, word in self.SINGLES.items():
             if getattr(self, key) is not None:
                 unit = math.sqrt(n) if key == "loglik" else abs(fit.singles[key]) * math.sqrt(2 / n)
                 yield Number(key, *self.printed(getattr(self, key), word), fit.singles[key], unit)
 
-    def recomputed_beside(self, fit: ModelFit, formula: Formula, sample: Sample) -> Iterator[Number]:
+    def recomputed_beside(
+        self, fit: ModelFit, formula: Formula, sample: Sample
+    ) -> Iterator[Number]:
         """Give further published numbers beside those of a fit."""
         return iter(())
-
-

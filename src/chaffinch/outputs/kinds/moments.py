@@ -36,7 +36,9 @@ class Moments:
     where one record lies a step away from the others.
     """
 
-    def __init__(self, kind: str, groups: list[int], *, shift: float, ddof: int, step: float = 1.0) -> None:
+    def __init__(
+        self, kind: str, groups: list[int], *, shift: float, ddof: int, step: float = 1.0
+    ) -> None:
         self.kind, self.groups, self.shift, self.ddof, self.step = kind, groups, shift, ddof, step
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
@@ -75,10 +77,14 @@ class Moments:
         Around any number c, sum (x - c)^2 is at least sum (x - mean)^2 = (n - ddof) variance. So sum ((x - c)^2 - least) >= -ddof least for
         every c; some are tried, over the range of the numbers. (That a variance is at most something is linear for no c.)
         """
-        counts, sums, squares = (np.stack([each[3 * group + power] for group in self.groups]) for power in range(3))
+        counts, sums, squares = (
+            np.stack([each[3 * group + power] for group in self.groups]) for power in range(3)
+        )
         inside = counts > 0
         centres = sums[inside] / counts[inside] if inside.any() else np.zeros(1)
-        tried = np.linspace(centres.min(), centres.max(), CENTRES if len(self.groups) <= FEW_GROUPS else 3)
+        tried = np.linspace(
+            centres.min(), centres.max(), CENTRES if len(self.groups) <= FEW_GROUPS else 3
+        )
         rows = [squares - 2.0 * c * sums + (c**2 - least[:, None]) * counts for c in tried]
         low = np.tile(-self.ddof * least, len(tried))
         return np.vstack(rows), low, np.full(len(low), np.inf)
@@ -86,7 +92,9 @@ class Moments:
     def linear(self, each: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats] | None:
         """Return conditions that are linear in the records, out of what each adds to the sums: means and sums as they are, spreads from below."""
         if self.kind in SPREADS:
-            return self._spread_linear(each, lo if self.kind == "variance" else np.maximum(lo, 0.0) ** 2)
+            return self._spread_linear(
+                each, lo if self.kind == "variance" else np.maximum(lo, 0.0) ** 2
+            )
         counts = np.stack([each[2 * group] for group in self.groups])
         sums = np.stack([each[2 * group + 1] for group in self.groups])
         if self.kind == "sum":
@@ -116,10 +124,17 @@ class MomentSpec(GroupedNumbers):
         shift = 0.0 if self.kind == "sum" else middle(values)
         intervals = self.intervals(cells)
         powers = (1,) if self.kind in ("mean", "sum") else (1, 2)
-        terms = sums_by_cell(frame, cells, [by_code(position, (values - shift) ** power) for power in powers])
-        reading = Moments(self.kind, list(intervals), shift=shift, ddof=self.ddof, step=least_step(values))
+        terms = sums_by_cell(
+            frame, cells, [by_code(position, (values - shift) ** power) for power in powers]
+        )
+        reading = Moments(
+            self.kind, list(intervals), shift=shift, ddof=self.ddof, step=least_step(values)
+        )
         size = cells.size * (1 + len(powers))
-        return (self.sum_system(frame, size, [terms], intervals.values(), reading), *self.n_equations(frame))
+        return (
+            self.sum_system(frame, size, [terms], intervals.values(), reading),
+            *self.n_equations(frame),
+        )
 
     def moment(self, x: Floats) -> float:
         """Return the mean, sum, standard deviation or variance of numbers; nan where there is none."""
@@ -134,7 +149,9 @@ class MomentSpec(GroupedNumbers):
     @property
     def lack(self) -> str:
         """What a group without a number lacks. Of a spread nothing is said but this: one record would be a count of people."""
-        return "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
+        return (
+            "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
+        )
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the number of each group of records."""
@@ -161,10 +178,16 @@ class MomentSpec(GroupedNumbers):
             if not len(values):
                 return f"its filter leaves no value of {column}"
             low, high = float(values[0]), float(values[-1])
-            if self.kind == "mean" and (interval.hi < low - room(low) or interval.lo > high + room(high)):
+            if self.kind == "mean" and (
+                interval.hi < low - room(low) or interval.lo > high + room(high)
+            ):
                 return f"a mean lies outside the values of {column}"
             if self.kind == "sum":
-                least, largest = (low * n, high * n) if n is not None else (min(low, 0.0) * most, max(high, 0.0) * most)
+                least, largest = (
+                    (low * n, high * n)
+                    if n is not None
+                    else (min(low, 0.0) * most, max(high, 0.0) * most)
+                )
                 if interval.hi < least - room(least) or interval.lo > largest + room(largest):
                     return f"a sum lies outside what so many values of {column} can add up to"
             if self.kind in SPREADS:
@@ -198,7 +221,12 @@ class MomentSpec(GroupedNumbers):
         if not isinstance(other, type(self)):
             return None
         spread, centre = (self, other) if self.kind in SPREADS else (other, self)
-        same = (self.of, self.by, self.groups, self.where) == (other.of, other.by, other.groups, other.where)
+        same = (self.of, self.by, self.groups, self.where) == (
+            other.of,
+            other.by,
+            other.groups,
+            other.where,
+        )
         if not same or spread.kind not in SPREADS or centre.kind in SPREADS:
             return None
         counts = {n for n in (self._n_behind(frame), other._n_behind(frame)) if n is not None}
@@ -215,19 +243,31 @@ class MomentSpec(GroupedNumbers):
             # The mean of the interval, and of the range, that leaves most room: the one nearest to the middle.
             nearest = min(max(0.5 * (low + high), max(mean.lo, low)), min(mean.hi, high))
             fewest = n if n is not None else spread.ddof + 1
-            largest = max(nearest - low, 0.0) * max(high - nearest, 0.0) * fewest / max(fewest - spread.ddof, 1)
+            largest = (
+                max(nearest - low, 0.0)
+                * max(high - nearest, 0.0)
+                * fewest
+                / max(fewest - spread.ddof, 1)
+            )
             shown = math.sqrt(largest) if spread.kind == "sd" else largest
             if interval.lo > shown + room(shown):
                 what = "standard deviation" if spread.kind == "sd" else "variance"
                 return f"with that {centre.kind}, the {what} is above {bound_in_words(shown, n, frame.threshold)}the largest that values on the range of column '{self.of}' can have"
         return None
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small groups, dominance, groups with one value, and the degrees of freedom of spreads."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         empty = zeros(tallies[:1], policy) if self.kind == "sum" else []
         spread = [spread_rule(tallies[0], policy)] if self.kind in SPREADS else []
-        return [*threshold(tallies, policy), *empty, *group_rules(tallies[0], values, policy), *spread]
+        return [
+            *threshold(tallies, policy),
+            *empty,
+            *group_rules(tallies[0], values, policy),
+            *spread,
+        ]
 
 
 KINDS.register(Kind("mean", MomentSpec, "LinearAggregations", "means, by groups or not"))

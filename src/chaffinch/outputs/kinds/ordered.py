@@ -24,7 +24,19 @@ from ..fields import Fields, Scalar
 from ..formula import Formula
 from ..precision import Interval
 from ..printing import Printer
-from .base import KINDS, ROWS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    ROWS,
+    Finding,
+    Kind,
+    Number,
+    Output,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .likelihood import JointLevels, OneStep, joint_columns, upper
 from .model import EstimatedModel, ModelFit, design_of
 
@@ -68,10 +80,14 @@ class OrderedSpec(EstimatedModel):
         if self.order is not None:
             chosen = [field.code(level) for level in self.order]
             if sorted(chosen) != codes:
-                raise self.fault(f": order must have every level of column '{field.name}' that its filter lets in, once.")
+                raise self.fault(
+                    f": order must have every level of column '{field.name}' that its filter lets in, once."
+                )
             codes = chosen
         elif not field.numeric and not all(isinstance(level, bool) for level in field.levels):
-            raise self.fault(f": the label has words. Say their order, from the least to the largest, with order = [...] of column '{field.name}'.")
+            raise self.fault(
+                f": the label has words. Say their order, from the least to the largest, with order = [...] of column '{field.name}'."
+            )
         if len(codes) < 2:
             raise self.fault(" must have a label of two classes or more.")
         return codes
@@ -87,13 +103,19 @@ class OrderedSpec(EstimatedModel):
         names = self.threshold_names(frame, formula)
         given = self.thresholds
         if isinstance(given, Mapping):
-            plain = {"".join(name.split()).replace("/", "|"): number for name, number in given.items()}
+            plain = {
+                "".join(name.split()).replace("/", "|"): number for name, number in given.items()
+            }
             wanted = ["".join(name.split()) for name in names]
             if sorted(plain) != sorted(wanted):
-                raise self.fault(f" must have a threshold for each of {len(names)} pairs of neighbouring classes, named like \"low|middle\".")
+                raise self.fault(
+                    f' must have a threshold for each of {len(names)} pairs of neighbouring classes, named like "low|middle".'
+                )
             given = [plain[name] for name in wanted]
         if given is None or len(given) != len(names):
-            raise self.fault(f" must have {len(names)} thresholds, one for each class but the last.")
+            raise self.fault(
+                f" must have {len(names)} thresholds, one for each class but the last."
+            )
         intervals = [self.printed(number, "a threshold") for number in given]
         if any(high.middle <= low.middle for low, high in pairwise(intervals)):
             raise self.fault(": its thresholds must rise.")
@@ -104,7 +126,11 @@ class OrderedSpec(EstimatedModel):
         some = super().filled(frame)
         if "thresholds" not in self._announced:
             return some
-        return some.changed(thresholds=[float(k) for k in range(len(self.threshold_names(frame, self.compiled(frame))))])
+        return some.changed(
+            thresholds=[
+                float(k) for k in range(len(self.threshold_names(frame, self.compiled(frame))))
+            ]
+        )
 
     def check_numbers(self, frame: Frame) -> Formula:
         """Return the formula; InputError for numbers that are none of it."""
@@ -119,7 +145,12 @@ class OrderedSpec(EstimatedModel):
         if self.thresholds is not None:
             given = self.thresholds
             names = self.threshold_names(frame, self.compiled(frame))
-            yield PrintedNumbers("thresholds", names, list(given.values() if isinstance(given, Mapping) else given), False)
+            yield PrintedNumbers(
+                "thresholds",
+                names,
+                list(given.values() if isinstance(given, Mapping) else given),
+                False,
+            )
 
     def rules_only(self, fields: Fields) -> str:
         """Return whether there are no thresholds, too many joint levels, or a basis that only the data tell."""
@@ -141,12 +172,17 @@ class OrderedSpec(EstimatedModel):
         self.classes(frame, formula)
         if self.rules_only(frame.fields):
             return self.n_equations(frame)
-        intervals = [*self.named(self.coefficients, formula, "coefficient"), *self.threshold_intervals(frame, formula)]
+        intervals = [
+            *self.named(self.coefficients, formula, "coefficient"),
+            *self.threshold_intervals(frame, formula),
+        ]
         at, p = np.array([one.middle for one in intervals]), formula.size - 1
         joint = JointLevels.of(formula, frame, joint_columns(formula, *formula.label.columns))
         place = self._places(frame, formula)[joint.codes[:, formula.label.columns[0]]]
         inside = place >= 0
-        score, information, loglik = ordered_parts(self.kind, joint.x[:, 1:], np.where(inside, place, 0), joint.offset, at[:p], at[p:])
+        score, information, loglik = ordered_parts(
+            self.kind, joint.x[:, 1:], np.where(inside, place, 0), joint.offset, at[:p], at[p:]
+        )
         numbers = np.hstack([score, upper(information), loglik[:, None]]) * inside[:, None]
         keys: list[int] = []
         if self.standard_errors is not None:
@@ -158,7 +194,9 @@ class OrderedSpec(EstimatedModel):
         reading = OneStep(at, keys, loglik=self.loglik is not None)
         lo, hi = np.array(intervals).T
         keep = self.filter(frame).keep()
-        system = SumSystem(self.name, reading.size, (joint.terms(numbers),), lo, hi, keep=keep, reported=reading)
+        system = SumSystem(
+            self.name, reading.size, (joint.terms(numbers),), lo, hi, keep=keep, reported=reading
+        )
         return (system, *self.n_equations(frame))
 
     def _places(self, frame: Frame, formula: Formula) -> NDArray[np.int64]:
@@ -175,34 +213,60 @@ class OrderedSpec(EstimatedModel):
         for number, code in enumerate(self.classes(sample.frame, formula)):
             if not (place == number).any():
                 label = field.safe_label(code)
-                raise InputError(f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records")
+                raise InputError(
+                    f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records"
+                )
         x, offset = design_of(formula, sample.inside)
         x = x[:, 1:]
-        params, errors, thresholds, loglik = _by_statsmodels(self.kind.removeprefix("ordered-"), place, x, offset)
+        params, errors, thresholds, loglik = _by_statsmodels(
+            self.kind.removeprefix("ordered-"), place, x, offset
+        )
         at = np.concatenate([params, thresholds])
         with np.errstate(all="ignore"):
             score = ordered_parts(self.kind, x, place, offset, params, thresholds)[0]
         sums, spread = score.sum(axis=0), np.sqrt((score**2).sum(axis=0))
-        if not np.isfinite(at).all() or not (np.abs(sums) <= 1e-3 * spread + 1e-6).all() or np.abs(x @ params).max(initial=0.0) > 200.0:
-            raise InputError("there is no finite estimate: too few records, or labels that a combination of its columns tells apart")
+        if (
+            not np.isfinite(at).all()
+            or not (np.abs(sums) <= 1e-3 * spread + 1e-6).all()
+            or np.abs(x @ params).max(initial=0.0) > 200.0
+        ):
+            raise InputError(
+                "there is no finite estimate: too few records, or labels that a combination of its columns tells apart"
+            )
         return ModelFit(params, errors, {"loglik": loglik}, thresholds)
 
-    def computed_beside(self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer) -> dict[str, Any]:
+    def computed_beside(
+        self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer
+    ) -> dict[str, Any]:
         """Return the thresholds, where they are published."""
         if not self.publishes("thresholds"):
             return {}
         names = self.threshold_names(sample.frame, formula)
-        return {"thresholds": [printer.number(float(value), "thresholds", name) for value, name in zip(fit.others, names, strict=True)]}
+        return {
+            "thresholds": [
+                printer.number(float(value), "thresholds", name)
+                for value, name in zip(fit.others, names, strict=True)
+            ]
+        }
 
-    def recomputed_beside(self, fit: ModelFit, formula: Formula, sample: Sample) -> Iterator[Number]:
+    def recomputed_beside(
+        self, fit: ModelFit, formula: Formula, sample: Sample
+    ) -> Iterator[Number]:
         """Give the thresholds beside those of the fit."""
         if self.thresholds is not None:
-            names, unit = self.threshold_names(sample.frame, formula), 2.0 / math.sqrt(max(len(sample.inside), 1))
+            names, unit = (
+                self.threshold_names(sample.frame, formula),
+                2.0 / math.sqrt(max(len(sample.inside), 1)),
+            )
             values = fit.others if len(fit.others) else np.full(len(names), np.nan)
-            for name, interval, value in zip(names, self.threshold_intervals(sample.frame, formula), values, strict=True):
+            for name, interval, value in zip(
+                names, self.threshold_intervals(sample.frame, formula), values, strict=True
+            ):
                 yield Number(f"threshold {name}", *interval, float(value), unit)
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .regression.rules import model_rules
 
@@ -210,11 +274,25 @@ class OrderedSpec(EstimatedModel):
         formula = self.compiled(tallier.frame, records if len(records) else None)
         label = records[:, formula.label.columns[0]].astype(np.int64)
         parameters = formula.size - 1 + len(self.classes(tallier.frame, formula)) - 1
-        return model_rules(self, formula, tallies, tallier, policy, label=label, few_labels=True, parameters=parameters)
+        return model_rules(
+            self,
+            formula,
+            tallies,
+            tallier,
+            policy,
+            label=label,
+            few_labels=True,
+            parameters=parameters,
+        )
 
 
 def ordered_parts(
-    kind: str, x: Floats, place: NDArray[np.int64], offset: Floats, coefficients: Floats, thresholds: Floats
+    kind: str,
+    x: Floats,
+    place: NDArray[np.int64],
+    offset: Floats,
+    coefficients: Floats,
+    thresholds: Floats,
 ) -> tuple[Floats, Floats, Floats]:
     """Return score (n, p), observed information (n, p, p) and log-likelihood (n,) of records of classes 0 to K - 1; p counts the thresholds too.
 
@@ -228,10 +306,14 @@ def ordered_parts(
     """
     eta, p, q = x @ coefficients + offset, x.shape[1], len(thresholds)
     ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
-    (low, low_slope, low_bend), (high, high_slope, high_bend) = (_curve(kind, ends[place + k] - eta) for k in (0, 1))
+    (low, low_slope, low_bend), (high, high_slope, high_bend) = (
+        _curve(kind, ends[place + k] - eta) for k in (0, 1)
+    )
     chance = np.maximum(high - low, LEAST)
     # Derivatives of the two arguments by all parameters: -x, and 1 for the threshold itself.
-    above, below = (np.hstack([-x, (place[:, None] + k == np.arange(1, q + 1)).astype(float)]) for k in (1, 0))
+    above, below = (
+        np.hstack([-x, (place[:, None] + k == np.arange(1, q + 1)).astype(float)]) for k in (1, 0)
+    )
     slope = high_slope[:, None] * above - low_slope[:, None] * below
     score = slope / chance[:, None]
     bend = high_bend[:, None, None] * _outer(above) - low_bend[:, None, None] * _outer(below)
@@ -257,10 +339,16 @@ def _curve(kind: str, z: Floats) -> tuple[Floats, Floats, Floats]:
         value, slope = special.ndtr(finite), np.exp(-0.5 * finite**2) / math.sqrt(2.0 * math.pi)
         bend = -finite * slope
     there = np.isfinite(z)
-    return np.where(there, value, (z > 0).astype(float)), np.where(there, slope, 0.0), np.where(there, bend, 0.0)
+    return (
+        np.where(there, value, (z > 0).astype(float)),
+        np.where(there, slope, 0.0),
+        np.where(there, bend, 0.0),
+    )
 
 
-def _by_statsmodels(link: str, place: NDArray[np.int64], x: Floats, offset: Floats) -> tuple[Floats, Floats, Floats, float]:
+def _by_statsmodels(
+    link: str, place: NDArray[np.int64], x: Floats, offset: Floats
+) -> tuple[Floats, Floats, Floats, float]:
     """Coefficients, their standard errors, thresholds and log-likelihood."""
     try:
         from statsmodels.miscmodels.ordinal_model import OrderedModel  # type: ignore[import-untyped]
@@ -271,7 +359,9 @@ def _by_statsmodels(link: str, place: NDArray[np.int64], x: Floats, offset: Floa
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            model = OrderedModel(place, x / scale, distr=link, offset=offset if offset.any() else None)
+            model = OrderedModel(
+                place, x / scale, distr=link, offset=offset if offset.any() else None
+            )
             result = model.fit(method="bfgs", disp=0, maxiter=1000, gtol=1e-8)
             params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
             thresholds = np.asarray(model.transform_threshold_params(params), dtype=float)[1:-1]
@@ -281,5 +371,8 @@ def _by_statsmodels(link: str, place: NDArray[np.int64], x: Floats, offset: Floa
     return params[:p] / scale, errors[:p] / scale, thresholds, float(result.llf)
 
 
-for _name, _sentence in (("ordered-logit", "an ordered logistic regression"), ("ordered-probit", "an ordered probit regression")):
+for _name, _sentence in (
+    ("ordered-logit", "an ordered logistic regression"),
+    ("ordered-probit", "an ordered probit regression"),
+):
     KINDS.register(Kind(_name, OrderedSpec, "CorrelationCoefficients", _sentence, regression=True))

@@ -30,7 +30,11 @@ class PartialSpec(BaseModel):
     def _with_or_without_numbers(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
         if not isinstance(data, Mapping) or (info.context or {}).get("numbers") == "required":
             return handler(data)
-        empty = {key for key in (*cls.NUMBERS, *cls.BESIDE) if key in data and cls.placeholder(key, data[key])}
+        empty = {
+            key
+            for key in (*cls.NUMBERS, *cls.BESIDE)
+            if key in data and cls.placeholder(key, data[key])
+        }
         spec = handler({key: value for key, value in data.items() if key not in empty})
         spec._announced = {key: data[key] for key in cls.BESIDE if key in empty and data[key]}
         return spec
@@ -44,10 +48,14 @@ class PartialSpec(BaseModel):
         """Return whether numbers under a key are published: they are there, or announced."""
         return key in self._announced or getattr(self, key, None) is not None
 
-    def changed(self, *, drop: Iterable[str] = (), announced: Mapping[str, Any] | None = None, **values: Any) -> Self:
+    def changed(
+        self, *, drop: Iterable[str] = (), announced: Mapping[str, Any] | None = None, **values: Any
+    ) -> Self:
         """Return the same with some keys dropped and some set."""
         gone = [key for key in drop if key in type(self).model_fields and key not in values]
-        defaults = {key: type(self).model_fields[key].get_default(call_default_factory=True) for key in gone}
+        defaults = {
+            key: type(self).model_fields[key].get_default(call_default_factory=True) for key in gone
+        }
         spec = self.model_copy(update={**defaults, **values})
         spec.model_fields_set.difference_update(gone)
         spec._announced = dict(self._announced if announced is None else announced)

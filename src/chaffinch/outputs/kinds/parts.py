@@ -17,7 +17,18 @@ from ..precision import Interval
 from ..printing import Printer
 from ..refit import count_number
 from ..rules.tallying import summed
-from .base import KINDS, Finding, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    Finding,
+    Number,
+    Output,
+    OutputSpec,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .single import Single, SingleNumbers
 from .smooth import scaled_interval
 
@@ -66,8 +77,14 @@ class PartedNumbers(SingleNumbers):
         kind, own, entry = self.part(key)
         shared = {name: getattr(self, name) for name in ("where", "decimals", "threshold", "bands")}
         shared["suppressed_zeros"] = self.suppressed_zeros or None
-        shared["digits"] = None if key not in (self.digits or {}) else {_listed(own): self.digits[key]}
-        shared["withheld"] = [name.removeprefix(f"{key} ") for name in self.withheld or [] if name.startswith(f"{key} ")]
+        shared["digits"] = (
+            None if key not in (self.digits or {}) else {_listed(own): self.digits[key]}
+        )
+        shared["withheld"] = [
+            name.removeprefix(f"{key} ")
+            for name in self.withheld or []
+            if name.startswith(f"{key} ")
+        ]
         shared = {name: value for name, value in shared.items() if value}
         numbers = {} if getattr(self, key) is None else {own: getattr(self, key)}
         spec: OutputSpec = KINDS[kind].spec.model_validate(
@@ -81,12 +98,18 @@ class PartedNumbers(SingleNumbers):
         """Return whether numbers under a key are published: they are there, or announced, or usual where nothing is said."""
         if super().publishes(key):
             return True
-        return key in self.usual and not any(super(PartedNumbers, self).publishes(one) for one in self.NUMBERS)
+        return key in self.usual and not any(
+            super(PartedNumbers, self).publishes(one) for one in self.NUMBERS
+        )
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return what is published; the usual numbers where nothing is said."""
         keys = super().announcements(frame)
-        return keys if any(key in keys for key in self.NUMBERS) else {**keys, **dict.fromkeys(self.usual, True)}
+        return (
+            keys
+            if any(key in keys for key in self.NUMBERS)
+            else {**keys, **dict.fromkeys(self.usual, True)}
+        )
 
     def filled(self, frame: Frame) -> Self:
         """Return a recipe with some number or other under each single key that it has; its parts are looked at by themselves."""
@@ -117,7 +140,11 @@ class PartedNumbers(SingleNumbers):
         if self.rules_only(frame.fields):
             return ()
         # Degrees of freedom that are whole say how many records there are, or nothing that the columns do not say.
-        singles = {key: scaled_interval(key, interval) for key, interval in intervals.items() if key not in self.WHOLE}
+        singles = {
+            key: scaled_interval(key, interval)
+            for key, interval in intervals.items()
+            if key not in self.WHOLE
+        }
         own = self.systems(frame, singles) if singles else []
         beside = [one for part in parts.values() for one in part.equations(frame)]
         return (*own, *beside, *self.n_equations(frame), *self._told_n(frame))
@@ -132,10 +159,16 @@ class PartedNumbers(SingleNumbers):
         if told is None:
             return ()
         n, cells = told
-        steps, within, bound = summed(cells, (True,) * len(cells.steps)).steps, self.filter(frame), np.array([n])
+        steps, within, bound = (
+            summed(cells, (True,) * len(cells.steps)).steps,
+            self.filter(frame),
+            np.array([n]),
+        )
         if self.n is not None or (not steps and not within.masks):
             return ()
-        return (table_of_counts(f"{self.name}: degrees of freedom", frame, steps, within, bound, bound),)
+        return (
+            table_of_counts(f"{self.name}: degrees of freedom", frame, steps, within, bound, bound),
+        )
 
     def systems(self, frame: Frame, intervals: dict[str, Interval]) -> list[Output]:
         """Return the equations of single numbers, on the scales that equations have them on (`smooth.py`).
@@ -155,11 +188,15 @@ class PartedNumbers(SingleNumbers):
         yield from super().printed_numbers(frame)
         for key, part in self.parts.items():
             for one in part.printed_numbers(frame):
-                yield PrintedNumbers(key, [f"{key} {name}" for name in one.names], one.numbers, one.counted)
+                yield PrintedNumbers(
+                    key, [f"{key} {name}" for name in one.names], one.numbers, one.counted
+                )
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return the numbers that are published."""
-        singles = [key for key in (*self.WORDS, *self.WHOLE) if self.publishes(key) or key in self.REQUIRED]
+        singles = [
+            key for key in (*self.WORDS, *self.WHOLE) if self.publishes(key) or key in self.REQUIRED
+        ]
         numbers = super().computed_numbers(sample, printer, part) if singles else {}
         for key, one in self.parts.items():
             computed = one.computed_numbers(sample, one.printer, part)
@@ -201,13 +238,17 @@ class PartedNumbers(SingleNumbers):
             merged[one.part, one.key] = one if other is None else _both(other, one)
         return list(merged.values())
 
-    def part_findings(self, tallier: Tallier, policy: Policy, first: Iterable[Finding]) -> list[Finding]:
+    def part_findings(
+        self, tallier: Tallier, policy: Policy, first: Iterable[Finding]
+    ) -> list[Finding]:
         """Return findings, and those of the parts; what two of them say alike once."""
         findings = list(first)
         for part in self.parts.values():
             beside = tallier.of_part(part)
             mine = part.findings(part.tallies(beside), beside, policy)
-            findings += [replace(one, output=self.name, statbarn=self.definition.statbarn) for one in mine]
+            findings += [
+                replace(one, output=self.name, statbarn=self.definition.statbarn) for one in mine
+            ]
         return once(findings)
 
 
@@ -226,7 +267,9 @@ class PartsAlone(PartedNumbers):
         """Return the cells behind the parts, and n."""
         return [*self.part_tallies(tallier), *tallier.n()]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return what the rules say of the parts."""
         return self.part_findings(tallier, policy, [])
 
@@ -245,9 +288,11 @@ def _both(one: OutputTally, other: OutputTally) -> OutputTally:
     """Two tallies of the same cells as one: what is published of either, and what is shown of the counts if any are."""
     shown = other if "count" in other.quantities else one
     return replace(
-        shown, quantities=one.quantities | other.quantities, implied=one.implied and other.implied,
+        shown,
+        quantities=one.quantities | other.quantities,
+        implied=one.implied and other.implied,
         protected=one.protected or other.protected,
-    )  # fmt: skip
+    )
 
 
 def _listed(key: str) -> str:

@@ -42,7 +42,9 @@ class QuantileRegressionSpec(EstimatedModel):
             raise self.fault(": the label must be a number.")
         for key in ("standard_errors", "loglik"):
             if self.publishes(key):
-                raise self.fault(f" has {key}, in which programs differ for quantile regressions. Leave them out.")
+                raise self.fault(
+                    f" has {key}, in which programs differ for quantile regressions. Leave them out."
+                )
         return self.n_equations(frame)
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
@@ -50,9 +52,13 @@ class QuantileRegressionSpec(EstimatedModel):
         x, offset = design_of(formula, sample.inside)
         y = label_of(formula, sample.fields, sample.inside) - offset
         if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
-            raise InputError("a coefficient cannot be told apart from others, or no record is behind it")
+            raise InputError(
+                "a coefficient cannot be told apart from others, or no record is behind it"
+            )
         coefficients = _least(x, y, self.at)
-        spread = np.std(y) / np.sqrt(max(len(y), 1)) / np.maximum(np.sqrt((x**2).mean(axis=0)), 1e-300)
+        spread = (
+            np.std(y) / np.sqrt(max(len(y), 1)) / np.maximum(np.sqrt((x**2).mean(axis=0)), 1e-300)
+        )
         return ModelFit(coefficients, spread)
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
@@ -64,7 +70,9 @@ class QuantileRegressionSpec(EstimatedModel):
         if np.isfinite(best).all():
             x, offset = design_of(formula, sample.inside)
             y = label_of(formula, sample.fields, sample.inside) - offset
-            middle, half = (np.array([getattr(one, key) for one in intervals]) for key in ("middle", "half"))
+            middle, half = (
+                np.array([getattr(one, key) for one in intervals]) for key in ("middle", "half")
+            )
             # What the digits that were cut off can change in the sum.
             slack = max(self.at, 1.0 - self.at) * float(np.abs(x).sum(axis=0) @ half)
             least = tilted_loss(y - x @ best, self.at)
@@ -74,23 +82,51 @@ class QuantileRegressionSpec(EstimatedModel):
             yield Number(number.name, number.lo, number.hi, float(value), number.unit)
         yield from every[len(intervals) :]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return the rules on regressions, and that coefficients pass through records."""
         from .regression.rules import model_rules
 
         records = tallier.inside
         formula = self.compiled(tallier.frame, records if len(records) else None)
-        label = np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-        rules = model_rules(self, formula, tallies, tallier, policy, label=label, few_labels=False, parameters=formula.size)
+        label = (
+            np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1]
+            .ravel()
+            .astype(np.int64)
+        )
+        rules = model_rules(
+            self,
+            formula,
+            tallies,
+            tallier,
+            policy,
+            label=label,
+            few_labels=False,
+            parameters=formula.size,
+        )
         return [*rules, self._exact()]
 
     def _exact(self) -> Finding:
         """Whether coefficients are printed in full, which gives the labels that they pass through."""
-        digits = [self.printed(number, "a coefficient").half for number in self.coefficients.values()]
-        full = (not digits and self.decimals is None and not self.digits) or any(half == 0.0 for half in digits)
+        digits = [
+            self.printed(number, "a coefficient").half for number in self.coefficients.values()
+        ]
+        full = (not digits and self.decimals is None and not self.digits) or any(
+            half == 0.0 for half in digits
+        )
         good = "Coefficients are rounded, so that they do not give the label of any one record exactly."
         bad = "Coefficients are printed in full: a quantile regression passes through the labels of some records, which are then given exactly."
-        return finding(self.name, self.kind, "exact labels", ["coefficients"] if full else [], of=1, good=good, bad=bad, status="review")
+        return finding(
+            self.name,
+            self.kind,
+            "exact labels",
+            ["coefficients"] if full else [],
+            of=1,
+            good=good,
+            bad=bad,
+            status="review",
+        )
 
 
 def tilted_loss(residuals: Floats, at: float) -> float:
@@ -109,13 +145,21 @@ def _least(x: Floats, y: Floats, at: float) -> Floats:
     from scipy.optimize import linprog
 
     # max y'd with x'd = (1 - at) x'1 and 0 <= d <= 1 (Koenker 2005, section 6.2).
-    solved = linprog(-y, A_eq=x.T, b_eq=(1.0 - at) * x.sum(axis=0), bounds=(0.0, 1.0), method="highs")
+    solved = linprog(
+        -y, A_eq=x.T, b_eq=(1.0 - at) * x.sum(axis=0), bounds=(0.0, 1.0), method="highs"
+    )
     if solved.status != 0:
         raise InputError("no minimum was found")
     return np.asarray(-solved.eqlin.marginals, dtype=float)
 
 
 KINDS.register(
-    Kind("quantile-regression", QuantileRegressionSpec, "CorrelationCoefficients", "a quantile regression", searched=False, regression=True)
+    Kind(
+        "quantile-regression",
+        QuantileRegressionSpec,
+        "CorrelationCoefficients",
+        "a quantile regression",
+        searched=False,
+        regression=True,
+    )
 )
-

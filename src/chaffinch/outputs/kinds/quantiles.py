@@ -24,7 +24,15 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..columns import Floats
-from ..crossing import Crossing, Frame, cell_names, column_numbers, shaped, sums_by_cell, table_of_counts
+from ..crossing import (
+    Crossing,
+    Frame,
+    cell_names,
+    column_numbers,
+    shaped,
+    sums_by_cell,
+    table_of_counts,
+)
 from ..equations import SumSystem
 from ..precision import UNSAID, Interval, people
 from ..printing import WITHHELD, Printer
@@ -32,7 +40,18 @@ from ..rules.counts import threshold
 from ..rules.magnitudes import quantile_rules
 from ..rules.tallies import COUNT
 from ..rules.tallying import is_unsaid
-from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import (
+    KINDS,
+    Finding,
+    Kind,
+    Number,
+    Output,
+    OutputTally,
+    Policy,
+    PrintedNumbers,
+    Sample,
+    Tallier,
+)
 from .compiling import GroupOfRecords, by_code, groups_of
 from .computing import boxed, check_some, is_gone, nested, printed_groups
 from .summary import SummarySpec
@@ -60,7 +79,9 @@ class QuantileSpec(SummarySpec):
         """Which quantiles."""
         if self.kind == "median":
             if self.at not in (None, [0.5]):
-                raise self.fault(' is a median, so it has no `at`. Use kind = "quantiles" for others.')
+                raise self.fault(
+                    ' is a median, so it has no `at`. Use kind = "quantiles" for others.'
+                )
             return [0.5]
         if not self.at:
             raise self.fault(" must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
@@ -75,35 +96,59 @@ class QuantileSpec(SummarySpec):
         if self.by:
             by_name = isinstance(printed, dict)
             boxes = (
-                {key: _Box(part) for key, part in printed.items()} if by_name else _box_at(printed, len(cells.shape))
+                {key: _Box(part) for key, part in printed.items()}
+                if by_name
+                else _box_at(printed, len(cells.shape))
             )
-            parts = [box.inner for box in shaped(boxes, cells, what=what, absent=_Box(None)).ravel()]
-        lists = [[None] * len(points) if part is None else part if isinstance(part, list) else [part] for part in parts]
+            parts = [
+                box.inner for box in shaped(boxes, cells, what=what, absent=_Box(None)).ravel()
+            ]
+        lists = [
+            [None] * len(points) if part is None else part if isinstance(part, list) else [part]
+            for part in parts
+        ]
         if any(len(one) != len(points) for one in lists):
             every = ", for each group." if self.by else "."
-            raise InputError(f"{what} must have {len(points)} quantiles, in the order of `at`{every}")
+            raise InputError(
+                f"{what} must have {len(points)} quantiles, in the order of `at`{every}"
+            )
         return lists
 
     def intervals(self, cells: Crossing) -> list[list[Interval | None]]:
         """Return, for each group, the interval of each quantile."""
-        return [[None if q in UNSAID else self.printed(q, "a quantile") for q in one] for one in self.lists(cells)]
+        return [
+            [None if q in UNSAID else self.printed(q, "a quantile") for q in one]
+            for one in self.lists(cells)
+        ]
 
     def totals(self, frame: Frame, cells: Crossing) -> list[int | None]:
         """Return the number of records of each group, where known."""
         if not self.by:
             if self.n is not None and not _is_count(self.n):
                 raise self.fault(": n must be a whole number.")
-            return [self.n if self.n is not None else (frame.rows if not self.filter(frame).masks else None)]
+            return [
+                self.n
+                if self.n is not None
+                else (frame.rows if not self.filter(frame).masks else None)
+            ]
         if self.n is None:
             return [None] * cells.size
-        printed = shaped(self.n, cells, what=f"The n of output '{self.name}'", absent="?").ravel().tolist()
+        printed = (
+            shaped(self.n, cells, what=f"The n of output '{self.name}'", absent="?")
+            .ravel()
+            .tolist()
+        )
         if any(not _is_count(n) and n not in UNSAID for n in printed):
             raise self.fault(": n must be whole numbers, one for each group.")
         return [n if _is_count(n) else None for n in printed]
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return tables of counts below and up to each quantile; sums where the number of records is not known."""
-        position, cells, within = frame.fields.position(self.of), self.crossing(frame), self.filter(frame)
+        position, cells, within = (
+            frame.fields.position(self.of),
+            self.crossing(frame),
+            self.filter(frame),
+        )
         if self.of in self.by:
             raise self.fault(f" cannot take quantiles of '{self.of}' by itself.")
         every, totals = self.intervals(cells), self.totals(frame, cells)
@@ -115,7 +160,9 @@ class QuantileSpec(SummarySpec):
         if any(n == 0 for n in totals):
             raise self.fault(" has quantiles of no records: some n is 0.")
         names = [f" of group {k + 1}" if self.by else "" for k in range(cells.size)]
-        for group, row, n in zip(groups_of(names, frame, position, cells, within), every, totals, strict=True):
+        for group, row, n in zip(
+            groups_of(names, frame, position, cells, within), every, totals, strict=True
+        ):
             for q, interval in zip(self.points, row, strict=True):
                 if interval is not None:
                     one = _Quantile(f"{self.name}: {q:g}{group.name}", group, q, interval)
@@ -131,19 +178,28 @@ class QuantileSpec(SummarySpec):
 
     def _names(self, cells: Crossing) -> list[str]:
         """What quantiles are called, group by group: "m at 0.5"."""
-        return [f"{name} at {q:g}" if name else f"{q:g}" for name in cell_names(cells) for q in self.points]
+        return [
+            f"{name} at {q:g}" if name else f"{q:g}"
+            for name in cell_names(cells)
+            for q in self.points
+        ]
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
         """Give the quantiles of all groups, one after the other; None where a group has none."""
         if self.numbers is not None:
             cells = self.crossing(frame)
             self.intervals(cells)
-            yield PrintedNumbers("values", self._names(cells), [q for one in self.lists(cells) for q in one], False)
+            yield PrintedNumbers(
+                "values", self._names(cells), [q for one in self.lists(cells) for q in one], False
+            )
 
     def _quantiles(self, sample: Sample) -> Iterator[tuple[int, list[float]]]:
         """Give the number of records of each group, and its quantiles; nan where there are none."""
         for x in self.by_group(sample):
-            yield len(x), np.quantile(x, self.points).tolist() if len(x) else [math.nan] * len(self.points)
+            yield (
+                len(x),
+                np.quantile(x, self.points).tolist() if len(x) else [math.nan] * len(self.points),
+            )
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return the quantiles of each group, and n if it is published or needed."""
@@ -194,15 +250,22 @@ class QuantileSpec(SummarySpec):
         groups = bool(cells.steps) and self.publishes("n") and not isinstance(self.n, int)
         if len(cells.steps) == 1 and isinstance(values, list) and len(values) == cells.size:
             lists = [value if isinstance(value, list) else [value] for value in values]
-            printed = boxed([None if all(is_unsaid(number) for number in some) else ... for some in lists])
+            printed = boxed(
+                [None if all(is_unsaid(number) for number in some) else ... for some in lists]
+            )
         shown = tallier.numbers_shown(printed)
         table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
         return [table, *([] if groups else tallier.n())]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small groups, quantiles that are the value of a few people, and quantiles with few people beyond them."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
-        return [*threshold(tallies, policy), *quantile_rules(tallies[0], values, self.points, self.decimals, policy)]
+        return [
+            *threshold(tallies, policy),
+            *quantile_rules(tallies[0], values, self.points, self.decimals, policy),
+        ]
 
 
 class _Box:
@@ -241,7 +304,9 @@ class _Quantile:
         self.lo, self.hi = _widened(interval)
         self.on_grid = bool(_inside(self.values, interval).any())
         if self.hi < self.values[0] or self.lo > self.values[-1]:
-            raise InputError(f"Output '{name}': the quantile lies outside the values of its column.")
+            raise InputError(
+                f"Output '{name}': the quantile lies outside the values of its column."
+            )
 
     def _cut(self, part: str, of: NDArray[Any], lo: list[int], hi: list[int]) -> Output:
         fault = f"Output '{self.name}': no record could make the quantile what it is."
@@ -290,13 +355,26 @@ class _Quantile:
                 f"Output '{self.name}' lies between values of its column: its n is needed to say which. Give n."
             )
         frame, steps, most = self.group.frame, self.group.steps, float(self.group.frame.rows)
-        cells, slack, equations = Crossing(steps, tuple(("0",) for _ in steps)), 1e-9 * most, list[Output]()
+        cells, slack, equations = (
+            Crossing(steps, tuple(("0",) for _ in steps)),
+            1e-9 * most,
+            list[Output](),
+        )
         for part, mask, low, high in (
             ("below", self.values < self.lo, -most, -self.q),
             ("up to", self.values <= self.hi, 1.0 - self.q, most),
         ):
-            terms = sums_by_cell(frame, cells, [by_code(self.group.position, mask.astype(float) - self.q)], count=False)
-            lo, hi, keep = np.array([low - slack]), np.array([high + slack]), self.group.within.keep()
+            terms = sums_by_cell(
+                frame,
+                cells,
+                [by_code(self.group.position, mask.astype(float) - self.q)],
+                count=False,
+            )
+            lo, hi, keep = (
+                np.array([low - slack]),
+                np.array([high + slack]),
+                self.group.within.keep(),
+            )
             equations.append(SumSystem(f"{self.name}, {part}", 1, (terms,), lo, hi, keep=keep))
         return equations
 

@@ -28,8 +28,17 @@ from .smooth import Followed, SmoothNumbers, at_least
 from .t_test import Alternative, group_part
 
 __all__ = [
-    "MOST_COUNTS", "KruskalWallis", "KruskalWallisSpec", "MannWhitney", "MannWhitneySpec", "RankSpec", "RankSum", "corrected", "mid_ranks", "ties",
-]  # fmt: skip
+    "MOST_COUNTS",
+    "KruskalWallis",
+    "KruskalWallisSpec",
+    "MannWhitney",
+    "MannWhitneySpec",
+    "RankSpec",
+    "RankSum",
+    "corrected",
+    "mid_ranks",
+    "ties",
+]
 
 MOST_COUNTS = 1_200
 """The most counts, groups times values, that a search may keep; of columns with more values only the rules are checked."""
@@ -45,7 +54,9 @@ def mid_ranks(together: NDArray[Any]) -> NDArray[Any]:
     return np.cumsum(together, axis=-1) - 0.5 * (together - 1.0)
 
 
-def corrected(difference: NDArray[Any], alternative: Alternative, *, correction: bool) -> NDArray[Any]:
+def corrected(
+    difference: NDArray[Any], alternative: Alternative, *, correction: bool
+) -> NDArray[Any]:
     """How far a statistic is from what is expected, half a rank taken off towards it."""
     half = {"two-sided": np.sign(difference.real), "greater": 1.0, "less": -1.0}[alternative]
     return difference - 0.5 * half if correction else difference
@@ -55,7 +66,9 @@ def normal_p_value(z: float, alternative: Alternative) -> Followed:
     """The p-value of a standard normal z."""
     from scipy.special import ndtr
 
-    value = {"less": ndtr(z), "greater": ndtr(-z), "two-sided": min(2.0 * ndtr(-abs(z)), 1.0)}[alternative]
+    value = {"less": ndtr(z), "greater": ndtr(-z), "two-sided": min(2.0 * ndtr(-abs(z)), 1.0)}[
+        alternative
+    ]
     density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
     sign = {"less": 1.0, "greater": -1.0, "two-sided": -2.0 * math.copysign(1.0, z)}[alternative]
     return Followed(float(value), {"z": sign * density})
@@ -65,7 +78,12 @@ class RankSum(SmoothNumbers):
     """A sum of ranks with its z and p-value; formulas have `z`, and what is `expected` of the statistic."""
 
     def __init__(
-        self, keys: tuple[str, ...], toward: Mapping[str, float], alternative: Alternative, *, correction: bool
+        self,
+        keys: tuple[str, ...],
+        toward: Mapping[str, float],
+        alternative: Alternative,
+        *,
+        correction: bool,
     ) -> None:
         super().__init__(keys, toward)
         self.alternative, self.correction = alternative, correction
@@ -92,7 +110,9 @@ class MannWhitney(RankSum):
         n = n1 + n2
         variance = n1 * n2 / 12.0 * (n + 1.0 - ties(first + second) / (n * (n - 1.0)))
         expected = 0.5 * n1 * n2
-        z = corrected(u - expected, self.alternative, correction=self.correction) / np.sqrt(at_least(variance, 1e-9))
+        z = corrected(u - expected, self.alternative, correction=self.correction) / np.sqrt(
+            at_least(variance, 1e-9)
+        )
         return {"statistic": u, "auc": u / (n1 * n2), "z": z, "expected": expected}
 
     def lacking(self, sums: Floats) -> bool:
@@ -113,7 +133,9 @@ class KruskalWallis(SmoothNumbers):
         counts = sums.reshape(*sums.shape[:-1], self.groups, -1)
         together, sizes = counts.sum(axis=-2), counts.sum(axis=-1)
         n, rank = at_least(sizes.sum(axis=-1), 2.0), mid_ranks(together)
-        squares = ((counts * rank[..., None, :]).sum(axis=-1) ** 2 / at_least(sizes, 1.0)).sum(axis=-1)
+        squares = ((counts * rank[..., None, :]).sum(axis=-1) ** 2 / at_least(sizes, 1.0)).sum(
+            axis=-1
+        )
         h = 12.0 / (n * (n + 1.0)) * squares - 3.0 * (n + 1.0)
         dof = np.maximum((sizes.real > 0.5).sum(axis=-1) - 1.0, 1.0) + 0.0 * n
         return {"statistic": h / at_least(1.0 - ties(together) / (n**3 - n), 1e-9), "dof": dof}
@@ -124,7 +146,11 @@ class KruskalWallis(SmoothNumbers):
         from scipy.stats import chi2
 
         h, dof = max(numbers["statistic"], 0.0), numbers["dof"]
-        return {"p_value": Followed(float(chdtrc(dof, h)), {"statistic": -float(chi2.pdf(max(h, 1e-9), dof))})}
+        return {
+            "p_value": Followed(
+                float(chdtrc(dof, h)), {"statistic": -float(chi2.pdf(max(h, 1e-9), dof))}
+            )
+        }
 
     def lacking(self, sums: Floats) -> bool:
         """Return whether all records are in one group, or have the same value."""
@@ -140,8 +166,12 @@ class RankSpec(PartedNumbers):
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
     NOUN: ClassVar[str] = "group"
     WORDS: ClassVar[dict[str, str]] = {
-        "statistic": "the statistic", "auc": "the share of pairs", "smaller": "the smaller sum", "z": "z", "p_value": "the p-value",
-    }  # fmt: skip
+        "statistic": "the statistic",
+        "auc": "the share of pairs",
+        "smaller": "the smaller sum",
+        "z": "z",
+        "p_value": "the p-value",
+    }
     LACK: ClassVar[str] = "a group has no records there, or all of them have the same value"
 
     of: str
@@ -152,11 +182,19 @@ class RankSpec(PartedNumbers):
         """Return the n and medians of the groups."""
         part = group_part(key, self.of, self.by, self.groups)
         counts = getattr(self, "counts", None)
-        return part._replace(entry={**part.entry, "n": counts}) if key == "medians" and counts is not None else part
+        return (
+            part._replace(entry={**part.entry, "n": counts})
+            if key == "medians" and counts is not None
+            else part
+        )
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many values for a search, where there are."""
-        return f"column '{self.of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of" if self._size(fields) > MOST_COUNTS else ""
+        return (
+            f"column '{self.of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of"
+            if self._size(fields) > MOST_COUNTS
+            else ""
+        )
 
     def _size(self, fields: Fields) -> int:
         return self.crossing(Frame(fields, 1)).size * len(fields[self.of].values)
@@ -177,7 +215,9 @@ class RankSpec(PartedNumbers):
         """Return the test as formulas of how many records of each group have each value."""
         cells = self._values_by_group(frame)
         reading = self.reading(key, cells.shape[0])
-        return self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading)
+        return self.sum_system(
+            frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading
+        )
 
     def samples(self, sample: Sample) -> list[Floats]:
         """Return the numbers of each group."""
@@ -190,7 +230,9 @@ class RankSpec(PartedNumbers):
         fit = tallier.fit(f"{self.kind} {self.of} by {' '.join(self.by)}", cells)
         return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small groups, what the rules say of their numbers, and whether there are enough records."""
         dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
@@ -203,7 +245,9 @@ class MannWhitneySpec(RankSpec):
     NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "auc", "z", "p_value", "counts", "medians")
     BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
     USUAL: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
-    WORDS: ClassVar[dict[str, str]] = {key: RankSpec.WORDS[key] for key in ("statistic", "auc", "z", "p_value")}
+    WORDS: ClassVar[dict[str, str]] = {
+        key: RankSpec.WORDS[key] for key in ("statistic", "auc", "z", "p_value")
+    }
 
     kind: Literal["mann-whitney"] = "mann-whitney"
     by: Annotated[list[str], Key(min_length=1, max_length=1)]
@@ -220,7 +264,9 @@ class MannWhitneySpec(RankSpec):
     def _values_by_group(self, frame: Frame) -> Crossing:
         cells = super()._values_by_group(frame)
         if cells.shape[0] != 2:
-            raise self.fault(f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.')
+            raise self.fault(
+                f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.'
+            )
         return cells
 
     def reading(self, key: str, groups: int) -> SmoothNumbers:
@@ -234,17 +280,32 @@ class MannWhitneySpec(RankSpec):
         first, second = self.samples(sample)
         if not len(first) or not len(second) or np.ptp(np.concatenate([first, second])) == 0.0:
             return dict.fromkeys(self.WORDS, Single(math.nan))
-        test = mannwhitneyu(first, second, use_continuity=self.correction, alternative=self.alternative, method="asymptotic")
+        test = mannwhitneyu(
+            first,
+            second,
+            use_continuity=self.correction,
+            alternative=self.alternative,
+            method="asymptotic",
+        )
         n1, n2 = len(first), len(second)
         n, pairs = n1 + n2, n1 * n2
         _, together = np.unique(np.concatenate([first, second]), return_counts=True)
-        unit = math.sqrt(pairs / 12.0 * (n + 1.0 - float((together**3.0 - together).sum()) / (n * (n - 1.0))))
+        unit = math.sqrt(
+            pairs / 12.0 * (n + 1.0 - float((together**3.0 - together).sum()) / (n * (n - 1.0)))
+        )
         u = float(test.statistic)
-        z = float(corrected(np.array(u - 0.5 * pairs), self.alternative, correction=self.correction)) / unit
+        z = (
+            float(
+                corrected(np.array(u - 0.5 * pairs), self.alternative, correction=self.correction)
+            )
+            / unit
+        )
         return {
-            "statistic": Single(u, unit), "auc": Single(u / pairs, unit / pairs), "z": Single(z, 1.0),
+            "statistic": Single(u, unit),
+            "auc": Single(u / pairs, unit / pairs),
+            "z": Single(z, 1.0),
             "p_value": Single(float(test.pvalue), 2.0 * float(norm.pdf(z))),
-        }  # fmt: skip
+        }
 
 
 class KruskalWallisSpec(RankSpec):
@@ -279,13 +340,24 @@ class KruskalWallisSpec(RankSpec):
         test, dof = kruskal(*samples), len(samples) - 1
         unit, h = math.sqrt(2.0 * dof), float(test.statistic)
         return {
-            "statistic": Single(h, unit), "p_value": Single(float(test.pvalue), unit * float(chi2.pdf(max(h, 1e-9), dof))),
+            "statistic": Single(h, unit),
+            "p_value": Single(float(test.pvalue), unit * float(chi2.pdf(max(h, 1e-9), dof))),
             "dof": Single(dof),
-        }  # fmt: skip
+        }
 
 
 for _kind in (
-    Kind("mann-whitney", MannWhitneySpec, "StatisticalHypothesisTests", "the rank test of Mann and Whitney between two groups"),
-    Kind("kruskal-wallis", KruskalWallisSpec, "StatisticalHypothesisTests", "the rank test of Kruskal and Wallis between groups"),
+    Kind(
+        "mann-whitney",
+        MannWhitneySpec,
+        "StatisticalHypothesisTests",
+        "the rank test of Mann and Whitney between two groups",
+    ),
+    Kind(
+        "kruskal-wallis",
+        KruskalWallisSpec,
+        "StatisticalHypothesisTests",
+        "the rank test of Kruskal and Wallis between groups",
+    ),
 ):
     KINDS.register(_kind)

@@ -100,7 +100,10 @@ class RatioSpec(GroupedNumbers):
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many combinations for a search, where there are."""
         crossed = math.prod(len(fields[name].levels) for name in self.by)
-        most = max(math.prod(len(fields[name].levels) for name in side if name not in self.by) for side in self._sides())
+        most = max(
+            math.prod(len(fields[name].levels) for name in side if name not in self.by)
+            for side in self._sides()
+        )
         return TOO_MANY if crossed * most > MOST_CELLS else ""
 
     def check_recipe(self, frame: Frame) -> None:
@@ -121,14 +124,20 @@ class RatioSpec(GroupedNumbers):
             function = (tuple(p for p, _ in columns), partial(_product, columns))
             sums = sums_by_cell(frame, cells, [function], count=False)
             terms.append(placed(sums, [2 * k + side for k in range(cells.size)]))
-        system = self.sum_system(frame, 2 * cells.size, terms, intervals.values(), Ratios(list(intervals)))
+        system = self.sum_system(
+            frame, 2 * cells.size, terms, intervals.values(), Ratios(list(intervals))
+        )
         return (system, *self.n_equations(frame))
 
     def _sums(self, sample: Sample | Tallier) -> tuple[Floats, Floats]:
         """What each record adds above and below the line."""
         codes = sample.codes if isinstance(sample, Tallier) else sample.inside
         above, below = (
-            np.prod([column_numbers(name, sample.fields, codes) for name in names] or [np.ones(len(codes))], axis=0)
+            np.prod(
+                [column_numbers(name, sample.fields, codes) for name in names]
+                or [np.ones(len(codes))],
+                axis=0,
+            )
             for names in self._sides()
         )
         return above, below
@@ -143,19 +152,34 @@ class RatioSpec(GroupedNumbers):
                 yield GroupNumber(len(rows), math.nan)
                 continue
             ratio = float(a.sum()) / total
-            yield GroupNumber(len(rows), ratio, math.sqrt(float(((a - ratio * b) ** 2).sum())) / abs(total))
+            yield GroupNumber(
+                len(rows), ratio, math.sqrt(float(((a - ratio * b) ** 2).sum())) / abs(total)
+            )
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether a weighted mean lies outside the values of its column, where no weight is below 0."""
-        if self.kind != "weighted-mean" or self.weight is None or (frame.fields[self.weight].values < 0).any():
+        if (
+            self.kind != "weighted-mean"
+            or self.weight is None
+            or (frame.fields[self.weight].values < 0).any()
+        ):
             return None
         values, cells = frame.fields[self.of].values, self.crossing(frame)
-        outside = any(one.hi < values[0] - 1e-7 or one.lo > values[-1] + 1e-7 for one in self.intervals(cells).values())
+        outside = any(
+            one.hi < values[0] - 1e-7 or one.lo > values[-1] + 1e-7
+            for one in self.intervals(cells).values()
+        )
         return f"a mean lies outside the values of column '{self.of}'" if outside else None
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small groups, and dominance above and below the line."""
-        parts = [group_rules(tallies[0], some, policy) for some in self._sums(tallier) if np.ptp(some) > 0 or self.over]
+        parts = [
+            group_rules(tallies[0], some, policy)
+            for some in self._sums(tallier)
+            if np.ptp(some) > 0 or self.over
+        ]
         return once([*threshold(tallies, policy), *(one for some in parts for one in some)])
 
 
@@ -180,27 +204,48 @@ class ShareSpec(GroupedNumbers):
     def _whole(self, cells: Crossing) -> NDArray[np.int64]:
         """What each cell is a share of, by number."""
         axis = {"all": None, "rows": 0, "columns": len(cells.shape) - 1}[self.percentages]
-        whole = np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
+        whole = (
+            np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
+        )
         return whole.ravel()
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the sums of all cells, as shares."""
         if self.rules_only(frame.fields):
             return ()
-        cells, field, position = self.crossing(frame), frame.fields[self.of], frame.fields.position(self.of)
+        cells, field, position = (
+            self.crossing(frame),
+            frame.fields[self.of],
+            frame.fields.position(self.of),
+        )
         if (field.values < 0).any():
             raise self.fault(f" has shares of column '{self.of}', which has values below 0.")
         printed = self.printed_cells(cells).ravel()
         what = f"Output '{self.name}': a percentage"
-        shares = [share_interval(printed[k], decimals=self.decimals, what=what) for k in self.intervals(cells)]
-        sums = sums_by_cell(frame, cells, [((position,), partial(_product, [(position, field.values)]))], count=False)
+        shares = [
+            share_interval(printed[k], decimals=self.decimals, what=what)
+            for k in self.intervals(cells)
+        ]
+        sums = sums_by_cell(
+            frame,
+            cells,
+            [((position,), partial(_product, [(position, field.values)]))],
+            count=False,
+        )
         reading = TableShares(self._whole(cells), list(self.intervals(cells)))
         intervals = [Interval(*share) for share in shares if share is not None]
-        return (self.sum_system(frame, cells.size, [sums], intervals, reading), *self.n_equations(frame))
+        return (
+            self.sum_system(frame, cells.size, [sums], intervals, reading),
+            *self.n_equations(frame),
+        )
 
     def rules_only(self, fields: Fields) -> str:
         """Return that there are too many combinations for a search, where there are."""
-        return TOO_MANY if math.prod(len(fields[name].levels) for name in (self.of, *self.by)) > MOST_CELLS else ""
+        return (
+            TOO_MANY
+            if math.prod(len(fields[name].levels) for name in (self.of, *self.by)) > MOST_CELLS
+            else ""
+        )
 
     def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
         """Give the percentage of each cell."""
@@ -215,12 +260,24 @@ class ShareSpec(GroupedNumbers):
             error = 100.0 * math.sqrt(float((some**2).sum())) / total
             yield GroupNumber(len(some), 100.0 * float(some.sum()) / total, error)
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small cells, cells that show nobody, and dominance."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
-        return [*threshold(tallies, policy), *zeros(tallies[:1], policy), *group_rules(tallies[0], values, policy)]
+        return [
+            *threshold(tallies, policy),
+            *zeros(tallies[:1], policy),
+            *group_rules(tallies[0], values, policy),
+        ]
 
 
-KINDS.register(Kind("ratio", RatioSpec, "CalculatedRatios", "ratios of two totals, by groups or not"))
-KINDS.register(Kind("weighted-mean", RatioSpec, "LinearAggregations", "weighted means, by groups or not"))
-KINDS.register(Kind("shares", ShareSpec, "LinearAggregations", "percentages of a column's sum, by groups"))
+KINDS.register(
+    Kind("ratio", RatioSpec, "CalculatedRatios", "ratios of two totals, by groups or not")
+)
+KINDS.register(
+    Kind("weighted-mean", RatioSpec, "LinearAggregations", "weighted means, by groups or not")
+)
+KINDS.register(
+    Kind("shares", ShareSpec, "LinearAggregations", "percentages of a column's sum, by groups")
+)

@@ -71,7 +71,9 @@ class SingleNumbers(OutputSpec):
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return the required numbers, and those that are published beside them."""
         every, below = self.singles(sample), getattr(self, "p_below", None)
-        singles = {key: one for key, one in every.items() if key in self.REQUIRED or self.publishes(key)}
+        singles = {
+            key: one for key, one in every.items() if key in self.REQUIRED or self.publishes(key)
+        }
         if not all(math.isfinite(one.value) for one in singles.values()):
             raise no_estimate(self.name, part, self.LACK)
         numbers: dict[str, Any] = {

@@ -104,9 +104,14 @@ class SmoothNumbers(ABC):
         slopes = {key: some[1:].imag / STEP for key, some in formulas.items()}
         for key, one in self.follow(numbers).items():
             numbers[key] = one.value
-            slopes[key] = sum((slope * slopes[other] for other, slope in one.slopes.items()), np.zeros(len(sums)))
+            slopes[key] = sum(
+                (slope * slopes[other] for other, slope in one.slopes.items()), np.zeros(len(sums))
+            )
         scales = [scaled(key, numbers[key]) for key in self.keys]
         if "p_value" in self.keys and self.opposite(numbers):
-            scales = [(-z, -by) if key == "p_value" else (z, by) for key, (z, by) in zip(self.keys, scales, strict=True)]
+            scales = [
+                (-z, -by) if key == "p_value" else (z, by)
+                for key, (z, by) in zip(self.keys, scales, strict=True)
+            ]
         slope = np.stack([slopes[key] * by for key, (_, by) in zip(self.keys, scales, strict=True)])
         return np.array([value for value, _ in scales]), slope

@@ -82,7 +82,11 @@ class GroupedNumbers(SummarySpec):
     def intervals(self, cells: Crossing) -> dict[int, Interval]:
         """Return the interval of each group's number, by the group's position; withheld ones are absent."""
         printed = self.printed_cells(cells).ravel()
-        intervals = {k: self.printed(number, "a value") for k, number in enumerate(printed) if number not in UNSAID}
+        intervals = {
+            k: self.printed(number, "a value")
+            for k, number in enumerate(printed)
+            if number not in UNSAID
+        }
         if not intervals:
             raise self.fault(" has no value that is not withheld.")
         return intervals
@@ -92,13 +96,20 @@ class GroupedNumbers(SummarySpec):
         if self.numbers is not None:
             cells = self.crossing(frame)
             self.intervals(cells)
-            yield PrintedNumbers("values", cell_names(cells), self.printed_cells(cells).ravel().tolist(), False)
+            yield PrintedNumbers(
+                "values", cell_names(cells), self.printed_cells(cells).ravel().tolist(), False
+            )
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return each group's number."""
         cells = self.crossing(sample.frame)
         groups = ((one.n, [one.value]) for one in self.group_numbers(sample))
-        printed = [row[0] for row in printed_groups(groups, cell_names(cells), cells, printer, part, lack=self.lack)]
+        printed = [
+            row[0]
+            for row in printed_groups(
+                groups, cell_names(cells), cells, printer, part, lack=self.lack
+            )
+        ]
         check_some(printed, self.name, part)
         return {"values": nested(printed, cells.shape)} if self.by else {"value": printed[0]}
 

@@ -31,7 +31,9 @@ __all__ = ["Alternative", "TTest", "TTestSpec", "difference_of", "group_part"]
 Alternative = Literal["two-sided", "less", "greater"]
 
 
-def difference_of(first: Floats, second: Floats, a: int, b: int, shift: float, power: int, grid: Any) -> Floats:
+def difference_of(
+    first: Floats, second: Floats, a: int, b: int, shift: float, power: int, grid: Any
+) -> Floats:
     """Return the differences of two columns for a grid of codes, less a number, to a power."""
     differences: Floats = first[grid[a]] - second[grid[b]] - shift
     return differences**power
@@ -48,9 +50,16 @@ def group_part(key: str, of: str, by: list[str], groups: dict[str, Any]) -> Kind
 class TTest(SmoothNumbers):
     """The numbers of a t test out of the count, sum and sum of squares (both less `shift`) of one group, or of two."""
 
-    def __init__(self, keys: tuple[str, ...], test: TTestSpec, *, shift: float, step: float) -> None:
+    def __init__(
+        self, keys: tuple[str, ...], test: TTestSpec, *, shift: float, step: float
+    ) -> None:
         super().__init__(keys, test.toward)
-        self.mu, self.welch, self.alternative, self.level = test.mu, bool(test.welch), test.alternative, test.level
+        self.mu, self.welch, self.alternative, self.level = (
+            test.mu,
+            bool(test.welch),
+            test.alternative,
+            test.level,
+        )
         self.shift, self.step = shift, step
 
     def _groups(self, sums: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -65,7 +74,11 @@ class TTest(SmoothNumbers):
         squares = at_least(squares, 0.25 * self.step**2)
         mean, free = self.shift + total / n, at_least(n - 1.0, 1.0)
         if n.shape[-1] == 1:
-            difference, variance, dof = mean[..., 0], squares[..., 0] / free[..., 0] / n[..., 0], n[..., 0] - 1.0
+            difference, variance, dof = (
+                mean[..., 0],
+                squares[..., 0] / free[..., 0] / n[..., 0],
+                n[..., 0] - 1.0,
+            )
         else:
             difference = mean[..., 0] - mean[..., 1]
             each = squares / free / n
@@ -76,22 +89,35 @@ class TTest(SmoothNumbers):
                 variance = squares.sum(axis=-1) / at_least(dof, 1.0) * (1.0 / n).sum(axis=-1)
         error = np.sqrt(variance)
         return {
-            "difference": difference, "standard_error": error, "statistic": (difference - self.mu) / error, "dof": dof,
-        }  # fmt: skip
+            "difference": difference,
+            "standard_error": error,
+            "statistic": (difference - self.mu) / error,
+            "dof": dof,
+        }
 
     def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
         """Return the p-value, and the ends of the confidence interval."""
         t, dof, error = numbers["statistic"], max(numbers["dof"], 1.0), numbers["standard_error"]
         h = 1e-5 * dof
-        by_dof = (_p_value(t, dof + h, self.alternative) - _p_value(t, dof - h, self.alternative)) / (2.0 * h)
+        by_dof = (
+            _p_value(t, dof + h, self.alternative) - _p_value(t, dof - h, self.alternative)
+        ) / (2.0 * h)
         by_t = _p_slope(t, dof, self.alternative)
         wide = _critical(dof, self.level)
         wider = (_critical(dof + h, self.level) - _critical(dof - h, self.level)) / (2.0 * h)
         ends = {
-            key: Followed(numbers["difference"] + sign * wide * error, {"difference": 1.0, "standard_error": sign * wide, "dof": sign * error * wider})
+            key: Followed(
+                numbers["difference"] + sign * wide * error,
+                {"difference": 1.0, "standard_error": sign * wide, "dof": sign * error * wider},
+            )
             for key, sign in (("low", -1.0), ("high", 1.0))
-        }  # fmt: skip
-        return {"p_value": Followed(_p_value(t, dof, self.alternative), {"statistic": by_t, "dof": by_dof}), **ends}
+        }
+        return {
+            "p_value": Followed(
+                _p_value(t, dof, self.alternative), {"statistic": by_t, "dof": by_dof}
+            ),
+            **ends,
+        }
 
     def opposite(self, numbers: Mapping[str, float]) -> bool:
         """Return whether t has another sign than it should, as far as that is published."""
@@ -108,13 +134,19 @@ def _p_value(t: float, dof: float, alternative: Alternative) -> float:
     from scipy.special import stdtr
 
     below = float(stdtr(dof, t))
-    return {"less": below, "greater": float(stdtr(dof, -t)), "two-sided": 2.0 * float(stdtr(dof, -abs(t)))}[alternative]
+    return {
+        "less": below,
+        "greater": float(stdtr(dof, -t)),
+        "two-sided": 2.0 * float(stdtr(dof, -abs(t))),
+    }[alternative]
 
 
 def _p_slope(t: float, dof: float, alternative: Alternative) -> float:
     density = math.exp(math.lgamma((dof + 1) / 2) - math.lgamma(dof / 2)) / math.sqrt(dof * math.pi)
     density *= (1.0 + t * t / dof) ** (-(dof + 1) / 2)
-    return {"less": 1.0, "greater": -1.0, "two-sided": -2.0 * math.copysign(1.0, t)}[alternative] * density
+    return {"less": 1.0, "greater": -1.0, "two-sided": -2.0 * math.copysign(1.0, t)}[
+        alternative
+    ] * density
 
 
 def _critical(dof: float, level: float) -> float:
@@ -127,18 +159,34 @@ class TTestSpec(PartedNumbers):
     """A t test of the column `of`: against `mu`, between the two groups of `by`, or against the column `paired` record by record."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = (
-        "statistic", "dof", "p_value", "difference", "standard_error", "low", "high", "counts", "means", "sds",
-    )  # fmt: skip
+        "statistic",
+        "dof",
+        "p_value",
+        "difference",
+        "standard_error",
+        "low",
+        "high",
+        "counts",
+        "means",
+        "sds",
+    )
     BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
     PARTS: ClassVar[tuple[str, ...]] = ("counts", "means", "sds")
     USUAL: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value")
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by", "paired")
     NOUN: ClassVar[str] = "group"
     WORDS: ClassVar[dict[str, str]] = {
-        "statistic": "the statistic", "dof": "the degrees of freedom", "p_value": "the p-value", "difference": "the difference",
-        "standard_error": "the standard error", "low": "the lower end", "high": "the upper end",
-    }  # fmt: skip
-    LACK: ClassVar[str] = "a group has fewer than two records there, or all of them have the same value"
+        "statistic": "the statistic",
+        "dof": "the degrees of freedom",
+        "p_value": "the p-value",
+        "difference": "the difference",
+        "standard_error": "the standard error",
+        "low": "the lower end",
+        "high": "the upper end",
+    }
+    LACK: ClassVar[str] = (
+        "a group has fewer than two records there, or all of them have the same value"
+    )
 
     kind: Literal["t-test"] = "t-test"
     of: str
@@ -164,23 +212,32 @@ class TTestSpec(PartedNumbers):
     def _groups(self, frame: Frame) -> Crossing:
         """The two groups, or all records as one."""
         if self.by and self.paired is not None:
-            raise self.fault(" has `by` and `paired`: a test is between two groups of records, or between two columns of each.")
+            raise self.fault(
+                " has `by` and `paired`: a test is between two groups of records, or between two columns of each."
+            )
         if (self.welch is None) == bool(self.by):
             raise self.fault(
                 " must say whether each group has a variance of its own: welch = true (R's default), or false (pooled, scipy's)."
-                if self.by else " is of one group, or of pairs: only a test between two groups has `welch`."
-            )  # fmt: skip
+                if self.by
+                else " is of one group, or of pairs: only a test between two groups has `welch`."
+            )
         if self.alternative != "two-sided" and (self.publishes("low") or self.publishes("high")):
-            raise self.fault(" has an interval, which is read for two-sided tests only. Leave out low and high.")
+            raise self.fault(
+                " has an interval, which is read for two-sided tests only. Leave out low and high."
+            )
         cells = self.crossing(frame)
         if self.by and cells.size != 2:
-            raise self.fault(f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.')
+            raise self.fault(
+                f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.'
+            )
         return cells
 
     def part(self, key: str) -> KindPart:
         """Return the n, means and standard deviations of the groups."""
         if self.paired is not None or (key == "counts" and not self.by):
-            raise self.fault(f" has no groups, so it cannot have {key}. Use n, or outputs of kind mean and sd.")
+            raise self.fault(
+                f" has no groups, so it cannot have {key}. Use n, or outputs of kind mean and sd."
+            )
         return group_part(key, self.of, self.by, self.groups)
 
     def told_n(self, frame: Frame) -> tuple[int, Crossing] | None:
@@ -193,7 +250,11 @@ class TTestSpec(PartedNumbers):
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return those of the numbers; degrees of freedom other than Welch's are a number of records."""
         equations = super().equations(frame)
-        return equations if self.welch else tuple(one for one in equations if one.name != f"{self.name}: dof")
+        return (
+            equations
+            if self.welch
+            else tuple(one for one in equations if one.name != f"{self.name}: dof")
+        )
 
     def system(self, frame: Frame, key: str, interval: Interval) -> Output:
         """Return the test as formulas of each group's count, sum and sum of squares."""
@@ -208,7 +269,10 @@ class TTestSpec(PartedNumbers):
                 raise self.fault(f" cannot compare column '{self.of}' with itself.")
             shift, step = middle(first) - middle(second), min(least_step(first), least_step(second))
             numbers = [
-                ((position, other), partial(difference_of, first, second, position, other, shift, power))
+                (
+                    (position, other),
+                    partial(difference_of, first, second, position, other, shift, power),
+                )
                 for power in (1, 2)
             ]
         terms = sums_by_cell(frame, cells, numbers)
@@ -230,7 +294,12 @@ class TTestSpec(PartedNumbers):
             test = ttest_1samp(samples[0], self.mu, alternative=self.alternative)
             difference, shift = float(samples[0].mean()), 0.0
         else:
-            test = ttest_ind(samples[0] - self.mu, samples[1], equal_var=not self.welch, alternative=self.alternative)
+            test = ttest_ind(
+                samples[0] - self.mu,
+                samples[1],
+                equal_var=not self.welch,
+                alternative=self.alternative,
+            )
             difference, shift = float(samples[0].mean() - samples[1].mean()), self.mu
         interval = test.confidence_interval(self.level)
         statistic, dof = float(test.statistic), float(test.df)
@@ -240,20 +309,33 @@ class TTestSpec(PartedNumbers):
             error = (difference - self.mu) / statistic
         n = sum(map(len, samples))
         return {
-            "statistic": Single(statistic, 1.0), "dof": Single(dof, 1.0),
+            "statistic": Single(statistic, 1.0),
+            "dof": Single(dof, 1.0),
             "p_value": Single(float(test.pvalue), float(2.0 * student.pdf(statistic, dof))),
-            "difference": Single(difference, error), "standard_error": Single(error, error / math.sqrt(2 * n)),
-            "low": Single(float(interval.low) + shift, error), "high": Single(float(interval.high) + shift, error),
-        }  # fmt: skip
+            "difference": Single(difference, error),
+            "standard_error": Single(error, error / math.sqrt(2 * n)),
+            "low": Single(float(interval.low) + shift, error),
+            "high": Single(float(interval.high) + shift, error),
+        }
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups, what is published of them, the records as one cell, and n, which degrees of freedom tell."""
         cells = self._groups(tallier.frame)
         what = f"t-test {self.of} {self.paired or ''} by {' '.join(self.by)}"
-        told = [] if self.publishes("n") or self.welch or not self.publishes("dof") else [tallier.whole(cells)]
-        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *tallier.fit(what, cells), *told]
+        told = (
+            []
+            if self.publishes("n") or self.welch or not self.publishes("dof")
+            else [tallier.whole(cells)]
+        )
+        return [
+            *self.part_tallies(tallier, tallier.tally("cells", cells)),
+            *tallier.fit(what, cells),
+            *told,
+        ]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return small groups, what the rules say of their numbers, and whether there are enough records."""
         dof = int(tallies[0].counts.sum()) - tallies[0].size
         own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
@@ -261,5 +343,10 @@ class TTestSpec(PartedNumbers):
 
 
 KINDS.register(
-    Kind("t-test", TTestSpec, "StatisticalHypothesisTests", "a t test of one group, of two groups, or of pairs")
+    Kind(
+        "t-test",
+        TTestSpec,
+        "StatisticalHypothesisTests",
+        "a t test of one group, of two groups, or of pairs",
+    )
 )

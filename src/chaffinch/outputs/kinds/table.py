@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..columns import Floats
-from ..crossing import TOTAL, Crossing, Frame, cell_names, crosstab, shaped, sums_by_cell, table_of_counts, with_margins
+from ..crossing import (
+    TOTAL,
+    Crossing,
+    Frame,
+    cell_names,
+    crosstab,
+    shaped,
+    sums_by_cell,
+    table_of_counts,
+    with_margins,
+)
 from ..precision import people, share_interval, within_share
 from ..printing import WITHHELD, Printer
 from ..rules.tallies import COUNT
@@ -52,7 +62,9 @@ class TableSpec(Counted):
 
     def printed_cells(self, frame: Frame) -> NDArray[np.object_]:
         """Return the numbers as printed, with an axis for each column, margins included."""
-        sources = [source for source in (self.counts, self.cells, self.values) if source is not None]
+        sources = [
+            source for source in (self.counts, self.cells, self.values) if source is not None
+        ]
         if len(sources) != 1 or (self.values is not None) != (self.percentages is not None):
             raise self.fault(
                 ' must have counts, or cells, or values with percentages = "all", "rows" or "columns": one of them.'
@@ -60,7 +72,11 @@ class TableSpec(Counted):
         cells = self.crossing(frame)
         absent = 0 if self.cells is not None or (self.percentages and not self.margins) else None
         return shaped(
-            sources[0], cells, what=f"Output '{self.name}'", absent=absent, total=TOTAL if self.margins else None
+            sources[0],
+            cells,
+            what=f"Output '{self.name}'",
+            absent=absent,
+            total=TOTAL if self.margins else None,
         )
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
@@ -69,15 +85,22 @@ class TableSpec(Counted):
         if self.percentages is not None:
             return (*self._shares(frame, cells, within), *self.n_equations(frame))
         if self.totals is not None:
-            raise self.fault(" has totals, which belong to percentages. For counts use margins = true.")
+            raise self.fault(
+                " has totals, which belong to percentages. For counts use margins = true."
+            )
         printed = self.printed_cells(frame)
         if not self.margins:
             lo, hi = self.bounds(printed, frame.rows)
-            return (table_of_counts(self.name, frame, cells.steps, within, lo, hi), *self.n_equations(frame))
+            return (
+                table_of_counts(self.name, frame, cells.steps, within, lo, hi),
+                *self.n_equations(frame),
+            )
         tables: list[Output] = []
         for out in product((False, True), repeat=len(self.by)):
             lo, hi = self.bounds(printed[_part(out)], frame.rows)
-            name = f"{self.name}: {' by '.join(self._left(out)) or 'all'}" if any(out) else self.name
+            name = (
+                f"{self.name}: {' by '.join(self._left(out)) or 'all'}" if any(out) else self.name
+            )
             tables.append(table_of_counts(name, frame, summed(cells, out).steps, within, lo, hi))
         return (*tables, *self.n_equations(frame))
 
@@ -87,16 +110,25 @@ class TableSpec(Counted):
 
     def _shares(self, frame: Frame, cells: Crossing, within: Filter) -> tuple[Output, ...]:
         if self.margins:
-            raise self.fault(": percentages cannot have margins. Leave out the 100s; give totals instead.")
+            raise self.fault(
+                ": percentages cannot have margins. Leave out the 100s; give totals instead."
+            )
         what = f"Output '{self.name}': a percentage"
-        shares = [share_interval(cell, decimals=self.decimals, what=what) for cell in self.printed_cells(frame).ravel()]
+        shares = [
+            share_interval(cell, decimals=self.decimals, what=what)
+            for cell in self.printed_cells(frame).ravel()
+        ]
         axis = self.whole_axis
-        whole = np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
+        whole = (
+            np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
+        )
         extra: tuple[Output, ...] = ()
         totals: list[int] | None = None
         if axis is None:
             n = self.known_n(frame)
-            totals = None if n is None or any((group < 0).any() for _, group in cells.steps) else [n]
+            totals = (
+                None if n is None or any((group < 0).any() for _, group in cells.steps) else [n]
+            )
         elif self.totals is not None:
             if len(self.totals) != cells.shape[axis]:
                 raise self.fault(f" must have {cells.shape[axis]} totals. Got {len(self.totals)}.")
@@ -106,14 +138,20 @@ class TableSpec(Counted):
             extra = (table_of_counts(f"{self.name}: totals", frame, steps, within, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
-            reading = TableShares(whole.ravel(), [k for k, share in enumerate(shares) if share is not None])
+            reading = TableShares(
+                whole.ravel(), [k for k, share in enumerate(shares) if share is not None]
+            )
             if not reading.cells:
                 return extra
             known = [share for share in shares if share is not None]
-            system = self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], known, reading)
+            system = self.sum_system(
+                frame, cells.size, [sums_by_cell(frame, cells, ())], known, reading
+            )
             return (system, *extra)
         ends = [
-            (0, totals[k]) if share is None else within_share(share, totals[k], what=what, threshold=frame.threshold)
+            (0, totals[k])
+            if share is None
+            else within_share(share, totals[k], what=what, threshold=frame.threshold)
             for share, k in zip(shares, whole.ravel(), strict=True)
         ]
         lo, hi = np.array(ends, dtype=np.int64).T
@@ -137,9 +175,13 @@ class TableSpec(Counted):
         if any(part is not None for part in (self.counts, self.cells, self.values)):
             key, names = "counts" if self.percentages is None else "values", self.crossing(frame)
             cells = self.printed_cells(frame).ravel().tolist()
-            yield PrintedNumbers(key, cell_names(names, margins=self.margins), cells, self.percentages is None)
+            yield PrintedNumbers(
+                key, cell_names(names, margins=self.margins), cells, self.percentages is None
+            )
         if self.totals is not None:
-            yield PrintedNumbers("totals", [f"total {k}" for k in range(len(self.totals))], self.totals, True)
+            yield PrintedNumbers(
+                "totals", [f"total {k}" for k in range(len(self.totals))], self.totals, True
+            )
 
     def shares(self, counts: Ints) -> tuple[Floats, Ints, Ints]:
         """Return percentages, the count that each is out of, and the totals by group of the axis (of the table: one).
@@ -160,8 +202,12 @@ class TableSpec(Counted):
             return {"counts": nested(printer.counts(counts.ravel(), names), counts.shape)}
         percentages, _, totals = self.shares(counts)
         printed = [
-            WITHHELD if name in printer.withheld or printer.few(int(count)) else printer.number(share, "values", name)
-            for name, count, share in zip(cell_names(cells), counts.ravel(), percentages.ravel(), strict=True)
+            WITHHELD
+            if name in printer.withheld or printer.few(int(count))
+            else printer.number(share, "values", name)
+            for name, count, share in zip(
+                cell_names(cells), counts.ravel(), percentages.ravel(), strict=True
+            )
         ]
         check_some(printed, self.name, part)
         numbers = {"values": nested(printed, counts.shape)}
@@ -175,7 +221,9 @@ class TableSpec(Counted):
         counts, printed = crosstab(cells, sample.inside), self.printed_cells(sample.frame).ravel()
         if self.percentages is None:
             counts = with_margins(counts) if self.margins else counts
-            yield from self.count_numbers(cell_names(cells, margins=self.margins), printed, counts.ravel(), rows)
+            yield from self.count_numbers(
+                cell_names(cells, margins=self.margins), printed, counts.ravel(), rows
+            )
             return
         percentages, whole, totals = self.shares(counts)
         for name, cell, percentage, out_of in zip(
@@ -185,7 +233,9 @@ class TableSpec(Counted):
             if interval is not None:
                 share = percentage / 100.0
                 error = 100.0 * math.sqrt(max(share * (1 - share), 1e-12) / max(int(out_of), 1))
-                yield Number(name, 100.0 * interval.lo, 100.0 * interval.hi, float(percentage), error)
+                yield Number(
+                    name, 100.0 * interval.lo, 100.0 * interval.hi, float(percentage), error
+                )
         if self.totals is not None and self.whole_axis is not None:
             names = [f"total {name}" for name in cells.names[self.whole_axis]]
             yield from self.count_numbers(names, self.totals, totals, rows)
@@ -219,16 +269,22 @@ class TableSpec(Counted):
         if source is not None:
             absent = 0 if isinstance(source, Mapping) else None
             total = TOTAL if self.margins else None
-            printed = shaped(source, cells, what=f"Output '{self.name}'", absent=absent, total=total)
+            printed = shaped(
+                source, cells, what=f"Output '{self.name}'", absent=absent, total=total
+            )
         tallies: list[OutputTally] = []
         for out in product((False, True), repeat=len(cells.steps)):
             left = self._left(out)
-            what = "cells" if not any(out) else f"total by {' and '.join(left)}" if left else "total"
+            what = (
+                "cells" if not any(out) else f"total by {' and '.join(left)}" if left else "total"
+            )
             if not any(out) or self.margins:
                 part = printed[_part(out)] if printed is not None and self.margins else printed
                 tallies.append(tallier.counts(what, summed(cells, out), part))
             elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
-                tallies.append(tallier.tally(what, summed(cells, out), quantities=[COUNT], implied=True))
+                tallies.append(
+                    tallier.tally(what, summed(cells, out), quantities=[COUNT], implied=True)
+                )
         if not self.margins and tallies[0].is_exact and 2 ** len(cells.steps) > MOST_MARGINS:
             tallies[0] = replace(tallies[0], more_margins=True)
         return [*tallies, *tallier.n()]
@@ -238,7 +294,9 @@ class TableSpec(Counted):
         if self.values is not None:
             printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent=0)
         shown = tallier.numbers_shown(printed)
-        counted = self.publishes("totals") or (axis is None and (self.publishes("n") or not tallier.filter.masks))
+        counted = self.publishes("totals") or (
+            axis is None and (self.publishes("n") or not tallier.filter.masks)
+        )
         table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if counted else [])
         if counted and self.decimals is not None:
             over = tuple(k for k in range(len(cells.steps)) if k != axis)

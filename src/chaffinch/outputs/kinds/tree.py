@@ -53,13 +53,19 @@ class TreeSpec(Counted):
         """Return the label, and the filters of the tree and of its leaves."""
         names, texts = super().mentioned(entry)
         leaves = entry.get("leaves")
-        some = [leaf.get("where") for leaf in leaves if isinstance(leaf, Mapping)] if isinstance(leaves, list) else []
+        some = (
+            [leaf.get("where") for leaf in leaves if isinstance(leaf, Mapping)]
+            if isinstance(leaves, list)
+            else []
+        )
         return names, [*texts, *(text for text in some if isinstance(text, str))]
 
     @property
     def has_numbers(self) -> bool:
         """Whether every leaf has counts or n."""
-        return not self._announced and all(leaf.counts is not None or leaf.n is not None for leaf in self.leaves)
+        return not self._announced and all(
+            leaf.counts is not None or leaf.n is not None for leaf in self.leaves
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the output's entry in a file of outputs."""
@@ -71,26 +77,37 @@ class TreeSpec(Counted):
         return super().without_numbers(frame).changed(leaves=leaves)
 
     def _announcing(self, leaf: LeafSpec, number: int) -> LeafSpec:
-        keys = [key for key in ("counts", "n") if leaf.publishes(key)] or ["n" if self.label is None else "counts"]
+        keys = [key for key in ("counts", "n") if leaf.publishes(key)] or [
+            "n" if self.label is None else "counts"
+        ]
         if len(keys) > 1 or (keys == ["counts"] and self.label is None):
-            raise self.fault(f": leaf {number} must have counts, for which label = ... names the column, or n.")
+            raise self.fault(
+                f": leaf {number} must have counts, for which label = ... names the column, or n."
+            )
         return leaf.changed(drop=("counts", "n"), announced={keys[0]: True})
 
     def filled(self, frame: Frame) -> Self:
         return self.changed(
-            leaves=[leaf.changed(n=0) if leaf.publishes("n") else leaf.changed(counts={}) for leaf in self.leaves]
+            leaves=[
+                leaf.changed(n=0) if leaf.publishes("n") else leaf.changed(counts={})
+                for leaf in self.leaves
+            ]
         )
 
     def _filters(self, frame: Frame) -> Iterator[Filter]:
         for number, leaf in enumerate(self.leaves, 1):
             parts = [f"({text})" for text in (self.where, leaf.where) if text]
-            yield read_filter(" and ".join(parts), frame.fields, output=f"{self.name}: leaf {number}")
+            yield read_filter(
+                " and ".join(parts), frame.fields, output=f"{self.name}: leaf {number}"
+            )
 
     def _labels(self, frame: Frame) -> Crossing:
         assert self.label is not None
         return crossed([self.label], {}, frame.fields, output=self.name)
 
-    def _cells(self, leaf: LeafSpec, number: int, frame: Frame) -> tuple[Crossing, list[str], NDArray[np.object_]]:
+    def _cells(
+        self, leaf: LeafSpec, number: int, frame: Frame
+    ) -> tuple[Crossing, list[str], NDArray[np.object_]]:
         """The cells of a leaf with numbers, what they are called, and their numbers as printed."""
         if leaf.counts is None:
             return WHOLE, [f"leaf {number}"], boxed([leaf.n])
@@ -101,14 +118,20 @@ class TreeSpec(Counted):
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return a table for each leaf."""
         tables: list[Output] = []
-        for number, (leaf, within) in enumerate(zip(self.leaves, self._filters(frame), strict=True), 1):
+        for number, (leaf, within) in enumerate(
+            zip(self.leaves, self._filters(frame), strict=True), 1
+        ):
             if (leaf.counts is None) == (leaf.n is None):
                 raise self.fault(f": leaf {number} must have counts, or n.")
             if leaf.counts is not None and self.label is None:
-                raise self.fault(" has counts by level: it must name the label's column, with label = ...")
+                raise self.fault(
+                    " has counts by level: it must name the label's column, with label = ..."
+                )
             cells, _, printed = self._cells(leaf, number, frame)
             lo, hi = self.bounds(printed, frame.rows)
-            tables.append(table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, within, lo, hi))
+            tables.append(
+                table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, within, lo, hi)
+            )
         return (*tables, *self.n_equations(frame))
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
@@ -126,7 +149,9 @@ class TreeSpec(Counted):
             yield (
                 number,
                 leaf,
-                sample.inside[read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)],
+                sample.inside[
+                    read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)
+                ],
             )
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
@@ -139,7 +164,9 @@ class TreeSpec(Counted):
                 continue
             cells = self._labels(sample.frame)
             words = cells.names[0]
-            counts = printer.counts(crosstab(cells, inside), [f"leaf {number}: {word}" for word in words])
+            counts = printer.counts(
+                crosstab(cells, inside), [f"leaf {number}: {word}" for word in words]
+            )
             leaves.append(leaf.changed(announced={}, counts=dict(zip(words, counts, strict=True))))
         return {"leaves": leaves}
 
@@ -147,22 +174,36 @@ class TreeSpec(Counted):
         """Give the counts of each leaf beside those of the records."""
         for number, leaf, inside in self._records(sample):
             cells, names, printed = self._cells(leaf, number, sample.frame)
-            yield from self.count_numbers(names, printed, crosstab(cells, inside).ravel(), sample.frame.rows)
+            yield from self.count_numbers(
+                names, printed, crosstab(cells, inside).ravel(), sample.frame.rows
+            )
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return each leaf, the total of its counts that follows, and n."""
         tallies = []
-        for number, (leaf, within) in enumerate(zip(self.leaves, self._filters(tallier.frame), strict=True), 1):
+        for number, (leaf, within) in enumerate(
+            zip(self.leaves, self._filters(tallier.frame), strict=True), 1
+        ):
             only_n = self.label is None or (not leaf.publishes("counts") and leaf.publishes("n"))
-            cells, name, printed = WHOLE if only_n else self._labels(tallier.frame), f"leaf {number}", None
+            cells, name, printed = (
+                WHOLE if only_n else self._labels(tallier.frame),
+                f"leaf {number}",
+                None,
+            )
             if only_n:
                 printed = None if leaf.n is None else boxed([leaf.n])
             elif leaf.counts is not None:
                 printed = self._cells(leaf, number, tallier.frame)[2]
             tallies.append(tallier.counts(name, cells, printed, within=within))
             if cells.steps and tallies[-1].is_exact:
-                tallies.append(tallier.tally(f"{name}: total", WHOLE, within=within, quantities=[COUNT], implied=True))
+                tallies.append(
+                    tallier.tally(
+                        f"{name}: total", WHOLE, within=within, quantities=[COUNT], implied=True
+                    )
+                )
         return [*tallies, *tallier.n()]
 
 
-KINDS.register(Kind("tree", TreeSpec, "Frequencies", "a decision tree with the counts of its leaves"))
+KINDS.register(
+    Kind("tree", TreeSpec, "Frequencies", "a decision tree with the counts of its leaves")
+)

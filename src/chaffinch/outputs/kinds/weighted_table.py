@@ -39,9 +39,16 @@ class WeightedTableSpec(PartsAlone):
             return KindPart("table", "counts", groups)
         if self.percentages is None:
             return KindPart("sum", "values", {"of": self.weight, **groups})
-        return KindPart("shares", "values", {"of": self.weight, "percentages": self.percentages, **groups})
+        return KindPart(
+            "shares", "values", {"of": self.weight, "percentages": self.percentages, **groups}
+        )
 
 
 KINDS.register(
-    Kind("weighted-table", WeightedTableSpec, "Frequencies", "weighted counts or percentages, with the unweighted counts or not")
+    Kind(
+        "weighted-table",
+        WeightedTableSpec,
+        "Frequencies",
+        "weighted counts or percentages, with the unweighted counts or not",
+    )
 )

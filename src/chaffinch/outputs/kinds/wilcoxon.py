@@ -41,8 +41,15 @@ class SignedRanks(RankSum):
         v, other = (above * rank).sum(axis=-1), (below * rank).sum(axis=-1)
         variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties(together) / 48.0
         expected = n * (n + 1.0) / 4.0
-        z = corrected(v - expected, self.alternative, correction=self.correction) / np.sqrt(at_least(variance, 1e-9))
-        return {"statistic": v, "smaller": np.where(v.real <= other.real, v, other), "z": z, "expected": expected}
+        z = corrected(v - expected, self.alternative, correction=self.correction) / np.sqrt(
+            at_least(variance, 1e-9)
+        )
+        return {
+            "statistic": v,
+            "smaller": np.where(v.real <= other.real, v, other),
+            "z": z,
+            "expected": expected,
+        }
 
     def lacking(self, sums: Floats) -> bool:
         """Return whether no records differ."""
@@ -57,7 +64,9 @@ class WilcoxonSpec(RankSpec):
     USUAL: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
     PARTS: ClassVar[tuple[str, ...]] = ()
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "paired")
-    WORDS: ClassVar[dict[str, str]] = {key: RankSpec.WORDS[key] for key in ("statistic", "smaller", "z", "p_value")}
+    WORDS: ClassVar[dict[str, str]] = {
+        key: RankSpec.WORDS[key] for key in ("statistic", "smaller", "z", "p_value")
+    }
     LACK: ClassVar[str] = "no records differ there"
 
     kind: Literal["wilcoxon"] = "wilcoxon"
@@ -82,7 +91,9 @@ class WilcoxonSpec(RankSpec):
             positions = tuple(sorted((positions[0], fields.position(self.paired))))
             grid = fields.grid(positions)
             differences = differences[grid[fields.position(self.of)]]
-            differences = differences - fields[self.paired].values[grid[fields.position(self.paired)]]
+            differences = (
+                differences - fields[self.paired].values[grid[fields.position(self.paired)]]
+            )
         return positions, np.round(differences, 9)
 
     def _size(self, fields: Fields) -> int:
@@ -99,7 +110,9 @@ class WilcoxonSpec(RankSpec):
         rows = np.flatnonzero(differences)
         sizes, of = np.unique(np.abs(differences[rows]), return_inverse=True)
         below = np.where(differences[rows] < 0.0, len(sizes), 0)
-        terms = Terms.sparse(positions, frame.fields.sizes(positions), rows, of.ravel() + below, np.ones(len(rows)))
+        terms = Terms.sparse(
+            positions, frame.fields.sizes(positions), rows, of.ravel() + below, np.ones(len(rows))
+        )
         return self.sum_system(frame, 2 * len(sizes), [terms], [interval], self.reading(key, 1))
 
     def _check_correction(self) -> None:
@@ -121,21 +134,41 @@ class WilcoxonSpec(RankSpec):
         if not len(x):
             return dict.fromkeys(self.WORDS, Single(math.nan))
         correction, n, ranks = bool(self.correction), len(x), rankdata(np.abs(x))
-        test = wilcoxon(x, zero_method="wilcox", correction=correction, alternative=self.alternative, method="asymptotic")
+        test = wilcoxon(
+            x,
+            zero_method="wilcox",
+            correction=correction,
+            alternative=self.alternative,
+            method="asymptotic",
+        )
         v = float(ranks[x > 0.0].sum())
         _, together = np.unique(np.abs(x), return_counts=True)
-        unit = math.sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - float((together**3.0 - together).sum()) / 48.0)
-        z = float(corrected(np.array(v - n * (n + 1.0) / 4.0), self.alternative, correction=correction)) / max(unit, 1e-9)
+        unit = math.sqrt(
+            n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - float((together**3.0 - together).sum()) / 48.0
+        )
+        z = float(
+            corrected(np.array(v - n * (n + 1.0) / 4.0), self.alternative, correction=correction)
+        ) / max(unit, 1e-9)
         return {
-            "statistic": Single(v, unit), "smaller": Single(min(v, n * (n + 1.0) / 2.0 - v), unit), "z": Single(z, 1.0),
+            "statistic": Single(v, unit),
+            "smaller": Single(min(v, n * (n + 1.0) / 2.0 - v), unit),
+            "z": Single(z, 1.0),
             "p_value": Single(float(test.pvalue), 2.0 * float(norm.pdf(z))),
-        }  # fmt: skip
+        }
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the records, those with a difference and those without, and n."""
-        return [tallier.tally("cells", Crossing((), ())), *tallier.fit(f"wilcoxon {self.of} {self.paired or self.mu}")]
+        return [
+            tallier.tally("cells", Crossing((), ())),
+            *tallier.fit(f"wilcoxon {self.of} {self.paired or self.mu}"),
+        ]
 
 
 KINDS.register(
-    Kind("wilcoxon", WilcoxonSpec, "StatisticalHypothesisTests", "Wilcoxon's signed rank test, of pairs or against a number")
+    Kind(
+        "wilcoxon",
+        WilcoxonSpec,
+        "StatisticalHypothesisTests",
+        "Wilcoxon's signed rank test, of pairs or against a number",
+    )
 )

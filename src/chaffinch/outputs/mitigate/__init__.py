@@ -4,4 +4,12 @@ from . import banding, omitting, rounding, suppressing
 from .base import MITIGATIONS, Mitigation
 from .search import find_mitigations
 
-__all__ = ["MITIGATIONS", "Mitigation", "banding", "find_mitigations", "omitting", "rounding", "suppressing"]
+__all__ = [
+    "MITIGATIONS",
+    "Mitigation",
+    "banding",
+    "find_mitigations",
+    "omitting",
+    "rounding",
+    "suppressing",
+]

@@ -51,7 +51,9 @@ def _merged(output: OutputSpec, trial: RuleTrial, column: str, pair: Any) -> Ser
     first, forms = len(bands), []
     while len(bands) > 2 and (at := pair(bands, field)) is not None:
         one, other = sorted(at)
-        united = _Band((*bands[one].codes, *bands[other].codes), bands[one].people + bands[other].people, None)
+        united = _Band(
+            (*bands[one].codes, *bands[other].codes), bands[one].people + bands[other].people, None
+        )
         bands = [*bands[:one], united, *bands[one + 1 : other], *bands[other + 1 :]]
         forms.append(bands)
     for k in _spread(len(forms)):
@@ -61,7 +63,11 @@ def _merged(output: OutputSpec, trial: RuleTrial, column: str, pair: Any) -> Ser
 
 
 def _spread(n: int) -> list[int]:
-    return list(range(n)) if n <= MOST_FORMS else sorted({round(k) for k in np.linspace(0, n - 1, MOST_FORMS)})
+    return (
+        list(range(n))
+        if n <= MOST_FORMS
+        else sorted({round(k) for k in np.linspace(0, n - 1, MOST_FORMS)})
+    )
 
 
 def _bands(output: OutputSpec, trial: RuleTrial, column: str) -> list[_Band]:
@@ -73,15 +79,23 @@ def _bands(output: OutputSpec, trial: RuleTrial, column: str) -> list[_Band]:
     inside = output.filter(trial.frame).of(records)
     people = np.bincount(records[inside, position], minlength=len(group))
     return [
-        _Band(tuple(np.flatnonzero(group == k).tolist()), int(people[group == k].sum()), name) for k, name in enumerate(names) if (group == k).any()
+        _Band(tuple(np.flatnonzero(group == k).tolist()), int(people[group == k].sum()), name)
+        for k, name in enumerate(names)
+        if (group == k).any()
     ]
 
 
 def _smallest_pair(bands: Sequence[_Band], field: Field) -> tuple[int, int] | None:
     """The group of fewest records, and of those that it may join the one of fewest: a neighbour among numbers, any among words."""
     for k in sorted(range(len(bands)), key=lambda k: bands[k].people):
-        others = [j for j in (k - 1, k + 1) if 0 <= j < len(bands)] if field.numeric else [j for j in range(len(bands)) if j != k]
-        others = [j for j in others if not field.numeric or _touch(bands[min(j, k)], bands[max(j, k)])]
+        others = (
+            [j for j in (k - 1, k + 1) if 0 <= j < len(bands)]
+            if field.numeric
+            else [j for j in range(len(bands)) if j != k]
+        )
+        others = [
+            j for j in others if not field.numeric or _touch(bands[min(j, k)], bands[max(j, k)])
+        ]
         if others:
             return k, min(others, key=lambda j: bands[j].people)
     return None
@@ -119,7 +133,10 @@ def _named(bands: Sequence[_Band], field: Field) -> dict[str, Any]:
 def _without_column(output: OutputSpec, trial: RuleTrial, column: str) -> MitigatedForm:
     groups = {name: some for name, some in getattr(output, "groups", {}).items() if name != column}
     by = [name for name in getattr(output, "by", ()) if name != column]
-    return MitigatedForm(trial.recipe_of(output).changed(drop=("withheld",), by=by, groups=groups), f"without '{column}'")
+    return MitigatedForm(
+        trial.recipe_of(output).changed(drop=("withheld",), by=by, groups=groups),
+        f"without '{column}'",
+    )
 
 
 def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
@@ -140,8 +157,19 @@ def _fewer_edges(output: OutputSpec, trial: RuleTrial, *, ends: bool) -> Series:
             right = people[small + 1] if small + 1 < len(people) else np.inf
             at = small if left <= right else small + 1
         edges = [*edges[:at], *edges[at + 1 :]]
-        yield MitigatedForm(recipe.changed(drop=("withheld",), edges=list(edges)), f"{len(edges) - 1} bins instead of {first}")
+        yield MitigatedForm(
+            recipe.changed(drop=("withheld",), edges=list(edges)),
+            f"{len(edges) - 1} bins instead of {first}",
+        )
 
 
-BAND = MITIGATIONS.register(Mitigation("band", "broader categories, a column less, fewer bins", _banded, undoes=("suppress",)))
-TOP_CODE = MITIGATIONS.register(Mitigation("top-code", "the ends of a number in one group each", _top_coded, undoes=("suppress",)))
+BAND = MITIGATIONS.register(
+    Mitigation(
+        "band", "broader categories, a column less, fewer bins", _banded, undoes=("suppress",)
+    )
+)
+TOP_CODE = MITIGATIONS.register(
+    Mitigation(
+        "top-code", "the ends of a number in one group each", _top_coded, undoes=("suppress",)
+    )
+)

@@ -23,7 +23,17 @@ from ..kinds.base import ROWS, OutputSpec
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.findings import Finding, finding
 
-__all__ = ["MITIGATIONS", "CellCount", "MitigatedForm", "Mitigation", "RuleTrial", "Series", "bad_findings", "has_key", "plain_cells"]
+__all__ = [
+    "MITIGATIONS",
+    "CellCount",
+    "MitigatedForm",
+    "Mitigation",
+    "RuleTrial",
+    "Series",
+    "bad_findings",
+    "has_key",
+    "plain_cells",
+]
 
 
 class MitigatedForm(NamedTuple):
@@ -84,9 +94,23 @@ class RuleTrial:
         """Return what the rules say of some outputs together, beside those that are out."""
         self.asked += 1
         try:
-            return check_rules(Outputs(self.outputs.fields, tuple(outputs)), self.codes, self.policy, released=self.released)
+            return check_rules(
+                Outputs(self.outputs.fields, tuple(outputs)),
+                self.codes,
+                self.policy,
+                released=self.released,
+            )
         except InputError as error:  # a recipe that cannot be computed is none
-            words = finding(outputs[0].name, outputs[0].kind, "all rules", [outputs[0].name], of=1, good="", bad=str(error), status="not assessed")
+            words = finding(
+                outputs[0].name,
+                outputs[0].kind,
+                "all rules",
+                [outputs[0].name],
+                of=1,
+                good="",
+                bad=str(error),
+                status="not assessed",
+            )
             return RuleReport((words,), self.policy.name, self.policy.hash)
 
     def judge(self, recipe: OutputSpec) -> RuleReport:
@@ -102,7 +126,9 @@ class RuleTrial:
         return output.without_numbers(Frame(self.outputs.fields, ROWS))
 
 
-def bad_findings(report: RuleReport, output: str | None = None, *, alone: bool = False) -> list[Finding]:
+def bad_findings(
+    report: RuleReport, output: str | None = None, *, alone: bool = False
+) -> list[Finding]:
     """Return the findings that fail or were not assessed to the end; those about an output, or about it `alone`, if one is named."""
     bad = [one for one in report if one.status in ("fail", "not assessed")]
     if output is None:
@@ -130,14 +156,22 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
     """
     if not has_key(output, "by") and output.definition.statbarn != "Frequencies":
         return None
-    bare: dict[str, Any] = {"threshold": None, "withheld": None, "bands": None, "suppressed_zeros": False}
+    bare: dict[str, Any] = {
+        "threshold": None,
+        "withheld": None,
+        "bands": None,
+        "suppressed_zeros": False,
+    }
     if has_key(output, "base"):
         bare["base"] = 1
     plain = trial.recipe_of(output).changed(**bare)
     fields = trial.outputs.fields
     try:
         tallies = plain.tallies(_tallier(plain, trial))
-        if getattr(plain, "percentages", None) is None and plain.definition.statbarn == "Frequencies":
+        if (
+            getattr(plain, "percentages", None) is None
+            and plain.definition.statbarn == "Frequencies"
+        ):
             parts = list(plain.computed(fields, trial.codes).printed_numbers(trial.frame))
             if len(parts) != 1 or not parts[0].counted:
                 return None

@@ -38,7 +38,11 @@ def loss_of(before: OutputSpec, after: OutputSpec, trial: RuleTrial) -> Loss | N
     coarser = _half_width(after) > _half_width(before)
     errors = [_error(one, _half_width(after)) if coarser else 0.0 for one in shown]
     left = sum(1.0 - error for error in errors)
-    withheld = max(len(has) - len(shown) - (len(had) - first), 0) if len(has) == len(had) else len(has) - len(shown)
+    withheld = (
+        max(len(has) - len(shown) - (len(had) - first), 0)
+        if len(has) == len(had)
+        else len(has) - len(shown)
+    )
     return Loss(
         share=min(1.0, max(0.0, 1.0 - left / first)),
         numbers_before=len(had),
@@ -74,7 +78,13 @@ def _error(number: Any, half: float) -> float:
         size = abs(float(number))
     except (TypeError, ValueError):
         return 0.0
-    return min(1.0, half / size) if size > 0 and isfinite(size) else min(1.0, half) if half < 1 else 1.0
+    return (
+        min(1.0, half / size)
+        if size > 0 and isfinite(size)
+        else min(1.0, half)
+        if half < 1
+        else 1.0
+    )
 
 
 def _covered(recipe: OutputSpec, trial: RuleTrial) -> float | None:

@@ -9,7 +9,11 @@ from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series
 
 __all__ = ["ENDS", "OMIT"]
 
-WORDS = {"n": "the number of records", "totals": "the totals", "counts": "the counts behind its numbers"}
+WORDS = {
+    "n": "the number of records",
+    "totals": "the totals",
+    "counts": "the counts behind its numbers",
+}
 """What is left out, in words, by key."""
 
 
@@ -20,7 +24,9 @@ def _beside(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
         if key in type(output).BESIDE and recipe.publishes(key) and (main or key == "n"):
             yield iter([MitigatedForm(_without(recipe, key), f"without {words}")])
     if getattr(recipe, "margins", False):
-        yield iter([MitigatedForm(recipe.changed(margins=False), "without the totals of rows and columns")])
+        yield iter(
+            [MitigatedForm(recipe.changed(margins=False), "without the totals of rows and columns")]
+        )
 
 
 def _without(recipe: OutputSpec, key: str) -> OutputSpec:
@@ -31,9 +37,22 @@ def _without(recipe: OutputSpec, key: str) -> OutputSpec:
 def _ends(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     at = getattr(output, "at", None)
     inner = [q for q in at if 0 < q < 1] if isinstance(at, list) else []
-    if inner and len(inner) < len(at or []) and output.definition.statbarn != "NonLinearConcentrationRatios":
-        yield iter([MitigatedForm(trial.recipe_of(output).changed(at=inner), "without the smallest and the largest value")])
+    if (
+        inner
+        and len(inner) < len(at or [])
+        and output.definition.statbarn != "NonLinearConcentrationRatios"
+    ):
+        yield iter(
+            [
+                MitigatedForm(
+                    trial.recipe_of(output).changed(at=inner),
+                    "without the smallest and the largest value",
+                )
+            ]
+        )
 
 
 OMIT = MITIGATIONS.register(Mitigation("leave out", "leave out n, totals or margins", _beside))
-ENDS = MITIGATIONS.register(Mitigation("no ends", "leave out the smallest and the largest value", _ends))
+ENDS = MITIGATIONS.register(
+    Mitigation("no ends", "leave out the smallest and the largest value", _ends)
+)

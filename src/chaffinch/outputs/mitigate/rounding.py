@@ -19,7 +19,11 @@ EXACT = 4
 
 
 def _rounded(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
-    if has_key(output, "base", "rounding") and output.definition.statbarn == "Frequencies" and getattr(output, "percentages", None) is None:
+    if (
+        has_key(output, "base", "rounding")
+        and output.definition.statbarn == "Frequencies"
+        and getattr(output, "percentages", None) is None
+    ):
         yield _bases(output, trial)
 
 
@@ -28,7 +32,11 @@ def _bases(output: OutputSpec, trial: RuleTrial) -> Series:
     for base in sorted({*BASES, max(least, 2)}):
         if base > int(getattr(output, "base", 1)):
             # A count that is rounded is not withheld as well: the sign would tell that it is small.
-            form = recipe.changed(drop=("threshold", "bands", "withheld", "suppressed_zeros"), base=base, rounding="nearest")
+            form = recipe.changed(
+                drop=("threshold", "bands", "withheld", "suppressed_zeros"),
+                base=base,
+                rounding="nearest",
+            )
             if not _narrowed(form, trial):
                 yield MitigatedForm(form, f"counts and totals rounded to multiples of {base}")
 
@@ -45,7 +53,9 @@ def _narrowed(form: OutputSpec, trial: RuleTrial) -> bool:
 
 
 def _decimals(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
-    counted = output.definition.statbarn == "Frequencies" and getattr(output, "percentages", None) is None
+    counted = (
+        output.definition.statbarn == "Frequencies" and getattr(output, "percentages", None) is None
+    )
     if not counted:
         yield _fewer_decimals(output, trial)
 
@@ -55,15 +65,31 @@ def _fewer_decimals(output: OutputSpec, trial: RuleTrial) -> Series:
     printed = _most_decimals(recipe)
     for decimals in range(EXACT if printed is None else min(printed - 1, EXACT), -1, -1):
         words = f"numbers printed with {decimals} decimal{'' if decimals == 1 else 's'}"
-        yield MitigatedForm(recipe.changed(drop=("digits",), decimals=decimals), words + ("" if printed is None else f" instead of {printed}"))
+        yield MitigatedForm(
+            recipe.changed(drop=("digits",), decimals=decimals),
+            words + ("" if printed is None else f" instead of {printed}"),
+        )
 
 
 def _most_decimals(recipe: OutputSpec) -> int | None:
     """The most decimals that numbers are printed with; None where they are printed in full."""
-    styles = [style for some in (recipe.digits or {}).values() for style in (some.values() if isinstance(some, dict) else [some])]
-    places = [style if isinstance(style, int) else len(str(style).partition("e")[0].partition(".")[2]) for style in styles]
+    styles = [
+        style
+        for some in (recipe.digits or {}).values()
+        for style in (some.values() if isinstance(some, dict) else [some])
+    ]
+    places = [
+        style if isinstance(style, int) else len(str(style).partition("e")[0].partition(".")[2])
+        for style in styles
+    ]
     return max([*places, *([] if recipe.decimals is None else [recipe.decimals])], default=None)
 
 
-ROUND = MITIGATIONS.register(Mitigation("round", "round counts and totals to a base", _rounded, undoes=("round", "suppress")))
-DECIMALS = MITIGATIONS.register(Mitigation("fewer decimals", "print numbers with fewer decimals", _decimals, undoes=("fewer decimals",)))
+ROUND = MITIGATIONS.register(
+    Mitigation("round", "round counts and totals to a base", _rounded, undoes=("round", "suppress"))
+)
+DECIMALS = MITIGATIONS.register(
+    Mitigation(
+        "fewer decimals", "print numbers with fewer decimals", _decimals, undoes=("fewer decimals",)
+    )
+)

@@ -79,7 +79,13 @@ class _Found:
 
     @property
     def words(self) -> str:
-        return self.form.words if self.form is not None else f"held back: {self.why}" if self.why else "not published"
+        return (
+            self.form.words
+            if self.form is not None
+            else f"held back: {self.why}"
+            if self.why
+            else "not published"
+        )
 
 
 @dataclass(eq=False)
@@ -91,12 +97,18 @@ class _State:
     current: dict[str, OutputSpec]
     taken: dict[str, list[_Found]] = field(default_factory=dict)
     tried: dict[tuple[str, str], _Found] = field(default_factory=dict)
-    reviewed: Mapping[str, set[str]] = field(default_factory=dict)  # By output, the rules that a person had to look at before
+    reviewed: Mapping[str, set[str]] = field(
+        default_factory=dict
+    )  # By output, the rules that a person had to look at before
 
     def take(self, found: _Found, *, anew: bool = False) -> None:
         """Put a form in the place of its output; `anew`: it was made of the output as it came, so what was done before is undone."""
         undone = MITIGATIONS[found.mitigation].undoes if found.form is not None else ()
-        before = [] if anew or found.form is None else [one for one in self.taken.get(found.output, []) if one.mitigation not in undone]
+        before = (
+            []
+            if anew or found.form is None
+            else [one for one in self.taken.get(found.output, []) if one.mitigation not in undone]
+        )
         self.taken[found.output] = [*before, found]
         self.tried.setdefault((found.output, found.words), found)
         if found.form is None:
@@ -110,14 +122,26 @@ class _State:
 
 
 def find_mitigations(
-    recipes: Outputs, data: Table | TableCoder | Codes, settings: CheckSettings, result: CheckResult, *, released: Outputs | None = None,
-    policy: Policy | None = None, uncertain: Mapping[str, str] | None = None, seed: Seed = None, workers: int | None = None,
-    most_asked: int = MOST_ASKED, most_assessed: int = MOST_ASSESSED, progress: Progress = silent,
-) -> tuple[MitigationPlan, CheckResult | None]:  # fmt: skip
+    recipes: Outputs,
+    data: Table | TableCoder | Codes,
+    settings: CheckSettings,
+    result: CheckResult,
+    *,
+    released: Outputs | None = None,
+    policy: Policy | None = None,
+    uncertain: Mapping[str, str] | None = None,
+    seed: Seed = None,
+    workers: int | None = None,
+    most_asked: int = MOST_ASKED,
+    most_assessed: int = MOST_ASSESSED,
+    progress: Progress = silent,
+) -> tuple[MitigationPlan, CheckResult | None]:
     """Return what to change of outputs that a check held back, so that they pass, and the check of the changed ones; `result` is the first check, the rest
     what it was made of. The check is None where nothing was changed, or nothing is left."""
     policy = policy or Policy()
-    outputs = OutputSet.of(recipes, released, settings, settings.least_shown(policy), known=columns_of_data(data))
+    outputs = OutputSet.of(
+        recipes, released, settings, settings.least_shown(policy), known=columns_of_data(data)
+    )
     codes = codes_of_records(outputs.recipes.fields, data, recipes.fields)
     fields = outputs.recipes.fields.counted(codes)
     every = replace(outputs.recipes, fields=fields)
@@ -125,7 +149,10 @@ def find_mitigations(
     not_mended = _not_mended(result, uncertain or {})
     trial = RuleTrial(every.only(outputs.new), codes, policy, old, most_asked)
     specs = {one.name: one for one in trial.outputs.outputs}
-    reviewed = {name: {one.rule for one in result.rules.of(name) if one.status == "review"} for name in specs}
+    reviewed = {
+        name: {one.rule for one in result.rules.of(name) if one.status == "review"}
+        for name in specs
+    }
     state = _State(trial, specs, dict(specs), reviewed=reviewed)
     progress("mitigations", 0.0)
     for row in result.summary:
@@ -141,9 +168,21 @@ def find_mitigations(
         if not state.current or not state.taken:
             return None
         left = Outputs(fields, tuple(state.current.values()))
-        asked, _ = OutputSet.of(left, released, settings, settings.least_shown(policy), known=columns_of_data(data)).attackable(settings)
+        asked, _ = OutputSet.of(
+            left, released, settings, settings.least_shown(policy), known=columns_of_data(data)
+        ).attackable(settings)
         still = {name: why for name, why in (uncertain or {}).items() if name in state.current}
-        return check_recipes(left, data, asked, released=released, policy=policy, uncertain=still, seed=seed, workers=workers, progress=progress)
+        return check_recipes(
+            left,
+            data,
+            asked,
+            released=released,
+            policy=policy,
+            uncertain=still,
+            seed=seed,
+            workers=workers,
+            progress=progress,
+        )
 
     after = check()
     assessed = [] if settings.rules_only else [_assessed("as they came", result)]
@@ -152,7 +191,9 @@ def find_mitigations(
         if after.passed or len(assessed) > most_assessed:
             break
         if not _excess(after) or not _mend_risk(state, after, not_mended, len(assessed) - 1):
-            held = [row for row in after.summary if row.output in state.current and row.verdict in HELD]
+            held = [
+                row for row in after.summary if row.output in state.current and row.verdict in HELD
+            ]
             for row in held:  # what could not be measured, or reached: no pass is said of it
                 _hold_back(state, row.output, "; ".join(row.why) or row.verdict)
             if not held:
@@ -164,9 +205,17 @@ def find_mitigations(
 
 def _not_mended(result: CheckResult, uncertain: Mapping[str, str]) -> dict[str, str]:
     """Outputs of which nothing is tried, and why."""
-    reasons = {one.name: "its published numbers are not those of the data" for one in result.outputs if one.consistent is False and not one.released}
-    reasons |= {name: f"nothing but the rules can be said of it: {why}" for name, why in uncertain.items()}
-    return reasons | {one.name: f"it could not be read: {one.reason}" for one in result.about.skipped}
+    reasons = {
+        one.name: "its published numbers are not those of the data"
+        for one in result.outputs
+        if one.consistent is False and not one.released
+    }
+    reasons |= {
+        name: f"nothing but the rules can be said of it: {why}" for name, why in uncertain.items()
+    }
+    return reasons | {
+        one.name: f"it could not be read: {one.reason}" for one in result.about.skipped
+    }
 
 
 def _hold_back(state: _State, name: str, why: str) -> None:
@@ -203,14 +252,26 @@ def _options(state: _State, output: OutputSpec) -> list[_Found]:
     return [*good, _dropped(state, output.name)]
 
 
-def _judged(state: _State, mitigation: Mitigation, form: MitigatedForm, report: RuleReport, *, keep: bool = True) -> _Found | None:
+def _judged(
+    state: _State,
+    mitigation: Mitigation,
+    form: MitigatedForm,
+    report: RuleReport,
+    *,
+    keep: bool = True,
+) -> _Found | None:
     """A form with what the rules say of it; None where it cannot be computed."""
     loss = loss_of(state.original[form.recipe.name], form.recipe, state.trial)
     if loss is None:
         return None
     name = form.recipe.name
-    reviews = len({one.rule for one in report.of(name) if one.status == "review"} - state.reviewed.get(name, set()))
-    found = _Found(mitigation.name, form, loss, report.status(name), name, len(bad_findings(report)), reviews)
+    reviews = len(
+        {one.rule for one in report.of(name) if one.status == "review"}
+        - state.reviewed.get(name, set())
+    )
+    found = _Found(
+        mitigation.name, form, loss, report.status(name), name, len(bad_findings(report)), reviews
+    )
     if keep and found.status in ("pass", "review"):
         state.tried.setdefault((name, form.words), found)
     return found
@@ -225,7 +286,11 @@ def _mend_together(state: _State, not_mended: Mapping[str, str]) -> None:
     for _ in range(ROUNDS):
         report = state.report()
         bad = [] if report is None else bad_findings(report)
-        names = [name for name in dict.fromkeys(name for one in bad for name in one.names) if name in state.current and name not in not_mended]
+        names = [
+            name
+            for name in dict.fromkeys(name for one in bad for name in one.names)
+            if name in state.current and name not in not_mended
+        ]
         ways = [way for name in names for way in _together(state, state.current[name], len(bad))]
         if not ways:
             return
@@ -257,7 +322,10 @@ def _excess(result: CheckResult) -> bool:
 
 
 def _done(state: _State) -> str:
-    return "; ".join(f"'{name}': {', then '.join(one.words for one in every)}" for name, every in state.taken.items())
+    return "; ".join(
+        f"'{name}': {', then '.join(one.words for one in every)}"
+        for name, every in state.taken.items()
+    )
 
 
 def _assessed(words: str, plan: CheckResult) -> AssessedPlan:
@@ -269,18 +337,35 @@ def _assessed(words: str, plan: CheckResult) -> AssessedPlan:
     return AssessedPlan(words, plan.verdict.text, worst.value, worst.low, worst.high)
 
 
-def _mend_risk(state: _State, result: CheckResult, not_mended: Mapping[str, str], attempt: int) -> bool:
+def _mend_risk(
+    state: _State, result: CheckResult, not_mended: Mapping[str, str], attempt: int
+) -> bool:
     """Change the output that adds most to the risk, by more with each attempt, and drop it at the last; whether there was a way."""
-    rows = [row for row in result.summary if row.output in state.current and row.output not in not_mended]
+    rows = [
+        row
+        for row in result.summary
+        if row.output in state.current and row.output not in not_mended
+    ]
     if not rows:
         return False
     # Where no output was measured by itself, the one of most numbers is taken to give most away.
-    known = {row.output: row.marginal.value for row in rows if row.marginal is not None and math.isfinite(row.marginal.value)}
-    sizes = {row.output: everything(state.original[row.output], state.trial).numbers_before for row in rows}
+    known = {
+        row.output: row.marginal.value
+        for row in rows
+        if row.marginal is not None and math.isfinite(row.marginal.value)
+    }
+    sizes = {
+        row.output: everything(state.original[row.output], state.trial).numbers_before
+        for row in rows
+    }
     name = max(sizes, key=lambda one: (known.get(one, -1.0), sizes[one]))
     ways = []
     if attempt < len(LEAST_LOSS):
-        ways = [one for one in _every_way(state, state.original[name]) if one.loss.share >= LEAST_LOSS[attempt] and not one.bad]
+        ways = [
+            one
+            for one in _every_way(state, state.original[name])
+            if one.loss.share >= LEAST_LOSS[attempt] and not one.bad
+        ]
     state.take(min([*ways, _dropped(state, name)], key=lambda one: one.order), anew=True)
     _mend_together(state, not_mended)
     return True
@@ -294,19 +379,36 @@ def _every_way(state: _State, output: OutputSpec) -> Iterator[_Found]:
             for form in series:
                 if state.trial.exhausted:
                     return
-                if (found := _judged(state, mitigation, form, state.trial.judge(form.recipe), keep=False)) is not None:
+                if (
+                    found := _judged(
+                        state, mitigation, form, state.trial.judge(form.recipe), keep=False
+                    )
+                ) is not None:
                     yield found
 
 
 def _plan(
-    state: _State, result: CheckResult, after: CheckResult | None, assessed: tuple[AssessedPlan, ...], not_mended: Mapping[str, str]
+    state: _State,
+    result: CheckResult,
+    after: CheckResult | None,
+    assessed: tuple[AssessedPlan, ...],
+    not_mended: Mapping[str, str],
 ) -> MitigationPlan:
     steps = []
     for name, every in state.taken.items():
         last, report = every[-1], None if after is None else after.rules
         gone = name not in state.current
         status = None if gone or report is None else report.status(name)
-        steps.append(MitigationStep(name, tuple(one.words for one in every), result.rules.status(name), status, last.loss, gone))
+        steps.append(
+            MitigationStep(
+                name,
+                tuple(one.words for one in every),
+                result.rules.status(name),
+                status,
+                last.loss,
+                gone,
+            )
+        )
     steps.sort(key=lambda step: step.loss.share)
     chosen = {(one.output, one.words) for every in state.taken.values() for one in every}
     options = [
@@ -323,7 +425,18 @@ def _plan(
             left.setdefault(name, f"{one.rule}: nothing that was tried mends it")
     if not state.taken and not result.passed and not left:
         left[TOGETHER] = f"{result.verdict.text}: nothing that was tried mends it"
-    worst, text, passed = (None, None, False) if after is None else (after.rules.worst, after.text, after.passed)
+    worst, text, passed = (
+        (None, None, False) if after is None else (after.rules.worst, after.text, after.passed)
+    )
     return MitigationPlan(
-        tuple(steps), tuple(options), left, result.rules.worst, worst, passed, text, state.trial.asked, not state.trial.exhausted, assessed
+        tuple(steps),
+        tuple(options),
+        left,
+        result.rules.worst,
+        worst,
+        passed,
+        text,
+        state.trial.asked,
+        not state.trial.exhausted,
+        assessed,
     )

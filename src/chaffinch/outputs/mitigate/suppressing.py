@@ -65,7 +65,9 @@ def _series(output: OutputSpec, trial: RuleTrial) -> Iterator[Series]:
     yield _forms(output, trial, cells, small)
 
 
-def _forms(output: OutputSpec, trial: RuleTrial, cells: CellCount, small: NDArray[np.bool_]) -> Series:
+def _forms(
+    output: OutputSpec, trial: RuleTrial, cells: CellCount, small: NDArray[np.bool_]
+) -> Series:
     added = secondary_cells(output, trial, cells, small) if cells.counted else []
     if added is None:
         return
@@ -80,18 +82,25 @@ def _forms(output: OutputSpec, trial: RuleTrial, cells: CellCount, small: NDArra
 
 def published(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
     """Return the recipe with cells withheld by name, all by the same sign."""
-    return trial.recipe_of(output).changed(drop=("threshold", "bands", "suppressed_zeros"), withheld=names)
+    return trial.recipe_of(output).changed(
+        drop=("threshold", "bands", "suppressed_zeros"), withheld=names
+    )
 
 
 def _suspected(output: OutputSpec, trial: RuleTrial, names: list[str]) -> OutputSpec:
     """The recipe as a reader has it who knows which of the withheld cells are small: these are bands, the others say nothing."""
     rules = trial.policy.of(output.kind)
     return trial.recipe_of(output).changed(
-        drop=("threshold",), withheld=names or None, bands=[f"<{rules.threshold}"], suppressed_zeros=rules.zeros_are_disclosive
+        drop=("threshold",),
+        withheld=names or None,
+        bands=[f"<{rules.threshold}"],
+        suppressed_zeros=rules.zeros_are_disclosive,
     )
 
 
-def secondary_cells(output: OutputSpec, trial: RuleTrial, cells: CellCount, small: NDArray[np.bool_]) -> list[int] | None:
+def secondary_cells(
+    output: OutputSpec, trial: RuleTrial, cells: CellCount, small: NDArray[np.bool_]
+) -> list[int] | None:
     """Return the positions of further cells to withhold, so that no small one can be worked out; None where none were found that do."""
     may = [int(k) for k in np.argsort(cells.counts, kind="stable") if not small[k]]
     known: dict[frozenset[int], int] = {}
@@ -99,7 +108,9 @@ def secondary_cells(output: OutputSpec, trial: RuleTrial, cells: CellCount, smal
     def undone(chosen: frozenset[int]) -> int:
         """How many small cells can be worked out."""
         if chosen not in known:
-            report = trial.judge(_suspected(output, trial, [cells.names[k] for k in sorted(chosen)]))
+            report = trial.judge(
+                _suspected(output, trial, [cells.names[k] for k in sorted(chosen)])
+            )
             bad = [one for one in bad_findings(report, output.name) if one.rule in MENDED_BY_MORE]
             known[chosen] = sum(max(one.cells, 1) for one in bad)
         return known[chosen]
@@ -110,7 +121,9 @@ def secondary_cells(output: OutputSpec, trial: RuleTrial, cells: CellCount, smal
         if not left or trial.exhausted:
             return None
         chosen |= {min(left, key=lambda k: (undone(chosen | {k}), cells.counts[k], k))}
-    for k in sorted(chosen, key=lambda k: -cells.counts[k]):  # those of most people are given back first
+    for k in sorted(
+        chosen, key=lambda k: -cells.counts[k]
+    ):  # those of most people are given back first
         if len(chosen) > 1 and not trial.exhausted and undone(chosen - {k}) == 0:
             chosen -= {k}
     if len(chosen) > 1 and len(may) <= FEW_CELLS:
@@ -118,10 +131,16 @@ def secondary_cells(output: OutputSpec, trial: RuleTrial, cells: CellCount, smal
     return sorted(chosen)
 
 
-def _lines(output: OutputSpec, trial: RuleTrial, cells: CellCount) -> list[tuple[list[int], int | None]]:
+def _lines(
+    output: OutputSpec, trial: RuleTrial, cells: CellCount
+) -> list[tuple[list[int], int | None]]:
     """Lines of a table along each column: the positions of their cells, and of their total, where there is one; and all cells as one."""
     margins = bool(getattr(output, "margins", False))
-    shape = tuple(size + margins for size in output.crossing(trial.frame).shape) if has_key(output, "by") else (len(cells.names),)
+    shape = (
+        tuple(size + margins for size in output.crossing(trial.frame).shape)
+        if has_key(output, "by")
+        else (len(cells.names),)
+    )
     index = np.arange(len(cells.names)).reshape(shape)
     lines: list[tuple[list[int], int | None]] = []
     for axis, size in enumerate(shape):
@@ -132,7 +151,12 @@ def _lines(output: OutputSpec, trial: RuleTrial, cells: CellCount) -> list[tuple
 
 
 def _proposed(
-    small: NDArray[np.bool_], chosen: frozenset[int], may: list[int], lines: list[tuple[list[int], int | None]], cells: CellCount, least: int
+    small: NDArray[np.bool_],
+    chosen: frozenset[int],
+    may: list[int],
+    lines: list[tuple[list[int], int | None]],
+    cells: CellCount,
+    least: int,
 ) -> list[int]:
     """Cells that may be withheld next: the smallest of lines in which withheld cells are alone or few people together, those of most such lines first."""
     votes: dict[int, int] = {}
@@ -149,14 +173,21 @@ def _proposed(
     return list(dict.fromkeys([*ranked[:TRIED_AT_ONCE], *left[: 2 if ranked else TRIED_AT_ONCE]]))
 
 
-def _fewer(chosen: frozenset[int], may: list[int], undone: Undone, cells: CellCount, trial: RuleTrial) -> frozenset[int]:
+def _fewer(
+    chosen: frozenset[int], may: list[int], undone: Undone, cells: CellCount, trial: RuleTrial
+) -> frozenset[int]:
     """The set of fewest cells, and of those of fewest people, that leaves nothing to be worked out, as far as sets are tried."""
     tried = 0
     for size in range(1, len(chosen) + 1):
         same = size == len(chosen)
-        sets = sorted(combinations(may, size), key=lambda some: (sum(int(cells.counts[k]) for k in some), some))
+        sets = sorted(
+            combinations(may, size),
+            key=lambda some: (sum(int(cells.counts[k]) for k in some), some),
+        )
         for some in sets:
-            if same and sum(int(cells.counts[k]) for k in some) >= sum(int(cells.counts[k]) for k in chosen):
+            if same and sum(int(cells.counts[k]) for k in some) >= sum(
+                int(cells.counts[k]) for k in chosen
+            ):
                 return chosen
             if tried >= MOST_TRIED or trial.exhausted:
                 return chosen
@@ -167,5 +198,10 @@ def _fewer(chosen: frozenset[int], may: list[int], undone: Undone, cells: CellCo
 
 
 SUPPRESS = MITIGATIONS.register(
-    Mitigation("suppress", "withhold cells of few people, and others so that these cannot be worked out", _series, undoes=("suppress",))
+    Mitigation(
+        "suppress",
+        "withhold cells of few people, and others so that these cannot be worked out",
+        _series,
+        undoes=("suppress",),
+    )
 )

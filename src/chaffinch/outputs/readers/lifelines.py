@@ -12,7 +12,14 @@ __all__ = ["cox_of", "kaplan_meier_of"]
 
 
 def cox_of(
-    fitter: Any, *, name: str, where: str | None = None, standard_errors: bool = False, loglik: bool = False, level: Any = None, event: str | None = None
+    fitter: Any,
+    *,
+    name: str,
+    where: str | None = None,
+    standard_errors: bool = False,
+    loglik: bool = False,
+    level: Any = None,
+    event: str | None = None,
 ) -> dict[str, Any]:
     """Return a fitted `CoxPHFitter` as an entry of a specification's outputs: formula, coefficients and n, in full precision.
 
@@ -21,64 +28,113 @@ def cox_of(
     """
     _check(fitter, "CoxPHFitter", "params_", name)
     if getattr(fitter, "baseline_estimation_method", "breslow") != "breslow":
-        raise InputError(f"Output '{name}': only the semi-parametric Cox model is supported (baseline_estimation_method=\"breslow\").")
+        raise InputError(
+            f"Output '{name}': only the semi-parametric Cox model is supported (baseline_estimation_method=\"breslow\")."
+        )
     penalty = fitter.penalizer
     if any(float(one) != 0.0 for one in (penalty if hasattr(penalty, "__iter__") else [penalty])):
-        raise InputError(f"Output '{name}' was fitted with a penalty: its coefficients are not those at which the partial likelihood is largest. Fit it with penalizer=0.")
+        raise InputError(
+            f"Output '{name}' was fitted with a penalty: its coefficients are not those at which the partial likelihood is largest. Fit it with penalizer=0."
+        )
     for key, what in (("weights_col", "weights"), ("entry_col", "times of entry")):
         if getattr(fitter, key, None) is not None:
             raise InputError(f"Output '{name}' was fitted with {what}, which are not supported.")
-    if standard_errors and (getattr(fitter, "robust", False) or getattr(fitter, "cluster_col", None) is not None):
-        raise InputError(f"Output '{name}' has robust standard errors, which are not supported for Cox regressions. Leave standard_errors out.")
+    if standard_errors and (
+        getattr(fitter, "robust", False) or getattr(fitter, "cluster_col", None) is not None
+    ):
+        raise InputError(
+            f"Output '{name}' has robust standard errors, which are not supported for Cox regressions. Leave standard_errors out."
+        )
     said = Said(name, {"event": event or fitter.event_col}, ("event",))
     coefficients = {str(key): float(value) for key, value in fitter.params_.items()}
     comment = None
     if isinstance(fitter.formula, str):
         formula = f"{_written(fitter.duration_col)} ~ {fitter.formula}"
     else:
-        formula, comment = understood_formula(str(fitter.duration_col), list(coefficients), output=name, intercept=True, named=True)
+        formula, comment = understood_formula(
+            str(fitter.duration_col), list(coefficients), output=name, intercept=True, named=True
+        )
     strata = fitter.strata
     keys = {
-        "comment": comment, "where": where, "n": int(fitter._n_examples), "event": said.needed("event", "its column of events"), "level": level, "ties": "efron",
-        "strata": None if strata is None else [strata] if isinstance(strata, str) else [str(one) for one in strata],
-    }  # fmt: skip
-    entry = {"name": name, "kind": "cox", "formula": formula, **without_none(keys), "coefficients": coefficients}
+        "comment": comment,
+        "where": where,
+        "n": int(fitter._n_examples),
+        "event": said.needed("event", "its column of events"),
+        "level": level,
+        "ties": "efron",
+        "strata": None
+        if strata is None
+        else [strata]
+        if isinstance(strata, str)
+        else [str(one) for one in strata],
+    }
+    entry = {
+        "name": name,
+        "kind": "cox",
+        "formula": formula,
+        **without_none(keys),
+        "coefficients": coefficients,
+    }
     if standard_errors:
-        entry["standard_errors"] = {str(key): float(value) for key, value in fitter.standard_errors_.items()}
+        entry["standard_errors"] = {
+            str(key): float(value) for key, value in fitter.standard_errors_.items()
+        }
     if loglik:
         entry["loglik"] = float(fitter.log_likelihood_)
     return entry
 
 
 def kaplan_meier_of(
-    fitter: Any, *, name: str, time: str, event: str, level: Any = None, where: str | None = None, parts: tuple[str, ...] = ("at_risk", "events", "survival"),
-) -> dict[str, Any]:  # fmt: skip
+    fitter: Any,
+    *,
+    name: str,
+    time: str,
+    event: str,
+    level: Any = None,
+    where: str | None = None,
+    parts: tuple[str, ...] = ("at_risk", "events", "survival"),
+) -> dict[str, Any]:
     """Return a fitted `KaplanMeierFitter` as an entry: at risk, events and survival at each of its times, or some of these `parts`.
 
     It does not know the columns of `time` and `event`, nor which people it was fitted on (`where`): these are said.
     """
     _check(fitter, "KaplanMeierFitter", "event_table", name)
     if unknown := [part for part in parts if part not in ("at_risk", "events", "survival")]:
-        raise InputError(f"Output '{name}': a Kaplan-Meier table has at_risk, events and survival. Got '{unknown[0]}'.")
+        raise InputError(
+            f"Output '{name}': a Kaplan-Meier table has at_risk, events and survival. Got '{unknown[0]}'."
+        )
     if getattr(fitter, "entry", None) is not None:
-        raise InputError(f"Output '{name}' was fitted with times of entry, which are not supported.")
+        raise InputError(
+            f"Output '{name}' was fitted with times of entry, which are not supported."
+        )
     table = fitter.event_table
     if (table["removed"] % 1 != 0).any() or ((table["entrance"] > 0) & (table.index > 0)).any():
-        raise InputError(f"Output '{name}' was fitted with weights or late entries, which are not supported.")
+        raise InputError(
+            f"Output '{name}' was fitted with weights or late entries, which are not supported."
+        )
     some = table[table["removed"] > 0]
     survival = fitter.survival_function_.iloc[:, 0]
     numbers = {
-        "at_risk": [int(one) for one in some["at_risk"]], "events": [int(one) for one in some["observed"]],
+        "at_risk": [int(one) for one in some["at_risk"]],
+        "events": [int(one) for one in some["observed"]],
         "survival": [float(survival.loc[one]) for one in some.index],
-    }  # fmt: skip
+    }
     keys = without_none({"where": where, "time": time, "event": event, "level": level})
     times = [int(one) if float(one).is_integer() else float(one) for one in some.index]
-    return {"name": name, "kind": "kaplan-meier", **keys, "times": times, **{part: numbers[part] for part in parts}}
+    return {
+        "name": name,
+        "kind": "kaplan-meier",
+        **keys,
+        "times": times,
+        **{part: numbers[part] for part in parts},
+    }
 
 
 def _check(fitter: Any, wanted: str, attribute: str, name: str) -> None:
     if type(fitter).__name__ != wanted:
-        raise InputError(f"Output '{name}' must be a fitted {wanted} of lifelines. Got {type(fitter).__name__}.")
+        raise InputError(
+            f"Output '{name}' must be a fitted {wanted} of lifelines. Got {type(fitter).__name__}."
+        )
     if getattr(fitter, attribute, None) is None:
         raise InputError(f"Output '{name}' is a {wanted} that was not fitted. Call its fit first.")
 

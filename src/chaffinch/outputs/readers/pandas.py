@@ -79,8 +79,12 @@ def table_of(
     if unknown := next((key for key in keys if key not in _Keys.__annotations__), None):
         raise unknown_name("key", unknown, _Keys.__annotations__)
     if (of is None) != (kind == "table"):
-        raise InputError(f"Output '{name}': of = ... names the column of a summary, and only of that.")
-    columns, cells = _long(table, by, count, name) if count is not None else _crossed(table, by, name)
+        raise InputError(
+            f"Output '{name}': of = ... names the column of a summary, and only of that."
+        )
+    columns, cells = (
+        _long(table, by, count, name) if count is not None else _crossed(table, by, name)
+    )
     if count is None and "margins" not in keys and (totals := _totals(cells)):
         cells = _with_totals(cells, totals, name, counts=kind == "table" and percentages is None)
         keys["margins"] = True
@@ -92,18 +96,29 @@ def table_of(
     numbers = {_key(levels, name): _cell(number, kind, percentages) for levels, number in cells}
     if len(numbers) < len(cells):
         raise InputError(f"Output '{name}' has two rows for the same cell.")
-    if None in numbers.values() and keys.get("threshold") is None and kind == "table" and percentages is None:
+    if (
+        None in numbers.values()
+        and keys.get("threshold") is None
+        and kind == "table"
+        and percentages is None
+    ):
         raise InputError(
             f"Output '{name}' has missing cells. If they are suppressed, say below which count: threshold = 10."
         )
     entry: dict[str, Any] = {"name": name, "kind": kind, "by": columns}
     if kind != "table":
-        entry |= {"of": of, "values": {key: "x" if number is None else number for key, number in numbers.items()}}
+        entry |= {
+            "of": of,
+            "values": {key: "x" if number is None else number for key, number in numbers.items()},
+        }
     elif percentages is not None:
         entry |= {"percentages": percentages, "values": numbers}
     else:
         entry |= {"cells": numbers}
-    return {**entry, **without_none({key: value for key, value in keys.items() if value is not False})}
+    return {
+        **entry,
+        **without_none({key: value for key, value in keys.items() if value is not False}),
+    }
 
 
 Cells = list[tuple[tuple[Any, ...], Any]]
@@ -115,7 +130,12 @@ def _totals(cells: Cells) -> tuple[Any, ...]:
     for axis in range(len(cells[0][0]) if cells else 0):
         last = cells[-1][0][axis]
         names.append(last if str(plain(last)).strip().lower() in TOTALS else None)
-    if len(names) == 2 and names == [None, None] and len(cells) > 3 and cells[-1][0][0] == cells[-1][0][1]:
+    if (
+        len(names) == 2
+        and names == [None, None]
+        and len(cells) > 3
+        and cells[-1][0][0] == cells[-1][0][1]
+    ):
         names = list(cells[-1][0])  # margins_name="Everybody": called alike on both axes
     return tuple(names) if any(name is not None for name in names) else ()
 
@@ -125,23 +145,39 @@ def _with_totals(cells: Cells, totals: tuple[Any, ...], name: str, *, counts: bo
     shown = next(str(plain(one)) for one in totals if one is not None)
     way_out = "Leave them out, or say margins=False if that is a level."
     if not counts:
-        raise InputError(f"Output '{name}' ends in '{shown}', as totals do, and only tables of counts can have totals. {way_out}")
+        raise InputError(
+            f"Output '{name}' ends in '{shown}', as totals do, and only tables of counts can have totals. {way_out}"
+        )
     if len(totals) > 2 or None in totals:
-        raise InputError(f"Output '{name}' ends in '{shown}', as totals do. Totals are read of tables of one or two columns, on both. {way_out}")
+        raise InputError(
+            f"Output '{name}' ends in '{shown}', as totals do. Totals are read of tables of one or two columns, on both. {way_out}"
+        )
     numbers = {levels: _cell(number, "table", None) for levels, number in cells}
     for levels, total in numbers.items():
         for axis, word in enumerate(totals):
             if levels[axis] != word:
                 continue
             parts = [
-                number for other, number in numbers.items()
-                if other[axis] != word and all(other[k] == levels[k] for k in range(len(levels)) if k != axis)
-            ]  # fmt: skip
+                number
+                for other, number in numbers.items()
+                if other[axis] != word
+                and all(other[k] == levels[k] for k in range(len(levels)) if k != axis)
+            ]
             known = [number for number in (total, *parts) if number is not None]
-            if len(known) == len(parts) + 1 and abs(total - sum(parts)) > NEAR * max(1.0, abs(total)):
-                raise InputError(f"Output '{name}' ends in '{shown}', as totals do, and its numbers do not add up to it. {way_out}")
+            if len(known) == len(parts) + 1 and abs(total - sum(parts)) > NEAR * max(
+                1.0, abs(total)
+            ):
+                raise InputError(
+                    f"Output '{name}' ends in '{shown}', as totals do, and its numbers do not add up to it. {way_out}"
+                )
     return [
-        (tuple(TOTAL if level == word else level for level, word in zip(levels, totals, strict=True)), number)
+        (
+            tuple(
+                TOTAL if level == word else level
+                for level, word in zip(levels, totals, strict=True)
+            ),
+            number,
+        )
         for levels, number in cells
     ]
 
@@ -149,7 +185,9 @@ def _with_totals(cells: Cells, totals: tuple[Any, ...], name: str, *, counts: bo
 def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
     """Raise InputError where numbers are shares: fractions of 1, whose total, or that of each row or column, is 1."""
     numbers = [(levels, plain(number)) for levels, number in cells if TOTAL not in levels]
-    if not numbers or not all(isinstance(number, float) and -NEAR <= number <= 1.0 + NEAR for _, number in numbers):
+    if not numbers or not all(
+        isinstance(number, float) and -NEAR <= number <= 1.0 + NEAR for _, number in numbers
+    ):
         return
     axes = {"all": None, "rows": 0, "columns": len(numbers[0][0]) - 1}
     for words, axis in axes.items():
@@ -157,7 +195,10 @@ def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
         for levels, number in numbers:
             key = None if axis is None else levels[axis]
             sums[key] = sums.get(key, 0.0) + number
-        if all(abs(total - 1.0) <= NEAR * len(numbers) or (axis is not None and total == 0.0) for total in sums.values()):
+        if all(
+            abs(total - 1.0) <= NEAR * len(numbers) or (axis is not None and total == 0.0)
+            for total in sums.values()
+        ):
             raise InputError(
                 f"Output '{name}' has shares of 1 ({words}) where {'percentages' if percentages else 'counts'} are needed. Make the table without normalize, or pass "
                 f'100 times its numbers with percentages="{words}".'
@@ -167,7 +208,10 @@ def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
 def _check_whole(cells: Cells, name: str, percentages: str | None) -> None:
     """Raise InputError where counts are not whole numbers: they are weighted, or a summary."""
     numbers = [] if percentages is not None else [plain(number) for _, number in cells]
-    if any(isinstance(number, float) and math.isfinite(number) and not number.is_integer() for number in numbers):
+    if any(
+        isinstance(number, float) and math.isfinite(number) and not number.is_integer()
+        for number in numbers
+    ):
         raise InputError(
             f"Output '{name}' has counts that are not whole. If they are weighted, name the column of weights: weight=...; if they are a summary, say "
             'which and of what: kind="mean", of=...; percentages are percentages="rows", "columns" or "all".'
@@ -175,16 +219,34 @@ def _check_whole(cells: Cells, name: str, percentages: str | None) -> None:
 
 
 def _weighted(
-    cells: Cells, by: list[str], name: str, kind: str, weight: str, percentages: str | None, keys: Mapping[str, Any]
+    cells: Cells,
+    by: list[str],
+    name: str,
+    kind: str,
+    weight: str,
+    percentages: str | None,
+    keys: Mapping[str, Any],
 ) -> dict[str, Any]:
     """A weighted table as an entry."""
     if kind != "table" or keys.get("margins"):
-        raise InputError(f"Output '{name}' has weights: only tables without totals can have them. Leave out the totals, or use kind = \"weighted-mean\" in a file.")
+        raise InputError(
+            f"Output '{name}' has weights: only tables without totals can have them. Leave out the totals, or use kind = \"weighted-mean\" in a file."
+        )
     numbers = {_key(levels, name): _cell(number, "sum", None) for levels, number in cells}
     values = {key: "x" if number is None else number for key, number in numbers.items()}
     shares = {} if percentages is None else {"percentages": percentages}
-    entry = {"name": name, "kind": "weighted-table", "by": by, "weight": weight, **shares, "values": values}
-    return {**entry, **without_none({key: value for key, value in keys.items() if value is not False})}
+    entry = {
+        "name": name,
+        "kind": "weighted-table",
+        "by": by,
+        "weight": weight,
+        **shares,
+        "values": values,
+    }
+    return {
+        **entry,
+        **without_none({key: value for key, value in keys.items() if value is not False}),
+    }
 
 
 def _crossed(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str], Cells]:
@@ -244,6 +306,11 @@ def _cell(number: Any, kind: str, percentages: str | None) -> Any:
             return None
     except TypeError:
         return None
-    if kind == "table" and percentages is None and isinstance(number, float) and number.is_integer():
+    if (
+        kind == "table"
+        and percentages is None
+        and isinstance(number, float)
+        and number.is_integer()
+    ):
         return int(number)
     return number

@@ -14,10 +14,15 @@ from ..._base.plain import without_none
 __all__ = ["scipy_test"]
 
 KINDS_OF = {
-    "TtestResult": ("t-test",), "F_onewayResult": ("anova",), "KruskalResult": ("kruskal-wallis",), "MannwhitneyuResult": ("mann-whitney",),
-    "WilcoxonResult": ("wilcoxon",), "Chi2ContingencyResult": ("chi-square",), "PearsonRResult": ("correlation",),
+    "TtestResult": ("t-test",),
+    "F_onewayResult": ("anova",),
+    "KruskalResult": ("kruskal-wallis",),
+    "MannwhitneyuResult": ("mann-whitney",),
+    "WilcoxonResult": ("wilcoxon",),
+    "Chi2ContingencyResult": ("chi-square",),
+    "PearsonRResult": ("correlation",),
     "SignificanceResult": ("fisher", "spearman", "kendall"),
-}  # fmt: skip
+}
 """The kinds that a class of results may be; where there are several, it is asked which."""
 SAME = 1e-6
 
@@ -37,7 +42,9 @@ class ScipyKeys(TypedDict, total=False):
     n: int
 
 
-def scipy_test(result: Any, *, name: str, kind: str | None = None, **keys: Unpack[ScipyKeys]) -> dict[str, Any]:
+def scipy_test(
+    result: Any, *, name: str, kind: str | None = None, **keys: Unpack[ScipyKeys]
+) -> dict[str, Any]:
     """Return a result of scipy.stats as an entry of a specification's outputs.
 
     Read are `ttest_ind`, `ttest_rel`, `ttest_1samp`, `f_oneway`, `kruskal`, `mannwhitneyu`, `wilcoxon`, `chi2_contingency`, `fisher_exact` and
@@ -61,14 +68,19 @@ def scipy_test(result: Any, *, name: str, kind: str | None = None, **keys: Unpac
     entry: dict[str, Any] = {"name": name, "kind": found}
     if found == "correlation":
         if not isinstance(of, list) or len(of) != 2:
-            raise InputError(f"Output '{name}' is Pearson's correlation of two columns. Name them: of=[..., ...].")
+            raise InputError(
+                f"Output '{name}' is Pearson's correlation of two columns. Name them: of=[..., ...]."
+            )
         return {**entry, "of": of, "value": float(result.statistic), **_beside(keys)}
     if found in ("chi-square", "fisher"):
         if not by or len(by) != 2:
             raise InputError(f"Output '{name}' is a test of two columns. Name them: by=[..., ...].")
     elif not isinstance(of, str):
         raise InputError(f"Output '{name}' is a test of a column ({found}). Name it: of=...")
-    numbers: dict[str, Any] = {"statistic": float(result.statistic), "p_value": float(result.pvalue)}
+    numbers: dict[str, Any] = {
+        "statistic": float(result.statistic),
+        "p_value": float(result.pvalue),
+    }
     more = {key: keys.get(key) for key in ("of", "by", "groups", "paired", "mu", "alternative")}
     more |= _TESTS[found](result, name, numbers, keys) if found in _TESTS else {}
     return {**entry, **without_none(more), **numbers, **_beside(keys)}
@@ -81,10 +93,14 @@ def _beside(keys: ScipyKeys) -> dict[str, Any]:
 def _kind(result: Any, name: str, kind: str | None) -> str:
     cls = type(result).__name__
     if cls not in KINDS_OF:
-        raise InputError(f"Output '{name}' is a {cls}, which is no result that is read. Results: {', '.join(KINDS_OF)}.")
+        raise InputError(
+            f"Output '{name}' is a {cls}, which is no result that is read. Results: {', '.join(KINDS_OF)}."
+        )
     kinds = KINDS_OF[cls]
     if kind is None and len(kinds) > 1:
-        raise InputError(f"Output '{name}' is a {cls}, which several tests of scipy return. Say which it is: kind=\"{kinds[0]}\" for fisher_exact.")
+        raise InputError(
+            f"Output '{name}' is a {cls}, which several tests of scipy return. Say which it is: kind=\"{kinds[0]}\" for fisher_exact."
+        )
     if kind is not None and kind not in kinds:
         raise InputError(f"Output '{name}' is a {cls}. {unknown_name('kind', kind, kinds)}")
     found = kind or kinds[0]
@@ -99,15 +115,29 @@ def _t_test(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) ->
 
     numbers["dof"] = dof = float(result.df)
     if said.get("by") and said.get("welch") is None:
-        guess = "they are not whole, as Welch's are" if abs(dof - round(dof)) > SAME else "they are whole, as those of a pooled test are"
-        raise InputError(f"Output '{name}' is a t test between groups of '{said['by'][0]}'. Of its degrees of freedom {guess}; say it: welch=True or welch=False (equal_var=True).")
+        guess = (
+            "they are not whole, as Welch's are"
+            if abs(dof - round(dof)) > SAME
+            else "they are whole, as those of a pooled test are"
+        )
+        raise InputError(
+            f"Output '{name}' is a t test between groups of '{said['by'][0]}'. Of its degrees of freedom {guess}; say it: welch=True or welch=False (equal_var=True)."
+        )
     if said.get("welch") is not True and abs(dof - round(dof)) > SAME:
-        raise InputError(f"Output '{name}': its degrees of freedom are not whole, so it is Welch's test between two groups: by=[...], welch=True.")
+        raise InputError(
+            f"Output '{name}': its degrees of freedom are not whole, so it is Welch's test between two groups: by=[...], welch=True."
+        )
     t = numbers["statistic"]
-    wanted = {"two-sided": 2.0 * student.sf(abs(t), dof), "less": student.cdf(t, dof), "greater": student.sf(t, dof)}
+    wanted = {
+        "two-sided": 2.0 * student.sf(abs(t), dof),
+        "less": student.cdf(t, dof),
+        "greater": student.sf(t, dof),
+    }
     alternative = said.get("alternative", "two-sided")
     if abs(float(wanted[alternative]) - numbers["p_value"]) > SAME:
-        raise InputError(f"Output '{name}': its p-value is not that of alternative=\"{alternative}\". Say which it is.")
+        raise InputError(
+            f"Output '{name}': its p-value is not that of alternative=\"{alternative}\". Say which it is."
+        )
     return {"welch": said.get("welch")}
 
 
@@ -115,7 +145,9 @@ def _chi_square(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys
     """In tables of two by two scipy makes Yates's correction unless told otherwise."""
     numbers["dof"] = int(result.dof)
     if int(result.dof) == 1 and said.get("correction") is None:
-        raise InputError(f"Output '{name}' is a chi-square test of a table of two by two. Scipy makes Yates's correction there unless told otherwise: say correction=True or correction=False.")
+        raise InputError(
+            f"Output '{name}' is a chi-square test of a table of two by two. Scipy makes Yates's correction there unless told otherwise: say correction=True or correction=False."
+        )
     return {"correction": said.get("correction") or None}
 
 
@@ -128,15 +160,25 @@ def _fisher(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) ->
 def _wilcoxon(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) -> dict[str, Any]:
     """Two-sided, scipy prints the smaller sum of ranks; otherwise that of positive differences."""
     if said.get("correction") is None:
-        raise InputError(f"Output '{name}' is Wilcoxon's test, which scipy makes without a correction unless told otherwise: say correction=False or correction=True.")
+        raise InputError(
+            f"Output '{name}' is Wilcoxon's test, which scipy makes without a correction unless told otherwise: say correction=False or correction=True."
+        )
     if said.get("alternative", "two-sided") == "two-sided":
         numbers["smaller"] = numbers.pop("statistic")
     return {"correction": said.get("correction")}
 
 
-def _mann_whitney(result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys) -> dict[str, Any]:
+def _mann_whitney(
+    result: Any, name: str, numbers: dict[str, Any], said: ScipyKeys
+) -> dict[str, Any]:
     """Scipy corrects for continuity unless told otherwise, as the kind does."""
     return {"correction": said.get("correction")}
 
 
-_TESTS = {"t-test": _t_test, "chi-square": _chi_square, "fisher": _fisher, "wilcoxon": _wilcoxon, "mann-whitney": _mann_whitney}
+_TESTS = {
+    "t-test": _t_test,
+    "chi-square": _chi_square,
+    "fisher": _fisher,
+    "wilcoxon": _wilcoxon,
+    "mann-whitney": _mann_whitney,
+}

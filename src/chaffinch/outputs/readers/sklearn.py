@@ -17,7 +17,14 @@ _KINDS = {"LinearRegression": "ols", "LogisticRegression": "logit", "PoissonRegr
 
 
 def coefficients_of(
-    model: Any, *, name: str, label: str, where: str | None = None, formula: str | None = None, names: Mapping[str, str] | None = None, decimals: int | None = None
+    model: Any,
+    *,
+    name: str,
+    label: str,
+    where: str | None = None,
+    formula: str | None = None,
+    names: Mapping[str, str] | None = None,
+    decimals: int | None = None,
 ) -> dict[str, Any]:
     """Return a fitted LinearRegression, LogisticRegression or PoissonRegressor as an entry of a specification's outputs.
 
@@ -38,36 +45,58 @@ def coefficients_of(
     """
     kind = _KINDS.get(type(model).__name__)
     if kind is None:
-        raise InputError(f"Output '{name}' must be a fitted {', '.join(_KINDS)} of scikit-learn. Got {type(model).__name__}.")
+        raise InputError(
+            f"Output '{name}' must be a fitted {', '.join(_KINDS)} of scikit-learn. Got {type(model).__name__}."
+        )
     if not hasattr(model, "coef_"):
         raise InputError(f"Output '{name}' was not fitted. Call its fit first.")
     _check_penalty(model, name)
     features = getattr(model, "feature_names_in_", None)
     if features is None:
-        raise InputError(f"Output '{name}' was fitted on columns without names. Fit it on a DataFrame, so that its coefficients have names.")
+        raise InputError(
+            f"Output '{name}' was fitted on columns without names. Fit it on a DataFrame, so that its coefficients have names."
+        )
     columns = [str(one) for one in features]
     comment = None
     if formula is None:
-        formula, comment = understood_formula(label, columns, output=name, intercept=bool(model.fit_intercept), named=True)
+        formula, comment = understood_formula(
+            label, columns, output=name, intercept=bool(model.fit_intercept), named=True
+        )
     keys = without_none({"comment": comment, "where": where, "decimals": decimals})
     entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula, **keys}
     if kind != "logit":
-        entry["coefficients"] = renamed(_one(model.coef_, model.intercept_, columns, model), names, output=name)
+        entry["coefficients"] = renamed(
+            _one(model.coef_, model.intercept_, columns, model), names, output=name
+        )
         return entry
     classes = [plain(one) for one in model.classes_]
     if len(classes) == 2:
         entry["success"] = classes[1]
-        entry["coefficients"] = renamed(_one(model.coef_[0], model.intercept_[0], columns, model), names, output=name)
+        entry["coefficients"] = renamed(
+            _one(model.coef_[0], model.intercept_[0], columns, model), names, output=name
+        )
         return entry
     # Softmax has a set of coefficients for each class; those of the first are taken off, as a base has none.
-    rows = list(zip(model.coef_ - model.coef_[0], model.intercept_ - model.intercept_[0], classes, strict=True))[1:]
-    inner = {str(of): renamed(_one(row, first, columns, model), names, output=name) for row, first, of in rows}
+    rows = list(
+        zip(
+            model.coef_ - model.coef_[0],
+            model.intercept_ - model.intercept_[0],
+            classes,
+            strict=True,
+        )
+    )[1:]
+    inner = {
+        str(of): renamed(_one(row, first, columns, model), names, output=name)
+        for row, first, of in rows
+    }
     return {**entry, "kind": "multinomial", "base": classes[0], "coefficients": inner}
 
 
 def _one(row: Any, intercept: Any, columns: list[str], model: Any) -> dict[str, float]:
     if getattr(row, "ndim", 1) != 1:
-        raise InputError("A model of several labels at once is several outputs. Give each by itself.")
+        raise InputError(
+            "A model of several labels at once is several outputs. Give each by itself."
+        )
     first = {"Intercept": float(intercept)} if model.fit_intercept else {}
     return {**first, **{column: float(number) for column, number in zip(columns, row, strict=True)}}
 
@@ -76,12 +105,20 @@ def _check_penalty(model: Any, name: str) -> None:
     """Raise for coefficients that are not those of the data alone."""
     kind = type(model).__name__
     if kind == "LinearRegression" and getattr(model, "positive", False):
-        raise InputError(f"Output '{name}' was fitted with coefficients of at least 0: they are not those of least squares. Fit it with positive=False.")
+        raise InputError(
+            f"Output '{name}' was fitted with coefficients of at least 0: they are not those of least squares. Fit it with positive=False."
+        )
     if kind == "PoissonRegressor" and float(model.alpha) != 0.0:
-        raise InputError(f"Output '{name}' was fitted with a penalty: its coefficients are not maximum likelihood estimates. Fit it with alpha=0.")
+        raise InputError(
+            f"Output '{name}' was fitted with a penalty: its coefficients are not maximum likelihood estimates. Fit it with alpha=0."
+        )
     if kind == "LogisticRegression":
-        unpenalised = getattr(model, "penalty", None) in (None, "none") or math.isinf(float(model.C))
+        unpenalised = getattr(model, "penalty", None) in (None, "none") or math.isinf(
+            float(model.C)
+        )
         if getattr(model, "penalty", None) == "deprecated":  # newer versions say it by C alone
             unpenalised = math.isinf(float(model.C))
         if not unpenalised or getattr(model, "class_weight", None) is not None:
-            raise InputError(f"Output '{name}' was fitted with a penalty or weights of classes: its coefficients are not maximum likelihood estimates. Fit it with C=inf (or penalty=None).")
+            raise InputError(
+                f"Output '{name}' was fitted with a penalty or weights of classes: its coefficients are not maximum likelihood estimates. Fit it with C=inf (or penalty=None)."
+            )

@@ -87,12 +87,16 @@ def outputs_of(
         raise InputError(
             f"Output '{name}' must be a fitted statsmodels result of {', '.join(_KINDS)}. Got {type(model if model is not None else result).__name__}."
         )
-    known = Said(name, said, ("offset", "weights", "cluster", "group", "event", "level", "strata", "order"))
+    known = Said(
+        name, said, ("offset", "weights", "cluster", "group", "event", "level", "strata", "order")
+    )
     comment = None
     if formula is None:
         formula, comment = _formula(model, kind, name)
     entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula}
-    entry |= without_none({"comment": comment, "where": where, "n": _n(result), **_columns(model, name, known)})
+    entry |= without_none(
+        {"comment": comment, "where": where, "n": _n(result), **_columns(model, name, known)}
+    )
     entry |= _kind_keys(result, model, kind, name, known)
     chosen = success if success is not None else _success(model)
     if chosen is not None:
@@ -117,10 +121,17 @@ def _formula(model: Any, kind: str, name: str) -> tuple[str, str | None]:
     if isinstance(own, str):
         return own, None
     named = hasattr(getattr(model.data, "orig_exog", None), "columns")
-    every = [str(one) for one in model.exog_names][: None if kind != "ordered" else model.exog.shape[1]]
-    has_own = kind in ("cox", "ordered")  # these have no intercept, and their formula says nothing of it
+    every = [str(one) for one in model.exog_names][
+        : None if kind != "ordered" else model.exog.shape[1]
+    ]
+    has_own = kind in (
+        "cox",
+        "ordered",
+    )  # these have no intercept, and their formula says nothing of it
     intercept = has_own or any(one in ("const", "Intercept", "intercept") for one in every)
-    return understood_formula(str(model.endog_names), every, output=name, intercept=intercept, named=named)
+    return understood_formula(
+        str(model.endog_names), every, output=name, intercept=intercept, named=named
+    )
 
 
 def _columns(model: Any, name: str, known: Said) -> dict[str, Any]:
@@ -132,12 +143,20 @@ def _columns(model: Any, name: str, known: Said) -> dict[str, Any]:
                 f"Output '{name}' was fitted with an offset or exposure. Name its column: offset = ... (of an exposure, its log)."
             )
         columns["offset"] = known["offset"]
-    weighted = type(model).__name__ in ("WLS", "GEE") and _some(getattr(model, "weights", None), 1.0)
-    if weighted or any(_some(getattr(model, key, None), 1.0) for key in ("freq_weights", "var_weights")):
+    weighted = type(model).__name__ in ("WLS", "GEE") and _some(
+        getattr(model, "weights", None), 1.0
+    )
+    if weighted or any(
+        _some(getattr(model, key, None), 1.0) for key in ("freq_weights", "var_weights")
+    ):
         if type(model).__name__ == "GEE":
-            raise InputError(f"Output '{name}' was fitted with weights, which are not supported for GEE.")
+            raise InputError(
+                f"Output '{name}' was fitted with weights, which are not supported for GEE."
+            )
         if known["weights"] is None:
-            raise InputError(f"Output '{name}' was fitted with weights. Name their column: weights = ...")
+            raise InputError(
+                f"Output '{name}' was fitted with weights. Name their column: weights = ..."
+            )
         columns["weights"] = known["weights"]
     return columns
 
@@ -152,9 +171,22 @@ def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> di
         return {"at": float(result.q)}
     if kind == "mixed":
         if model.k_re != 1 or model.k_vc or not bool((model.exog_re == 1.0).all()):
-            raise InputError(f"Output '{name}': of mixed models only those with a random intercept are supported.")
-        variances = {"group_variance": float(result.cov_re.to_numpy()[0, 0] if hasattr(result.cov_re, "to_numpy") else result.cov_re[0, 0])}
-        return {"group": known.needed("group", "its groups"), "reml": bool(result.reml), **variances, "residual_variance": float(result.scale)}
+            raise InputError(
+                f"Output '{name}': of mixed models only those with a random intercept are supported."
+            )
+        variances = {
+            "group_variance": float(
+                result.cov_re.to_numpy()[0, 0]
+                if hasattr(result.cov_re, "to_numpy")
+                else result.cov_re[0, 0]
+            )
+        }
+        return {
+            "group": known.needed("group", "its groups"),
+            "reml": bool(result.reml),
+            **variances,
+            "residual_variance": float(result.scale),
+        }
     if kind == "gee":
         return _gee(model, name, known)
     if kind == "ordered":
@@ -162,7 +194,11 @@ def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> di
     if kind == "cox":
         if getattr(model, "entry", None) is not None:
             raise InputError(f"Output '{name}': times of entry are not supported.")
-        keys = {"event": known.needed("event", "its column of events"), "level": known["level"], "ties": str(model.ties)}
+        keys = {
+            "event": known.needed("event", "its column of events"),
+            "level": known["level"],
+            "ties": str(model.ties),
+        }
         if getattr(model, "strata", None) is not None:
             strata = known.needed("strata", "its strata")
             keys["strata"] = [strata] if isinstance(strata, str) else list(strata)
@@ -171,17 +207,35 @@ def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> di
 
 
 def _gee(model: Any, name: str, known: Said) -> dict[str, Any]:
-    family, link, structure = type(model.family).__name__, type(model.family.link).__name__, type(model.cov_struct).__name__
-    if (family, link) not in (("Gaussian", "Identity"), ("Binomial", "Logit"), ("Poisson", "Log")) or structure not in ("Independence", "Exchangeable"):
-        raise InputError(f"Output '{name}': a GEE of family {family} with link {link} and correlation {structure} is not supported.")
-    return {"group": known.needed("group", "its groups"), "family": family.lower(), "correlation": structure.lower()}
+    family, link, structure = (
+        type(model.family).__name__,
+        type(model.family.link).__name__,
+        type(model.cov_struct).__name__,
+    )
+    if (family, link) not in (
+        ("Gaussian", "Identity"),
+        ("Binomial", "Logit"),
+        ("Poisson", "Log"),
+    ) or structure not in ("Independence", "Exchangeable"):
+        raise InputError(
+            f"Output '{name}': a GEE of family {family} with link {link} and correlation {structure} is not supported."
+        )
+    return {
+        "group": known.needed("group", "its groups"),
+        "family": family.lower(),
+        "correlation": structure.lower(),
+    }
 
 
 def _ordered(result: Any, model: Any, name: str, known: Said) -> dict[str, Any]:
-    link = {"logistic": "ordered-logit", "norm": "ordered-probit"}.get(getattr(model.distr, "name", ""))
+    link = {"logistic": "ordered-logit", "norm": "ordered-probit"}.get(
+        getattr(model.distr, "name", "")
+    )
     if link is None:
         raise InputError(f"Output '{name}': of ordered models only logit and probit are supported.")
-    thresholds = [float(one) for one in model.transform_threshold_params(_values(result.params))][1:-1]
+    thresholds = [float(one) for one in model.transform_threshold_params(_values(result.params))][
+        1:-1
+    ]
     order = known["order"] or [plain(label) for label in model.labels]
     numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in order)
     return {"kind": link, "thresholds": thresholds, **({} if numbers else {"order": list(order)})}
@@ -193,28 +247,46 @@ def _coefficients(result: Any, model: Any, kind: str) -> dict[str, Any]:
     if kind == "mixed":
         return _named(result.fe_params, model)
     if kind == "ordered":
-        return dict(zip(_names(result.params, model), [float(one) for one in _values(result.params)][: model.exog.shape[1]], strict=False))
+        return dict(
+            zip(
+                _names(result.params, model),
+                [float(one) for one in _values(result.params)][: model.exog.shape[1]],
+                strict=False,
+            )
+        )
     return _named(result.params, model)
 
 
-def _errors(result: Any, model: Any, entry: Mapping[str, Any], name: str, known: Said) -> dict[str, Any]:
+def _errors(
+    result: Any, model: Any, entry: Mapping[str, Any], name: str, known: Said
+) -> dict[str, Any]:
     """Standard errors, with what else is needed to know which these are."""
     kind, robust = str(entry["kind"]), getattr(result, "cov_type", "nonrobust")
     keys: dict[str, Any] = {}
     if kind != "gee" and robust != "nonrobust":
         if robust not in ("HC0", "HC1", "HC2", "HC3", "cluster"):
-            raise InputError(f"Output '{name}' has standard errors of type {robust}, which are not supported. Leave standard_errors out.")
+            raise InputError(
+                f"Output '{name}' has standard errors of type {robust}, which are not supported. Leave standard_errors out."
+            )
         keys["covariance"] = robust
         if robust == "cluster":
             if result.cov_kwds.get("use_correction") is False:
-                raise InputError(f"Output '{name}' has standard errors by cluster without the usual correction, which are not supported.")
+                raise InputError(
+                    f"Output '{name}' has standard errors by cluster without the usual correction, which are not supported."
+                )
             keys["cluster"] = known.needed("cluster", "its clusters")
     if kind == "gee" and robust != "robust":
-        raise InputError(f"Output '{name}': of GEE only robust standard errors are supported. Leave standard_errors out.")
+        raise InputError(
+            f"Output '{name}': of GEE only robust standard errors are supported. Leave standard_errors out."
+        )
     if kind == "quantile-regression":
-        raise InputError(f"Output '{name}': standard errors of quantile regressions are not supported, since programs differ in them. Leave standard_errors out.")
+        raise InputError(
+            f"Output '{name}': standard errors of quantile regressions are not supported, since programs differ in them. Leave standard_errors out."
+        )
     bse = result.bse_fe if kind == "mixed" else result.bse
-    errors = dict(zip(_names(result.params, model), [float(one) for one in _values(bse)], strict=False))
+    errors = dict(
+        zip(_names(result.params, model), [float(one) for one in _values(bse)], strict=False)
+    )
     errors = {one: number for one, number in errors.items() if one in entry["coefficients"]}
     keys["standard_errors"] = errors
     if kind == "glm" and entry["family"] in ("gamma", "inverse-gaussian"):
@@ -253,7 +325,10 @@ def _family(model: Any, name: str) -> dict[str, Any]:
         raise InputError(
             f"Output '{name}': a GLM of family {family} with link {link} is not supported. Families: {', '.join(_FAMILIES)}."
         )
-    entry: dict[str, Any] = {"family": re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower(), "link": _LINKS[link]}
+    entry: dict[str, Any] = {
+        "family": re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower(),
+        "link": _LINKS[link],
+    }
     if family == "NegativeBinomial":
         entry["alpha"] = float(model.family.alpha)
     return entry
@@ -278,15 +353,23 @@ def _names(params: Any, model: Any) -> list[str]:
 
 
 def _named(params: Any, model: Any) -> dict[str, float]:
-    return {name: float(number) for name, number in zip(_names(params, model), list(params), strict=True)}
+    return {
+        name: float(number)
+        for name, number in zip(_names(params, model), list(params), strict=True)
+    }
 
 
 def _named_classes(result: Any, model: Any) -> dict[str, dict[str, float]]:
     """Coefficients by class, then by name; the base class has none. A class 1.0 is 1."""
-    classes = [re.sub(r"^(-?\d+)\.0$", r"\1", str(word)) for _, word in sorted(model._ynames_map.items())][1:]
+    classes = [
+        re.sub(r"^(-?\d+)\.0$", r"\1", str(word)) for _, word in sorted(model._ynames_map.items())
+    ][1:]
     names = _names(result.params, model)
     numbers = result.params.to_numpy() if hasattr(result.params, "to_numpy") else result.params
-    return {label: {name: float(numbers[i, k]) for i, name in enumerate(names)} for k, label in enumerate(classes)}
+    return {
+        label: {name: float(numbers[i, k]) for i, name in enumerate(names)}
+        for k, label in enumerate(classes)
+    }
 
 
 def levels_of(result: Any) -> dict[str, list[Any]]:
@@ -302,11 +385,15 @@ def levels_of(result: Any) -> dict[str, list[Any]]:
         )
     if hasattr(spec, "factor_infos"):
         factors = {
-            factor.name(): info.categories for factor, info in spec.factor_infos.items() if info.categories is not None
+            factor.name(): info.categories
+            for factor, info in spec.factor_infos.items()
+            if info.categories is not None
         }
     else:
         factors = {
-            str(name): state[1]["categories"] for name, state in spec.encoder_state.items() if "categories" in state[1]
+            str(name): state[1]["categories"]
+            for name, state in spec.encoder_state.items()
+            if "categories" in state[1]
         }
     levels: dict[str, list[Any]] = {}
     for name, categories in factors.items():
@@ -316,8 +403,17 @@ def levels_of(result: Any) -> dict[str, list[Any]]:
 
 
 def spec_of(
-    columns: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]], *, rows: int | None = None
+    columns: Sequence[Mapping[str, Any]],
+    outputs: Sequence[Mapping[str, Any]],
+    *,
+    rows: int | None = None,
 ) -> Outputs:
     """Return a specification of columns and outputs, checked."""
     head = {"format": FORMAT, "version": VERSION, **without_none({"rows": rows})}
-    return Outputs.from_dict({**head, "columns": [dict(one) for one in columns], "outputs": [dict(one) for one in outputs]})
+    return Outputs.from_dict(
+        {
+            **head,
+            "columns": [dict(one) for one in columns],
+            "outputs": [dict(one) for one in outputs],
+        }
+    )

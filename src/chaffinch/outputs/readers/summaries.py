@@ -16,9 +16,17 @@ from .pandas import plain, table_of
 __all__ = ["summaries_of"]
 
 FUNCTIONS = {
-    "mean": "mean", "sum": "sum", "std": "sd", "var": "variance", "median": "median", "min": "min", "max": "max", "size": "table",
-    "count": "table", "len": "table",
-}  # fmt: skip
+    "mean": "mean",
+    "sum": "sum",
+    "std": "sd",
+    "var": "variance",
+    "median": "median",
+    "min": "min",
+    "max": "max",
+    "size": "table",
+    "count": "table",
+    "len": "table",
+}
 """What pandas and polars call the functions that are read, and the kinds that these are."""
 DESCRIBED = ("count", "mean", "std", "min", "max")
 """What `describe()` always has of a column of numbers."""
@@ -76,11 +84,18 @@ def summaries_of(
         return _polars_described(table, name, interpolation, keys)
     wide = hasattr(table, "columns")
     index = [str(label) for label in table.index]
-    heads = [label if isinstance(label, tuple) else (label,) for label in table.columns] if wide else []
+    heads = (
+        [label if isinstance(label, tuple) else (label,) for label in table.columns] if wide else []
+    )
     if _is_described(index):
         return _described(table, name, of, keys)
-    if any(set(WORDS_DESCRIBED) & {str(part) for part in head} for head in (*heads, *((label,) for label in index))):
-        raise InputError(f"Output '{name}' describes words: how many there are, and the most common. Use table_of with value_counts() of the column.")
+    if any(
+        set(WORDS_DESCRIBED) & {str(part) for part in head}
+        for head in (*heads, *((label,) for label in index))
+    ):
+        raise InputError(
+            f"Output '{name}' describes words: how many there are, and the most common. Use table_of with value_counts() of the column."
+        )
     if heads and _is_described([str(head[-1]) for head in heads]):
         return _described_by_groups(table, name, of, by, keys)
     if wide and index and index == [str(head[0]) for head in heads] and _is_correlation(table):
@@ -97,16 +112,29 @@ def summaries_of(
 
 def _is_described(words: Sequence[str]) -> bool:
     """Whether words are what `describe()` has, and no more: an aggregation may have all of them, and others."""
-    return set(DESCRIBED) <= set(words) and all(word in DESCRIBED or word.endswith("%") for word in words)
+    return set(DESCRIBED) <= set(words) and all(
+        word in DESCRIBED or word.endswith("%") for word in words
+    )
 
 
-def _described(table: Any, name: str, of: str | None, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _described(
+    table: Any, name: str, of: str | None, keys: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """`describe()` of a column (a series) or of several."""
     if not hasattr(table, "columns"):
         column = of if of is not None else table.name
         if column is None:
-            raise InputError(f"Output '{name}' describes a column without a name. Say which: of=...")
-        return [_one_described(name, str(column), dict(zip(map(str, table.index), table.tolist(), strict=True)), keys)]
+            raise InputError(
+                f"Output '{name}' describes a column without a name. Say which: of=..."
+            )
+        return [
+            _one_described(
+                name,
+                str(column),
+                dict(zip(map(str, table.index), table.tolist(), strict=True)),
+                keys,
+            )
+        ]
     entries = []
     for column in table.columns:
         numbers = dict(zip(map(str, table.index), table[column].tolist(), strict=True))
@@ -116,12 +144,21 @@ def _described(table: Any, name: str, of: str | None, keys: Mapping[str, Any]) -
     return entries
 
 
-def _one_described(name: str, column: str, numbers: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
+def _one_described(
+    name: str, column: str, numbers: Mapping[str, Any], keys: Mapping[str, Any]
+) -> dict[str, Any]:
     points = _points(numbers)
     return {
-        "name": name, "kind": "describe", "of": column, "n": int(numbers["count"]), "mean": plain(numbers["mean"]), "sd": plain(numbers["std"]),
-        "at": list(points), "quantiles": [plain(numbers[word]) for word in points.values()], **keys,
-    }  # fmt: skip
+        "name": name,
+        "kind": "describe",
+        "of": column,
+        "n": int(numbers["count"]),
+        "mean": plain(numbers["mean"]),
+        "sd": plain(numbers["std"]),
+        "at": list(points),
+        "quantiles": [plain(numbers[word]) for word in points.values()],
+        **keys,
+    }
 
 
 def _points(words: Mapping[str, Any] | Sequence[str]) -> dict[float, str]:
@@ -138,31 +175,54 @@ def _described_by_groups(
     groups = _groups(table, name, by)
     nested = isinstance(table.columns[0], tuple)
     if not nested and of is None:
-        raise InputError(f"Output '{name}' describes a column by {listed(groups)}, and does not say which column. Say it: of=...")
+        raise InputError(
+            f"Output '{name}' describes a column by {listed(groups)}, and does not say which column. Say it: of=..."
+        )
     entries = []
     for column in dict.fromkeys(label[0] for label in table.columns) if nested else [of]:
         some = table[column] if nested else table
         words = [str(word) for word in some.columns]
         if not _is_described(words):
-            raise InputError(f"Output '{name}' describes several columns, and '{column}' in another way. Pass them one at a time.")
+            raise InputError(
+                f"Output '{name}' describes several columns, and '{column}' in another way. Pass them one at a time."
+            )
         labels = [_label(label) for label in some.index]
         numbers = {word: dict(zip(labels, some[word].tolist(), strict=True)) for word in words}
         points = _points(words)
-        quantiles = {label: [plain(numbers[word][label]) for word in points.values()] for label in labels}
-        entries.append({
-            "name": f"{name}: {column}" if nested else name, "kind": "describe", "of": str(column), "by": groups, "at": list(points),
-            "counts": {label: int(count) for label, count in numbers["count"].items()}, "mean": _known(numbers["mean"]), "sd": _known(numbers["std"]),
-            "quantiles": {label: some for label, some in quantiles.items() if not any(math.isnan(q) for q in some)}, **keys,
-        })  # fmt: skip
+        quantiles = {
+            label: [plain(numbers[word][label]) for word in points.values()] for label in labels
+        }
+        entries.append(
+            {
+                "name": f"{name}: {column}" if nested else name,
+                "kind": "describe",
+                "of": str(column),
+                "by": groups,
+                "at": list(points),
+                "counts": {label: int(count) for label, count in numbers["count"].items()},
+                "mean": _known(numbers["mean"]),
+                "sd": _known(numbers["std"]),
+                "quantiles": {
+                    label: some
+                    for label, some in quantiles.items()
+                    if not any(math.isnan(q) for q in some)
+                },
+                **keys,
+            }
+        )
     return entries
 
 
 def _known(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers with those that are missing marked as withheld."""
-    return {label: "x" if math.isnan(number) else plain(number) for label, number in numbers.items()}
+    return {
+        label: "x" if math.isnan(number) else plain(number) for label, number in numbers.items()
+    }
 
 
-def _polars_described(table: Any, name: str, interpolation: str | None, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _polars_described(
+    table: Any, name: str, interpolation: str | None, keys: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """`describe()` of polars; other tables of polars are long, and for `table_of`."""
     heads = list(getattr(table, "columns", []))
     words = [str(word) for word in table["statistic"]] if "statistic" in heads else []
@@ -171,7 +231,9 @@ def _polars_described(table: Any, name: str, interpolation: str | None, keys: Ma
             f"Output '{name}' is no summary that is known by its form. Of a long table of polars name the numbers: table_of(table, count=..., kind=..., of=...)."
         )
     if interpolation not in (None, "linear"):
-        raise InputError(f"Output '{name}': quantiles are read as \"linear\" ones. Got {interpolation!r}: make them anew with describe(interpolation=\"linear\").")
+        raise InputError(
+            f'Output \'{name}\': quantiles are read as "linear" ones. Got {interpolation!r}: make them anew with describe(interpolation="linear").'
+        )
     if interpolation is None and any(word.endswith("%") for word in words):
         raise InputError(
             f"Output '{name}' is a description of {listed(str(head) for head in heads if head != 'statistic')}; polars takes the nearest value for a quantile unless told otherwise, and does not "
@@ -192,21 +254,29 @@ def _is_correlation(table: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return all(abs(rows[k][k] - 1.0) < NEAR for k in range(len(rows))) and all(
-        math.isnan(rows[a][b]) or (abs(rows[a][b] - rows[b][a]) < NEAR and abs(rows[a][b]) <= 1.0 + NEAR)
+        math.isnan(rows[a][b])
+        or (abs(rows[a][b] - rows[b][a]) < NEAR and abs(rows[a][b]) <= 1.0 + NEAR)
         for a in range(len(rows))
         for b in range(len(rows))
     )
 
 
-def _correlation(table: Any, name: str, method: str | None, keys: Mapping[str, Any]) -> dict[str, Any]:
+def _correlation(
+    table: Any, name: str, method: str | None, keys: Mapping[str, Any]
+) -> dict[str, Any]:
     columns = [str(column) for column in table.columns]
     if method is None:
         raise InputError(
             f"Output '{name}' is a matrix of correlations of {listed(columns)}, and does not say of which kind. Pass method=\"pearson\" if they are Pearson's, as corr() makes them unless told otherwise."
         )
     if method != "pearson":
-        raise InputError(f"Output '{name}': only Pearson's correlations are read. Got method={method!r}; there is no kind of output for these yet.")
-    values = [["x" if math.isnan(number) else float(number) for number in row] for row in table.to_numpy().tolist()]
+        raise InputError(
+            f"Output '{name}': only Pearson's correlations are read. Got method={method!r}; there is no kind of output for these yet."
+        )
+    values = [
+        ["x" if math.isnan(number) else float(number) for number in row]
+        for row in table.to_numpy().tolist()
+    ]
     return {"name": name, "kind": "correlation", "of": columns, "values": values, **keys}
 
 
@@ -215,26 +285,44 @@ def _is_share(index: Any) -> bool:
     if index.names[-1] is not None:
         return False
     last = index.get_level_values(-1)
-    return len(last) > 0 and str(last.dtype).startswith("float") and all(0.0 <= float(q) <= 1.0 for q in last)
+    return (
+        len(last) > 0
+        and str(last.dtype).startswith("float")
+        and all(0.0 <= float(q) <= 1.0 for q in last)
+    )
 
 
-def _quantiles(table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _quantiles(
+    table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """`quantile([...])` of a column, of several, or by groups."""
     wide = hasattr(table, "columns")
     if wide and table.index.nlevels > 1:
-        raise InputError(f"Output '{name}' has quantiles of several columns by groups. Pass one column at a time.")
+        raise InputError(
+            f"Output '{name}' has quantiles of several columns by groups. Pass one column at a time."
+        )
     if wide:
-        return [one for column in table.columns for one in _quantiles(table[column].rename(column), f"{name}: {column}", str(column), by, keys)]
+        return [
+            one
+            for column in table.columns
+            for one in _quantiles(
+                table[column].rename(column), f"{name}: {column}", str(column), by, keys
+            )
+        ]
     column = of if of is not None else table.name
     if column is None:
-        raise InputError(f"Output '{name}' has quantiles of a column without a name. Say which: of=...")
+        raise InputError(
+            f"Output '{name}' has quantiles of a column without a name. Say which: of=..."
+        )
     at = [float(q) for q in dict.fromkeys(table.index.get_level_values(-1))]
     entry: dict[str, Any] = {"name": name, "kind": "quantiles", "of": str(column), "at": at}
     if table.index.nlevels == 1:
         return [{**entry, "values": [plain(number) for number in table.tolist()], **keys}]
     groups = list(by) if by is not None else [str(one) for one in table.index.names[:-1]]
     if len(groups) != table.index.nlevels - 1 or "None" in groups:
-        raise InputError(f"Output '{name}' has quantiles by groups: name their columns in order, by=[...].")
+        raise InputError(
+            f"Output '{name}' has quantiles by groups: name their columns in order, by=[...]."
+        )
     values: dict[str, list[Any]] = {}
     for label, number in zip(table.index, table.tolist(), strict=True):
         values.setdefault(_label(label[:-1]), []).append(plain(number))
@@ -242,26 +330,50 @@ def _quantiles(table: Any, name: str, of: str | None, by: Sequence[str] | None, 
 
 
 def _aggregated(
-    table: Any, name: str, of: str | None, by: Sequence[str] | None, columns: Mapping[str, tuple[str, str]] | None, keys: Mapping[str, Any]
+    table: Any,
+    name: str,
+    of: str | None,
+    by: Sequence[str] | None,
+    columns: Mapping[str, tuple[str, str]] | None,
+    keys: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """`groupby(...).agg(...)`: a column of functions, several, or names of one's own."""
     groups, entries = _groups(table, name, by), []
     for k, head in enumerate(table.columns):
         column, function = _made_of(head, name, of, columns)
         if function not in FUNCTIONS:
-            raise InputError(f"Output '{name}': column {_label(head)!r} is the {function!r} of '{column}'. {unknown_name('function', function, FUNCTIONS)} Leave it out.")
+            raise InputError(
+                f"Output '{name}': column {_label(head)!r} is the {function!r} of '{column}'. {unknown_name('function', function, FUNCTIONS)} Leave it out."
+            )
         kind, series = FUNCTIONS[function], table.iloc[:, k]
         called = f"{name}: {function if kind == 'table' else f'{function} of {column}'}"
         if kind in ("min", "max"):
-            values = {label: [number] for label, number in _known({_label(one): float(number) for one, number in series.items()}).items()}
-            entries.append({"name": called, "kind": "quantiles", "of": column, "at": [float(kind == "max")], "by": groups, "values": values, **keys})
+            values = {
+                label: [number]
+                for label, number in _known(
+                    {_label(one): float(number) for one, number in series.items()}
+                ).items()
+            }
+            entries.append(
+                {
+                    "name": called,
+                    "kind": "quantiles",
+                    "of": column,
+                    "at": [float(kind == "max")],
+                    "by": groups,
+                    "values": values,
+                    **keys,
+                }
+            )
             continue
         wanted: Any = {"of": None if kind == "table" else column, "kind": kind, **keys}
         entries.append(table_of(series, name=called, by=groups, margins=False, **wanted))
     return entries
 
 
-def _made_of(head: Any, name: str, of: str | None, columns: Mapping[str, tuple[str, str]] | None) -> tuple[str, str]:
+def _made_of(
+    head: Any, name: str, of: str | None, columns: Mapping[str, tuple[str, str]] | None
+) -> tuple[str, str]:
     """The column and the function behind a column of an aggregation."""
     if columns is not None and not isinstance(head, tuple) and head in columns:
         column, function = columns[head]
@@ -270,10 +382,16 @@ def _made_of(head: Any, name: str, of: str | None, columns: Mapping[str, tuple[s
         return str(head[0]), str(head[1])
     if str(head) in FUNCTIONS and of is not None:
         return of, str(head)
-    understood = f"the {head!r} of a column" if str(head) in FUNCTIONS else f"a column called {head!r}"
+    understood = (
+        f"the {head!r} of a column" if str(head) in FUNCTIONS else f"a column called {head!r}"
+    )
     raise InputError(
         f"Output '{name}' has {understood}, and does not say of which column or by which function. Say it: "
-        + (f"of=... or columns={{{str(head)!r}: (column, {str(head)!r})}}." if str(head) in FUNCTIONS else f'columns={{{str(head)!r}: (column, "mean")}}.')
+        + (
+            f"of=... or columns={{{str(head)!r}: (column, {str(head)!r})}}."
+            if str(head) in FUNCTIONS
+            else f'columns={{{str(head)!r}: (column, "mean")}}.'
+        )
     )
 
 
@@ -281,7 +399,9 @@ def _groups(table: Any, name: str, by: Sequence[str] | None) -> list[str]:
     names = _index_names(table)
     groups = list(by) if by is not None else names
     if len(groups) != table.index.nlevels or not groups:
-        raise InputError(f"Output '{name}' is by {table.index.nlevels} columns: name them in order, by=[...]. Got {listed(groups) or 'none'}.")
+        raise InputError(
+            f"Output '{name}' is by {table.index.nlevels} columns: name them in order, by=[...]. Got {listed(groups) or 'none'}."
+        )
     return groups
 
 

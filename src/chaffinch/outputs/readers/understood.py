@@ -25,7 +25,11 @@ class Said:
     """
 
     def __init__(self, output: str, given: Mapping[str, Any], allowed: Sequence[str]) -> None:
-        self.output, self.given, self.used = output, {key: value for key, value in given.items() if value is not None}, set[str]()
+        self.output, self.given, self.used = (
+            output,
+            {key: value for key, value in given.items() if value is not None},
+            set[str](),
+        )
         for key in given:
             if key not in allowed:
                 raise InputError(f"Output '{output}': {unknown_name('argument', key, allowed)}")
@@ -38,13 +42,17 @@ class Said:
         """Return what is said; InputError with the line that says it where nothing is."""
         value = self[key]
         if value is None:
-            raise InputError(f"Output '{self.output}': the model does not know the name of {what}. Say it: {key} = \"...\".")
+            raise InputError(
+                f"Output '{self.output}': the model does not know the name of {what}. Say it: {key} = \"...\"."
+            )
         return value
 
     def finish(self) -> None:
         """Raise InputError for what was said and belongs to no part of the model."""
         if extra := sorted(set(self.given) - self.used):
-            raise InputError(f"Output '{self.output}': {extra[0]} = ... was said, but the model has nothing of the kind. Leave it out.")
+            raise InputError(
+                f"Output '{self.output}': {extra[0]} = ... was said, but the model has nothing of the kind. Leave it out."
+            )
 
 
 def unnamed(names: Sequence[str]) -> list[str]:
@@ -58,7 +66,9 @@ def unnamed(names: Sequence[str]) -> list[str]:
     return [name for name in names if _DEFAULT.fullmatch(name)]
 
 
-def understood_formula(label: str, names: Sequence[str], *, output: str, intercept: bool, named: bool) -> tuple[str, str]:
+def understood_formula(
+    label: str, names: Sequence[str], *, output: str, intercept: bool, named: bool
+) -> tuple[str, str]:
     """Return the formula that a model without one stands for, and a sentence that says so: every column a number, as it is.
 
     `named`: whether the columns came with names of their own. InputError, with the line to write, where they did not or where a name is no
@@ -73,22 +83,33 @@ def understood_formula(label: str, names: Sequence[str], *, output: str, interce
     ask = 'Say what it is: formula = "LABEL ~ ...", and names = {"its name": "the formula\'s name"} where coefficients are called otherwise.'
     made_up = unnamed([label, *columns])
     if made_up and not named:
-        raise InputError(f"Output '{output}' was fitted without a formula, on columns without names ({', '.join(made_up)}). {ask}")
+        raise InputError(
+            f"Output '{output}' was fitted without a formula, on columns without names ({', '.join(made_up)}). {ask}"
+        )
     if odd := next((name for name in columns if re.search(r"[\[\]:*^()']", name)), None):
-        raise InputError(f"Output '{output}' was fitted without a formula, and '{odd}' is not the name of a column alone. {ask}")
+        raise InputError(
+            f"Output '{output}' was fitted without a formula, and '{odd}' is not the name of a column alone. {ask}"
+        )
     terms = [_written(name) for name in columns]
     formula = f"{_written(label)} ~ {' + '.join(([] if intercept else ['0']) + (terms or ['1']))}"
     what = "an intercept" if intercept else "no intercept"
-    return formula, f"Fitted without a formula. Understood as {formula}: {what}, and each column a number as it is."
+    return (
+        formula,
+        f"Fitted without a formula. Understood as {formula}: {what}, and each column a number as it is.",
+    )
 
 
-def renamed(numbers: Mapping[str, Any], names: Mapping[str, str] | None, *, output: str) -> dict[str, Any]:
+def renamed(
+    numbers: Mapping[str, Any], names: Mapping[str, str] | None, *, output: str
+) -> dict[str, Any]:
     """Return numbers by the names that a formula makes."""
     if not names:
         return dict(numbers)
     for name in names:
         if name not in numbers:
-            raise InputError(f"Output '{output}': names: {unknown_name('coefficient', name, list(numbers))}")
+            raise InputError(
+                f"Output '{output}': names: {unknown_name('coefficient', name, list(numbers))}"
+            )
     return {names.get(name, name): number for name, number in numbers.items()}
 
 

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from .tallies import Ints, OutputTally
 
-__all__ = ["Atoms", "atoms_of", "cells_of", "combinations_of", "components", "informative", "merged", "used_columns"]
+__all__ = [
+    "Atoms",
+    "atoms_of",
+    "cells_of",
+    "combinations_of",
+    "components",
+    "informative",
+    "merged",
+    "used_columns",
+]
 
 MOST_ATOMS = 100_000
 """Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""
@@ -36,7 +45,9 @@ def used_columns(tally: OutputTally) -> frozenset[int]:
     return frozenset(several | {column for columns, _ in tally.joint for column in columns})
 
 
-def _signatures(tallies: Iterable[OutputTally], column: int, sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+def _signatures(
+    tallies: Iterable[OutputTally], column: int, sizes: Sequence[int]
+) -> list[NDArray[np.int64]]:
     """What tallies make of each level of a column: levels alike in all of it are told apart by none."""
     parts: list[NDArray[np.int64]] = []
     for tally in tallies:
@@ -44,7 +55,11 @@ def _signatures(tallies: Iterable[OutputTally], column: int, sizes: Sequence[int
         for columns, mask in tally.joint:
             if column in columns:
                 whole = mask.reshape([sizes[c] for c in columns])
-                parts.append(_numbered(np.moveaxis(whole, columns.index(column), 0).reshape(sizes[column], -1)))
+                parts.append(
+                    _numbered(
+                        np.moveaxis(whole, columns.index(column), 0).reshape(sizes[column], -1)
+                    )
+                )
     return parts
 
 
@@ -61,10 +76,16 @@ def _classes(tallies: Sequence[OutputTally], column: int, sizes: Sequence[int]) 
 def combinations_of(tallies: Sequence[OutputTally], sizes: Sequence[int]) -> float:
     """Return how many combinations of classes of levels tallies have, levels that none tells apart being one class."""
     columns = frozenset[int]().union(*(used_columns(tally) for tally in tallies))
-    return float(np.prod([int(_classes(tallies, column, sizes).max()) + 1 for column in columns], dtype=float))
+    return float(
+        np.prod(
+            [int(_classes(tallies, column, sizes).max()) + 1 for column in columns], dtype=float
+        )
+    )
 
 
-def atoms_of(tallies: Sequence[OutputTally], sizes: Sequence[int], *, most: int | None = None) -> Atoms:
+def atoms_of(
+    tallies: Sequence[OutputTally], sizes: Sequence[int], *, most: int | None = None
+) -> Atoms:
     """Return the atoms of some tallies on columns with so many levels, and the records in each.
 
     Examples
@@ -87,7 +108,11 @@ def atoms_of(tallies: Sequence[OutputTally], sizes: Sequence[int], *, most: int 
     levels = [np.unique(of, return_index=True)[1] for of in classes]
     complete = float(np.prod(widths, dtype=float)) <= most
     if complete:
-        places = np.indices(widths).reshape(len(widths), -1) if widths else np.zeros((0, 1), dtype=np.int64)
+        places = (
+            np.indices(widths).reshape(len(widths), -1)
+            if widths
+            else np.zeros((0, 1), dtype=np.int64)
+        )
     else:
         rng = np.random.default_rng(1)
         places = np.stack([rng.integers(0, width, min(_SAMPLE, most)) for width in widths])
@@ -105,7 +130,9 @@ def cells_of(tally: OutputTally, grid: dict[int, Ints], size: int, sizes: Sequen
         inside &= of >= 0
         cell = cell * width + of
     for columns, mask in tally.joint:
-        inside &= mask[np.ravel_multi_index([grid[column] for column in columns], [sizes[c] for c in columns])]
+        inside &= mask[
+            np.ravel_multi_index([grid[column] for column in columns], [sizes[c] for c in columns])
+        ]
     return np.where(inside, cell, -1)
 
 
@@ -138,7 +165,9 @@ def informative(tallies: Iterable[OutputTally]) -> list[OutputTally]:
     return chosen
 
 
-def merged(tallies: Sequence[OutputTally], sizes: Sequence[int], *, leave: int = 0) -> list[OutputTally]:
+def merged(
+    tallies: Sequence[OutputTally], sizes: Sequence[int], *, leave: int = 0
+) -> list[OutputTally]:
     """Return tallies with those groups of a column added up that no other tally tells apart; the first `leave` of them as they are.
 
     A combination of counts is a group of people if it is 0 or 1 for every combination of levels. Where groups are told apart by one tally alone,
@@ -183,18 +212,34 @@ def _added_up(tally: OutputTally, axis: int, of: Ints) -> OutputTally:
     places[axis] = of[places[axis]]
     cell = np.ravel_multi_index(places, shape)
     size = int(np.prod(shape, dtype=np.int64))
-    counts, lo, hi = (np.bincount(cell, weights=w, minlength=size).astype(np.int64) for w in (tally.counts, tally.lo, tally.hi))
-    withheld, possible = (np.bincount(cell, weights=w, minlength=size) > 0 for w in (tally.withheld, tally.possible))
+    counts, lo, hi = (
+        np.bincount(cell, weights=w, minlength=size).astype(np.int64)
+        for w in (tally.counts, tally.lo, tally.hi)
+    )
+    withheld, possible = (
+        np.bincount(cell, weights=w, minlength=size) > 0 for w in (tally.withheld, tally.possible)
+    )
     position, group = tally.steps[axis]
     words = tally.names[axis]
-    names = tuple("+".join(word for word, k in zip(words, of, strict=True) if k == new) for new in range(width))
+    names = tuple(
+        "+".join(word for word, k in zip(words, of, strict=True) if k == new)
+        for new in range(width)
+    )
     return replace(
         tally,
-        steps=(*tally.steps[:axis], (position, np.where(group >= 0, of[group], -1)), *tally.steps[axis + 1 :]),
+        steps=(
+            *tally.steps[:axis],
+            (position, np.where(group >= 0, of[group], -1)),
+            *tally.steps[axis + 1 :],
+        ),
         names=(*tally.names[:axis], names, *tally.names[axis + 1 :]),
         labels=np.where(tally.labels >= 0, cell[tally.labels], -1),
-        counts=counts, lo=lo, hi=hi, withheld=withheld, possible=possible,
-    )  # fmt: skip
+        counts=counts,
+        lo=lo,
+        hi=hi,
+        withheld=withheld,
+        possible=possible,
+    )
 
 
 @dataclass

@@ -34,7 +34,9 @@ EVERY_RULE = "all rules"
 """What a finding names as its rule where an output could not be looked at by any."""
 
 
-def check_rules(outputs: Outputs, codes: Codes, policy: Policy, *, released: Outputs | None = None) -> RuleReport:
+def check_rules(
+    outputs: Outputs, codes: Codes, policy: Policy, *, released: Outputs | None = None
+) -> RuleReport:
     """Return what the rules of a policy say of outputs, computed on the records behind them.
 
     Where the numbers were published they say which cells were withheld; all counts are those of the records. Outputs that are out already
@@ -42,8 +44,12 @@ def check_rules(outputs: Outputs, codes: Codes, policy: Policy, *, released: Out
     """
     frame = Frame(outputs.fields, len(codes))
     before = [] if released is None else [_judged(one, frame) for one in released.outputs]
-    with one_blas_thread():  # matrices of a few hundred cells, on which threads wait more than they work
-        return _report([_judged(one, frame) for one in outputs.outputs], before, outputs.fields, codes, policy)
+    with (
+        one_blas_thread()
+    ):  # matrices of a few hundred cells, on which threads wait more than they work
+        return _report(
+            [_judged(one, frame) for one in outputs.outputs], before, outputs.fields, codes, policy
+        )
 
 
 def _judged(output: OutputSpec, frame: Frame) -> OutputSpec:
@@ -80,7 +86,11 @@ def check_entries(
 
 
 def _report(
-    outputs: Sequence[OutputSpec], released: Sequence[OutputSpec], fields: Fields, codes: Codes, policy: Policy
+    outputs: Sequence[OutputSpec],
+    released: Sequence[OutputSpec],
+    fields: Fields,
+    codes: Codes,
+    policy: Policy,
 ) -> RuleReport:
     codes = fields.columns.check(codes, may_miss=True)
     missing = MissingLevels(fields.columns.sizes, codes)
@@ -110,29 +120,50 @@ def _report(
     every = [one for some in (*tallies.values(), *before.values()) for one in some]
     # Of outputs none of which withholds a count nothing is asked that they say together.
     some_withheld = any(_withheld(some) for some in (*tallies.values(), *before.values()))
-    together = AllOutputs(LinearSystem(every), Witnesses(every, missing.coded(codes)), WorkBudget()) if some_withheld else None
+    together = (
+        AllOutputs(LinearSystem(every), Witnesses(every, missing.coded(codes)), WorkBudget())
+        if some_withheld
+        else None
+    )
     for output in outputs:
         findings += own[output.name]
         counted, rules = tallies.get(output.name, ()), policy.of(output.kind)
         others = [one for name, some in tallies.items() if name != output.name for one in some]
         others += [one for some in before.values() for one in some]
         for one in _withheld(counted):
-            findings += suppression(one, [part for part in counted if part is not one], others, rules, together=together)
+            findings += suppression(
+                one, [part for part in counted if part is not one], others, rules, together=together
+            )
     findings += _withheld_before(before, tallies, policy, together)
     if policy.differencing:
-        findings += derived_dominance(tallies, before, lambda column: _numbers_or_zero(column, fields, codes), policy)
+        findings += derived_dominance(
+            tallies, before, lambda column: _numbers_or_zero(column, fields, codes), policy
+        )
     findings += differencing(tallies, before, policy, missing.sizes)
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 
 def _numbers_or_zero(column: str, fields: Fields, codes: Codes) -> Floats:
     """The numbers of a column, record by record; 0 for those with none, who are in no cell of its sums."""
-    return np.where(codes[:, fields.position(column)] < 0, 0.0, column_numbers(column, fields, np.maximum(codes, 0)))
+    return np.where(
+        codes[:, fields.position(column)] < 0,
+        0.0,
+        column_numbers(column, fields, np.maximum(codes, 0)),
+    )
 
 
 def not_assessed_by_any(output: OutputSpec, why: str) -> Finding:
     """Return that what is behind an output could not be counted, so that no rule vouches for it."""
-    return finding(output.name, output.kind, EVERY_RULE, [output.name], of=1, good="", bad=why, status="not assessed")
+    return finding(
+        output.name,
+        output.kind,
+        EVERY_RULE,
+        [output.name],
+        of=1,
+        good="",
+        bad=why,
+        status="not assessed",
+    )
 
 
 def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
@@ -142,12 +173,17 @@ def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
     return [
         one
         for one in tallies
-        if COUNT in one.quantities and one.withheld.any() and (one.protected or KINDS[one.kind].statbarn == "Frequencies")
+        if COUNT in one.quantities
+        and one.withheld.any()
+        and (one.protected or KINDS[one.kind].statbarn == "Frequencies")
     ]
 
 
 def _withheld_before(
-    before: Mapping[str, Sequence[OutputTally]], tallies: Mapping[str, Sequence[OutputTally]], policy: Policy, together: AllOutputs | None
+    before: Mapping[str, Sequence[OutputTally]],
+    tallies: Mapping[str, Sequence[OutputTally]],
+    policy: Policy,
+    together: AllOutputs | None,
 ) -> list[Finding]:
     """Whether the new outputs undo what was withheld in those that are out."""
     findings: list[Finding] = []
@@ -156,5 +192,7 @@ def _withheld_before(
         out = [one for other, some in before.items() if other != name for one in some]
         for one in _withheld(mine):
             own = [*(part for part in mine if part is not one), *out]
-            findings += suppression(one, own, new, policy.of(one.kind), judged=False, together=together)
+            findings += suppression(
+                one, own, new, policy.of(one.kind), judged=False, together=together
+            )
     return findings

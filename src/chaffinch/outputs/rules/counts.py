@@ -13,7 +13,14 @@ from .policy import Policy
 from .tallies import Ints, Mask, OutputTally
 from .tallying import Tallier
 
-__all__ = ["class_disclosure", "degrees_of_freedom", "survival_steps", "table_rules", "threshold", "zeros"]
+__all__ = [
+    "class_disclosure",
+    "degrees_of_freedom",
+    "survival_steps",
+    "table_rules",
+    "threshold",
+    "zeros",
+]
 
 
 def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
@@ -21,7 +28,9 @@ def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
     named: list[str] = []
     for one, bad in parts:
         plain = one.part == "cells" or not one.shape
-        named += [name if plain or name == one.part else f"{one.part}: {name}" for name in one.named(bad)]
+        named += [
+            name if plain or name == one.part else f"{one.part}: {name}" for name in one.named(bad)
+        ]
     return named
 
 
@@ -45,8 +54,12 @@ def threshold(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     bad = words(least, some(len(exact), of, noun), "")
     findings = [shown[0].finding("threshold", exact, of=of, good=good, bad=bad)]
     if rounded:
-        bad = words(least, some(len(rounded), of, noun), " Their counts are rounded, to a base below that.")
-        findings.append(shown[0].finding("threshold", rounded, of=of, good=good, bad=bad, status="review"))
+        bad = words(
+            least, some(len(rounded), of, noun), " Their counts are rounded, to a base below that."
+        )
+        findings.append(
+            shown[0].finding("threshold", rounded, of=of, good=good, bad=bad, status="review")
+        )
     return findings
 
 
@@ -67,7 +80,11 @@ def zeros(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
 
 def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     """Return whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
-    shown = [one for one in tallies if not one.implied and one.base == 1 and max(one.shape, default=1) > 1]
+    shown = [
+        one
+        for one in tallies
+        if not one.implied and one.base == 1 and max(one.shape, default=1) > 1
+    ]
     if not shown:
         return []
     full: list[tuple[OutputTally, Mask]] = []
@@ -76,7 +93,11 @@ def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Fin
         holds = np.zeros(one.size, dtype=bool)
         for line in one.lines():
             several = one.possible[line].sum(axis=1) > 1
-            alone = ((one.counts[line] > 0).sum(axis=1) == 1) & several & ~one.withheld[line].any(axis=1)
+            alone = (
+                ((one.counts[line] > 0).sum(axis=1) == 1)
+                & several
+                & ~one.withheld[line].any(axis=1)
+            )
             holds[line[alone, one.counts[line[alone]].argmax(axis=1)]] = True
             of += int((several & (one.counts[line].sum(axis=1) > 0)).sum())
         full.append((one, holds))
@@ -87,7 +108,11 @@ def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Fin
 
 def table_rules(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     """Return what the rules on tables of counts say."""
-    return [*threshold(tallies, policy), *zeros(tallies, policy), *class_disclosure(tallies, policy)]
+    return [
+        *threshold(tallies, policy),
+        *zeros(tallies, policy),
+        *class_disclosure(tallies, policy),
+    ]
 
 
 def degrees_of_freedom(name: str, kind: str, dof: int, policy: Policy) -> Finding:
@@ -99,7 +124,12 @@ def degrees_of_freedom(name: str, kind: str, dof: int, policy: Policy) -> Findin
 
 
 def survival_steps(
-    tallies: Sequence[OutputTally], time: int, withheld: int, base: int, tallier: Tallier, policy: Policy
+    tallies: Sequence[OutputTally],
+    time: int,
+    withheld: int,
+    base: int,
+    tallier: Tallier,
+    policy: Policy,
 ) -> Finding:
     """Return whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
 
@@ -116,7 +146,9 @@ def survival_steps(
     where, of = list[str](), 0
     for group, risk in enumerate(at_risk):
         counts = [
-            (name, int(count)) for name, count in zip(names, risk, strict=True) if count == 0 or count >= withheld
+            (name, int(count))
+            for name, count in zip(names, risk, strict=True)
+            if count == 0 or count >= withheld
         ]
         shown = [(f"before {names[0].removeprefix('from ')}", int(groups[group])), *counts]
         steps = [(name, more - fewer) for (name, more), (_, fewer) in pairwise(shown)]
@@ -126,7 +158,10 @@ def survival_steps(
         where += [f"{head}{name}" for name, count in steps if 0 < count < least]
     for one in tallies:
         if one.part == "events" and one.base == 1:
-            where += [f"events {name}" for name in one.named((one.counts > 0) & (one.counts < least) & ~one.withheld)]
+            where += [
+                f"events {name}"
+                for name in one.named((one.counts > 0) & (one.counts < least) & ~one.withheld)
+            ]
             of += int(one.is_shown.sum())
     good = f"Between 1 and {least - 1} people leave at no step, and are at risk at no end."
     bad = f"Fewer than {least} people leave, have the event or are left at {some(len(where), of, 'step')}."
@@ -139,7 +174,10 @@ def _group_sizes(times: OutputTally, axis: int, tallier: Tallier) -> Ints:
     others = [k for k in range(len(times.steps)) if k != axis]
     time = times.steps[axis][0]
     kept = np.where(tallier.filter.levels(time), 0, -1).astype(np.int64)
-    groups = Crossing((*(times.steps[k] for k in others), (time, kept)), (*(times.names[k] for k in others), ("",)))
+    groups = Crossing(
+        (*(times.steps[k] for k in others), (time, kept)),
+        (*(times.names[k] for k in others), ("",)),
+    )
     return tallier.counted(
         groups, tuple((columns, mask) for columns, mask in tallier.filter.masks if len(columns) > 1)
     )[1]

@@ -53,7 +53,11 @@ class Difference:
     @property
     def of_n_alone(self) -> bool:
         """Whether it is between numbers of people alone, and those between them lack a value: nothing else is said of them."""
-        return self.of_total and self.outer.size == self.inner.size == 1 and not self.inner.leaves_out_levels
+        return (
+            self.of_total
+            and self.outer.size == self.inner.size == 1
+            and not self.inner.leaves_out_levels
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,9 @@ class TallyComparison:
 
 def _table(one: OutputTally, other: OutputTally) -> tuple[Ints, Ints, Ints]:
     """The people by cell of one tally and of another, and those of each cell who are in none of the other."""
-    from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
+    from ...counts.tally import (
+        count_cells,
+    )  # here, since engines read this module and must not load counts
 
     whole = count_cells([one.known + 1, other.known + 1], [one.size + 1, other.size + 1])
     return whole[1:, 1:], whole[1:, 0], whole[0, 1:]
@@ -122,26 +128,38 @@ class Comparer:
         """
         key = (one.key, other.key, threshold)
         if key not in self._known:
-            self._known[key] = self._known[other.key, one.key, threshold] = self._compare(one, other, threshold)
+            self._known[key] = self._known[other.key, one.key, threshold] = self._compare(
+                one, other, threshold
+            )
         return self._known[key]
 
-    def _searched(self, outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int) -> NDArray[Any]:
+    def _searched(
+        self, outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int
+    ) -> NDArray[Any]:
         """For each seed the people of its union beyond the one inside; 0 where they are none or many, -1 where it was not looked at."""
         from .kernels import MOST_UNITED, nested, union_sizes
 
         n_a, n_b = len(outer[3]), len(inner[3])
         every = np.ones(n_a + n_b, dtype=np.bool_)
-        beyond = np.asarray(nested(outer, inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
+        beyond = np.asarray(
+            nested(outer, inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT)
+        )[:-1]
         if (larger := beyond < 0).any():
             steps = max(min(self.left, MOST_STEPS), 0)
-            again = np.asarray(nested(outer, inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
+            again = np.asarray(
+                nested(outer, inner, threshold, union_sizes(max(n_a, 1)), larger, steps)
+            )
             self.left -= int(again[-1])
             beyond[larger] = again[:-1][larger]
         return beyond
 
     def _compare(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
         small = max(one.size, other.size) <= MOST_CELLS
-        sides = self._small_unions(one, other, threshold) if small else self._unions(one, other, threshold)
+        sides = (
+            self._small_unions(one, other, threshold)
+            if small
+            else self._unions(one, other, threshold)
+        )
         differences, unseen = list[Difference](), list[str]()
         for (outer, inner), found in zip(((one, other), (other, one)), sides, strict=True):
             unseen += found.unseen
@@ -154,12 +172,24 @@ class Comparer:
                     cells.update(int(cell) for cell in np.flatnonzero(union))
                     of_total = of_total and bool((union | (outer.counts == 0)).all())
             if cells:
-                differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, defined or found.complete, of_total))
+                differences.append(
+                    Difference(
+                        outer,
+                        inner,
+                        tuple(sorted(cells)),
+                        defined,
+                        defined or found.complete,
+                        of_total,
+                    )
+                )
         return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
 
     def _small_unions(self, one: OutputTally, other: OutputTally, threshold: int) -> list[_Unions]:
         table, a_out, b_out = _table(one, other)
-        return [_Unions(small_unions(*people, threshold)) for people in ((table, a_out, b_out), (table.T, b_out, a_out))]
+        return [
+            _Unions(small_unions(*people, threshold))
+            for people in ((table, a_out, b_out), (table.T, b_out, a_out))
+        ]
 
     def _unions(self, one: OutputTally, other: OutputTally, threshold: int) -> list[_Unions]:
         mine, theirs = _links(one, other)
@@ -169,11 +199,19 @@ class Comparer:
             for part, seeds_of in ((outer, beyond[: outer.size]), (inner, beyond[outer.size :])):
                 unseen += [f"{part.part}: {name}" for name in part.named(seeds_of < 0)]
             seeds = np.flatnonzero(beyond > 0)
-            sides.append(_Unions(_grown(a, b, threshold, seeds[:MOST_CHECKED]), tuple(unseen), len(seeds) <= MOST_CHECKED))
+            sides.append(
+                _Unions(
+                    _grown(a, b, threshold, seeds[:MOST_CHECKED]),
+                    tuple(unseen),
+                    len(seeds) <= MOST_CHECKED,
+                )
+            )
         return sides
 
 
-def _grown(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, seeds: Ints) -> Iterator[tuple[Mask, Mask]]:
+def _grown(
+    outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, seeds: Ints
+) -> Iterator[tuple[Mask, Mask]]:
     """The unions that seeds lead to, one after the other: all at once they would be large."""
     from .kernels import united
 
@@ -204,7 +242,9 @@ def differencing(
         findings += within if not isinstance(within, Difference) else []
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
-    apart = dict[str, list[OutputTally]]()  # by the output that leaves few people out, totals of others that have them
+    apart = dict[
+        str, list[OutputTally]
+    ]()  # by the output that leaves few people out, totals of others that have them
     for a, b, theirs in pairs:
         between = _findings(tallies[a], theirs, b, policy, comparer, released)
         if isinstance(between, Difference):
@@ -214,33 +254,57 @@ def differencing(
     for name, totals in apart.items():
         findings += _left_out_by(tallies[name][0], totals, policy, released)
     failed = {frozenset(one.names) for one in findings if one.status == "fail"}
-    failed |= {frozenset({name, total.output}) for name, totals in apart.items() for total in totals}
+    failed |= {
+        frozenset({name, total.output}) for name, totals in apart.items() for total in totals
+    }
     findings += differencing_by_several(tallies, released, policy, sizes, failed)
     noted = {name for one in findings for name in one.names}
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):
-            good = "No cell or total differs from another output's by fewer people than the threshold."
+            good = (
+                "No cell or total differs from another output's by fewer people than the threshold."
+            )
             findings.append(mine[0].finding("differencing", [], of=mine[0].size, good=good, bad=""))
     return findings
 
 
-def _left_out_by(cells: OutputTally, totals: Sequence[OutputTally], policy: Policy, released: Collection[str]) -> list[Finding]:
+def _left_out_by(
+    cells: OutputTally, totals: Sequence[OutputTally], policy: Policy, released: Collection[str]
+) -> list[Finding]:
     """That an output leaves out few people, who are in the totals of others: it fails, and those others are for a person to look at."""
-    least, names = policy.of(cells.kind).threshold, list(dict.fromkeys(total.output for total in totals))
+    least, names = (
+        policy.of(cells.kind).threshold,
+        list(dict.fromkeys(total.output for total in totals)),
+    )
     quoted = listed([f"'{name}'" for name in names], most=3)
     bad = f"It leaves out fewer than {least} people who are in {quoted}: subtracting its total or n from theirs shows them. Publish it of the same people, or withhold it."
     findings = [cells.finding("differencing", ["n"], of=cells.size, good="", bad=bad)]
     for total in {total.output: total for total in totals if total.output not in released}.values():
         words = f"Its total or n, beside '{cells.output}', shows fewer than {least} people: it may leave if '{cells.output}' does not."
-        findings.append(total.finding("differencing", [f"{total.part}: n"], of=total.size, good="", bad=words, status="review"))
+        findings.append(
+            total.finding(
+                "differencing",
+                [f"{total.part}: n"],
+                of=total.size,
+                good="",
+                bad=words,
+                status="review",
+            )
+        )
     return findings
 
 
-def _margins_beside(mine: Sequence[OutputTally], theirs: Sequence[OutputTally]) -> list[OutputTally]:
+def _margins_beside(
+    mine: Sequence[OutputTally], theirs: Sequence[OutputTally]
+) -> list[OutputTally]:
     """Margins of a table of many columns by those that another output has, too: only by these can their cells lie in each other."""
     margins: dict[frozenset[int], OutputTally] = {}
     for table in mine:
-        own = {position for (position, _), names in zip(table.steps, table.names, strict=True) if len(names) > 1}
+        own = {
+            position
+            for (position, _), names in zip(table.steps, table.names, strict=True)
+            if len(names) > 1
+        }
         for other in theirs if table.more_margins else ():
             common = frozenset(own & {position for position, _ in other.steps})
             if 1 < len(common) < len(own) and common not in margins:
@@ -263,8 +327,13 @@ def _findings(
     """
     differences: list[tuple[Difference, Status]] = []
     unseen, starts, summed = list[str](), 0, False
-    printed = [one for one in mine if not one.implied]  # what is implied adds nothing to what it is implied by
-    ours, others = [*mine, *_margins_beside(mine, theirs)], [*theirs, *_margins_beside(theirs, mine)]
+    printed = [
+        one for one in mine if not one.implied
+    ]  # what is implied adds nothing to what it is implied by
+    ours, others = (
+        [*mine, *_margins_beside(mine, theirs)],
+        [*theirs, *_margins_beside(theirs, mine)],
+    )
     pairs = combinations(printed, 2) if mine is theirs else ((a, b) for a in ours for b in others)
     for one, other in pairs:
         if one.key == other.key:
@@ -285,7 +354,12 @@ def _findings(
             exact, adds_up = plain and open_to == 0, any(what.startswith("sum:") for what in common)
             status: Status = "review" if difference.complete or not exact else "not assessed"
             n_alone = difference.of_n_alone and not adds_up
-            differences.append((difference, "fail" if exact and difference.by_definition and not n_alone else status))
+            differences.append(
+                (
+                    difference,
+                    "fail" if exact and difference.by_definition and not n_alone else status,
+                )
+            )
             summed = summed or adds_up
     unseen, cells = list(dict.fromkeys(unseen)), mine[0]
     statuses: list[Status] = [status for _, status in differences]
@@ -295,16 +369,37 @@ def _findings(
     worst = max(statuses, key=ORDER.index)
     failing = [difference for difference, status in differences if status == "fail"]
     # Of counts alone: a sum of the same column shows a person's value, whichever of the two is withheld.
-    of_totals = bool(failing) and other_name is not None and not summed and all(one.of_total for one in failing)
-    if of_totals and len({one.inner.output for one in failing}) == 1 and failing[0].inner.output not in released:
+    of_totals = (
+        bool(failing)
+        and other_name is not None
+        and not summed
+        and all(one.of_total for one in failing)
+    )
+    if (
+        of_totals
+        and len({one.inner.output for one in failing}) == 1
+        and failing[0].inner.output not in released
+    ):
         return failing[0]
-    named = [(one.outer, one.outer.called(one.cells)) for one, status in differences if status == worst]
+    named = [
+        (one.outer, one.outer.called(one.cells)) for one, status in differences if status == worst
+    ]
     where = [f"{outer.part}: {name}" for outer, names in named for name in names]
     where = list(dict.fromkeys([*where, *(unseen if worst == "not assessed" else ())]))
     least = policy.of(cells.kind).threshold
-    beside = "Its own totals and cells" if other_name is None else "Cells or populations of the two outputs"
-    few = f"{beside} differ by fewer than {least} people, whom subtracting one from the other shows."
-    words = [few if worst == "fail" else f"{few} Only for these records, or only nearly: a person should look."]
+    beside = (
+        "Its own totals and cells"
+        if other_name is None
+        else "Cells or populations of the two outputs"
+    )
+    few = (
+        f"{beside} differ by fewer than {least} people, whom subtracting one from the other shows."
+    )
+    words = [
+        few
+        if worst == "fail"
+        else f"{few} Only for these records, or only nearly: a person should look."
+    ]
     if worst == "not assessed":
         words = []
         if any(not one.complete for one, _ in differences):
@@ -314,10 +409,16 @@ def _findings(
         elif differences:
             words.append(f"{few} Only for these records, or only nearly, where it was looked at.")
         if unseen:
-            looked, every = (cells_in_words(n, least) for n in (max(starts - len(unseen), 0), starts))
+            looked, every = (
+                cells_in_words(n, least) for n in (max(starts - len(unseen), 0), starts)
+            )
             words.append(
                 f"Unions that start from a cell were looked at for {looked} of {every} cells of the tables and "
                 "margins, up to the limit of work; of the rest nothing is known."
             )
     of, bad = max(cells.size, len(where)), " ".join(words)
-    return [cells.finding("differencing", where, of=of, good="", bad=bad, status=worst, other=other_name)]
+    return [
+        cells.finding(
+            "differencing", where, of=of, good="", bad=bad, status=worst, other=other_name
+        )
+    ]

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["ORDER", "Finding", "RuleReport", "Status", "cells_in_words", "finding", "some", "statbarn_of"]
+__all__ = [
+    "ORDER",
+    "Finding",
+    "RuleReport",
+    "Status",
+    "cells_in_words",
+    "finding",
+    "some",
+    "statbarn_of",
+]
 
 Status = Literal["pass", "review", "not assessed", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "not assessed", "fail")
@@ -57,7 +66,10 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave."""
-        return {**{key: value for key, value in asdict(self).items() if key != "where"}, "others": list(self.others)}
+        return {
+            **{key: value for key, value in asdict(self).items() if key != "where"},
+            "others": list(self.others),
+        }
 
     def confidential(self) -> dict[str, Any]:
         """Return everything, names of cells included."""
@@ -133,7 +145,18 @@ def finding(
     """
     verdict: Status = status if where else "pass"
     words = bad if where else good
-    return Finding(output, other, rule, verdict, statbarn_of(kind), len(where), of, tuple(where), words, tuple(others))
+    return Finding(
+        output,
+        other,
+        rule,
+        verdict,
+        statbarn_of(kind),
+        len(where),
+        of,
+        tuple(where),
+        words,
+        tuple(others),
+    )
 
 
 def cells_in_words(count: int, threshold: int) -> str:

@@ -20,7 +20,35 @@ many of them are in no known cell of the other."""
 MOST_UNITED = 128
 """The most cells of a union that is searched for at first, which is quick; larger ones come after, as far as there is work left."""
 # Sizes of unions by which cells are sorted out: finer than octaves, which let too many pass.
-_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 96, 112, 128)
+_SIZES = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    10,
+    12,
+    14,
+    16,
+    20,
+    24,
+    28,
+    32,
+    36,
+    40,
+    44,
+    48,
+    56,
+    64,
+    72,
+    80,
+    96,
+    112,
+    128,
+)
 
 
 def union_sizes(most: int) -> Any:
@@ -38,7 +66,9 @@ def union_sizes(most: int) -> Any:
 
 
 @compiled
-def nested(outer: Links, inner: Links, threshold: int, sizes: Any, wanted: Any, most_steps: int) -> Any:
+def nested(
+    outer: Links, inner: Links, threshold: int, sizes: Any, wanted: Any, most_steps: int
+) -> Any:
     """Return, for each seed, how many people a union of a's cells has beyond a union of b's cells within it; 0 where not few.
 
     -1 stands for a seed that was not looked at to the end: its union has more cells than the last of `sizes`, or the work was done. The

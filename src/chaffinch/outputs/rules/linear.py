@@ -65,7 +65,11 @@ class LinearSystem:
     @cached_property
     def _looked_up(self) -> list[tuple[OutputTally, CellLookup]]:
         """The tallies that are not too wide to be written out, with their cells."""
-        return [(tally, lookup) for tally in counting(self._given) if (lookup := lookup_of(tally)) is not None]
+        return [
+            (tally, lookup)
+            for tally in counting(self._given)
+            if (lookup := lookup_of(tally)) is not None
+        ]
 
     @cached_property
     def _number(self) -> dict[bytes, int]:
@@ -89,7 +93,15 @@ class LinearSystem:
         size = np.sqrt(np.maximum(whole.diagonal(), 1e-300))
         return np.asarray(whole / size[:, None] / size[None, :]), size
 
-    def narrow(self, table: OutputTally, shown: Collection[OutputTally], cells: Mask, least: int, *, by_rank: bool = False) -> Mask:
+    def narrow(
+        self,
+        table: OutputTally,
+        shown: Collection[OutputTally],
+        cells: Mask,
+        least: int,
+        *,
+        by_rank: bool = False,
+    ) -> Mask:
         """Return which of some cells of a table are left fewer than `least` other counts by what it and others show; `by_rank`: only those left none.
 
         What a cell's own sign leaves it anyway is not asked for. A cell that is not named may be narrow all the same,
@@ -102,7 +114,9 @@ class LinearSystem:
         rest = self._rest(numbers)
         if rest is None:
             return out
-        asked = np.flatnonzero(cells & np.isin(self._starts[mine] + np.arange(table.size), rest.cells))
+        asked = np.flatnonzero(
+            cells & np.isin(self._starts[mine] + np.arange(table.size), rest.cells)
+        )
         at = np.searchsorted(rest.cells, self._starts[mine] + asked)
         still = np.abs(rest.moves[at]).max(axis=1, initial=0.0) < _SLACK
         wanted = np.minimum(least, (table.hi - table.lo)[asked])
@@ -121,13 +135,24 @@ class LinearSystem:
         """Return the least and the largest count of each cell of a table, as far as `narrow` has worked them out; else what its sign leaves."""
         lo, hi = table.lo.copy(), table.hi.copy()
         if table.said in self._number:
-            numbers, start = self._numbers(table, shown), int(self._starts[self._number[table.said]])
+            numbers, start = (
+                self._numbers(table, shown),
+                int(self._starts[self._number[table.said]]),
+            )
             for cell in range(table.size):
-                least_change, largest_change = self._ends.get((numbers, start + cell), (lo[cell] - table.counts[cell], hi[cell] - table.counts[cell]))
-                lo[cell], hi[cell] = table.counts[cell] + least_change, table.counts[cell] + largest_change
+                least_change, largest_change = self._ends.get(
+                    (numbers, start + cell),
+                    (lo[cell] - table.counts[cell], hi[cell] - table.counts[cell]),
+                )
+                lo[cell], hi[cell] = (
+                    table.counts[cell] + least_change,
+                    table.counts[cell] + largest_change,
+                )
         return lo, hi
 
-    def towards(self, table: OutputTally, shown: Collection[OutputTally], cell: int, wanted: int) -> tuple[Ints, Ints] | None:
+    def towards(
+        self, table: OutputTally, shown: Collection[OutputTally], cell: int, wanted: int
+    ) -> tuple[Ints, Ints] | None:
         """Return withheld cells of all tallies, numbered as they come, and counts of them that fit with another count of one cell, as near as may be.
 
         None where no whole numbers were found, or what is open is not worked out. Whether there are records with these counts is another question.
@@ -144,7 +169,12 @@ class LinearSystem:
         return rest.cells, counts + by
 
     def _numbers(self, table: OutputTally, shown: Collection[OutputTally]) -> frozenset[int]:
-        return frozenset({self._number[table.said], *(self._number[one.said] for one in shown if one.said in self._number)})
+        return frozenset(
+            {
+                self._number[table.said],
+                *(self._number[one.said] for one in shown if one.said in self._number),
+            }
+        )
 
     def _rest(self, numbers: frozenset[int]) -> _Rest | None:
         if numbers not in self._rests:
@@ -155,8 +185,13 @@ class LinearSystem:
         tallies = [self._looked_up[number][0] for number in numbers]
         if sum(tally.size for tally in tallies) > MOST_CELLS:
             return None
-        places = np.concatenate([np.arange(self._starts[number], self._starts[number + 1]) for number in numbers])
-        lo, hi, counts = (np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("lo", "hi", "counts"))
+        places = np.concatenate(
+            [np.arange(self._starts[number], self._starts[number + 1]) for number in numbers]
+        )
+        lo, hi, counts = (
+            np.concatenate([getattr(tally, name) for tally in tallies])
+            for name in ("lo", "hi", "counts")
+        )
         overlaps, roots = self._overlaps
         there = overlaps[places, places] > 0.5  # a cell without a level has no combinations
         known, open_ones = np.flatnonzero((lo == hi) & there), np.flatnonzero((lo < hi) & there)
@@ -168,7 +203,12 @@ class LinearSystem:
         sizes, vectors = np.linalg.eigh(left)
         moves = vectors[:, sizes > _NOTHING] * roots[places[open_ones], None]  # in people again
         moves = moves / np.abs(moves).max(axis=0, initial=0.0)[None, :]
-        return _Rest(places[open_ones], moves, (lo - counts)[open_ones].astype(float), (hi - counts)[open_ones].astype(float))
+        return _Rest(
+            places[open_ones],
+            moves,
+            (lo - counts)[open_ones].astype(float),
+            (hi - counts)[open_ones].astype(float),
+        )
 
 
 def _overlap(one: CellLookup, other: CellLookup) -> NDArray[np.float64]:
@@ -183,15 +223,25 @@ def _ends(rest: _Rest, cell: int) -> tuple[int, int]:
     aim = rest.moves[cell]
     if rest.moves.shape[0] == rest.moves.shape[1]:  # each cell that is open moves by itself
         return int(rest.down[cell]), int(rest.up[cell])
-    if rest.moves.shape[1] == 1:  # all that is open moves together, and the first end that some cell comes to ends it
+    if (
+        rest.moves.shape[1] == 1
+    ):  # all that is open moves together, and the first end that some cell comes to ends it
         moving = np.abs(rest.moves[:, 0]) > _SLACK  # the rest is rounding
         ends = np.stack([rest.down[moving], rest.up[moving]]) / rest.moves[moving, 0]
-        values = sorted((float(ends.min(axis=0).max()) * aim[0], float(ends.max(axis=0).min()) * aim[0]))
+        values = sorted(
+            (float(ends.min(axis=0).max()) * aim[0], float(ends.max(axis=0).min()) * aim[0])
+        )
     else:
         from scipy.optimize import linprog
 
-        rows, limits = np.concatenate([rest.moves, -rest.moves]), np.concatenate([rest.up, -rest.down])
-        results = [linprog(sign * aim, A_ub=rows, b_ub=limits, bounds=(None, None), method="highs") for sign in (1.0, -1.0)]
+        rows, limits = (
+            np.concatenate([rest.moves, -rest.moves]),
+            np.concatenate([rest.up, -rest.down]),
+        )
+        results = [
+            linprog(sign * aim, A_ub=rows, b_ub=limits, bounds=(None, None), method="highs")
+            for sign in (1.0, -1.0)
+        ]
         if any(one.fun is None for one in results):
             return int(rest.down[cell]), int(rest.up[cell])
         values = [results[0].fun, -results[1].fun]
@@ -209,11 +259,23 @@ def _nearest(rest: _Rest, cell: int, by: int) -> Ints | None:
             return None
     else:
         # What is free, then the size of each change.
-        signs = np.block([[rest.moves, -np.eye(n)], [-rest.moves, -np.eye(n)], [rest.moves, np.zeros((n, n))], [-rest.moves, np.zeros((n, n))]])
+        signs = np.block(
+            [
+                [rest.moves, -np.eye(n)],
+                [-rest.moves, -np.eye(n)],
+                [rest.moves, np.zeros((n, n))],
+                [-rest.moves, np.zeros((n, n))],
+            ]
+        )
         result = linprog(
-            np.append(np.zeros(free), np.ones(n)), A_ub=signs, b_ub=np.concatenate([np.zeros(2 * n), rest.up, -rest.down]),
-            A_eq=np.append(rest.moves[cell], np.zeros(n))[None, :], b_eq=[by], bounds=(None, None), method="highs",
-        )  # fmt: skip
+            np.append(np.zeros(free), np.ones(n)),
+            A_ub=signs,
+            b_ub=np.concatenate([np.zeros(2 * n), rest.up, -rest.down]),
+            A_eq=np.append(rest.moves[cell], np.zeros(n))[None, :],
+            b_eq=[by],
+            bounds=(None, None),
+            method="highs",
+        )
         if result.x is None:
             return None
         changes = rest.moves @ result.x[:free]

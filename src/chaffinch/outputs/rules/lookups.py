@@ -30,7 +30,13 @@ class CellLookup:
     @cached_property
     def strides(self) -> Ints:
         """How far apart two combinations are that differ by one level of a column."""
-        return np.array([int(np.prod(self.shape[place + 1 :], dtype=np.int64)) for place in range(len(self.shape))], dtype=np.int64)
+        return np.array(
+            [
+                int(np.prod(self.shape[place + 1 :], dtype=np.int64))
+                for place in range(len(self.shape))
+            ],
+            dtype=np.int64,
+        )
 
     def shares(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """Return, by cell and combination of levels of some of its columns, the share of the combinations of the other columns that are in the cell."""
@@ -39,7 +45,9 @@ class CellLookup:
         width = int(np.prod([self.shape[place] for place in first], dtype=np.int64))
         ordered = self.cells.reshape(self.shape).transpose([*first, *rest]).reshape(width, -1)
         at = np.where(ordered >= 0, ordered, self.size) * width + np.arange(width)[:, None]
-        counted = np.bincount(at.reshape(-1), minlength=(self.size + 1) * width).reshape(self.size + 1, width)
+        counted = np.bincount(at.reshape(-1), minlength=(self.size + 1) * width).reshape(
+            self.size + 1, width
+        )
         return np.asarray(counted[:-1] / ordered.shape[1])
 
 
@@ -49,9 +57,13 @@ def lookup_of(tally: OutputTally) -> CellLookup | None:
     shape = tuple(tally.sizes[column] for column in columns)
     if float(np.prod(shape, dtype=float)) > MOST_COMBINATIONS:
         return None
-    places = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), dtype=np.int64)
+    places = (
+        np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), dtype=np.int64)
+    )
     grid = dict(zip(columns, places, strict=True))
-    return CellLookup(columns, shape, cells_of(tally, grid, places.shape[1], tally.sizes), tally.size)
+    return CellLookup(
+        columns, shape, cells_of(tally, grid, places.shape[1], tally.sizes), tally.size
+    )
 
 
 def counting(tallies: Sequence[OutputTally]) -> list[OutputTally]:

@@ -27,7 +27,14 @@ from .findings import Finding, Status, some
 from .policy import Policy
 from .tallies import COUNT, Ints, OutputTally, cells_within, margin
 
-__all__ = ["Dominance", "derived_dominance", "dominance", "group_rules", "quantile_rules", "spread_rule"]
+__all__ = [
+    "Dominance",
+    "derived_dominance",
+    "dominance",
+    "group_rules",
+    "quantile_rules",
+    "spread_rule",
+]
 
 RULE = "dominance in derived groups"
 MOST_ATOMS = 20_000
@@ -92,18 +99,29 @@ def group_rules(cells: OutputTally, values: Floats, policy: Policy) -> list[Find
     below = f"In {some(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
     top = f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"
     rest = f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"
-    for rule, broke, words in (("n-k dominance", broken.nk, top), ("p-ratio", broken.p_ratio, rest)):
-        where, good = cells.named(broke & shown), f"There is no group of which it is true that {words}."
+    for rule, broke, words in (
+        ("n-k dominance", broken.nk, top),
+        ("p-ratio", broken.p_ratio, rest),
+    ):
+        where, good = (
+            cells.named(broke & shown),
+            f"There is no group of which it is true that {words}.",
+        )
         bad = f"In {some(len(where), of, 'group')} {words}."
         findings.append(cells.finding(rule, where, of=of, good=good, bad=bad))
         if unclear:
-            findings.append(cells.finding(rule, unclear, of=of, good="", bad=below, status="review"))
+            findings.append(
+                cells.finding(rule, unclear, of=of, good="", bad=below, status="review")
+            )
     same = cells.named(broken.equal & shown & (cells.counts >= policy.threshold))
     good, bad = (
         "In no group do all people have the same value.",
         f"In {some(len(same), of, 'group')} all people have the same value.",
     )
-    return [*findings, cells.finding("class disclosure", same, of=of, good=good, bad=bad, status="review")]
+    return [
+        *findings,
+        cells.finding("class disclosure", same, of=of, good=good, bad=bad, status="review"),
+    ]
 
 
 def spread_rule(cells: OutputTally, policy: Policy) -> Finding:
@@ -111,12 +129,18 @@ def spread_rule(cells: OutputTally, policy: Policy) -> Finding:
     shown, least = ~cells.withheld & (cells.counts > 0), policy.residual_dof
     of, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < least))
     good = f"Every spread has at least {least} degrees of freedom."
-    bad = f"The spread of {some(len(where), of, 'group')} has fewer than {least} degrees of freedom."
+    bad = (
+        f"The spread of {some(len(where), of, 'group')} has fewer than {least} degrees of freedom."
+    )
     return cells.finding("residual degrees of freedom", where, of=of, good=good, bad=bad)
 
 
 def quantile_rules(
-    cells: OutputTally, values: Floats, points: Sequence[float], decimals: int | None, policy: Policy
+    cells: OutputTally,
+    values: Floats,
+    points: Sequence[float],
+    decimals: int | None,
+    policy: Policy,
 ) -> list[Finding]:
     """Return whether quantiles are values of a few people, and whether few people lie beyond one.
 
@@ -135,8 +159,12 @@ def quantile_rules(
         for q in points:
             of += 1
             at, value = f"{name} at {q:g}", float(np.quantile(mine, q))
-            low, high = printed(value if decimals is None else round(value, decimals), decimals=decimals)
-            have = int(np.searchsorted(mine, high, side="right") - np.searchsorted(mine, low, side="left"))
+            low, high = printed(
+                value if decimals is None else round(value, decimals), decimals=decimals
+            )
+            have = int(
+                np.searchsorted(mine, high, side="right") - np.searchsorted(mine, low, side="left")
+            )
             if 0 < have < policy.threshold:
                 (ends if q in (0.0, 1.0) else shared).append(at)
             if 0.0 < q < 1.0 and min(q, 1.0 - q) * n < policy.threshold:
@@ -173,7 +201,15 @@ class _Sums:
 
     def differences(self) -> Iterator[tuple[OutputTally, OutputTally, Ints]]:
         """Give an outer and an inner table, and the cell of the outer table for each record that no shown inner cell within that cell has (-1 for others)."""
-        tables = [*self.tallies, *(part for tally in self.tallies if not tally.withheld.any() for part in _margins(tally))]
+        tables = [
+            *self.tallies,
+            *(
+                part
+                for tally in self.tallies
+                if not tally.withheld.any()
+                for part in _margins(tally)
+            ),
+        ]
         for outer, inner in permutations({tally.key: tally for tally in tables[::-1]}.values(), 2):
             outer_cell = np.where(inner.withheld, -1, cells_within(inner, outer)[0])
             reduced = np.zeros(outer.size, dtype=bool)
@@ -182,7 +218,9 @@ class _Sums:
             remains = (outer.known >= 0) & ~subtracted & reduced[outer.known]
             yield outer, inner, np.where(remains, outer.known, -1)
 
-    def intervals(self, table: OutputTally, cells: Sequence[int]) -> Iterator[tuple[float, float] | None]:
+    def intervals(
+        self, table: OutputTally, cells: Sequence[int]
+    ) -> Iterator[tuple[float, float] | None]:
         """Give the least and the largest sum of each of some withheld cells that all printed sums allow; None where that is not worked out.
 
         The unknowns are the sums of the finest groups that the tables tell apart, each at least 0.
@@ -202,7 +240,9 @@ class _Sums:
             rows.append(row_of[atoms.cells[inside, number]])
             columns.append(inside)
             behind = tally.labels >= 0
-            sums = np.bincount(tally.labels[behind], weights=self.values[behind] / scale, minlength=tally.size).astype(float)
+            sums = np.bincount(
+                tally.labels[behind], weights=self.values[behind] / scale, minlength=tally.size
+            ).astype(float)
             totals.append(sums[shown])
         row, column, total = np.concatenate(rows), np.concatenate(columns), np.concatenate(totals)
         matrix = csr_array((np.ones(len(row)), (row, column)), shape=(len(total), len(atoms.cells)))
@@ -211,10 +251,17 @@ class _Sums:
                 yield None
                 continue
             aim = (atoms.cells[:, 0] == cell).astype(float)
-            results = [linprog(sign * aim, A_eq=matrix, b_eq=total, bounds=(0, None), method="highs") for sign in (1.0, -1.0)]
+            results = [
+                linprog(sign * aim, A_eq=matrix, b_eq=total, bounds=(0, None), method="highs")
+                for sign in (1.0, -1.0)
+            ]
             # 3: unbounded above.
             ends = [np.inf if result.status == 3 else result.fun for result in results]
-            yield None if None in ends else (scale * ends[0], scale * (np.inf if ends[1] == np.inf else -ends[1]))
+            yield (
+                None
+                if None in ends
+                else (scale * ends[0], scale * (np.inf if ends[1] == np.inf else -ends[1]))
+            )
 
 
 def _definition(tally: OutputTally) -> bytes:
@@ -223,8 +270,19 @@ def _definition(tally: OutputTally) -> bytes:
 
 def _margins(table: OutputTally) -> list[OutputTally]:
     """The total of a table, and its margins by one column."""
-    several = [position for (position, _), names in zip(table.steps, table.names, strict=True) if len(names) > 1]
-    return [margin(table, ()), *(margin(table, (position,)) for position in several if len(several) > 1)] if several else []
+    several = [
+        position
+        for (position, _), names in zip(table.steps, table.names, strict=True)
+        if len(names) > 1
+    ]
+    return (
+        [
+            margin(table, ()),
+            *(margin(table, (position,)) for position in several if len(several) > 1),
+        ]
+        if several
+        else []
+    )
 
 
 def derived_dominance(
@@ -241,7 +299,11 @@ def derived_dominance(
     together is not told.
     """
     every = [tally for some in (*tallies.values(), *released.values()) for tally in some]
-    counted = {_definition(tally) for tally in every if COUNT in tally.quantities and not tally.withheld.any()}
+    counted = {
+        _definition(tally)
+        for tally in every
+        if COUNT in tally.quantities and not tally.withheld.any()
+    }
     sums_of: dict[str, list[OutputTally]] = {}
     for tally in every:
         for quantity in tally.quantities if tally.kind not in ("sd", "variance") else ():
@@ -249,7 +311,11 @@ def derived_dominance(
                 sums_of.setdefault(quantity.removeprefix("sum:"), []).append(tally)
     findings: list[Finding] = []
     for column, tables in sums_of.items():
-        exact = frozenset(tally.output for tally in tables if tally.kind != "mean" or _definition(tally) in counted)
+        exact = frozenset(
+            tally.output
+            for tally in tables
+            if tally.kind != "mean" or _definition(tally) in counted
+        )
         sums = _Sums(column, tables, numbers(column), exact)
         by_difference = list(_by_difference(sums, tallies, policy))
         told = {frozenset(one.names) for one in by_difference}
@@ -268,7 +334,11 @@ def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> It
         broken = dominance(sums.values, labels, outer.size, rules)
         largest = f"the {rules.nk_n} largest values make up at least {rules.nk_k:.0%} of the sum"
         others = f"all but the two largest values are less than {rules.p_ratio:.0%} of the largest"
-        for groups, words in ((broken.nk, largest), (broken.p_ratio, others), (broken.negative, "there are values below 0, for which dominance is not defined")):
+        for groups, words in (
+            (broken.nk, largest),
+            (broken.p_ratio, others),
+            (broken.negative, "there are values below 0, for which dominance is not defined"),
+        ):
             if not groups.any():
                 continue
             told.add(frozenset(names))
@@ -278,7 +348,9 @@ def _by_difference(sums: _Sums, new: Mapping[str, object], policy: Policy) -> It
             source = "Its own cells" if beside is None else f"This output and '{beside}'"
             size = len(np.unique(labels[labels >= 0]))
             bad = f"{source} give, by subtraction, the sums of groups that are not printed. In {some(int(groups.sum()), size, 'such group')} {words}."
-            yield first.finding(RULE, outer.named(groups), of=size, good="", bad=bad, status=status, other=beside)
+            yield first.finding(
+                RULE, outer.named(groups), of=size, good="", bad=bad, status=status, other=beside
+            )
             break
 
 
@@ -295,28 +367,51 @@ def _room_needed(values: Floats, labels: Ints, size: int, policy: Policy) -> Flo
     return needed
 
 
-def _by_bounds(sums: _Sums, new: Mapping[str, object], policy: Policy, told: set[frozenset[str]]) -> Iterator[Finding]:
+def _by_bounds(
+    sums: _Sums, new: Mapping[str, object], policy: Policy, told: set[frozenset[str]]
+) -> Iterator[Finding]:
     for tally in sums.tallies:
         rules = policy.of(tally.kind)
-        needed = np.where(tally.withheld, _room_needed(sums.values, tally.labels, tally.size, rules), 0.0)
-        asked, linked = np.flatnonzero(needed), list(dict.fromkeys(other.output for other in sums.tallies))
+        needed = np.where(
+            tally.withheld, _room_needed(sums.values, tally.labels, tally.size, rules), 0.0
+        )
+        asked, linked = (
+            np.flatnonzero(needed),
+            list(dict.fromkeys(other.output for other in sums.tallies)),
+        )
         mine = [name for name in dict.fromkeys((tally.output, *linked)) if name in new]
-        if not len(asked) or not mine or any(names <= {*linked} and tally.output in names for names in told):
+        if (
+            not len(asked)
+            or not mine
+            or any(names <= {*linked} and tally.output in names for names in told)
+        ):
             continue
         close, unseen = list[int](), list[int]()
         below = bool((sums.values < 0).any())  # a sum may then be anything
-        for cell, ends in zip(asked, [None] * len(asked) if below else sums.intervals(tally, asked.tolist()), strict=True):
+        for cell, ends in zip(
+            asked,
+            [None] * len(asked) if below else sums.intervals(tally, asked.tolist()),
+            strict=True,
+        ):
             total = float(sums.values[tally.labels == cell].sum())
             if ends is None:
                 unseen.append(int(cell))
             elif ends[1] - total < needed[cell] - _CLOSE * total:
                 close.append(int(cell))
-        of, first = int(tally.withheld.sum()), next(one for one in sums.tallies if one.output == mine[0])
+        of, first = (
+            int(tally.withheld.sum()),
+            next(one for one in sums.tallies if one.output == mine[0]),
+        )
         rest = [name for name in linked if name != mine[0]]
         names = {"other": rest[0]} if len(rest) == 1 else {"others": rest}
         words = "a few people dominate the sum, and the printed sums leave it less room than the dominance rules ask for"
         unclear = f"a few people dominate the sum, and how closely the printed sums bound it was not worked out ({'values below 0' if below else 'limit of work'})"
-        for cells, text, status in ((close, words, sums.status([*linked])), (unseen, unclear, "not assessed")):
+        for cells, text, status in (
+            (close, words, sums.status([*linked])),
+            (unseen, unclear, "not assessed"),
+        ):
             if cells:
                 bad = f"In {some(len(cells), of, 'withheld group')} {text}."
-                yield first.finding(RULE, tally.called(cells), of=of, good="", bad=bad, status=status, **names)
+                yield first.finding(
+                    RULE, tally.called(cells), of=of, good="", bad=bad, status=status, **names
+                )

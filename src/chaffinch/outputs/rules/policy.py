@@ -88,7 +88,11 @@ class Policy(_Rules):
     def of(self, kind: str) -> Policy:
         """Return the policy for a kind of output, its own numbers in place."""
         own = self.kinds.get(kind)
-        return self if not own else self.model_copy(update={**_Rules(**own).model_dump(include=set(own)), "kinds": {}})
+        return (
+            self
+            if not own
+            else self.model_copy(update={**_Rules(**own).model_dump(include=set(own)), "kinds": {}})
+        )
 
     @property
     def pattern_least(self) -> int:
@@ -97,10 +101,17 @@ class Policy(_Rules):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in force, by name; columns only where they are named."""
-        numbers = {"format": FORMAT, "version": VERSION, **self.model_dump(), "pattern_threshold": self.pattern_least}
+        numbers = {
+            "format": FORMAT,
+            "version": VERSION,
+            **self.model_dump(),
+            "pattern_threshold": self.pattern_least,
+        }
         numbers = {key: value for key, value in numbers.items() if value is not None}
         numbers["kinds"] = {
-            kind: _Rules(**own).model_dump(include=set(own)) for kind, own in sorted(self.kinds.items()) if own
+            kind: _Rules(**own).model_dump(include=set(own))
+            for kind, own in sorted(self.kinds.items())
+            if own
         }
         return numbers
 
@@ -128,7 +139,9 @@ def read_policy(path: str | os.PathLike[str] | None = None) -> Policy:
     if path is None:
         return Policy()
     file = Path(path)
-    text = read_small(file, what="policy", most=MOST_BYTES, next_step="Name a TOML file that holds the policy.")
+    text = read_small(
+        file, what="policy", most=MOST_BYTES, next_step="Name a TOML file that holds the policy."
+    )
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -153,7 +166,13 @@ _OF_ACRO = {
     "zeros_are_disclosive": "zeros_are_disclosive",
     "survival_safe_threshold": "survival_threshold",
 }
-_NOT_RULES = ("check_missing_values", "safe_round_base", "federated", "blocked_extensions", "suppress")
+_NOT_RULES = (
+    "check_missing_values",
+    "safe_round_base",
+    "federated",
+    "blocked_extensions",
+    "suppress",
+)
 """Keys of ACRO's configuration that are about other things than these rules."""
 
 
@@ -185,4 +204,6 @@ def _checked(model: type[_Model], data: Mapping[str, Any], what: str) -> _Model:
             raise InputError(f"{what}: {fault['ctx']['error']}") from None
         if fault["type"] == "missing":
             raise InputError(f"{what}: '{key}' is missing.") from None
-        raise InputError(f"{what}: '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}.") from None
+        raise InputError(
+            f"{what}: '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}."
+        ) from None

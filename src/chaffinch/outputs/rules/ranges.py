@@ -75,7 +75,9 @@ def range_system(tallies: Sequence[OutputTally], atoms: Atoms) -> RangeSystem:
     from scipy.sparse import csr_array
 
     n_atoms = len(atoms.people)
-    everyone = len(tallies[0].labels)  # all records, which "?" leaves; not those of these tallies, whose number need not be known
+    everyone = len(
+        tallies[0].labels
+    )  # all records, which "?" leaves; not those of these tallies, whose number need not be known
     least, most = np.zeros(n_atoms, dtype=np.int64), np.full(n_atoms, everyone, dtype=np.int64)
     rows, columns, lo, hi, count = list[Ints](), list[Ints](), list[Ints](), list[Ints](), 0
     for number, tally in enumerate(tallies):
@@ -98,7 +100,9 @@ def range_system(tallies: Sequence[OutputTally], atoms: Atoms) -> RangeSystem:
         count += len(said)
     row, column = np.concatenate(rows), np.concatenate(columns)
     matrix = csr_array((np.ones(len(row), dtype=np.int64), (row, column)), shape=(count, n_atoms))
-    return RangeSystem(matrix, np.concatenate(lo), np.concatenate(hi), least, most, atoms.cells[:, 0], atoms.people)
+    return RangeSystem(
+        matrix, np.concatenate(lo), np.concatenate(hi), least, most, atoms.cells[:, 0], atoms.people
+    )
 
 
 def _propagated(system: RangeSystem) -> tuple[Ints, Ints, bool]:
@@ -106,7 +110,9 @@ def _propagated(system: RangeSystem) -> tuple[Ints, Ints, bool]:
     least, most, matrix = system.least.copy(), system.most.copy(), system.matrix
     rows, columns = matrix.nonzero()
     for _ in range(MOST_ROUNDS):
-        up = system.lo - matrix @ most  # what a sum lacks if all its atoms are at their most is what none may be below it
+        up = (
+            system.lo - matrix @ most
+        )  # what a sum lacks if all its atoms are at their most is what none may be below it
         down = system.hi - matrix @ least
         new_least, new_most = least.copy(), most.copy()
         np.maximum.at(new_least, columns, most[columns] + up[rows])
@@ -126,7 +132,9 @@ class _Table:
         least, most, settled = _propagated(system)
         inside = np.flatnonzero(system.cell_of >= 0)
         shape = n_cells, len(system.people)
-        self.sums = csr_array((np.ones(len(inside), dtype=np.int64), (system.cell_of[inside], inside)), shape=shape)
+        self.sums = csr_array(
+            (np.ones(len(inside), dtype=np.int64), (system.cell_of[inside], inside)), shape=shape
+        )
         self.lo, self.hi = self.sums @ least, self.sums @ most
         free = np.flatnonzero(most > least)
         self.fixed, self.free, self.system = least.copy(), free, system
@@ -135,7 +143,10 @@ class _Table:
         # A sum of one unknown has narrowed it already.
         open_rows = np.flatnonzero(system.matrix[:, free].sum(axis=1) > int(settled))
         self.matrix = system.matrix[open_rows][:, free]
-        self.row_lo, self.row_hi = system.lo[open_rows] - rest[open_rows], system.hi[open_rows] - rest[open_rows]
+        self.row_lo, self.row_hi = (
+            system.lo[open_rows] - rest[open_rows],
+            system.hi[open_rows] - rest[open_rows],
+        )
         self.least, self.most_of = least[free], most[free]
         self.free_sums = self.sums[:, free].tocsr()
         self.left = work
@@ -151,7 +162,10 @@ class _Table:
         first = order[np.unique(system.cell_of[order], return_index=True)[1]]
         chosen = np.zeros(len(order), dtype=bool)
         chosen[first[system.cell_of[first] >= 0]] = True
-        ends = {"least": np.where(chosen, system.least, system.people), "most": np.where(chosen, system.most, system.people)}
+        ends = {
+            "least": np.where(chosen, system.least, system.people),
+            "most": np.where(chosen, system.most, system.people),
+        }
         return _Table(replace(system, **ends), self.sums.shape[0], self.left)
 
     def solved(self, cells: NDArray[np.float64]) -> tuple[Ints | None, float | None]:
@@ -172,11 +186,19 @@ class _Table:
             return None, None
         whole = np.round(result.x).astype(np.int64)
         if np.abs(result.x - whole).max(initial=0.0) > _SLACK:
-            if self.left < _whole_cost(self.cost) or len(self.free) > MOST_WHOLE:  # the linear programme bounds the one in whole numbers
+            if (
+                self.left < _whole_cost(self.cost) or len(self.free) > MOST_WHOLE
+            ):  # the linear programme bounds the one in whole numbers
                 return None, float(result.fun)
             self.left -= _whole_cost(self.cost)
             options = {"node_limit": MOST_NODES}
-            result = milp(aim, constraints=constraints, bounds=ends, integrality=np.ones(len(aim)), options=options)
+            result = milp(
+                aim,
+                constraints=constraints,
+                bounds=ends,
+                integrality=np.ones(len(aim)),
+                options=options,
+            )
             bound = result.mip_dual_bound if result.mip_dual_bound is not None else None
             if result.x is None:
                 return None, bound
@@ -202,7 +224,9 @@ class _Table:
         exact = self.row_lo == self.row_hi
         loose = rows[np.flatnonzero(~exact)]
         system: dict[str, Any] = {
-            "A_eq": block_array([[rows[np.flatnonzero(exact)]], [block_array([[asked, -asked]])]]).tocsr(),
+            "A_eq": block_array(
+                [[rows[np.flatnonzero(exact)]], [block_array([[asked, -asked]])]]
+            ).tocsr(),
             "b_eq": np.append((self.row_lo - now)[exact], by),
             "A_ub": block_array([[loose], [-loose]]).tocsr(),
             "b_ub": np.concatenate([(self.row_hi - now)[~exact], (now - self.row_lo)[~exact]]),
@@ -212,7 +236,12 @@ class _Table:
             if self.left < self.cost:
                 return None
             self.left -= self.cost
-            result = linprog(1.0 + rng.random(len(room)), bounds=np.stack([np.zeros_like(room), room], axis=1), method="highs", **system)
+            result = linprog(
+                1.0 + rng.random(len(room)),
+                bounds=np.stack([np.zeros_like(room), room], axis=1),
+                method="highs",
+                **system,
+            )
             if result.x is None or result.status != 0:
                 return None
             more = result.x[: len(people)] - result.x[len(people) :]
@@ -238,7 +267,13 @@ class _Table:
             LinearConstraint(asked[:, atoms], by, by),
         ]
         ends = Bounds((self.least - people)[atoms], (self.most_of - people)[atoms])
-        result = milp(np.zeros(len(atoms)), constraints=constraints, bounds=ends, integrality=np.ones(len(atoms)), options={"node_limit": MOST_NODES})
+        result = milp(
+            np.zeros(len(atoms)),
+            constraints=constraints,
+            bounds=ends,
+            integrality=np.ones(len(atoms)),
+            options={"node_limit": MOST_NODES},
+        )
         if result.x is None:
             return None
         whole = people.copy()
@@ -264,7 +299,13 @@ def _whole_cost(cost: int) -> int:
 
 
 def ranges(
-    system: RangeSystem, counts: Ints, *, of: Mask, enough: float = np.inf, work: int | None = None, budget: WorkBudget | None = None
+    system: RangeSystem,
+    counts: Ints,
+    *,
+    of: Mask,
+    enough: float = np.inf,
+    work: int | None = None,
+    budget: WorkBudget | None = None,
 ) -> CellRanges:
     """Return the range of each cell of a table, given all that a system says.
 
@@ -272,7 +313,9 @@ def ranges(
     true one as `enough` is safe, which saves working out its range. What it costs is taken from a `budget` that tables share, if there is one.
     """
     most_work = MOST_WORK if work is None else work
-    table = _Table(system, len(counts), most_work if budget is None else min(most_work, budget.left))
+    table = _Table(
+        system, len(counts), most_work if budget is None else min(most_work, budget.left)
+    )
     before = table.left
     try:
         return _ranges(table, counts, of, enough)
@@ -326,7 +369,10 @@ def _ranges(table: _Table, counts: Ints, of: Mask, enough: float) -> CellRanges:
             random = np.where(rng.random(len(counts)) < 0.5, -1.0, 1.0)
             tried(some, np.where(left, random if number > 1 else 1.0 - 2.0 * number, 0.0))
             table.left = some.left
-            vain, number = (0 if (open_cells & ~safe()).sum() < left.sum() else vain + 1), number + 1
+            vain, number = (
+                (0 if (open_cells & ~safe()).sum() < left.sum() else vain + 1),
+                number + 1,
+            )
     for cell in np.flatnonzero(open_cells & ~safe()).tolist():
         changed(cell, _aims(int(counts[cell]), int(lo[cell]), int(hi[cell]), enough))
         for sign in (1.0, -1.0):
@@ -343,7 +389,12 @@ def _ranges(table: _Table, counts: Ints, of: Mask, enough: float) -> CellRanges:
             else:
                 hi[cell] = min(hi[cell], max(-end, counts[cell]))
         if hi[cell] > lo[cell]:
-            changed(cell, [int(hi[cell] - counts[cell]), int(lo[cell] - counts[cell])] if hi[cell] - lo[cell] <= enough else [])
+            changed(
+                cell,
+                [int(hi[cell] - counts[cell]), int(lo[cell] - counts[cell])]
+                if hi[cell] - lo[cell] <= enough
+                else [],
+            )
     # What was worked out is what a witness reached, or what was seen to be wide enough.
     assessed[open_cells & ~safe()] = False
     return CellRanges(lo, hi, assessed)
@@ -357,4 +408,8 @@ def _aims(count: int, lo: int, hi: int, enough: float) -> list[int]:
     >>> _aims(5, 1, 9, 2), _aims(2, 1, 9, 2), _aims(5, 4, 6, 2), _aims(5, 1, 9, np.inf)
     ([2, -2], [2], [], [])
     """
-    return [int(by) for by in (enough, -enough) if lo <= count + by <= hi] if np.isfinite(enough) else []
+    return (
+        [int(by) for by in (enough, -enough) if lo <= count + by <= hi]
+        if np.isfinite(enough)
+        else []
+    )

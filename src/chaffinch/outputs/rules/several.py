@@ -50,7 +50,10 @@ class _Part:
     def named(self, group: SmallGroup) -> list[str]:
         """The cells of a combination, for the inside."""
         cells = [self.system.cells[variable] for variable in list(group.weights)[:MOST_NAMED]]
-        return [f"{self.tallies[k].output}, {self.tallies[k].part}: {self.tallies[k].called([cell])[0]}" for k, cell in cells]
+        return [
+            f"{self.tallies[k].output}, {self.tallies[k].part}: {self.tallies[k].called([cell])[0]}"
+            for k, cell in cells
+        ]
 
 
 def differencing_by_several(
@@ -67,9 +70,20 @@ def differencing_by_several(
     """
     every = [tally for some in (*released.values(), *tallies.values()) for tally in some]
     findings, told = list[Finding](), set(known)
-    quantities = sorted({what for tally in every for what in tally.quantities if what == COUNT or what.startswith("sum:")})
+    quantities = sorted(
+        {
+            what
+            for tally in every
+            for what in tally.quantities
+            if what == COUNT or what.startswith("sum:")
+        }
+    )
     for quantity in quantities:
-        exact = [tally for tally in every if quantity in tally.quantities and tally.base == 1 and tally.width == 0]
+        exact = [
+            tally
+            for tally in every
+            if quantity in tally.quantities and tally.base == 1 and tally.width == 0
+        ]
         for part in components(merged(informative(exact), sizes)):
             if len({tally.output for tally in part}) < 3:
                 continue
@@ -103,19 +117,31 @@ def _findings(
         others = [name for name in outputs if name != mine[0]]
         first = new[mine[0]][0]
         where = part.named(group)
-        together = f"{len(outputs)} outputs together" if len(outputs) > 1 else "Its own totals and cells together"
+        together = (
+            f"{len(outputs)} outputs together"
+            if len(outputs) > 1
+            else "Its own totals and cells together"
+        )
         words = f"{together} leave fewer than {few} people, whom adding and subtracting their counts shows"
         names = f": {_listed(outputs)}." if len(outputs) > 1 else "."
-        status: Status = "fail" if system.complete or _by_definition(part, group, sizes) else "review"
+        status: Status = (
+            "fail" if system.complete or _by_definition(part, group, sizes) else "review"
+        )
         if status == "review":
             names += " Perhaps only for these records: a person should look."
         alone = others[0] if len(others) == 1 else None
         findings.append(
             first.finding(
-                RULE, where, of=max(first.size, len(where)), good="", bad=words + names, status=status,
-                other=alone, others=() if alone else others,
+                RULE,
+                where,
+                of=max(first.size, len(where)),
+                good="",
+                bad=words + names,
+                status=status,
+                other=alone,
+                others=() if alone else others,
             )
-        )  # fmt: skip
+        )
     if not part.search.finished:
         mine = [name for name in new if name in part.outputs]
         if mine:
@@ -133,7 +159,10 @@ def _by_definition(part: _Part, group: SmallGroup, sizes: Sequence[int]) -> bool
     system = count_system(some, atoms)
     weight_of = {part.system.cells[variable]: weight for variable, weight in group.weights.items()}
     scale = int(np.lcm.reduce([weight.denominator for weight in group.weights.values()]))
-    whole = np.array([int(weight_of.get((used[k], cell), 0) * scale) for k, cell in system.cells] + [0], dtype=np.int64)
+    whole = np.array(
+        [int(weight_of.get((used[k], cell), 0) * scale) for k, cell in system.cells] + [0],
+        dtype=np.int64,
+    )
     return bool(np.isin(whole[system.variables].sum(axis=1), (0, scale)).all())
 
 
@@ -142,7 +171,11 @@ def _fewest(part: _Part, group: SmallGroup) -> list[str]:
     inside = np.zeros(len(part.system.people))
     inside[group.atoms] = 1.0
     matrix = part.system.matrix
-    outputs = [name for name in part.outputs if any(part.output_of(variable) == name for variable in group.weights)]
+    outputs = [
+        name
+        for name in part.outputs
+        if any(part.output_of(variable) == name for variable in group.weights)
+    ]
     variables = np.array([part.output_of(variable) for variable in range(len(part.system.cells))])
     for name in outputs[::-1]:
         rest = [other for other in outputs if other != name]
@@ -154,7 +187,9 @@ def _fewest(part: _Part, group: SmallGroup) -> list[str]:
     return outputs
 
 
-def _unfinished(part: _Part, mine: list[str], new: Mapping[str, Sequence[OutputTally]], least: int) -> Finding:
+def _unfinished(
+    part: _Part, mine: list[str], new: Mapping[str, Sequence[OutputTally]], least: int
+) -> Finding:
     first = new[mine[0]][0]
     more = " beside those that were found" if part.search.groups else ""
     words = (
@@ -162,7 +197,15 @@ def _unfinished(part: _Part, mine: list[str], new: Mapping[str, Sequence[OutputT
         "was not worked out to the end, up to the limit of work; of the rest nothing is known."
     )
     others = [*mine[1:], *(name for name in part.outputs if name not in mine)]
-    return first.finding(RULE, ["several outputs together"], of=first.size, good="", bad=words, status="not assessed", others=others)
+    return first.finding(
+        RULE,
+        ["several outputs together"],
+        of=first.size,
+        good="",
+        bad=words,
+        status="not assessed",
+        others=others,
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

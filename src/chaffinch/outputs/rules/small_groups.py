@@ -61,7 +61,8 @@ class CountSystem:
 
         atom, tally = np.nonzero(self.variables >= 0)
         return csr_array(
-            (np.ones(len(atom)), (atom, self.variables[atom, tally])), shape=(len(self.people), len(self.cells))
+            (np.ones(len(atom)), (atom, self.variables[atom, tally])),
+            shape=(len(self.people), len(self.cells)),
         )
 
 
@@ -89,7 +90,11 @@ def count_system(tallies: Sequence[OutputTally], atoms: Atoms) -> CountSystem:
     shown = (flat >= 0) & known[flat]
     alive = ~(shown & (counts[flat] == 0)).any(axis=1) & shown.any(axis=1)
     flat, people = np.where(shown, flat, -1)[alive], atoms.people[alive]
-    rows, of = np.unique(flat, axis=0, return_inverse=True) if len(flat) else (flat, np.zeros(0, dtype=np.int64))
+    rows, of = (
+        np.unique(flat, axis=0, return_inverse=True)
+        if len(flat)
+        else (flat, np.zeros(0, dtype=np.int64))
+    )
     people = np.bincount(of.reshape(-1), weights=people, minlength=len(rows)).astype(np.int64)
     used = np.unique(rows[rows >= 0])
     number = np.full(int(starts[-1]) + 1, -1, dtype=np.int64)
@@ -106,7 +111,9 @@ class _Programmes:
     below 1 is a proof at any time.
     """
 
-    def __init__(self, system: CountSystem, threshold: int, work: int, free: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, system: CountSystem, threshold: int, work: int, free: NDArray[np.bool_]
+    ) -> None:
         matrix = system.matrix
         self.system, self.threshold, self.left = system, threshold, work
         self.free = np.flatnonzero(free)
@@ -123,7 +130,9 @@ class _Programmes:
         self.shown = (sums @ matrix) @ self.basis, np.asarray(sums.sum(axis=1)).reshape(-1) - 1.0
         self.people = system.counts.astype(float) @ self.basis
         self.rows = np.zeros(len(self.free), dtype=bool)
-        self.some = np.random.default_rng(2).permutation(len(self.free))[: 2 * self.basis.shape[1] + 20]
+        self.some = np.random.default_rng(2).permutation(len(self.free))[
+            : 2 * self.basis.shape[1] + 20
+        ]
         # Atoms that an earlier answer broke are likely to bind the next.
         self.bound = np.zeros(len(self.free), dtype=bool)
 
@@ -167,7 +176,10 @@ class _Programmes:
         self.left -= int(matrix.size)
         # The weights of combinations, then those of atoms if they must be whole.
         extra = n_atoms if whole else 0
-        wide = [np.pad(one, ((0, 0), (0, extra))) for one in (matrix, self.people[None, :], self.shown[0])]
+        wide = [
+            np.pad(one, ((0, 0), (0, extra)))
+            for one in (matrix, self.people[None, :], self.shown[0])
+        ]
         if whole:
             wide[0][:, size:] = -np.eye(n_atoms)
         constraints = [
@@ -181,8 +193,17 @@ class _Programmes:
         # The solver now and then leaves a programme without ends undecided (status 4). No group lies beyond these: its weights on n atoms are 0 or 1, so its
         # combination is at most sqrt(n) over the least singular value that counts, which is 3e-5 or more.
         for end in (np.inf, 1e5 * max(len(self.free), 1) ** 0.5):
-            ends = Bounds(np.append(np.full(size, -end), np.zeros(extra)), np.append(np.full(size, end), np.ones(extra)))
-            result = milp(aim, constraints=constraints, bounds=ends, integrality=kind, options={"node_limit": MOST_NODES})
+            ends = Bounds(
+                np.append(np.full(size, -end), np.zeros(extra)),
+                np.append(np.full(size, end), np.ones(extra)),
+            )
+            result = milp(
+                aim,
+                constraints=constraints,
+                bounds=ends,
+                integrality=kind,
+                options={"node_limit": MOST_NODES},
+            )
             if result.status != 4:
                 break
         if result.x is None or result.status != 0:
@@ -206,7 +227,9 @@ def small_groups(system: CountSystem, threshold: int, *, work: int | None = None
         part, cells = _part_of(system, atoms)
         search = _searched(part, threshold, left, MOST_GROUPS - len(groups))
         groups += [
-            SmallGroup({int(cells[cell]): weight for cell, weight in one.weights.items()}, atoms[one.atoms])
+            SmallGroup(
+                {int(cells[cell]): weight for cell, weight in one.weights.items()}, atoms[one.atoms]
+            )
             for one in search.groups
         ]
         left, finished = left - search.work, finished and search.finished
@@ -233,7 +256,9 @@ def _part_of(system: CountSystem, atoms: Ints) -> tuple[CountSystem, Ints]:
     number = np.full(len(system.cells) + 1, -1, dtype=np.int64)
     number[cells] = np.arange(len(cells))
     names = tuple(system.cells[cell] for cell in cells)
-    return CountSystem(number[variables], system.people[atoms], names, system.counts[cells], system.complete), cells
+    return CountSystem(
+        number[variables], system.people[atoms], names, system.counts[cells], system.complete
+    ), cells
 
 
 def _candidates(system: CountSystem, threshold: int) -> NDArray[np.bool_]:
@@ -329,7 +354,10 @@ def _lots(system: CountSystem, seeds: Ints, threshold: int) -> list[Ints]:
 def _exact(system: CountSystem, weights: NDArray[np.float64], threshold: int) -> SmallGroup | None:
     """The group that the weights of atoms stand for, as a combination of published cells in fractions; None if there is none of few people."""
     inside = weights > 0.5
-    if np.abs(weights - inside).max() > 1e-3 or not 0 < int(system.people[inside].sum()) < threshold:
+    if (
+        np.abs(weights - inside).max() > 1e-3
+        or not 0 < int(system.people[inside].sum()) < threshold
+    ):
         return None
     fractions = _combination(system, inside)
     scale = int(np.lcm.reduce([one.denominator for one in fractions.values()] or [1]))
@@ -352,7 +380,9 @@ def _combination(system: CountSystem, inside: NDArray[np.bool_]) -> dict[int, Fr
     rows[np.random.default_rng(3).permutation(len(inside))[: 2 * len(system.cells)]] = True
     while True:
         both = hstack([matrix[rows], -matrix[rows]])
-        result = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=inside[rows].astype(float), method="highs")
+        result = linprog(
+            np.ones(both.shape[1]), A_eq=both, b_eq=inside[rows].astype(float), method="highs"
+        )
         if result.x is None:
             return {}
         weights = result.x[: len(system.cells)] - result.x[len(system.cells) :]
@@ -363,5 +393,6 @@ def _combination(system: CountSystem, inside: NDArray[np.bool_]) -> dict[int, Fr
     return {
         cell: exact
         for cell, weight in enumerate(weights)
-        if abs(weight) > _SLACK and (exact := Fraction(float(weight)).limit_denominator(_DENOMINATORS))
+        if abs(weight) > _SLACK
+        and (exact := Fraction(float(weight)).limit_denominator(_DENOMINATORS))
     }

@@ -39,7 +39,12 @@ class AllOutputs(NamedTuple):
 
 
 def bounds(
-    table: OutputTally, others: Iterable[OutputTally], *, of: Mask | None = None, enough: float = np.inf, budget: WorkBudget | None = None
+    table: OutputTally,
+    others: Iterable[OutputTally],
+    *,
+    of: Mask | None = None,
+    enough: float = np.inf,
+    budget: WorkBudget | None = None,
 ) -> CellRanges:
     """Return the least and the largest count that each cell of a table can have, given what others show.
 
@@ -62,7 +67,13 @@ def bounds(
     """
     of = table.withheld if of is None else of
     tied, all_in = _tied(table, others)
-    limits = ranges(range_system(tied, atoms_of(tied, table.sizes)), table.counts, of=of, enough=enough, budget=budget)
+    limits = ranges(
+        range_system(tied, atoms_of(tied, table.sizes)),
+        table.counts,
+        of=of,
+        enough=enough,
+        budget=budget,
+    )
     # Outputs that were left out may narrow what is open.
     return limits if all_in else limits._replace(assessed=limits.assessed & ~of)
 
@@ -71,18 +82,28 @@ def _tied(table: OutputTally, others: Iterable[OutputTally]) -> tuple[list[Outpu
     """The table and what hangs together with it, groups that do not matter added up; and whether that is all of it, or what could be written out."""
     chosen, keys = [table], {table.said}
     for other in others:
-        if COUNT not in other.quantities or other is table or (other.implied and used_columns(other)):
+        if (
+            COUNT not in other.quantities
+            or other is table
+            or (other.implied and used_columns(other))
+        ):
             continue
         if other.said not in keys:
             keys.add(other.said)
             chosen.append(other)
     for _ in range(2):
-        part = next(part for part in components(chosen) if table in part) if used_columns(table) else chosen
+        part = (
+            next(part for part in components(chosen) if table in part)
+            if used_columns(table)
+            else chosen
+        )
         chosen = merged([table, *(one for one in part if one is not table)], table.sizes, leave=1)
     if combinations_of(chosen, table.sizes) <= atoms.MOST_ATOMS:
         return chosen, True
     mine, kept = used_columns(table), [table]
-    for other in sorted(chosen[1:], key=lambda one: (len(used_columns(one) - mine), -len(used_columns(one) & mine))):
+    for other in sorted(
+        chosen[1:], key=lambda one: (len(used_columns(one) - mine), -len(used_columns(one) & mine))
+    ):
         if combinations_of([*kept, other], table.sizes) <= atoms.MOST_ATOMS:
             kept.append(other)
     return kept, False
@@ -109,7 +130,11 @@ def suppression(
     interval at least `policy.protection` wide. Cells with the threshold's people or more, withheld to protect others, need none; nor do zeros unless they are
     disclosive. Of outputs that are out already what `own` alone gives away is not judged.
     """
-    secret = table.withheld & (table.counts < policy.threshold) & ((table.counts > 0) | policy.zeros_are_disclosive)
+    secret = (
+        table.withheld
+        & (table.counts < policy.threshold)
+        & ((table.counts > 0) | policy.zeros_are_disclosive)
+    )
     if not table.withheld.any():
         return []
     of, least = int(table.withheld.sum()), policy.protection
@@ -123,7 +148,10 @@ def suppression(
         # Programmes prove a cell safe in a tenth of a second while atoms are few, and walks that are in vain take seconds; of many atoms it is the other way round.
         if _has_few_atoms(table, all_others):
             first = _undone(table, all_others, asked, policy, linear, budget)
-        guide = Guide(*linear.ends(table, all_others), lambda cell, wanted: linear.towards(table, all_others, cell, wanted))
+        guide = Guide(
+            *linear.ends(table, all_others),
+            lambda cell, wanted: linear.towards(table, all_others, cell, wanted),
+        )
         safe = together.witnesses.safe(table, asked if first is None else first[1], least, guide)
         open_still = secret & ~(safe if first is None else safe | asked & ~first[0] & ~first[1])
     alone, unseen = _undone(table, own, open_still, policy, linear, budget)
@@ -131,7 +159,11 @@ def suppression(
     rest = np.zeros_like(alone)
     if others:
         rest, left = follows & ~alone, open_still & ~alone & ~follows
-        more, unseen = _undone(table, all_others, left, policy, linear, budget) if first is None else (first[0] & left, first[1] & left)
+        more, unseen = (
+            _undone(table, all_others, left, policy, linear, budget)
+            if first is None
+            else (first[0] & left, first[1] & left)
+        )
         rest |= more
     undone = (alone if judged else np.zeros_like(alone)) | rest
 
@@ -145,8 +177,15 @@ def suppression(
         return _undone(table, [*own, *some], cells, policy, linear, budget)[0]
 
     # What proved that cells follow from all others says also from which, the quickest way first.
-    for cells, given_away_by in ((rest & ranked, by_rank), (rest & follows & ~ranked, by_ends), (rest & ~follows, by_ranges)):
-        findings += [_finding(table, given_away, of, names) for names, given_away in _sources(others, cells, given_away_by)]
+    for cells, given_away_by in (
+        (rest & ranked, by_rank),
+        (rest & follows & ~ranked, by_ends),
+        (rest & ~follows, by_ranges),
+    ):
+        findings += [
+            _finding(table, given_away, of, names)
+            for names, given_away in _sources(others, cells, given_away_by)
+        ]
     if unseen.any() and (judged or others):
         findings.append(_unfinished(table, unseen, undone, secret, policy.threshold))
     return [one for one in findings if one.status != "pass" or len(findings) == 1]
@@ -156,7 +195,9 @@ Prover = Callable[[Sequence[OutputTally], Mask], Mask]
 """Which of some cells follow from what some other outputs show, beside the table's own."""
 
 
-def _sources(others: Sequence[OutputTally], rest: Mask, given_away_by: Prover) -> Iterator[tuple[list[str], Mask]]:
+def _sources(
+    others: Sequence[OutputTally], rest: Mask, given_away_by: Prover
+) -> Iterator[tuple[list[str], Mask]]:
     """The outputs that give cells away, one alone where one does, else the fewest, and the cells that they do."""
 
     def of(names: Collection[str]) -> list[OutputTally]:
@@ -179,7 +220,9 @@ def _sources(others: Sequence[OutputTally], rest: Mask, given_away_by: Prover) -
         rest = rest & ~given_away if given_away.any() else np.zeros_like(rest)
 
 
-def _shows(cell: Mask, of: Callable[[Collection[str]], list[OutputTally]], given_away_by: Prover) -> Callable[[Sequence[str]], bool]:
+def _shows(
+    cell: Mask, of: Callable[[Collection[str]], list[OutputTally]], given_away_by: Prover
+) -> Callable[[Sequence[str]], bool]:
     """Whether outputs of some names give a cell away."""
     return lambda names: bool(given_away_by(of(names), cell).any())
 
@@ -201,14 +244,21 @@ def _fewest(names: Sequence[str], enough: Callable[[Sequence[str]], bool]) -> li
         least, most = 1, end
         while least < most:
             middle = (least + most) // 2
-            least, most = (least, middle) if enough([*names[:middle], *needed]) else (middle + 1, most)
+            least, most = (
+                (least, middle) if enough([*names[:middle], *needed]) else (middle + 1, most)
+            )
         end = most - 1
         needed.insert(0, names[end])
     return needed
 
 
 def _undone(
-    table: OutputTally, shown: Sequence[OutputTally], secret: Mask, policy: Policy, linear: LinearSystem, budget: WorkBudget | None = None
+    table: OutputTally,
+    shown: Sequence[OutputTally],
+    secret: Mask,
+    policy: Policy,
+    linear: LinearSystem,
+    budget: WorkBudget | None = None,
 ) -> tuple[Mask, Mask]:
     """Which secret cells can be worked out, and which were not looked at before the limit of work."""
     undone = linear.narrow(table, shown, secret, policy.protection)
@@ -217,26 +267,46 @@ def _undone(
         return undone, rest
     limits = bounds(table, shown, of=rest, enough=policy.protection, budget=budget)
     # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
-    undone = undone | rest & (limits.hi - limits.lo < np.minimum(policy.protection, table.hi - table.lo))
+    undone = undone | rest & (
+        limits.hi - limits.lo < np.minimum(policy.protection, table.hi - table.lo)
+    )
     return undone, rest & ~undone & ~limits.assessed
 
 
-def _unfinished(table: OutputTally, unseen: Mask, undone: Mask, secret: Mask, threshold: int) -> Finding:
+def _unfinished(
+    table: OutputTally, unseen: Mask, undone: Mask, secret: Mask, threshold: int
+) -> Finding:
     """Of which cells nothing is said, and what is said of the others."""
     size = int(secret.sum())
-    looked, every = (cells_in_words(int(cells.sum()), threshold) for cells in (secret & ~unseen, secret))
-    others = "some of those do, which is a finding of its own" if undone.any() else "none of those does"
+    looked, every = (
+        cells_in_words(int(cells.sum()), threshold) for cells in (secret & ~unseen, secret)
+    )
+    others = (
+        "some of those do, which is a finding of its own" if undone.any() else "none of those does"
+    )
     bad = (
         f"Whether the count of a withheld cell follows from what is shown was looked at for {looked} of "
         f"{every} such cells, up to the limit of work: {others}, and of the rest nothing is known."
     )
-    return table.finding(RULE, table.named(unseen), of=size, good="", bad=bad, status="not assessed")
+    return table.finding(
+        RULE, table.named(unseen), of=size, good="", bad=bad, status="not assessed"
+    )
 
 
 def _finding(table: OutputTally, undone: Mask, of: int, others: Sequence[str]) -> Finding:
-    source = ("its own totals", "another output", "several other outputs together")[min(len(others), 2)]
+    source = ("its own totals", "another output", "several other outputs together")[
+        min(len(others), 2)
+    ]
     beside = f" ({', '.join(repr(name) for name in others)})" if len(others) > 1 else ""
     good = "No withheld cell follows from what is shown."
     bad = f"{some(int(undone.sum()), of, 'withheld cell').capitalize()}: {source}{beside} and the cells that are shown give the count away."
     alone = others[0] if len(others) == 1 else None
-    return table.finding(RULE, table.named(undone), of=of, good=good, bad=bad, other=alone, others=() if alone else others)
+    return table.finding(
+        RULE,
+        table.named(undone),
+        of=of,
+        good=good,
+        bad=bad,
+        other=alone,
+        others=() if alone else others,
+    )

@@ -86,7 +86,10 @@ class OutputTally:
     @cached_property
     def key(self) -> bytes:
         """What two tallies of the same definitions, with the same cells withheld, have in common."""
-        parts = [(p, group.tobytes()) for p, group in self.steps], [(c, mask.tobytes()) for c, mask in self.joint]
+        parts = (
+            [(p, group.tobytes()) for p, group in self.steps],
+            [(c, mask.tobytes()) for c, mask in self.joint],
+        )
         return hashlib.sha256(repr((parts, self.withheld.tobytes())).encode()).digest()
 
     @cached_property
@@ -100,7 +103,8 @@ class OutputTally:
             return [self.part for _ in cells]
         at = np.unravel_index(np.asarray(cells, dtype=np.int64), self.shape)
         words = (
-            "|".join(n[k] for n, k in zip(self.names, place, strict=True) if n[k]) for place in zip(*at, strict=True)
+            "|".join(n[k] for n, k in zip(self.names, place, strict=True) if n[k])
+            for place in zip(*at, strict=True)
         )
         return [word or self.part for word in words]
 
@@ -120,7 +124,9 @@ class OutputTally:
     @property
     def leaves_out_levels(self) -> bool:
         """Whether a filter, or groups that not all levels are in, leave people out: others than those with a missing value."""
-        kept = (group[:-1] if position in self.with_missing else group for position, group in self.steps)
+        kept = (
+            group[:-1] if position in self.with_missing else group for position, group in self.steps
+        )
         return bool(self.joint) or any((group < 0).any() for group in kept)
 
     @property
@@ -171,9 +177,19 @@ def margin(table: OutputTally, positions: Collection[int]) -> OutputTally:
     counts = np.bincount(of, weights=table.counts, minlength=size).astype(np.int64)
     possible = np.bincount(of, weights=table.possible, minlength=size) > 0
     return replace(
-        table, part="margin", steps=tuple(steps), names=tuple(names), labels=labels, counts=counts, possible=possible,
-        lo=counts, hi=counts, withheld=np.zeros(size, dtype=bool), implied=True, more_margins=False,
-    )  # fmt: skip
+        table,
+        part="margin",
+        steps=tuple(steps),
+        names=tuple(names),
+        labels=labels,
+        counts=counts,
+        possible=possible,
+        lo=counts,
+        hi=counts,
+        withheld=np.zeros(size, dtype=bool),
+        implied=True,
+        more_margins=False,
+    )
 
 
 def _joint_filters(tally: OutputTally) -> set[tuple[tuple[int, ...], bytes]]:
@@ -216,13 +232,24 @@ def cells_within(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask]:
     for position in {**groups, **others}:
         some = groups.get(position) or others[position]
         everything = (np.zeros(len(some[0]), dtype=np.int64), 1)
-        (of_fine, n_fine), (of_coarse, n_coarse) = groups.get(position, everything), others.get(position, everything)
-        pairs = np.zeros((n_fine + 1, n_coarse + 1), dtype=bool)  # the last row and column: in no group
+        (of_fine, n_fine), (of_coarse, n_coarse) = (
+            groups.get(position, everything),
+            others.get(position, everything),
+        )
+        pairs = np.zeros(
+            (n_fine + 1, n_coarse + 1), dtype=bool
+        )  # the last row and column: in no group
         pairs[of_fine, of_coarse] = True
         single = pairs[:-1].sum(axis=1) == 1
-        maps[position] = np.where(single & pairs[:-1, :-1].any(axis=1), pairs[:-1].argmax(axis=1), -1)
+        maps[position] = np.where(
+            single & pairs[:-1, :-1].any(axis=1), pairs[:-1].argmax(axis=1), -1
+        )
         # A coarse group is whole if all its levels are in fine groups, each of which lies in it entirely.
-        split = pairs[:-1][~single, :-1].any(axis=0) if (~single).any() else np.zeros(n_coarse, dtype=bool)
+        split = (
+            pairs[:-1][~single, :-1].any(axis=0)
+            if (~single).any()
+            else np.zeros(n_coarse, dtype=bool)
+        )
         whole[position] = ~pairs[-1, :-1] & ~split & pairs[:, :-1].any(axis=0)
     good = np.ones(1, dtype=bool)
     for position, _ in coarse.steps:
@@ -248,7 +275,9 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
     return [int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
 
 
-def defined_within(inner: OutputTally, cells: Sequence[int] | Ints, outer: OutputTally, union: Mask) -> bool:
+def defined_within(
+    inner: OutputTally, cells: Sequence[int] | Ints, outer: OutputTally, union: Mask
+) -> bool:
     """Return whether cells lie within a union of another tally's cells by their definitions, not only for these records."""
     if not _joint_filters(outer) <= _joint_filters(inner):
         return False
@@ -262,7 +291,9 @@ def defined_within(inner: OutputTally, cells: Sequence[int] | Ints, outer: Outpu
                 return False
             touched.append(of)
         reached = (
-            np.ravel_multi_index(np.ix_(*touched), outer.shape).ravel() if touched else np.zeros(1, dtype=np.int64)
+            np.ravel_multi_index(np.ix_(*touched), outer.shape).ravel()
+            if touched
+            else np.zeros(1, dtype=np.int64)
         )
         if outside[reached].any():
             return False

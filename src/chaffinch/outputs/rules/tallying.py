@@ -28,7 +28,9 @@ Shown = Callable[[Ints], tuple[Ints, Ints, Mask]]
 
 def is_unsaid(cell: object) -> bool:
     """Return whether a number that is no count is marked as withheld."""
-    return cell is None or (isinstance(cell, str) and cell.strip() in [sign for sign in UNSAID if sign is not None])
+    return cell is None or (
+        isinstance(cell, str) and cell.strip() in [sign for sign in UNSAID if sign is not None]
+    )
 
 
 def summed(cells: Crossing, out: tuple[bool, ...]) -> Crossing:
@@ -63,7 +65,11 @@ class MissingLevels:
 
     def coded(self, codes: Codes) -> Codes:
         """Return codes with the last level in place of missing values."""
-        return np.where(codes < 0, np.array(self._plain, dtype=np.int32), codes) if self.columns else codes
+        return (
+            np.where(codes < 0, np.array(self._plain, dtype=np.int32), codes)
+            if self.columns
+            else codes
+        )
 
     def step(self, step: Step) -> Step:
         """Return a column's groups with one more level, in none, if it has missing values."""
@@ -81,7 +87,14 @@ class Tallier:
     `records` are all records, those with missing values (below 0) among them; `codes` has the first level in their place.
     """
 
-    def __init__(self, output: OutputSpec, fields: Fields, codes: Codes, *, own: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self,
+        output: OutputSpec,
+        fields: Fields,
+        codes: Codes,
+        *,
+        own: tuple[int, ...] | None = None,
+    ) -> None:
         self.output, self.fields, self.records = output, fields, codes
         self.missing = MissingLevels(fields.columns.sizes, codes)
         self.codes = np.maximum(codes, 0) if self.missing.columns else codes
@@ -121,39 +134,74 @@ class Tallier:
     ) -> OutputTally:
         """Return cells within a filter (the output's, if absent) as a tally; their counts are exact without `shown`."""
         within, used = self.filter if within is None else within, set(cells.positions)
-        steps = [(p, np.where(within.levels(p), group, -1).astype(np.int64)) for p, group in cells.steps]
+        steps = [
+            (p, np.where(within.levels(p), group, -1).astype(np.int64)) for p, group in cells.steps
+        ]
         single = [(c[0], mask) for c, mask in within.masks if len(c) == 1 and c[0] not in used]
         steps += [(p, np.where(mask, 0, -1).astype(np.int64)) for p, mask in single]
         joint = tuple((columns, mask) for columns, mask in within.masks if len(columns) > 1)
         whole = Crossing(tuple(steps), (*cells.names, *(("",) for _ in single)))
         labels, counts = self.counted(whole, joint)
-        lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
+        lo, hi, withheld = (
+            (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
+        )
         told = {*whole.positions, *(c for columns, _ in joint for c in columns)}
-        present = [(p, np.zeros(self.fields.columns.sizes[p], dtype=np.int64)) for p in self.own if p not in told]
+        present = [
+            (p, np.zeros(self.fields.columns.sizes[p], dtype=np.int64))
+            for p in self.own
+            if p not in told
+        ]
         return OutputTally(
-            self.output.name, self.output.kind, part, tuple(self.missing.step(step) for step in (*whole.steps, *present)),
-            (*whole.names, *(("",) for _ in present)), tuple((columns, self.missing.mask(columns, mask)) for columns, mask in joint),
-            labels, counts, self._possible(whole, joint), lo, hi, withheld, quantities=frozenset(quantities), sizes=self.missing.sizes,
-            with_missing=self.missing.columns, **options,
-        )  # fmt: skip
+            self.output.name,
+            self.output.kind,
+            part,
+            tuple(self.missing.step(step) for step in (*whole.steps, *present)),
+            (*whole.names, *(("",) for _ in present)),
+            tuple((columns, self.missing.mask(columns, mask)) for columns, mask in joint),
+            labels,
+            counts,
+            self._possible(whole, joint),
+            lo,
+            hi,
+            withheld,
+            quantities=frozenset(quantities),
+            sizes=self.missing.sizes,
+            with_missing=self.missing.columns,
+            **options,
+        )
 
-    def counts(self, part: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any) -> OutputTally:
+    def counts(
+        self, part: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any
+    ) -> OutputTally:
         """Return a tally of counts that are published: as printed, where they are there, and by the output's rules."""
-        base, rounding = int(getattr(self.output, "base", 1)), str(getattr(self.output, "rounding", "nearest"))
-        width = {"nearest": 2 * (base // 2), "down": base - 1, "up": base - 1}.get(rounding, 2 * (base - 1))
+        base, rounding = (
+            int(getattr(self.output, "base", 1)),
+            str(getattr(self.output, "rounding", "nearest")),
+        )
+        width = {"nearest": 2 * (base // 2), "down": base - 1, "up": base - 1}.get(
+            rounding, 2 * (base - 1)
+        )
         shown = partial(_shown, self.output, printed, len(self.codes), base, rounding)
-        return self.tally(part, cells, shown=shown, base=base, width=width, quantities=[COUNT], **options)
+        return self.tally(
+            part, cells, shown=shown, base=base, width=width, quantities=[COUNT], **options
+        )
 
     def counted(self, cells: Crossing, joint: Joint) -> tuple[Ints, Ints]:
         """Return the cell of each record, -1 for none, and the number of records of each cell."""
-        labels = self._labels(cells, joint, {p: self.codes[:, p] for p in range(len(self.fields))}, len(self.codes))
+        labels = self._labels(
+            cells, joint, {p: self.codes[:, p] for p in range(len(self.fields))}, len(self.codes)
+        )
         labels[~self.complete] = -1
         return labels, np.bincount(labels[labels >= 0], minlength=cells.size).astype(np.int64)
 
-    def _labels(self, cells: Crossing, joint: Joint, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:
+    def _labels(
+        self, cells: Crossing, joint: Joint, grid: Mapping[int, NDArray[Any]], size: int
+    ) -> Ints:
         labels = cells.of(grid, size)
         for columns, mask in joint:
-            key = np.ravel_multi_index(tuple(grid[column] for column in columns), self.fields.sizes(columns))
+            key = np.ravel_multi_index(
+                tuple(grid[column] for column in columns), self.fields.sizes(columns)
+            )
             labels[~mask[key]] = -1
         return labels
 
@@ -164,9 +212,13 @@ class Tallier:
             possible &= present.reshape([-1 if k == axis else 1 for k in range(len(cells.shape))])
         columns = sorted({*cells.positions, *(c for some, _ in joint for c in some)})
         size = int(np.prod(self.fields.sizes(columns), dtype=object)) if joint else MOST_CELLS + 1
-        if size <= MOST_CELLS:  # else too many to look at: a cell may then count as possible that is not
+        if (
+            size <= MOST_CELLS
+        ):  # else too many to look at: a cell may then count as possible that is not
             labels = self._labels(cells, joint, self.fields.grid(columns), size)
-            possible &= np.bincount(labels[labels >= 0], minlength=cells.size).reshape(cells.shape) > 0
+            possible &= (
+                np.bincount(labels[labels >= 0], minlength=cells.size).reshape(cells.shape) > 0
+            )
         return possible.ravel()
 
     def n(self) -> list[OutputTally]:
@@ -182,18 +234,27 @@ class Tallier:
     def fit(self, what: str, cells: Crossing | None = None) -> list[OutputTally]:
         """Return the tally of an output that is one fit on all its records (in some cells), which two populations may differ in, and n."""
         text = "".join(what.split())
-        return [self.tally("records", _united(cells), quantities=[f"fit:{text}"], implied=True), *self.n()]
+        return [
+            self.tally("records", _united(cells), quantities=[f"fit:{text}"], implied=True),
+            *self.n(),
+        ]
 
     def marked(self, names: tuple[tuple[str, ...], ...]) -> NDArray[np.object_] | None:
         """Return the cells that an output without numbers withholds by name; nothing (...) is said of the others."""
         if not self.output.withheld:
             return None
-        cells = ["x" if "|".join(words) in self.output.withheld else ... for words in product(*names)]
+        cells = [
+            "x" if "|".join(words) in self.output.withheld else ... for words in product(*names)
+        ]
         return np.array([*cells, None], dtype=object)[:-1].reshape([len(some) for some in names])
 
     def numbers_shown(self, printed: NDArray[np.object_] | None) -> Shown:
         """Return what is shown of the counts behind numbers that are not counts: nothing of those withheld."""
-        hidden = None if printed is None else np.array([is_unsaid(cell) for cell in printed.ravel()], dtype=bool)
+        hidden = (
+            None
+            if printed is None
+            else np.array([is_unsaid(cell) for cell in printed.ravel()], dtype=bool)
+        )
 
         def shown(counts: Ints) -> tuple[Ints, Ints, Mask]:
             lo, hi, withheld = _shown(self.output, None, 0, 1, "nearest", counts)
@@ -220,10 +281,17 @@ def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[OutputT
 
 
 def _shown(
-    output: OutputSpec, cells: NDArray[np.object_] | None, most: int, base: int, rounding: str, counts: Ints
+    output: OutputSpec,
+    cells: NDArray[np.object_] | None,
+    most: int,
+    base: int,
+    rounding: str,
+    counts: Ints,
 ) -> tuple[Ints, Ints, Mask]:
     threshold, zeros = output.threshold, bool(output.suppressed_zeros)
-    printed = (counts + base // 2) // base * base if rounding == "nearest" else counts // base * base
+    printed = (
+        (counts + base // 2) // base * base if rounding == "nearest" else counts // base * base
+    )
     if rounding == "up":
         printed = -(-counts // base) * base
     below = {"nearest": base // 2, "down": 0}.get(rounding, base - 1)
@@ -236,17 +304,25 @@ def _shown(
     for band in output.bands or ():
         least, most_in = count_interval(band, most=most, suppressed_zeros=zeros)
         banded = (counts >= least) & (counts <= most_in)
-        lo, hi, withheld = np.where(banded, least, lo), np.where(banded, most_in, hi), withheld | banded
+        lo, hi, withheld = (
+            np.where(banded, least, lo),
+            np.where(banded, most_in, hi),
+            withheld | banded,
+        )
     if cells is not None:
         # A cell as printed says whether it is withheld; its number is that of these records.
         for place, cell in enumerate(cells.ravel()):
             if cell is ...:
                 continue
-            hidden = cell is None or (isinstance(cell, str) and not cell.strip().replace(",", "").isdigit())
+            hidden = cell is None or (
+                isinstance(cell, str) and not cell.strip().replace(",", "").isdigit()
+            )
             if hidden:
                 unsaid = cell is None or cell.strip().lower() in SUPPRESSED
                 sign = UNKNOWN if unsaid and threshold is None else cell
-                lo[place], hi[place] = count_interval(sign, most=most, threshold=threshold, suppressed_zeros=zeros)
+                lo[place], hi[place] = count_interval(
+                    sign, most=most, threshold=threshold, suppressed_zeros=zeros
+                )
             elif withheld[place]:
                 lo[place] = hi[place] = counts[place]
             withheld[place] = hidden

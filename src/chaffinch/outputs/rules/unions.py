@@ -44,7 +44,11 @@ def small_unions(shared: Ints, a_out: Ints, b_out: Ints, threshold: int) -> list
     whole = ~(of_b & (b_out > 0)).any(axis=1)
     of_a, of_b = of_a[whole], of_b[whole]
     # Cells of b that lie inside by now, though none brought them in.
-    within = (_numbers(of_a) @ touching == touching.sum(axis=0)) & (touching.sum(axis=0) > 0) & (b_out == 0)
+    within = (
+        (_numbers(of_a) @ touching == touching.sum(axis=0))
+        & (touching.sum(axis=0) > 0)
+        & (b_out == 0)
+    )
     of_b = of_b | within
     beyond = of_a @ (shared.sum(axis=1) + a_out) - of_b @ (shared.sum(axis=0) + b_out)
     few = of_b.any(axis=1) & (beyond > 0) & (beyond < threshold)

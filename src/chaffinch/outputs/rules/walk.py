@@ -32,7 +32,17 @@ def _outside(count: int, lo: int, hi: int) -> int:
 
 
 @compiled
-def walk(tables: WalkTables, levels: Any, at: Any, counts: Any, ends: Any, weights: Any, heat: Any, proposals: int, seed: int) -> Any:
+def walk(
+    tables: WalkTables,
+    levels: Any,
+    at: Any,
+    counts: Any,
+    ends: Any,
+    weights: Any,
+    heat: Any,
+    proposals: int,
+    seed: int,
+) -> Any:
     """Change records until all counts lie between their ends, and return how many proposals that took; -1 where it did not come to that.
 
     `levels` are by column and record, `at` the combination of each tally and record, `counts` of each cell, `ends` the least and the largest
@@ -46,12 +56,19 @@ def walk(tables: WalkTables, levels: Any, at: Any, counts: Any, ends: Any, weigh
     misfit = 0
     for cell in range(len(counts)):
         misfit += weights[cell] * _outside(counts[cell], lo[cell], hi[cell])
-    changed, by = np.empty(4 * len(offsets), dtype=np.int64), np.empty(4 * len(offsets), dtype=np.int64)
+    changed, by = (
+        np.empty(4 * len(offsets), dtype=np.int64),
+        np.empty(4 * len(offsets), dtype=np.int64),
+    )
     cooling = np.log(heat[1] / heat[0]) / proposals
     for step in range(proposals):
         if misfit == 0:
             return step
-        column, one, other = np.random.randint(n_columns), np.random.randint(n), np.random.randint(n)
+        column, one, other = (
+            np.random.randint(n_columns),
+            np.random.randint(n),
+            np.random.randint(n),
+        )
         further = levels[column, other] - levels[column, one]
         if further == 0:
             continue
@@ -61,7 +78,10 @@ def walk(tables: WalkTables, levels: Any, at: Any, counts: Any, ends: Any, weigh
             tally = tallies[use]
             for record in range(records):
                 start = offsets[tally] + at[tally, other if record else one]
-                old, new = cells[start], cells[start + (-further if record else further) * strides[use]]
+                old, new = (
+                    cells[start],
+                    cells[start + (-further if record else further) * strides[use]],
+                )
                 if old == new:
                     continue
                 for sign in (-1, 1):
@@ -69,7 +89,9 @@ def walk(tables: WalkTables, levels: Any, at: Any, counts: Any, ends: Any, weigh
                     if cell >= 0:
                         before = _outside(counts[cell], lo[cell], hi[cell])
                         counts[cell] += sign
-                        worse += weights[cell] * (_outside(counts[cell], lo[cell], hi[cell]) - before)
+                        worse += weights[cell] * (
+                            _outside(counts[cell], lo[cell], hi[cell]) - before
+                        )
                         changed[size], by[size] = cell, sign
                         size += 1
         if worse <= 0 or np.random.random() < np.exp(-worse / (heat[0] * np.exp(cooling * step))):

@@ -82,9 +82,12 @@ class Witnesses:
             cells.append(np.where(lookup.cells >= 0, lookup.cells + self._starts[number], -1))
         flat = [use for some in uses for use in some]
         tables = WalkTables(
-            np.concatenate(cells), np.cumsum([0, *(len(one) for one in cells)])[:-1], np.cumsum([0, *(len(some) for some in uses)]),
-            np.array([tally for tally, _ in flat], dtype=np.int64), np.array([stride for _, stride in flat], dtype=np.int64),
-        )  # fmt: skip
+            np.concatenate(cells),
+            np.cumsum([0, *(len(one) for one in cells)])[:-1],
+            np.cumsum([0, *(len(some) for some in uses)]),
+            np.array([tally for tally, _ in flat], dtype=np.int64),
+            np.array([stride for _, stride in flat], dtype=np.int64),
+        )
         chosen = self._movable()
         return tables, np.ascontiguousarray(levels[:, chosen]), np.ascontiguousarray(at[:, chosen])
 
@@ -97,7 +100,11 @@ class Witnesses:
         order = rng.permutation(n)
         order = order[np.argsort(~behind[order], kind="stable")]
         few = min(MOST_RECORDS, n)
-        return np.sort(np.concatenate([order[: few // 2], rng.permutation(order[few // 2 :])[: few - few // 2]]))
+        return np.sort(
+            np.concatenate(
+                [order[: few // 2], rng.permutation(order[few // 2 :])[: few - few // 2]]
+            )
+        )
 
     def safe(self, table: OutputTally, cells: Mask, far: int, guide: Guide | None = None) -> Mask:
         """Return which of some cells of a table have, in a table that fits, a count as far from their own as `far`; or all that their signs leave them.
@@ -110,7 +117,9 @@ class Witnesses:
         guide = guide or Guide(table.lo, table.hi)
         self._change_alone(table, start, far)
         for cell in np.flatnonzero(cells).tolist():
-            for wanted in _aims(int(table.counts[cell]), int(guide.lo[cell]), int(guide.hi[cell]), far):
+            for wanted in _aims(
+                int(table.counts[cell]), int(guide.lo[cell]), int(guide.hi[cell]), far
+            ):
                 if not self._is_safe(start + cell, far) and start + cell not in self._tried:
                     self._aim(start + cell, wanted, guide.towards(cell, wanted))
             self._tried.add(start + cell)
@@ -123,12 +132,23 @@ class Witnesses:
             return
         part = slice(start, start + table.size)
         free = table.withheld & table.possible
-        np.maximum(self.most[part], np.where(free, np.minimum(table.counts + far, table.hi), table.counts), out=self.most[part])
-        np.minimum(self.least[part], np.where(free, np.maximum(table.counts - far, table.lo), table.counts), out=self.least[part])
+        np.maximum(
+            self.most[part],
+            np.where(free, np.minimum(table.counts + far, table.hi), table.counts),
+            out=self.most[part],
+        )
+        np.minimum(
+            self.least[part],
+            np.where(free, np.maximum(table.counts - far, table.lo), table.counts),
+            out=self.least[part],
+        )
 
     def _is_safe(self, cell: int, far: int) -> bool:
         count, wanted = self._counts[cell], min(far, int(self._hi[cell] - self._lo[cell]))
-        return bool(max(self.most[cell] - count, count - self.least[cell]) >= far or self.most[cell] - self.least[cell] >= wanted)
+        return bool(
+            max(self.most[cell] - count, count - self.least[cell]) >= far
+            or self.most[cell] - self.least[cell] >= wanted
+        )
 
     def _aim(self, cell: int, wanted: int, near: tuple[Ints, Ints] | None) -> None:
         """Look for a table in which a cell's count is another one, or further from its own; first with the counts of withheld cells that are `near`."""
@@ -154,7 +174,17 @@ class Witnesses:
         tables, levels, at = self._tables
         counts = self._counts.copy()
         levels, at = levels.copy(), at.copy()
-        steps = walk(tables, levels, at, counts, np.stack([lo, hi]), weights, np.array(heat), PROPOSALS, 1 + self.left % 2**31)
+        steps = walk(
+            tables,
+            levels,
+            at,
+            counts,
+            np.stack([lo, hi]),
+            weights,
+            np.array(heat),
+            PROPOSALS,
+            1 + self.left % 2**31,
+        )
         self.left -= PROPOSALS if steps < 0 else max(int(steps), 1)
         if steps < 0 or not ((counts >= self._lo) & (counts <= self._hi)).all():
             return False

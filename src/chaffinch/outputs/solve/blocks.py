@@ -58,13 +58,26 @@ def blocks_of(problem: Problem) -> Blocks:
             layout.add(system, columns, sizes)
         family, part = (FAMILIES[model.family].code, PARTS.index(model.part)) if model else (0, 0)
         width, predictors = (model.width, model.n_predictors) if model else (1, 1)
-        rows.append([family, part, width, predictors, system.size // width, first_sum, first, len(layout.blocks)])
+        rows.append(
+            [
+                family,
+                part,
+                width,
+                predictors,
+                system.size // width,
+                first_sum,
+                first,
+                len(layout.blocks),
+            ]
+        )
         first_sum += system.size
     table = np.array(rows, dtype=np.int64).reshape(-1, 8)
     return Blocks(
         tables=compile_problem(problem),
         systems=table,
-        parameters=np.array([system.model.parameter if system.model else 1.0 for system in systems]),
+        parameters=np.array(
+            [system.model.parameter if system.model else 1.0 for system in systems]
+        ),
         blocks=np.array(layout.blocks, dtype=np.int64).reshape(-1, 6),
         columns=np.array(layout.columns, dtype=np.int64).reshape(-1, 2),
         numbers=layout.numbers.whole(),
@@ -102,7 +115,9 @@ class _Layout:
                 self._add_numbers(values(model.eta if model else ()), np.add),
                 self._add_numbers(values(system.keep), np.multiply),
                 self._add_numbers(values([model.label] if model else []), np.add),
-                self._add_terms([one for one in system.terms if (one.columns, one.sizes) == (columns, sizes)]),
+                self._add_terms(
+                    [one for one in system.terms if (one.columns, one.sizes) == (columns, sizes)]
+                ),
             )
         )
 
@@ -114,8 +129,12 @@ class _Layout:
         """Lay down terms, several as one; return where their rows start, -1 if there are none."""
         if not every:
             return -1
-        rows = np.concatenate([np.repeat(np.arange(len(t.starts) - 1), np.diff(t.starts)) for t in every])
-        equations, values = (np.concatenate([getattr(t, name) for t in every]) for name in ("equations", "values"))
+        rows = np.concatenate(
+            [np.repeat(np.arange(len(t.starts) - 1), np.diff(t.starts)) for t in every]
+        )
+        equations, values = (
+            np.concatenate([getattr(t, name) for t in every]) for name in ("equations", "values")
+        )
         one = Terms.sparse(every[0].columns, every[0].sizes, rows, equations, values)
         start = self.starts.add(one.starts + self.equations.size)
         self.equations.add(one.equations)

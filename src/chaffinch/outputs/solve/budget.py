@@ -43,10 +43,14 @@ REFIT_PER_RECORD = 3e-6
 def check_proposals(proposals: int) -> None:
     """Raise InputError unless a number of proposals is one that a search can make."""
     if not 1 <= proposals <= MOST_PROPOSALS:
-        raise InputError(f"proposals must be at least 1, and at most {MOST_PROPOSALS:,}. Got {proposals:,}.")
+        raise InputError(
+            f"proposals must be at least 1, and at most {MOST_PROPOSALS:,}. Got {proposals:,}."
+        )
 
 
-def seconds_each(problem: Problem, *, rows: int, engine: str = "incremental", fitness: str = "score") -> float:
+def seconds_each(
+    problem: Problem, *, rows: int, engine: str = "incremental", fitness: str = "score"
+) -> float:
     """Return about how many seconds one proposal takes, by the rule: a move, or (`ea`) a candidate that is scored or refitted.
 
     Examples
@@ -60,9 +64,19 @@ def seconds_each(problem: Problem, *, rows: int, engine: str = "incremental", fi
     """
     systems = [output for output in problem.outputs if isinstance(output, SumSystem)]
     tables = sum(isinstance(output, CountTable) for output in problem.outputs)
-    terms = sum(len(part.values) / max(1, len(part.starts) - 1) for system in systems for part in system.terms)
+    terms = sum(
+        len(part.values) / max(1, len(part.starts) - 1)
+        for system in systems
+        for part in system.terms
+    )
     models = sum(system.model is not None for system in systems)
-    move = MOVE + PER_TABLE * tables + PER_SYSTEM * len(systems) + PER_TERM * terms + PER_MODEL * models
+    move = (
+        MOVE
+        + PER_TABLE * tables
+        + PER_SYSTEM * len(systems)
+        + PER_TERM * terms
+        + PER_MODEL * models
+    )
     move *= 1.0 + PER_TENFOLD * math.log10(max(rows / MANY_RECORDS, 1.0))
     if engine != "ea":
         return move
@@ -87,11 +101,15 @@ def proposals_in(seconds: float, each: float) -> int:
     return max(1, math.floor(number / unit) * unit)
 
 
-def proposals_of(seconds: float | None, proposals: int | None, *, each: float, default: float) -> int:
+def proposals_of(
+    seconds: float | None, proposals: int | None, *, each: float, default: float
+) -> int:
     """Return the number of proposals that is asked for, as such or in seconds; what `default` seconds stand for if neither is."""
     if proposals is None:
         return proposals_in(default if seconds is None else seconds, each)
     if seconds is not None:
-        raise InputError("Give seconds or proposals, not both: seconds only stand for a number of proposals.")
+        raise InputError(
+            "Give seconds or proposals, not both: seconds only stand for a number of proposals."
+        )
     check_proposals(proposals)
     return proposals

@@ -37,7 +37,9 @@ def candidates_of(state: State, moves: Moves, most: int) -> tuple[Ints, Floats]:
     chances[-1] = 2.0
     most = min(most, MOST_FLOATS // len(state.sums))
     moved, changes = np.empty((most, 4), dtype=np.int64), np.empty((most, len(state.sums)))
-    n_moves = candidates(state.program, state.kernel, moves.kernel, chances, 20 * most, moved, changes)
+    n_moves = candidates(
+        state.program, state.kernel, moves.kernel, chances, 20 * most, moved, changes
+    )
     return moved[:n_moves], changes[:n_moves]
 
 
@@ -74,7 +76,9 @@ class NumbersOfSums:
         state, parts = self.state, []
         for k, system in enumerate(state.systems):
             here = sums[state.sums_of[k]]
-            parts.append(system.reported(here)[0] if callable(system.reported) else state.linear[k].at(here))
+            parts.append(
+                system.reported(here)[0] if callable(system.reported) else state.linear[k].at(here)
+            )
         for j, (k, drift) in self.drifts.items():
             at = state.systems[k].at
             assert at is not None

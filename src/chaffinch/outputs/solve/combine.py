@@ -61,14 +61,19 @@ def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined
     Tables keep every count inside.
     """
     n_systems, n_numbers = len(state.systems), sum(len(s.lo) for s in state.systems)
-    if not 1 <= n_numbers <= (MOST_AXES if n_systems == 1 else MOST_NUMBERS) or state.table_error > 1e-9:
+    if (
+        not 1 <= n_numbers <= (MOST_AXES if n_systems == 1 else MOST_NUMBERS)
+        or state.table_error > 1e-9
+    ):
         return CombinedMove(None)
     every: list[CombinedMove] = []
     for size in EFFORTS:
         every.append(_try(state, moves, rng, None, size))
         if every[-1].helped is None and n_systems > 1 and size == EFFORTS[-1]:
             # Too much at once: one system after the other, by moves that leave the others as they are.
-            every += [_try(state, moves, rng, k, size) for k in range(n_systems) if state.outside(k).any()]
+            every += [
+                _try(state, moves, rng, k, size) for k in range(n_systems) if state.outside(k).any()
+            ]
         if any(one.helped for one in every):
             break
     looked = [one.helped for one in every if one.helped is not None]
@@ -115,10 +120,14 @@ def _plan(x: Floats, off: Floats, size: int) -> _Plan | None:
         return None
     far = 2.0 * np.log2(max(float((np.abs(rest[order]) / lengths[order]).max()), 0.1)) + 1.0
     most = int(np.clip(np.ceil(far), enough, MOST_LEVELS))
-    return _Plan(x @ axes[:, order], rest[order], lengths[order], bits, tuple(sorted({enough, most})))
+    return _Plan(
+        x @ axes[:, order], rest[order], lengths[order], bits, tuple(sorted({enough, most}))
+    )
 
 
-def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None, size: int) -> CombinedMove:
+def _try(
+    state: State, moves: Moves, rng: np.random.Generator, alone: int | None, size: int
+) -> CombinedMove:
     """Look for a combination of moves by lists of some size, of moves that change only one system if asked; make it if it helps."""
     moved, by_sums = candidates_of(state, moves, min(DRAWS * size, MOST_DRAWS))
     proposals = len(moved)
@@ -128,7 +137,9 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
     still = lengths <= 1e-9 * lengths.max(axis=0, initial=0.0)
     some = ~still.all(axis=1)
     if alone is not None:
-        others = np.repeat(np.arange(len(state.systems)) != alone, [len(s.lo) for s in state.systems])
+        others = np.repeat(
+            np.arange(len(state.systems)) != alone, [len(s.lo) for s in state.systems]
+        )
         some &= still[:, others].all(axis=1)
     moved, by_sums, changes = moved[some], by_sums[some], changes[some]
     if len(moved) < 8:
@@ -138,7 +149,9 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
     _, first, alike = np.unique(marks, return_index=True, return_inverse=True)
     kinds = np.argsort((changes[first] ** 2).sum(axis=1))
     if len(kinds) > size:  # the smallest, and some that go further
-        kinds = np.concatenate([kinds[: size // 2], rng.permutation(kinds[size // 2 :])[: size - size // 2]])
+        kinds = np.concatenate(
+            [kinds[: size // 2], rng.permutation(kinds[size // 2 :])[: size - size // 2]]
+        )
     x = changes[first[kinds]]
     plan = _plan(x, off, size)
     if plan is None:
@@ -148,10 +161,18 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
     for levels in plan.levels:
         proposals += PAIRING * levels * size
         rows = few_that_cancel(
-            plan.changes, plan.goal(levels), rng=rng, levels=levels, size=size, bits=plan.bits, records=records if levels >= MANY else None,
-        )  # fmt: skip
+            plan.changes,
+            plan.goal(levels),
+            rng=rng,
+            levels=levels,
+            size=size,
+            bits=plan.bits,
+            records=records if levels >= MANY else None,
+        )
         # All of them to first order; those that leave least, as they are.
-        rows = rows[np.argsort(excess(off + sum(x[members] for members in rows.T)), kind="stable")[:TRIED]]
+        rows = rows[
+            np.argsort(excess(off + sum(x[members] for members in rows.T)), kind="stable")[:TRIED]
+        ]
         left = [float(excess(numbers.off(state.sums + added[some].sum(axis=0)))) for some in rows]
         for one in np.argsort(left):
             if not left[one] < BETTER * had:
@@ -183,9 +204,15 @@ def _apart(moved: Ints, classes: list[Ints], rng: np.random.Generator) -> Ints |
 
 
 def few_that_cancel(
-    changes: Floats, rest: Floats, *, rng: np.random.Generator, levels: int, size: int, bits: Floats | None = None,
+    changes: Floats,
+    rest: Floats,
+    *,
+    rng: np.random.Generator,
+    levels: int,
+    size: int,
+    bits: Floats | None = None,
     records: Masks | None = None,
-) -> Ints:  # fmt: skip
+) -> Ints:
     """Return rows of `changes` (N, d) whose sum nearly cancels `rest` (d,): one combination of 2^levels rows in each line, best first.
 
     Coordinates are in units in which all matter alike. Lists have at most `size` sums; which part is used where one has become too long is
@@ -213,7 +240,9 @@ def few_that_cancel(
             block = np.arange(len(rest))
         goal = _paired(near_goal, near_zero, -rest, block, rng, size).different(rng)
         if level < levels - 1:
-            near_zero = _paired(near_zero, near_zero, np.zeros(len(rest)), block, rng, size).different(rng)
+            near_zero = _paired(
+                near_zero, near_zero, np.zeros(len(rest)), block, rng, size
+            ).different(rng)
         near_goal = goal
         if not len(near_zero.sums) or not len(near_goal.sums):
             break
@@ -231,18 +260,26 @@ class _List:
 
     def part(self, which: Ints) -> _List:
         """Return some of the sums."""
-        return _List(self.members[which], self.sums[which], None if self.records is None else self.records[which])
+        return _List(
+            self.members[which],
+            self.sums[which],
+            None if self.records is None else self.records[which],
+        )
 
     def different(self, rng: np.random.Generator) -> _List:
         """Each sum once, and none that is zero throughout, of a move and its reverse: nothing comes nearer by them."""
         largest = np.abs(self.sums).max(initial=0.0)
-        marks = np.round(self.sums @ rng.normal(size=self.sums.shape[1]) / (1e-9 * largest + 1e-300))
+        marks = np.round(
+            self.sums @ rng.normal(size=self.sums.shape[1]) / (1e-9 * largest + 1e-300)
+        )
         _, once = np.unique(marks, return_index=True)
         once = once[np.abs(self.sums[once]).max(axis=1) > 1e-9 * largest]
         return self.part(once)
 
 
-def _paired(one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.Generator, size: int) -> _List:
+def _paired(
+    one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.Generator, size: int
+) -> _List:
     """Pair sums of two lists so that they come near to `goal` in the coordinates of a block."""
     from scipy.spatial import cKDTree
 
@@ -257,7 +294,11 @@ def _paired(one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.
         apart = ~(one.records[left] & other.records[right]).any(axis=1)
         left, right = left[apart], right[apart]
         records = one.records[left] | other.records[right]
-    return _List(np.hstack([one.members[left], other.members[right]]), one.sums[left] + other.sums[right], records)
+    return _List(
+        np.hstack([one.members[left], other.members[right]]),
+        one.sums[left] + other.sums[right],
+        records,
+    )
 
 
 def _masks(moved: Ints) -> Masks:

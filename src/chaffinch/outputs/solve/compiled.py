@@ -129,7 +129,9 @@ class _Layout:
 
     def _add(self, look: Lookup | Terms, start: int, width: int) -> int:
         first = len(self.columns)
-        strides = [int(np.prod(look.sizes[k + 1 :], dtype=np.int64)) for k in range(len(look.sizes))]
+        strides = [
+            int(np.prod(look.sizes[k + 1 :], dtype=np.int64)) for k in range(len(look.sizes))
+        ]
         self.columns += zip(look.columns, strides, strict=True)
         self.lookup.append((first, len(self.columns), start, width))
         return len(self.lookup) - 1
@@ -161,7 +163,11 @@ def compile_problem(problem: Problem) -> Program:
         model, width = s.model, s.model.width if s.model else 1
         row = [FAMILIES[model.family].code, PARTS.index(model.part)] if model else [0, 0]
         row += [width, s.size // width, first_sum, first_weight, int(s.diagonal)]
-        row += [*layout.add_terms(s.terms), *layout.add_values(s.keep), *layout.add_values(model.eta if model else ())]
+        row += [
+            *layout.add_terms(s.terms),
+            *layout.add_values(s.keep),
+            *layout.add_values(model.eta if model else ()),
+        ]
         row += [
             layout.add_values([model.label])[0] if model else -1,
             first_multiplier,
@@ -194,7 +200,14 @@ def compile_problem(problem: Problem) -> Program:
     }
     n_cells = sum(len(t.lo) for t in tables)
     return Program(
-        ints.whole(), floats.whole(), len(tables), n_cells, len(systems), first_sum, first_multiplier, **starts
+        ints.whole(),
+        floats.whole(),
+        len(tables),
+        n_cells,
+        len(systems),
+        first_sum,
+        first_multiplier,
+        **starts,
     )
 
 
@@ -216,7 +229,9 @@ def _table_rows(
         first = len(columns)
         for k, (column, group) in enumerate(t.groups):
             stride = int(np.prod(t.shape[k + 1 :], dtype=np.int64))
-            columns.append((column, ints.add(np.where(group < 0, -1, group * stride)), len(group), stride))
+            columns.append(
+                (column, ints.add(np.where(group < 0, -1, group * stride)), len(group), stride)
+            )
         rows.append((first, len(columns), n_cells))
         n_cells += len(t.lo)
     return rows, columns

@@ -64,11 +64,17 @@ class EvolutionSettings:
     fitness: FitnessName = "score"
 
     def __post_init__(self) -> None:
-        for name, kind in (("selection", Selection), ("survival", Survival), ("fitness", FitnessName)):
+        for name, kind in (
+            ("selection", Selection),
+            ("survival", Survival),
+            ("fitness", FitnessName),
+        ):
             if getattr(self, name) not in get_args(kind):
                 raise unknown_name(name, getattr(self, name), get_args(kind))
         if self.population < 2 or self.generations < 1 or self.mutation_every < 1:
-            raise InputError("population must be at least 2, generations and mutation_every at least 1.")
+            raise InputError(
+                "population must be at least 2, generations and mutation_every at least 1."
+            )
         for name, least in (("tournament_size", 2), ("best", 1)):
             if not least <= getattr(self, name) <= max(2, self.population):
                 raise InputError(
@@ -92,11 +98,15 @@ class EvolutionSettings:
 
     def rates(self, generation: int) -> BreedingRates:
         """Return the chances by which the children of a generation are made."""
-        return BreedingRates(self.crossover, self.crossover_per_record, self.mutation_at(generation))
+        return BreedingRates(
+            self.crossover, self.crossover_per_record, self.mutation_at(generation)
+        )
 
     def parents(self, errors: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
         """Return the places of the parents of the next generation; neighbours mate."""
-        return choose_parents(errors, self.selection, rng, tournament_size=self.tournament_size, best=self.best)
+        return choose_parents(
+            errors, self.selection, rng, tournament_size=self.tournament_size, best=self.best
+        )
 
     def survivors(self, errors: Floats, scores: Floats) -> NDArray[np.intp]:
         """Return who lives on, by place: candidates, whose errors come first, and then children.
@@ -132,7 +142,9 @@ def solve(
     """
     settings = settings or EvolutionSettings()
     fitness = fitness_of(settings.fitness, problem, tolerance=tolerance)
-    search = _Search(problem.columns, settings, fitness, _last_generation(settings, proposals), watch)
+    search = _Search(
+        problem.columns, settings, fitness, _last_generation(settings, proposals), watch
+    )
     return search.run(codes, generator(seed))
 
 
@@ -171,7 +183,9 @@ def evolve_statistic(
 
     def apart(candidate: Codes) -> Floats:
         data: dict[str, NDArray[np.generic]] = {
-            column.name: candidate[:, c] if column.values is None else column.values[candidate[:, c]]
+            column.name: candidate[:, c]
+            if column.values is None
+            else column.values[candidate[:, c]]
             for c, column in enumerate(columns)
         }
         numbers = np.atleast_1d(np.asarray(statistic(data), dtype=float))
@@ -184,7 +198,11 @@ def evolve_statistic(
     def errors_of(candidate: Codes) -> tuple[OutputError, ...]:
         off = np.abs(apart(candidate))
         outside = int((off > tolerance).sum())
-        return (OutputError("statistic", off.size, outside, float(off.max()), float(off.mean()), np.nan),)
+        return (
+            OutputError(
+                "statistic", off.size, outside, float(off.max()), float(off.mean()), np.nan
+            ),
+        )
 
     fitness = FromRecords(lambda candidate: mean_square(apart(candidate)), errors_of)
     last = _last_generation(settings, proposals)
@@ -226,7 +244,11 @@ class _Search:
                 errors = fitness.of(population, children=False)
             best = int(errors.argmin())
             over = generation >= self.last
-            if generation % max(1, settings.mutation_every // 10) == 0 or over or errors[best] <= self.near:
+            if (
+                generation % max(1, settings.mutation_every // 10) == 0
+                or over
+                or errors[best] <= self.near
+            ):
                 seconds = time.perf_counter() - started
                 off = fitness.errors(population.dataset(best))
                 trace.append(Checkpoint(generation, seconds, float(errors[best]), off))
@@ -243,7 +265,13 @@ class _Search:
         final = trace[-1].errors
         reached, n_scored = not any(one.outside for one in final), generation * settings.population
         return Solved(
-            population.dataset(best), reached, final, n_scored, 0, time.perf_counter() - started, tuple(trace)
+            population.dataset(best),
+            reached,
+            final,
+            n_scored,
+            0,
+            time.perf_counter() - started,
+            tuple(trace),
         )
 
 

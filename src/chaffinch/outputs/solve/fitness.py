@@ -54,12 +54,16 @@ class Fitness(Protocol):
 class FromRecords:
     """Errors by a function of the records, which need no measure that could be renewed."""
 
-    def __init__(self, error: Callable[[Codes], float], errors: Callable[[Codes], tuple[OutputError, ...]]) -> None:
+    def __init__(
+        self, error: Callable[[Codes], float], errors: Callable[[Codes], tuple[OutputError, ...]]
+    ) -> None:
         self._error, self.errors = error, errors
 
     def of(self, population: Population, *, children: bool) -> Floats:
         first = len(population) if children else 0
-        return np.array([self._error(population.dataset(first + k)) for k in range(len(population))])
+        return np.array(
+            [self._error(population.dataset(first + k)) for k in range(len(population))]
+        )
 
     def renew(self, population: Population, best: int) -> bool:
         return False
@@ -89,20 +93,29 @@ class FromSums:
         if self._state is not None:
             estimates = self._values(self._state, population.sums[best : best + 1])
             bend = self._bend(estimates)
-            if self._since < RENEW and bend <= max(ASTRAY * _rms(self._apart(estimates)), self._harmless):
+            if self._since < RENEW and bend <= max(
+                ASTRAY * _rms(self._apart(estimates)), self._harmless
+            ):
                 return False
         self._since = 0
         codes = population.dataset(best)
         fit = self._fit(codes)
         values = self._values(fit, fit.sums[None])
         if self._state is not None:
-            before = self._measure(self._state, population.counts[best : best + 1], population.sums[best : best + 1])
+            before = self._measure(
+                self._state, population.counts[best : best + 1], population.sums[best : best + 1]
+            )
             now = self._measure(fit, fit.counts[None], fit.sums[None])
             near = _rms(values - estimates) <= ASTRAY * _rms(self._apart(values))
             if near and abs(now - before) <= 2.0 * ASTRAY * before:
                 self._harmless = 2.0 * bend
                 return False
-        self._state, self._values_then, self._designs, self._harmless = fit, values, _designs(fit), 0.0
+        self._state, self._values_then, self._designs, self._harmless = (
+            fit,
+            values,
+            _designs(fit),
+            0.0,
+        )
         population.add_up(blocks_of(fit.problem), best)
         return True
 
@@ -131,8 +144,14 @@ class FromSums:
         try:
             state = State(problem, codes, tolerance=self._tolerance)
             for _ in range(STEPS):
-                at = {k: linear.values for k, linear in enumerate(state.linear) if state.systems[k].reported == "coefficients"}
-                steps = np.concatenate([np.zeros(0), *(values - _standing_at(state, k) for k, values in at.items())])
+                at = {
+                    k: linear.values
+                    for k, linear in enumerate(state.linear)
+                    if state.systems[k].reported == "coefficients"
+                }
+                steps = np.concatenate(
+                    [np.zeros(0), *(values - _standing_at(state, k) for k, values in at.items())]
+                )
                 errors = np.concatenate([np.zeros(0), *(state.linear[k].scale for k in at)])
                 apart = self._apart(self._values(state, state.sums[None]))
                 if not (np.isfinite(steps).all() and np.isfinite(apart).all()):
@@ -147,7 +166,9 @@ class FromSums:
     def _flat(self) -> Problem:
         """The problem with all models at coefficients of 0, from where steps are safe, if many."""
         state = State(self._problem, np.zeros((1, len(self._problem.columns)), dtype=np.int32))
-        at = {k: np.zeros(s.size) for k, s in enumerate(state.systems) if s.reported == "coefficients"}
+        at = {
+            k: np.zeros(s.size) for k, s in enumerate(state.systems) if s.reported == "coefficients"
+        }
         return state.standing(at)[0]
 
     def _measure(self, state: State, counts: np.ndarray, sums: Floats) -> Floats:
@@ -161,20 +182,30 @@ class FromSums:
             if not self._fisher:
                 total += (apart**2).sum(axis=1)
             else:
-                total += (apart * (apart * linear.weight if system.diagonal else apart @ linear.weight)).sum(axis=1)
+                total += (
+                    apart * (apart * linear.weight if system.diagonal else apart @ linear.weight)
+                ).sum(axis=1)
         total = total if self._fisher else total / numbers
         return np.where(np.isfinite(total), total, np.inf)
 
     def _values(self, state: State, sums: Floats) -> Floats:
         """The published numbers of all systems at some sums."""
         return np.concatenate(
-            [np.zeros(0), *(linear.at(sums[:, of])[0] for linear, of in zip(state.linear, state.sums_of, strict=True))]
+            [
+                np.zeros(0),
+                *(
+                    linear.at(sums[:, of])[0]
+                    for linear, of in zip(state.linear, state.sums_of, strict=True)
+                ),
+            ]
         )
 
     def _apart(self, values: Floats) -> Floats:
         """How far these are from the middles of their intervals."""
         systems = (output for output in self._problem.outputs if isinstance(output, SumSystem))
-        return values - np.concatenate([np.zeros(0), *(0.5 * (system.lo + system.hi) for system in systems)])
+        return values - np.concatenate(
+            [np.zeros(0), *(0.5 * (system.lo + system.hi) for system in systems)]
+        )
 
 
 def _designs(state: State) -> list[tuple[slice, int, Floats]]:
@@ -184,7 +215,9 @@ def _designs(state: State) -> list[tuple[slice, int, Floats]]:
         if system.reported == "coefficients" and system.model is not None:
             n_predictors = system.model.n_predictors
             some = state.codes[:: max(1, len(state.codes) // LOOKED_AT)]
-            x = np.sum([terms.of(some, system.size // n_predictors) for terms in system.terms], axis=0)
+            x = np.sum(
+                [terms.of(some, system.size // n_predictors) for terms in system.terms], axis=0
+            )
             designs.append((slice(first, first + system.size), n_predictors, x))
         first += len(system.lo)
     return designs

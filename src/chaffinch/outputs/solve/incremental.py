@@ -145,7 +145,9 @@ def solve(
     n_proposed = accepted = 0
     while True:
         errors = state.errors()
-        if (n_proposed or state.rough > 1) and not _any_outside(errors):  # the metric may be old or rough: look again with a new one
+        if (n_proposed or state.rough > 1) and not _any_outside(
+            errors
+        ):  # the metric may be old or rough: look again with a new one
             state.refresh()
             errors = state.errors()
             if not _any_outside(errors) and state.stand():
@@ -161,24 +163,39 @@ def solve(
             break
         if schedule.look(n_proposed):
             continue
-        block = min(max(BLOCKS[0], n_proposed // 20), BLOCKS[1], max(proposals - n_proposed - schedule.combined, 1))
+        block = min(
+            max(BLOCKS[0], n_proposed // 20),
+            BLOCKS[1],
+            max(proposals - n_proposed - schedule.combined, 1),
+        )
         state.table_error, state.system_error, n_accepted = search(
-            state.program, state.kernel, state.table_error, state.system_error,
-            moves.kernel, moves.chances(), moves.wrong(state), block, schedule.temperature,
-        )  # fmt: skip
+            state.program,
+            state.kernel,
+            state.table_error,
+            state.system_error,
+            moves.kernel,
+            moves.chances(),
+            moves.wrong(state),
+            block,
+            schedule.temperature,
+        )
         moves.learn()
         n_proposed += block
         accepted += n_accepted
     if not reached:
         errors = schedule.best_errors()
-    return Solved(state.codes, reached, errors, used, accepted, time.perf_counter() - started, tuple(trace))
+    return Solved(
+        state.codes, reached, errors, used, accepted, time.perf_counter() - started, tuple(trace)
+    )
 
 
 def _any_outside(errors: tuple[OutputError, ...]) -> bool:
     return any(error.outside for error in errors)
 
 
-def _focused(focus: Floats, late: NDArray[np.bool_], *, by: float = FOCUS, ease: float = EASE) -> Floats:
+def _focused(
+    focus: Floats, late: NDArray[np.bool_], *, by: float = FOCUS, ease: float = EASE
+) -> Floats:
     """Return how much more numbers weigh after a stall: those that are late more than before, the others less."""
     return np.clip(focus * np.where(late, by, ease), 1.0, MOST_FOCUS)
 
@@ -244,12 +261,16 @@ class _Schedule:
             # It takes longer than a window, so it is tried again at once while it helps, and later and later if it does not.
             helped = self._combine()
             self._failures = 0 if helped else self._failures + 1
-            self._next_combine = self._stalls + (1 if helped else 2 * min(self._failures, MOST_WAIT))
+            self._next_combine = self._stalls + (
+                1 if helped else 2 * min(self._failures, MOST_WAIT)
+            )
             if helped:
                 self._last = self._remember()
                 return False
             if helped is not None:
-                self._patience = 0  # where a few moves found nothing, single ones will not without heat
+                self._patience = (
+                    0  # where a few moves found nothing, single ones will not without heat
+                )
         if (
             self._stalls >= self._next_relax
             and self._heat == 0.0
@@ -299,7 +320,9 @@ class _Schedule:
         self.combined += relaxed.proposals
         self._relaxed = 1 if self._best < 0.5 * self._at_relax else self._relaxed + 1
         self._at_relax = self._best
-        self._next_relax = self._stalls + (1 if self._relaxed <= AT_ONCE else 2 * min(self._relaxed, MOST_WAIT))
+        self._next_relax = self._stalls + (
+            1 if self._relaxed <= AT_ONCE else 2 * min(self._relaxed, MOST_WAIT)
+        )
         return bool(relaxed.helped)
 
     def _climb(self, *, helped: bool) -> None:
@@ -309,12 +332,16 @@ class _Schedule:
             self._rung = 0
         elif self._rung != 0 or self._patience <= 0 or self._blocked(self._best):
             self._rung, self._patience = (self._rung + 1) % len(HEATS), PATIENCE
-        self._heat = min(HEATS[self._rung] * max(self._best, LEAST_HEAT / len(self._state.codes)), HOTTEST)
+        self._heat = min(
+            HEATS[self._rung] * max(self._best, LEAST_HEAT / len(self._state.codes)), HOTTEST
+        )
 
     def _remember(self) -> float:
         """Keep the codes if they are the best so far, since heat may lose them; return the error without any focus."""
         error = sum(error.chi_square for error in self._state.errors())
-        undetermined = any(near.undetermined is not None and near.undetermined.any() for near in self._state.linear)
+        undetermined = any(
+            near.undetermined is not None and near.undetermined.any() for near in self._state.linear
+        )
         if error < self._best and not (undetermined and np.isfinite(self._best)):
             self._best, self._best_codes = error, self._state.codes.copy()
         return error

@@ -101,14 +101,18 @@ class LinearForm:
         """Return the half-widths of the inner parts of intervals: a share of narrow ones, all but a little of wide ones."""
         return half - (1.0 - share) * np.minimum(half, WIDE * self.scale)
 
-    def aim(self, system: SumSystem, focus: Floats, *, loose: bool, before: Floats | None) -> Floats:
+    def aim(
+        self, system: SumSystem, focus: Floats, *, loose: bool, before: Floats | None
+    ) -> Floats:
         """Return where to aim: the middle of each interval; if `loose` or wide, its nearest point well inside."""
         middle, half = 0.5 * (system.lo + system.hi), 0.5 * (system.hi - system.lo)
         half = np.where(loose | (half > WIDE * self.scale), self.inner(half, AIM), 0.0)
         if self.weight.ndim == 1:
             return np.clip(self.values, middle - half, middle + half)
         weight = self.focused(focus)
-        return nearest(self.values, weight, middle - half, middle + half, middle if before is None else before)
+        return nearest(
+            self.values, weight, middle - half, middle + half, middle if before is None else before
+        )
 
 
 def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) -> LinearForm:
@@ -126,8 +130,15 @@ def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) ->
     scale = np.sqrt(dispersion * np.maximum(np.diag(inverse), 0.0))
     undetermined = _undetermined(expected, least)
     return LinearForm(
-        sums, system.at + slope @ sums, slope, weight, scale, observed, inverse / dispersion, undetermined
-    )  # fmt: skip
+        sums,
+        system.at + slope @ sums,
+        slope,
+        weight,
+        scale,
+        observed,
+        inverse / dispersion,
+        undetermined,
+    )
 
 
 def _undetermined(information: Floats, least: Floats) -> NDArray[np.bool_]:
@@ -153,10 +164,18 @@ def of_sums(system: SumSystem, sums: Floats, n_rows: int, squares: Floats) -> Li
         return LinearForm(sums, sums, np.ones(system.size), 1.0 / spread, np.sqrt(spread))
     covariance = squares - np.outer(sums, sums) / n_rows
     np.fill_diagonal(covariance, spread)
-    values, slope = system.reported(sums) if callable(system.reported) else (sums, np.eye(system.size))
+    values, slope = (
+        system.reported(sums) if callable(system.reported) else (sums, np.eye(system.size))
+    )
     covariance = slope @ covariance @ slope.T
     least = 1e-12 * np.full(len(values), max(float(np.diag(covariance).max()), 1e-300))
-    return LinearForm(sums, values, slope, _weight(covariance, least), np.sqrt(np.maximum(np.diag(covariance), least)))
+    return LinearForm(
+        sums,
+        values,
+        slope,
+        _weight(covariance, least),
+        np.sqrt(np.maximum(np.diag(covariance), least)),
+    )
 
 
 def _largest(system: SumSystem) -> Floats:
@@ -195,7 +214,9 @@ def _weight(covariance: Floats, least: Floats) -> Floats:
     if pivots.min() > np.sqrt(FLAT):
         return _inverse(covariance, least)
     sizes, axes = np.linalg.eigh(unit)
-    weight: Floats = (axes * np.where(sizes > FLAT, 1.0 / np.maximum(sizes, FLAT), 0.0)) @ axes.T / outer
+    weight: Floats = (
+        (axes * np.where(sizes > FLAT, 1.0 / np.maximum(sizes, FLAT), 0.0)) @ axes.T / outer
+    )
     return 0.5 * (weight + weight.T)
 
 
@@ -214,7 +235,11 @@ def nearest(point: Floats, weight: Floats, lo: Floats, hi: Floats, start: Floats
     pull = weight @ (at - point)
     for _ in range(SWEEPS):
         for j in np.flatnonzero(lo < hi):
-            new = min(max(at[j] - pull[j] / diagonal[j], lo[j]), hi[j]) if diagonal[j] > 0.0 else at[j]
+            new = (
+                min(max(at[j] - pull[j] / diagonal[j], lo[j]), hi[j])
+                if diagonal[j] > 0.0
+                else at[j]
+            )
             if new != at[j]:
                 pull += weight[:, j] * (new - at[j])
                 at[j] = new

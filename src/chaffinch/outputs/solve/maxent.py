@@ -112,12 +112,16 @@ def _clusters(columns: Columns, tables: Sequence[CountTable]) -> list[list[Count
     return [members for _, members in clusters]
 
 
-def _fitted(columns: Columns, within: tuple[int, ...], tables: Sequence[CountTable], n_rows: int) -> Floats:
+def _fitted(
+    columns: Columns, within: tuple[int, ...], tables: Sequence[CountTable], n_rows: int
+) -> Floats:
     """Return expected counts of the joint over some columns: fitted to the tables' intervals in turn, from the columns' chances."""
     shape = tuple(columns.sizes[c] for c in within)
     joint = np.full(shape, float(n_rows))
     for axis, c in enumerate(within):
-        joint *= columns.every[c].chances.reshape([-1 if k == axis else 1 for k in range(len(shape))])
+        joint *= columns.every[c].chances.reshape(
+            [-1 if k == axis else 1 for k in range(len(shape))]
+        )
     flat = joint.ravel()
     cells = np.indices(shape).reshape(len(shape), -1)
     parts = []
@@ -151,7 +155,11 @@ def _inside(counts: Floats, lo: Floats, hi: Floats, total: float) -> Floats:
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.clip(np.exp(middle) * counts, lo, hi).sum() < total else (low, middle)
+        low, high = (
+            (middle, high)
+            if np.clip(np.exp(middle) * counts, lo, hi).sum() < total
+            else (low, middle)
+        )
     return np.clip(np.exp(high) * counts, lo, hi)
 
 
@@ -187,15 +195,23 @@ def _systematic(weights: Floats, n: int, rng: np.random.Generator) -> NDArray[np
 
 def _label(system: SumSystem) -> int | None:
     """The column to draw a regression's label in: read by nothing else in it."""
-    if system.reported != "coefficients" or system.model is None or len(system.model.label.columns) != 1:
+    if (
+        system.reported != "coefficients"
+        or system.model is None
+        or len(system.model.label.columns) != 1
+    ):
         return None
     label = system.model.label.columns[0]
     looks = (*system.keep, *system.model.eta)
-    read = any(label in look.columns for look in looks) or any(label in terms.columns for terms in system.terms)
+    read = any(label in look.columns for look in looks) or any(
+        label in terms.columns for terms in system.terms
+    )
     return None if read else label
 
 
-def _draw_label(out: Codes, columns: Columns, system: SumSystem, label: int, rng: np.random.Generator) -> None:
+def _draw_label(
+    out: Codes, columns: Columns, system: SumSystem, label: int, rng: np.random.Generator
+) -> None:
     """Draw the label of the records that the regression counts; in place."""
     assert system.model is not None
     model = system.model
@@ -221,14 +237,18 @@ def _shares(model: RegressionModel, eta: Floats, values: Floats, chances: Floats
         whole = np.hstack([np.zeros((len(eta), 1)), eta])
         share = np.exp(whole - whole.max(axis=1, keepdims=True))
         classes = values.astype(np.int64)
-        inside = chances / np.maximum(np.bincount(classes, weights=chances, minlength=whole.shape[1])[classes], 1e-300)
+        inside = chances / np.maximum(
+            np.bincount(classes, weights=chances, minlength=whole.shape[1])[classes], 1e-300
+        )
         return share[:, classes] * inside
     mean = moments(model.family, eta[:, 0], model.parameter)[0]
     low, high = float(values.min()), float(values.max())
     if high == low:
         return np.broadcast_to(chances, (len(eta), len(values)))
     unit = (values - low) / (high - low)
-    thetas = np.sinh(np.linspace(-1.0, 1.0, TILTS) * np.arcsinh(STEEPEST * max(1, len(np.unique(values)) - 1)))
+    thetas = np.sinh(
+        np.linspace(-1.0, 1.0, TILTS) * np.arcsinh(STEEPEST * max(1, len(np.unique(values)) - 1))
+    )
     log_chances = np.log(np.maximum(chances, 1e-300))
     if model.family in ("poisson", "negative_binomial"):
         # So that tilting gives a Poisson label, cut off.

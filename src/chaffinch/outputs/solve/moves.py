@@ -34,10 +34,17 @@ ROOM = 2**62
 class Moves:
     """The arms (a kind of move in a column) with their chances, which follow what each arm gained by proposal."""
 
-    def __init__(self, state: State, rng: np.random.Generator, *, kinds: Collection[Kind] = KINDS) -> None:
+    def __init__(
+        self, state: State, rng: np.random.Generator, *, kinds: Collection[Kind] = KINDS
+    ) -> None:
         columns = state.problem.columns
         free = [c for c, column in enumerate(columns) if not column.fixed and column.size > 1]
-        arms = [(kind, c) for c in free for kind in KINDS if kind in kinds and _possible(kind, c, columns, len(free))]
+        arms = [
+            (kind, c)
+            for c in free
+            for kind in KINDS
+            if kind in kinds and _possible(kind, c, columns, len(free))
+        ]
         if "repair" in kinds and state.tables and free:
             arms.append(("repair", 0))
         self.arms = tuple(arms)
@@ -60,7 +67,9 @@ class Moves:
         self.shares = np.full(len(arms), 1.0 / max(1, len(arms)))
         self._rates = self.shares
         self._beside = _beside(state.tables, len(columns))
-        self._table_of = np.repeat(np.arange(len(state.tables)), [len(t.lo) for t in state.tables]).astype(np.int64)
+        self._table_of = np.repeat(
+            np.arange(len(state.tables)), [len(t.lo) for t in state.tables]
+        ).astype(np.int64)
         self._rng = rng
 
     def chances(self) -> Floats:
@@ -80,7 +89,10 @@ class Moves:
 
     def wrong(self, state: State) -> WrongCells:
         """Return the cells that have too many records or too few."""
-        over, under = np.flatnonzero(state.counts > state.cell_hi), np.flatnonzero(state.counts < state.cell_lo)
+        over, under = (
+            np.flatnonzero(state.counts > state.cell_hi),
+            np.flatnonzero(state.counts < state.cell_lo),
+        )
         cells = np.concatenate([over, under])
         return WrongCells(np.stack([self._table_of[cells], cells], axis=1), len(over), len(under))
 
@@ -92,7 +104,9 @@ class Moves:
         """
         sizes, order = self.kernel.sizes, self.kernel.order
         for c in self.kernel.free:
-            rest = [k for k in self._rng.permutation(len(sizes)) if k not in self._beside[c] and k != c]
+            rest = [
+                k for k in self._rng.permutation(len(sizes)) if k not in self._beside[c] and k != c
+            ]
             key, room = np.zeros(len(codes), dtype=np.int64), ROOM
             for k in [*self._beside[c], *rest]:
                 room //= int(sizes[k])
@@ -111,7 +125,10 @@ def _possible(kind: Kind, column: int, columns: Columns, n_free: int) -> bool:
 
 def _beside(tables: list[CountTable], n_columns: int) -> list[list[int]]:
     """For each column the other columns of the tables that it is in."""
-    return [sorted({k for t in tables if c in t.columns for k in t.columns} - {c}) for c in range(n_columns)]
+    return [
+        sorted({k for t in tables if c in t.columns for k in t.columns} - {c})
+        for c in range(n_columns)
+    ]
 
 
 def cumulative_chances(columns: Columns) -> tuple[Floats, np.ndarray]:

@@ -51,7 +51,9 @@ class Spread:
     flips: int
 
 
-def walk(problem: Problem, codes: NDArray[np.integer], *, rounds: int = 1, seed: Seed = None) -> Spread:
+def walk(
+    problem: Problem, codes: NDArray[np.integer], *, rounds: int = 1, seed: Seed = None
+) -> Spread:
     """Return another dataset with the same outputs: every count equal, every sum to rounding; this is checked before it returns.
 
     Examples
@@ -80,9 +82,20 @@ def walk(problem: Problem, codes: NDArray[np.integer], *, rounds: int = 1, seed:
             others = frozenset().union(*reads) - {int(column)}
             if not only_trades(problem, int(column), others):
                 _shuffle(now, int(column), equal_on(problem, now, int(column), others), rng)
-            apart = [(p, q) for p, q in combinations(sorted(others), 2) if not any({p, q} <= some for some in reads)]
+            apart = [
+                (p, q)
+                for p, q in combinations(sorted(others), 2)
+                if not any({p, q} <= some for some in reads)
+            ]
             for p, q in (apart[k] for k in rng.permutation(len(apart))[:MOST_PAIRS]):
-                flips += _flip(now, int(column), p, q, equal_on(problem, now, int(column), others - {p, q}), rng)
+                flips += _flip(
+                    now,
+                    int(column),
+                    p,
+                    q,
+                    equal_on(problem, now, int(column), others - {p, q}),
+                    rng,
+                )
     _check_same(problem, start, now)
     return Spread(now, _new_share(start, now), flips)
 
@@ -114,12 +127,18 @@ def _flip(codes: Codes, label: int, p: int, q: int, classes: Ints, rng: np.rando
     beside = _another(classes * wide_p + of_p, first, rng)
     below = _another(classes * wide_q + of_q, first, rng)
     fits = (
-        (of_q[beside] != of_q[first]) & (of_p[below] != of_p[first]) & (y[beside] != y[first]) & (y[below] == y[beside])
+        (of_q[beside] != of_q[first])
+        & (of_p[below] != of_p[first])
+        & (y[beside] != y[first])
+        & (y[below] == y[beside])
     )
     first, beside, below = first[fits], beside[fits], below[fits]
     corner = ((classes[first] * wide_p + of_p[below]) * wide_q + of_q[beside]) * wide_y + y[first]
     order = np.argsort(whole, kind="stable")
-    at, end = np.searchsorted(whole[order], corner), np.searchsorted(whole[order], corner, side="right")
+    at, end = (
+        np.searchsorted(whole[order], corner),
+        np.searchsorted(whole[order], corner, side="right"),
+    )
     closed = end > at
     across = order[np.minimum(at + (rng.random(len(at)) * (end - at)).astype(np.int64), n - 1)]
     used = np.zeros(n, dtype=bool)
@@ -167,7 +186,9 @@ def _sizes(problem: Problem) -> Floats:
     """How large what one record adds to each sum can be, at least 1: the unit of rounding errors."""
     every = [np.zeros(0)]
     for system in (output for output in problem.outputs if isinstance(output, SumSystem)):
-        largest = max((float(np.abs(terms.values).max(initial=0.0)) for terms in system.terms), default=0.0)
+        largest = max(
+            (float(np.abs(terms.values).max(initial=0.0)) for terms in system.terms), default=0.0
+        )
         every.append(np.full(system.size, max(1.0, largest)))
     return np.concatenate(every)
 
@@ -194,23 +215,37 @@ def reads_with(output: Output, column: int) -> Reads:
         sets = {frozenset(terms.columns) | filtering for terms in output.terms}
         return tuple(some for some in sorted(sets, key=sorted) if column in some)
     label = frozenset(output.model.label.columns)
-    beside = filtering.union(*(terms.columns for terms in output.terms), *(look.columns for look in output.model.eta))
+    beside = filtering.union(
+        *(terms.columns for terms in output.terms), *(look.columns for look in output.model.eta)
+    )
     linear = output.model.part == "score" and FAMILIES[output.model.family].canonical
     if linear and column in label and not label & beside:
-        return tuple(sorted({frozenset(terms.columns) | filtering | label for terms in output.terms}, key=sorted))
+        return tuple(
+            sorted(
+                {frozenset(terms.columns) | filtering | label for terms in output.terms}, key=sorted
+            )
+        )
     return (frozenset(output.columns),)
 
 
 def all_reads(problem: Problem, column: int) -> Reads:
     """Return the sets of all outputs of a problem, each once."""
-    return tuple(sorted({some for output in problem.outputs for some in reads_with(output, column)}, key=sorted))
+    return tuple(
+        sorted(
+            {some for output in problem.outputs for some in reads_with(output, column)}, key=sorted
+        )
+    )
 
 
 def _maps(problem: Problem, column: int, others: Iterable[int]) -> list[tuple[int, Ints | None]]:
     """How finely records must agree on other columns: on groups where only tables read them beside the column, else on codes."""
     maps: list[tuple[int, Ints | None]] = []
     for other in sorted(others):
-        readers = [output for output in problem.outputs if any(other in some for some in reads_with(output, column))]
+        readers = [
+            output
+            for output in problem.outputs
+            if any(other in some for some in reads_with(output, column))
+        ]
         tables = [output for output in readers if isinstance(output, CountTable)]
         if not tables or len(tables) < len(readers):
             maps.append((other, None))
@@ -223,9 +258,15 @@ def equal_on(problem: Problem, codes: Codes, column: int, others: Iterable[int])
     """Return the class of each record: records of one class agree on the other columns, as finely as outputs with the column read them."""
     classes = np.zeros(len(codes), dtype=np.int64)
     for other, group in _maps(problem, column, others):
-        level = codes[:, other].astype(np.int64) if group is None else group[codes[:, other]].astype(np.int64) + 1
+        level = (
+            codes[:, other].astype(np.int64)
+            if group is None
+            else group[codes[:, other]].astype(np.int64) + 1
+        )
         # Numbered anew after each column: a product of all sizes would overflow.
-        classes = np.unique(classes * (int(level.max()) + 1) + level, return_inverse=True)[1].reshape(-1)
+        classes = np.unique(classes * (int(level.max()) + 1) + level, return_inverse=True)[
+            1
+        ].reshape(-1)
     return classes
 
 

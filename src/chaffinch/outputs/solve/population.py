@@ -88,7 +88,10 @@ class Population:
 
         slots = len(self._codes)
         self._blocks = blocks
-        self._counts, self._sums = np.zeros((slots, blocks.tables.n_cells), dtype=np.int64), np.zeros((slots, blocks.n_sums))
+        self._counts, self._sums = (
+            np.zeros((slots, blocks.tables.n_cells), dtype=np.int64),
+            np.zeros((slots, blocks.n_sums)),
+        )
         add_up(blocks, self._codes, np.roll(self._alive, -nearest), self._counts, self._sums)
 
     def breed(self, parents: NDArray[np.intp], rates: BreedingRates) -> None:
@@ -98,7 +101,9 @@ class Population:
         chosen, touched = self._alive[parents], (self._touched, self._n_touched)
         breed(self._codes, chosen, self._spare, rates, self._levels, *touched)
         if self._blocks is not None:
-            follow(self._blocks, self._codes, chosen, self._spare, *touched, self._counts, self._sums)
+            follow(
+                self._blocks, self._codes, chosen, self._spare, *touched, self._counts, self._sums
+            )
 
     def survive(self, kept: NDArray[np.intp]) -> None:
         """Let the candidates and children of some numbers live on, as many as there were; they are numbered anew in this order."""

@@ -46,7 +46,17 @@ FORBIDDEN = (
 )
 """Packages that read data, or hold it: the process fails if one of them is loaded."""
 
-KEPT = ("HOME", "LANG", "LC_ALL", "LOCALAPPDATA", "NUMBA_CACHE_DIR", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
+KEPT = (
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LOCALAPPDATA",
+    "NUMBA_CACHE_DIR",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+)
 """Names of the environment that the process gets: where compiled kernels are kept, and what the system needs to start it."""
 
 GRACE = 900.0
@@ -88,7 +98,12 @@ class EngineJob:
             raise InputError(f"spread must be at least 0. Got {self.spread}.")
 
 
-def run(job: EngineJob, *, each: Callable[[int, Solved], None] | None = None, engines: Engines | None = None) -> list[Solved]:
+def run(
+    job: EngineJob,
+    *,
+    each: Callable[[int, Solved], None] | None = None,
+    engines: Engines | None = None,
+) -> list[Solved]:
     """Return a copy for each seed of a job, made by an engine in a process of its own, or in one of `engines`.
 
     `each` is called with the number of a copy, from 0, as it arrives. Errors of the process are raised here with its message.
@@ -115,7 +130,9 @@ class Engines:
         while self._idle:
             self._idle.pop().end()
 
-    def run(self, job: EngineJob, each: Callable[[int, Solved], None] | None = None) -> list[Solved]:
+    def run(
+        self, job: EngineJob, each: Callable[[int, Solved], None] | None = None
+    ) -> list[Solved]:
         """Return a copy for each seed of a job, as `run` does; threads may ask at once."""
         try:
             process = self._idle.pop()
@@ -135,11 +152,20 @@ class _EngineProcess:
 
     def __init__(self) -> None:
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-        environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+        environment |= {
+            f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")
+        }
         pipe, command = subprocess.PIPE, [sys.executable, "-I", "-m", __name__]
         self._folder = tempfile.TemporaryDirectory(prefix="chaffinch-")
         try:
-            self._child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=self._folder.name, env=environment)
+            self._child = subprocess.Popen(
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                cwd=self._folder.name,
+                env=environment,
+            )
         except BaseException:
             self._folder.cleanup()
             raise
@@ -148,7 +174,9 @@ class _EngineProcess:
         assert self._child.stderr is not None
         self._in, self._out, self._log = self._child.stdin, self._child.stdout, self._child.stderr
         self._noise: list[bytes] = []
-        self._listener = threading.Thread(target=lambda log: self._noise.append(log.read()), args=(self._log,), daemon=True)
+        self._listener = threading.Thread(
+            target=lambda log: self._noise.append(log.read()), args=(self._log,), daemon=True
+        )
         self._listener.start()
 
     def run(self, job: EngineJob, each: Callable[[int, Solved], None] | None) -> list[Solved]:
@@ -176,8 +204,13 @@ class _EngineProcess:
             )
         if len(copies) < len(job.seeds):
             self.end()
-            last = (b"".join(self._noise).decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
-            raise ChaffinchError(f"The engine's process ended before it had made its copies: {last[:300]}")
+            last = (
+                b"".join(self._noise).decode(errors="replace").strip().splitlines()
+                or ["it said nothing"]
+            )[-1]
+            raise ChaffinchError(
+                f"The engine's process ended before it had made its copies: {last[:300]}"
+            )
         return copies
 
     def end(self) -> None:
@@ -206,7 +239,10 @@ def _answers(stream: IO[bytes], copies: int) -> Iterator[Solved]:
             kind = InputError if head["input"] else ChaffinchError
             raise kind(head["error"])
         codes = np.load(io.BytesIO(stream.read(head.pop("bytes"))))
-        trace = tuple(Checkpoint(**{**point, "errors": _errors(point["errors"])}) for point in head.pop("trace"))
+        trace = tuple(
+            Checkpoint(**{**point, "errors": _errors(point["errors"])})
+            for point in head.pop("trace")
+        )
         yield Solved(codes, **{**head, "errors": _errors(head["errors"]), "trace": trace})
 
 
@@ -231,7 +267,10 @@ def main() -> None:
         _say(answers, {"error": words, "input": True})
     except Exception as error:
         # The process must say why it ends; its words may quote data of no one, since it has none.
-        _say(answers, {"error": f"The engine failed ({type(error).__name__}): {error}", "input": False})
+        _say(
+            answers,
+            {"error": f"The engine failed ({type(error).__name__}): {error}", "input": False},
+        )
 
 
 def _say(answers: IO[bytes], head: Mapping[str, Any], body: bytes = b"") -> None:
@@ -246,16 +285,27 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
     spec = Outputs.from_dict(job.spec)
     problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
     if job.start != "margins":  # without what is known of margins
-        problem = Problem(Columns(tuple(replace(column, weights=None) for column in problem.columns)), problem.outputs)
+        problem = Problem(
+            Columns(tuple(replace(column, weights=None) for column in problem.columns)),
+            problem.outputs,
+        )
     _compile(problem, job)
     for entropy, key in job.seeds:
         solved = _one(problem, rows, job, np.random.SeedSequence(entropy, spawn_key=tuple(key)))
-        if seen := [name for name in FORBIDDEN if name in sys.modules]:  # a module is never there without its package
-            raise ChaffinchError(f"An engine loaded {seen[0]}, which reads data. Engines must not: please report this.")
+        if seen := [
+            name for name in FORBIDDEN if name in sys.modules
+        ]:  # a module is never there without its package
+            raise ChaffinchError(
+                f"An engine loaded {seen[0]}, which reads data. Engines must not: please report this."
+            )
         body = io.BytesIO()
         np.save(body, _narrow(solved.codes))
         solved = replace(solved, trace=_thinned(solved.trace))
-        head = {one.name: to_plain(getattr(solved, one.name)) for one in fields(solved) if one.name != "codes"}
+        head = {
+            one.name: to_plain(getattr(solved, one.name))
+            for one in fields(solved)
+            if one.name != "codes"
+        }
         _say(answers, {**head, "bytes": body.getbuffer().nbytes}, body.getvalue())
 
 
@@ -265,7 +315,9 @@ def _compile(problem: Problem, job: EngineJob) -> None:
     if job.engine == "ea":
         from . import ea
 
-        ea.solve(problem, few, seed=0, settings=replace(ea.settings_from(job.options), generations=1))
+        ea.solve(
+            problem, few, seed=0, settings=replace(ea.settings_from(job.options), generations=1)
+        )
     else:
         from . import incremental
 
@@ -281,7 +333,9 @@ def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequen
         from .null_moves import walk
 
         spread = walk(problem, solved.codes, rounds=job.spread, seed=spreading)
-        return replace(solved, codes=spread.codes, seconds=time.perf_counter() - began, moved=spread.changed)
+        return replace(
+            solved, codes=spread.codes, seconds=time.perf_counter() - began, moved=spread.changed
+        )
     return solved
 
 
@@ -291,12 +345,21 @@ def _solve(problem: Problem, start: Codes, job: EngineJob, seed: np.random.SeedS
         from .ea import solve as evolve
 
         settings = settings_from(job.options)
-        return evolve(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=seed, settings=settings)
+        return evolve(
+            problem,
+            start,
+            proposals=job.proposals,
+            tolerance=job.tolerance,
+            seed=seed,
+            settings=settings,
+        )
     from . import incremental, maxent
 
     engine = maxent.solve if job.engine == "maxent" else incremental.solve
     if job.options:
-        raise InputError(f"The engine {job.engine} has no settings of its own. Got '{next(iter(job.options))}'.")
+        raise InputError(
+            f"The engine {job.engine} has no settings of its own. Got '{next(iter(job.options))}'."
+        )
     return engine(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=seed)
 
 
@@ -311,7 +374,9 @@ def _thinned(trace: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
     """At most `MOST_POINTS` checkpoints, the first and the last among them."""
     if len(trace) <= MOST_POINTS:
         return trace
-    return tuple(trace[k] for k in np.unique(np.linspace(0, len(trace) - 1, MOST_POINTS).astype(int)))
+    return tuple(
+        trace[k] for k in np.unique(np.linspace(0, len(trace) - 1, MOST_POINTS).astype(int))
+    )
 
 
 if __name__ == "__main__":

@@ -59,7 +59,9 @@ def relax(state: State, moves: Moves, *, rng: np.random.Generator) -> CombinedMo
     before, error = state.codes.copy(), state.system_error
     make_moves(state, moved[apart][chosen])
     state.refresh()
-    if state.table_error <= 1e-9 and state.system_error < max(WORSE * error, ROUGH * len(off) / len(before)):
+    if state.table_error <= 1e-9 and state.system_error < max(
+        WORSE * error, ROUGH * len(off) / len(before)
+    ):
         return CombinedMove(True, proposals + SOLVING)
     state.codes[:] = before
     state.refresh()

@@ -15,7 +15,12 @@ Selection = Literal["tournament", "best", "roulette", "truncation"]
 
 
 def choose_parents(
-    errors: Floats, rule: Selection, rng: np.random.Generator, *, tournament_size: int = 2, best: int = 2
+    errors: Floats,
+    rule: Selection,
+    rng: np.random.Generator,
+    *,
+    tournament_size: int = 2,
+    best: int = 2,
 ) -> NDArray[np.intp]:
     """Return the places of as many parents as there are candidates; the smaller an error, the fitter. Neighbours in the list mate.
 

@@ -50,7 +50,14 @@ class State:
     `tolerance` is how close a number that is known in full must come, in its standard errors. `roughly`: the first metric is estimated from some records.
     """
 
-    def __init__(self, problem: Problem, codes: NDArray[np.integer], *, tolerance: float = 1e-3, roughly: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        codes: NDArray[np.integer],
+        *,
+        tolerance: float = 1e-3,
+        roughly: bool = False,
+    ) -> None:
         self.problem, self.tolerance = problem, tolerance
         self.codes: Codes = problem.columns.check(codes).copy()
         self.program = p = compile_problem(problem)
@@ -67,7 +74,9 @@ class State:
         self.sums_of = _slices([s.size for s in self.systems])
         self._weights_of = _slices([s.size if s.diagonal else s.size**2 for s in self.systems])
         self.weights = np.zeros(self._weights_of[-1].stop if self.systems else 0)
-        self.kernel = RecordSums(self.codes, self.counts, self.multipliers, self.sums, self.gradient, self.weights)
+        self.kernel = RecordSums(
+            self.codes, self.counts, self.multipliers, self.sums, self.gradient, self.weights
+        )
         self.linear: list[LinearForm] = []
         self.aims: list[Floats] = []
         self.focus = [np.ones(len(s.lo)) for s in self.systems]
@@ -95,7 +104,9 @@ class State:
         self.linear = [self._linear(k, every) for k in range(len(self.systems))]
         before, self.aims, self.system_error = self.aims, [], 0.0
         for k, (s, linear) in enumerate(zip(self.systems, self.linear, strict=True)):
-            aim = linear.aim(s, self.focus[k], loose=self.loose, before=before[k] if before else None)
+            aim = linear.aim(
+                s, self.focus[k], loose=self.loose, before=before[k] if before else None
+            )
             error, pull, matrix = linear.quadratic(linear.sums, aim, self.focus[k])
             self.aims.append(aim)
             self.system_error += error
@@ -112,7 +123,9 @@ class State:
 
         def of_kind(kind: int) -> tuple[Floats, float, float]:
             out = np.zeros((system.size, system.size))
-            squares, total = gram(self.program, k, self.codes, self.multipliers, kind, every if kind else 1, out)
+            squares, total = gram(
+                self.program, k, self.codes, self.multipliers, kind, every if kind else 1, out
+            )
             return out * (every if kind else 1), squares, total
 
         if system.reported == "coefficients":
@@ -134,7 +147,8 @@ class State:
         moved = {
             k: np.clip(linear.values, s.lo, s.hi)
             for k, (s, linear) in enumerate(zip(self.systems, self.linear, strict=True))
-            if k in self.beside or (s.reported == "coefficients" and (s.hi - s.lo > BENT * linear.scale).any())
+            if k in self.beside
+            or (s.reported == "coefficients" and (s.hi - s.lo > BENT * linear.scale).any())
         }
         if moved:
             self.problem, self.systems = self.standing(moved)
@@ -175,7 +189,11 @@ class State:
         from .kernels import sums_from_scratch
 
         derivatives: dict[int, tuple[int, Floats]] = {}
-        counts, multipliers, sums = self.counts.copy(), np.empty_like(self.multipliers), np.empty_like(self.sums)
+        counts, multipliers, sums = (
+            self.counts.copy(),
+            np.empty_like(self.multipliers),
+            np.empty_like(self.sums),
+        )
         for k, others in self.beside.items():
             at = self.systems[k].at
             assert at is not None
@@ -242,13 +260,20 @@ class State:
             errors[table.name] = OutputError(
                 table.name, off.size, int((off > 0).sum()), float(off.max()), float(off.mean()), chi
             )
-        for k, (s, linear, aim) in enumerate(zip(self.systems, self.linear, self.aims, strict=True)):
+        for k, (s, linear, aim) in enumerate(
+            zip(self.systems, self.linear, self.aims, strict=True)
+        ):
             values = linear.at(self.sums[self.sums_of[k]])
             off = outside_by(values, s.lo, s.hi)
             apart = np.abs(values - 0.5 * (s.lo + s.hi))
             chi, _, _ = linear.quadratic(self.sums[self.sums_of[k]], aim, np.ones(len(aim)))
             errors[s.name] = OutputError(
-                s.name, off.size, int(self.outside(k).sum()), float(off.max()), float(apart.mean()), chi
+                s.name,
+                off.size,
+                int(self.outside(k).sum()),
+                float(off.max()),
+                float(apart.mean()),
+                chi,
             )
         return tuple(errors[output.name] for output in self.problem.outputs)
 

@@ -97,23 +97,50 @@ class Attack:
             self,
             n_records=masked_count(n_records, threshold),
             n_matched=None if n_matched is None else masked_count(int(n_matched), threshold),
-            n_compared=None if self.n_compared is None else masked_count(int(self.n_compared), threshold),
+            n_compared=None
+            if self.n_compared is None
+            else masked_count(int(self.n_compared), threshold),
         )
         if self.n_compared is not None and 0 < int(self.n_compared) < threshold:
             few = f"Fewer than {threshold} people of the sample count, so what is compared does not leave."
-            shown = replace(shown, interval=None, excess=None, excess_interval=None, p_value=None, upper_bound=None, detectable=None, reason=self.reason or few)
+            shown = replace(
+                shown,
+                interval=None,
+                excess=None,
+                excess_interval=None,
+                p_value=None,
+                upper_bound=None,
+                detectable=None,
+                reason=self.reason or few,
+            )
         if not any(is_small(count, threshold) for count in behind):
             if is_small(others, threshold):
                 few = f"Fewer than {threshold} people of the holdout count, so what is compared with them does not leave."
-                shown = replace(shown, holdout=None, excess=None, excess_interval=None, upper_bound=None, detectable=None, reason=self.reason or few)
+                shown = replace(
+                    shown,
+                    holdout=None,
+                    excess=None,
+                    excess_interval=None,
+                    upper_bound=None,
+                    detectable=None,
+                    reason=self.reason or few,
+                )
             return shown
         # A ratio over a handful of people tells their number; the guess too, where it is about the same people.
         return replace(
-            shown, value=None, interval=None, guess=None if self.attacker.people == "matched" else self.guess, excess=None,
-            excess_interval=None, p_value=None, upper_bound=None, detectable=None, holdout=None,
+            shown,
+            value=None,
+            interval=None,
+            guess=None if self.attacker.people == "matched" else self.guess,
+            excess=None,
+            excess_interval=None,
+            p_value=None,
+            upper_bound=None,
+            detectable=None,
+            holdout=None,
             n_matched=masked_count(int(n_matched or 0), threshold),
             reason=f"It is about fewer than {threshold} people, so its value does not leave.",
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -159,10 +186,16 @@ def by_measure(attacks: Iterable[Attack]) -> tuple[KeySetSummary, ...]:
         excesses = [attack.excess for attack in group if attack.excess is not None]
         out.append(
             KeySetSummary(
-                sensitive, measure, len(group), float(np.mean([_value(a) for a in group])), _value(top), top.keys,
-                float(np.mean(excesses)) if excesses else None, max(excesses, default=None),
+                sensitive,
+                measure,
+                len(group),
+                float(np.mean([_value(a) for a in group])),
+                _value(top),
+                top.keys,
+                float(np.mean(excesses)) if excesses else None,
+                max(excesses, default=None),
             )
-        )  # fmt: skip
+        )
     return tuple(out)
 
 
@@ -175,13 +208,17 @@ def by_attacker(attacks: Iterable[Attack]) -> tuple[AttackerSummary, ...]:
     sides = ("value", "guess", "holdout", "original", "marginals_only", "label_only")
     return tuple(
         AttackerSummary(
-            sensitive=sensitive, keys=keys, attackers=tuple(a.measure for a in group), maximum=_value(top), maximum_attacker=top.measure,
+            sensitive=sensitive,
+            keys=keys,
+            attackers=tuple(a.measure for a in group),
+            maximum=_value(top),
+            maximum_attacker=top.measure,
             **{side: mean_of([getattr(a, side) for a in group]) for side in sides},
         )
         for (sensitive, keys), group in groups.items()
         if len(group) > 1
         for top in [max(group, key=_value)]
-    )  # fmt: skip
+    )
 
 
 def _value(attack: Attack) -> float:

@@ -64,10 +64,18 @@ class AttackData:
 
     @classmethod
     def of(
-        cls, original: Table, synthetics: Sequence[Any], holdout: Any = None, *, columns: Sequence[str],
-        numeric: Numeric = "values", rare: Rare = "keep", tolerance: Mapping[str, float] | None = None, missing: Missing = "level",
+        cls,
+        original: Table,
+        synthetics: Sequence[Any],
+        holdout: Any = None,
+        *,
+        columns: Sequence[str],
+        numeric: Numeric = "values",
+        rare: Rare = "keep",
+        tolerance: Mapping[str, float] | None = None,
+        missing: Missing = "level",
         coders: Mapping[str, ColumnCoder] | None = None,
-    ) -> AttackData:  # fmt: skip
+    ) -> AttackData:
         """Return the data of tables that hold the columns.
 
         `columns`: keys, sensitive columns and the label. `numeric`: "values": numbers are equal if they are, whatever the schema says.
@@ -87,14 +95,23 @@ class AttackData:
         grids = {}
         for name in dict.fromkeys(columns):
             coder = (
-                column_coder(tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name)) if coders is None else coders[name]
+                column_coder(
+                    tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name)
+                )
+                if coders is None
+                else coders[name]
             )
             grids[name] = coder.grid
             for own, table in zip(codes, tables, strict=True):
                 own[name] = coder.code(table)
-        sides = {name: AttackSide(own, t.n_rows) for name, own, t in zip(names, codes, tables, strict=True)}
+        sides = {
+            name: AttackSide(own, t.n_rows)
+            for name, own, t in zip(names, codes, tables, strict=True)
+        }
         chosen = {"numeric": numeric, "rare": rare, "tolerance": widths, "missing": missing}
-        return cls(sides, grids, missing == "wildcard", chosen, dict(zip(names, tables, strict=True)))
+        return cls(
+            sides, grids, missing == "wildcard", chosen, dict(zip(names, tables, strict=True))
+        )
 
     @property
     def synthetics(self) -> tuple[str, ...]:
@@ -117,7 +134,9 @@ class AttackData:
 
     def coarse(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return how columns are compared that are not compared by their values, in words: none where all are."""
-        return tuple(f"{name} {self.grids[name].coarse}" for name in columns if self.grids[name].coarse)
+        return tuple(
+            f"{name} {self.grids[name].coarse}" for name in columns if self.grids[name].coarse
+        )
 
     def rarely_released(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return the columns of numbers that are compared exactly, though few people's number is one that was released."""
@@ -126,7 +145,9 @@ class AttackData:
             if original.schema[name].kind not in NUMERIC_KINDS or self.grids[name].coarse:
                 continue
             codes, people = self._counted("original", name)
-            released = np.unique(np.concatenate([self._counted(side, name)[0] for side in self.synthetics]))
+            released = np.unique(
+                np.concatenate([self._counted(side, name)[0] for side in self.synthetics])
+            )
             people = np.where(codes < self.grids[name].n_values, people, 0)
             if people.sum() and people[np.isin(codes, released)].sum() / people.sum() < RARELY:
                 out.append(name)
@@ -140,15 +161,26 @@ class AttackData:
         found = self.whole.column(side, name)
         return found.codes[0], found.counts
 
-    def with_marginals(self, n_rows: int, seed: Seed = None, *, name: str = "marginals") -> AttackData:
+    def with_marginals(
+        self, n_rows: int, seed: Seed = None, *, name: str = "marginals"
+    ) -> AttackData:
         """Return the data with a source whose columns are drawn from the original's, each by itself."""
         rng = generator(seed)
         original = self.sides["original"]
-        codes = {column: array[rng.integers(0, original.n_rows, n_rows)] for column, array in original.codes.items()}
+        codes = {
+            column: array[rng.integers(0, original.n_rows, n_rows)]
+            for column, array in original.codes.items()
+        }
         return self._with(name, codes, n_rows)
 
     def with_label_only(
-        self, n_rows: int, sensitive: Sequence[str], label: str, seed: Seed = None, *, name: str = "label_only"
+        self,
+        n_rows: int,
+        sensitive: Sequence[str],
+        label: str,
+        seed: Seed = None,
+        *,
+        name: str = "label_only",
     ) -> AttackData:
         """Return the data with a source that keeps everything but what links sensitive columns to others than the label.
 
@@ -173,18 +205,26 @@ class AttackData:
 
     def with_union(self, sides: Sequence[str], *, name: str) -> AttackData:
         """Return the data with a source that has the rows of several sides."""
-        codes = {column: np.concatenate([self.sides[side].codes[column] for side in sides]) for column in self.grids}
+        codes = {
+            column: np.concatenate([self.sides[side].codes[column] for side in sides])
+            for column in self.grids
+        }
         data = self._with(name, codes, sum(self.sides[side].n_rows for side in sides))
-        return data if self.whole is None else replace(data, whole=self.whole.with_union(sides, name=name))
+        return (
+            data
+            if self.whole is None
+            else replace(data, whole=self.whole.with_union(sides, name=name))
+        )
 
     def with_last_as(self, name: str) -> AttackData:
         """Return the data with the last of the synthetic sides under another name: a release of another kind."""
         *rest, last = self.synthetics
         named = {last: name, **({rest[0]: "synthetic"} if len(rest) == 1 else {})}
         return replace(
-            self, sides={named.get(side, side): one for side, one in self.sides.items()},
+            self,
+            sides={named.get(side, side): one for side, one in self.sides.items()},
             tables={named.get(side, side): one for side, one in self.tables.items()},
-        )  # fmt: skip
+        )
 
     def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> AttackData:
         return replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
@@ -199,7 +239,9 @@ def side_names(synthetics: int, holdout: bool) -> list[str]:
     return ["original", *many, *["holdout"] * holdout]
 
 
-def _check(original: Table, columns: Sequence[str], ways: Mapping[str, object], widths: Mapping[str, float]) -> None:
+def _check(
+    original: Table, columns: Sequence[str], ways: Mapping[str, object], widths: Mapping[str, float]
+) -> None:
     for name in (*columns, *widths):
         if name not in original.schema.names:
             raise unknown_name("column", name, original.schema.names)
@@ -211,4 +253,6 @@ def _check(original: Table, columns: Sequence[str], ways: Mapping[str, object], 
         if not width > 0 or not np.isfinite(width):
             raise InputError(f"The tolerance of '{name}' must be a number above 0. Got {width}.")
         if original.schema[name].kind not in NUMERIC_KINDS:
-            raise InputError(f"A tolerance is for numbers. '{name}' is {original.schema[name].kind}.")
+            raise InputError(
+                f"A tolerance is for numbers. '{name}' is {original.schema[name].kind}."
+            )

@@ -26,8 +26,15 @@ if TYPE_CHECKING:
     from .attempt import Attempt
 
 __all__ = [
-    "ATTACKERS", "Attacker", "Outcome", "attacker_of", "attacker_words", "checked_names", "outcome_of_answers", "outcome_of_scores",
-]  # fmt: skip
+    "ATTACKERS",
+    "Attacker",
+    "Outcome",
+    "attacker_of",
+    "attacker_words",
+    "checked_names",
+    "outcome_of_answers",
+    "outcome_of_scores",
+]
 
 People = Literal["all", "matched", "right"]
 
@@ -50,11 +57,15 @@ class Outcome:
         return replace(self, group=(scores.numerator, scores.weight), n_people=n_people)
 
 
-def outcome_of_scores(scores: Scores, values: NDArray[Any], *, n_matched: int, reason: str) -> Outcome:
+def outcome_of_scores(
+    scores: Scores, values: NDArray[Any], *, n_matched: int, reason: str
+) -> Outcome:
     """Return the outcome of scores of people, some of whom may not count; `reason` is why there is no value where there is none."""
     beside = guess(values, credit=scores.weight)
     group = (scores.numerator, scores.weight)
-    return Outcome(Ratio(), group, scores.value, beside, n_matched, "" if scores.value is not None else reason)
+    return Outcome(
+        Ratio(), group, scores.value, beside, n_matched, "" if scores.value is not None else reason
+    )
 
 
 def outcome_of_answers(right: NDArray[Any], values: NDArray[Any], reason: str = "") -> Outcome:
@@ -143,7 +154,14 @@ def attacker_of(name: str) -> Attacker:
         return ATTACKERS[name]
     title = shown(name, 40)
     says = f"the attack “{title}” gets {{sensitive}}"
-    return Attacker(name=name, attack=lambda _: [], title=title, short=f"{title}", says=says, definition="Not described here.")
+    return Attacker(
+        name=name,
+        attack=lambda _: [],
+        title=title,
+        short=f"{title}",
+        says=says,
+        definition="Not described here.",
+    )
 
 
 def attacker_words() -> tuple[str, ...]:

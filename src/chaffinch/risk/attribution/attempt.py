@@ -75,7 +75,11 @@ class Attempt:
     @cached_property
     def whole_matches(self) -> list[Match]:
         """The same for all people of each side, where the sides hold some of them only; equal people share an entry."""
-        return self.matches if self.counts is None else [self._counted((side,))[0] for side in self.people]
+        return (
+            self.matches
+            if self.counts is None
+            else [self._counted((side,))[0] for side in self.people]
+        )
 
     @property
     def counts(self) -> WholeCounts | None:
@@ -88,7 +92,10 @@ class Attempt:
         question, counts, persons = self.question, self.counts, self.rows(people)
         columns = (question.keys, question.sensitive)
         return self.once(
-            f"counted {' '.join(people)}", lambda: match_counts(counts.of(people, *columns), counts.of([self.source], *columns), *persons[:2])
+            f"counted {' '.join(people)}",
+            lambda: match_counts(
+                counts.of(people, *columns), counts.of([self.source], *columns), *persons[:2]
+            ),
         )
 
     def match(self, people: Sequence[str]) -> Match:
@@ -96,9 +103,16 @@ class Attempt:
         if self.counts is not None:
             return self._counted(tuple(people))[1]
         people_rows, source_rows = self.rows(people), self.rows([self.source])
-        return match(*people_rows[:2], *source_rows[:2], people_missing=people_rows[2], source_missing=source_rows[2])
+        return match(
+            *people_rows[:2],
+            *source_rows[:2],
+            people_missing=people_rows[2],
+            source_missing=source_rows[2],
+        )
 
-    def rows(self, sides: Sequence[str]) -> tuple[list[NDArray[Any]], NDArray[Any], NDArray[np.bool_] | None]:
+    def rows(
+        self, sides: Sequence[str]
+    ) -> tuple[list[NDArray[Any]], NDArray[Any], NDArray[np.bool_] | None]:
         """Return the keys, the sensitive values, and where keys are missing if that matches anything, of sides joined."""
 
         def joined(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
@@ -106,11 +120,17 @@ class Attempt:
 
         keys = joined([self.data.keys(side, self.question.keys) for side in sides])
         values = np.concatenate([self.data.values(side, self.question.sensitive) for side in sides])
-        gaps = [absent for side in sides if (absent := self.data.gaps(side, self.question.keys)) is not None]
+        gaps = [
+            absent
+            for side in sides
+            if (absent := self.data.gaps(side, self.question.keys)) is not None
+        ]
         return keys, values, np.column_stack(joined(gaps)) if gaps else None
 
 
 def outcomes(attempt: Attempt) -> dict[str, list[Outcome]]:
     """Return for each attacker of the question its outcome on each side of people, in the order of registration."""
     asked = set(attempt.question.attackers)
-    return {attacker.name: attacker.attack(attempt) for attacker in ATTACKERS if attacker.name in asked}
+    return {
+        attacker.name: attacker.attack(attempt) for attacker in ATTACKERS if attacker.name in asked
+    }

@@ -24,9 +24,23 @@ if TYPE_CHECKING:
     from .attempt import Attempt
 
 __all__ = [
-    "ELLIOT", "MEASURES", "TAUB", "base_capd", "cap", "capd", "dcap", "dis", "disco", "disdio", "dorig", "in_source", "repu", "uio",
-    "uiois", "uis",
-]  # fmt: skip
+    "ELLIOT",
+    "MEASURES",
+    "TAUB",
+    "base_capd",
+    "cap",
+    "capd",
+    "dcap",
+    "dis",
+    "disco",
+    "disdio",
+    "dorig",
+    "in_source",
+    "repu",
+    "uio",
+    "uiois",
+    "uis",
+]
 
 
 def cap(matches: Match) -> Scores:
@@ -132,33 +146,59 @@ def _attack(measure: Callable[[Match], Scores]) -> Callable[[Attempt], list[Outc
     def scored(whole: Match, persons: Match) -> Outcome:
         reason = "no source row has the keys of any person"
         scores = whole.of_people(measure(whole))
-        outcome = outcome_of_scores(scores, whole.values, n_matched=whole.people_in(whole.matched), reason=reason)
-        return outcome if persons is whole else outcome.with_persons(measure(persons), whole.n_people)
+        outcome = outcome_of_scores(
+            scores, whole.values, n_matched=whole.people_in(whole.matched), reason=reason
+        )
+        return (
+            outcome if persons is whole else outcome.with_persons(measure(persons), whole.n_people)
+        )
 
-    return lambda attempt: [scored(whole, persons) for whole, persons in zip(attempt.whole_matches, attempt.matches, strict=True)]
+    return lambda attempt: [
+        scored(whole, persons)
+        for whole, persons in zip(attempt.whole_matches, attempt.matches, strict=True)
+    ]
 
 
 ATTACKERS.register(
     Attacker(
-        name="cap", attack=_attack(cap), title="CAP", guess_by="draw", people="matched", choice="", own_stream=False, counted=True,
+        name="cap",
+        attack=_attack(cap),
+        title="CAP",
+        guess_by="draw",
+        people="matched",
+        choice="",
+        own_stream=False,
+        counted=True,
         says="someone who draws one of the synthetic rows with the same keys (people without such rows left out) gets {sensitive}",
         definition="Share of synthetic rows with a person's keys that have the person's value, mean over people with such rows.",
         reference=ELLIOT,
     )
-)  # fmt: skip
+)
 ATTACKERS.register(
     Attacker(
-        name="dcap", attack=_attack(dcap), title="DCAP", guess_by="draw", choice="", own_stream=False, counted=True,
+        name="dcap",
+        attack=_attack(dcap),
+        title="DCAP",
+        guess_by="draw",
+        choice="",
+        own_stream=False,
+        counted=True,
         says="someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets {sensitive}",
         definition="CAP over all people; 0 for those whose keys no synthetic row has.",
         reference=f"{ELLIOT}; {TAUB}",
     )
-)  # fmt: skip
+)
 ATTACKERS.register(
     Attacker(
-        name="disco", attack=_attack(disco), title="DiSCO", people="right", choice="", own_stream=False, counted=True,
+        name="disco",
+        attack=_attack(disco),
+        title="DiSCO",
+        people="right",
+        choice="",
+        own_stream=False,
+        counted=True,
         says="all synthetic rows with the same keys agree on {sensitive}, and are",
         definition="Share of all people whose keys have one value only in the synthetic table, and it is theirs.",
         reference="Raab, Nowok and Dibben 2024",
     )
-)  # fmt: skip
+)

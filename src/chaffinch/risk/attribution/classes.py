@@ -22,7 +22,17 @@ from ..._base.errors import InputError, TooLargeError
 from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
 
-__all__ = ["MOST_SUBSETS", "Classes", "Ints", "KeyCells", "KeySpace", "Keys", "class_ids", "count_subsets", "key_subsets"]
+__all__ = [
+    "MOST_SUBSETS",
+    "Classes",
+    "Ints",
+    "KeyCells",
+    "KeySpace",
+    "Keys",
+    "class_ids",
+    "count_subsets",
+    "key_subsets",
+]
 
 Ints = NDArray[np.int64]
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
@@ -84,9 +94,13 @@ class KeySpace:
         split = [_columns(table) for table in tables]
         widths = {len(columns) for columns, _ in split}
         if len(widths) > 1:
-            raise InputError(f"Tables must have the same number of keys. Got {', '.join(map(str, sorted(widths)))}.")
+            raise InputError(
+                f"Tables must have the same number of keys. Got {', '.join(map(str, sorted(widths)))}."
+            )
         joined = [zero_based([columns[j] for columns, _ in split]) for j in range(widths.pop())]
-        return cls(tuple(c for c, _ in joined), tuple(s for _, s in joined), tuple(n for _, n in split))
+        return cls(
+            tuple(c for c, _ in joined), tuple(s for _, s in joined), tuple(n for _, n in split)
+        )
 
     @property
     def n_keys(self) -> int:
@@ -155,18 +169,32 @@ class KeyCells:
 
     @classmethod
     def of(
-        cls, people_class: Ints, people_value: NDArray[Any], source_class: Ints, source_value: NDArray[Any], *,
-        n_classes: int, people_count: Ints | None = None, source_count: Ints | None = None,
-    ) -> KeyCells:  # fmt: skip
+        cls,
+        people_class: Ints,
+        people_value: NDArray[Any],
+        source_class: Ints,
+        source_value: NDArray[Any],
+        *,
+        n_classes: int,
+        people_count: Ints | None = None,
+        source_count: Ints | None = None,
+    ) -> KeyCells:
         """Return the cells of people and source, given the class (from `class_ids`) and the value of each row, or of each lot of so many rows."""
         values, size = zero_based([people_value, source_value])
         classes = np.concatenate([people_class, source_class])
         if len(values) != len(classes):
-            raise InputError("Each row needs one class and one sensitive value. Got arrays of different lengths.")
+            raise InputError(
+                "Each row needs one class and one sensitive value. Got arrays of different lengths."
+            )
         ids, filled = squeeze(classes * size + values, n_classes * size)
         first, second = ids[: len(people_class)], ids[len(people_class) :]
-        people, source = sums_of(first, people_count, len(filled)), sums_of(second, source_count, len(filled))
-        return cls(people_class, source_class, n_classes, first, second, filled // size, people, source)
+        people, source = (
+            sums_of(first, people_count, len(filled)),
+            sums_of(second, source_count, len(filled)),
+        )
+        return cls(
+            people_class, source_class, n_classes, first, second, filled // size, people, source
+        )
 
     @cached_property
     def people_of_class(self) -> Ints:
@@ -197,7 +225,9 @@ def count_subsets(n_keys: int, sizes: tuple[int, int]) -> int:
     """
     low, high = sizes
     if not 1 <= low <= high <= n_keys:
-        raise InputError(f"Key sizes must go up and be from 1 to the number of keys, {n_keys}. Got {low} to {high}.")
+        raise InputError(
+            f"Key sizes must go up and be from 1 to the number of keys, {n_keys}. Got {low} to {high}."
+        )
     return sum(comb(n_keys, size) for size in range(low, high + 1))
 
 
@@ -233,7 +263,10 @@ def key_subsets(
     while len(drawn) < most:
         size = int(rng.choice(every, p=share / share.sum()))
         drawn.add(tuple(sorted(rng.choice(len(keys), size, replace=False).tolist())))
-    return [tuple(keys[j] for j in chosen) for chosen in sorted(drawn, key=lambda chosen: (len(chosen), chosen))]
+    return [
+        tuple(keys[j] for j in chosen)
+        for chosen in sorted(drawn, key=lambda chosen: (len(chosen), chosen))
+    ]
 
 
 def zero_based(parts: Sequence[NDArray[Any]]) -> tuple[Ints, int]:
@@ -272,7 +305,9 @@ def top_of(cell_class: Ints, counts: Ints, n_classes: int) -> Ints:
 
 def sums_of(ids: Ints, counts: Ints | None, size: int) -> Ints:
     """Return how many rows have each id; an entry stands for as many rows as `counts` says, for one without."""
-    return np.bincount(ids, counts, size).astype(np.int64, copy=False)  # exact: sums of integers below 2^53
+    return np.bincount(ids, counts, size).astype(
+        np.int64, copy=False
+    )  # exact: sums of integers below 2^53
 
 
 def room(n_rows: int) -> int:
@@ -284,20 +319,28 @@ def _columns(table: Keys) -> tuple[list[NDArray[Any]], int]:
     """Return the columns of a matrix or of a sequence of columns, and the number of rows."""
     if isinstance(table, np.ndarray):
         if table.ndim != 2:
-            raise InputError(f"Keys must be a matrix of rows x keys, or a sequence of arrays. Got {table.ndim} dimensions.")
+            raise InputError(
+                f"Keys must be a matrix of rows x keys, or a sequence of arrays. Got {table.ndim} dimensions."
+            )
         return [table[:, j] for j in range(table.shape[1])], len(table)
     columns = [np.asarray(column) for column in table]
     if not columns:
-        raise InputError("Keys as a sequence must hold at least one column. For no keys, give a matrix of width 0.")
+        raise InputError(
+            "Keys as a sequence must hold at least one column. For no keys, give a matrix of width 0."
+        )
     if len({column.shape for column in columns}) > 1:
-        raise InputError("Key columns must have one code for each row. Got columns of different lengths.")
+        raise InputError(
+            "Key columns must have one code for each row. Got columns of different lengths."
+        )
     return columns, len(columns[0])
 
 
 def _codes(column: NDArray[Any]) -> Ints:
     array = np.asarray(column)
     if array.ndim != 1 or array.dtype.kind not in "iub":
-        raise InputError(f"Codes must be a one-dimensional array of integers. Got {array.ndim} dimensions, {array.dtype}.")
+        raise InputError(
+            f"Codes must be a one-dimensional array of integers. Got {array.ndim} dimensions, {array.dtype}."
+        )
     if array.dtype == np.uint64 and len(array) and int(array.max()) >= 1 << 63:
         raise InputError("Codes must be below 2^63. Rank the values first.")
     return array.astype(np.int64, copy=False)

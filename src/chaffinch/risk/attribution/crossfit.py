@@ -38,9 +38,16 @@ LEAST_ROWS = 4
 
 
 def cross_fit(
-    original: Table, generate: Any, settings: RiskSettings | None = None, *, copies: int = 1, seed: Seed = None,
-    threads: int | None = None, progress: Progress = silent, **options: Any,
-) -> RiskResult:  # fmt: skip
+    original: Table,
+    generate: Any,
+    settings: RiskSettings | None = None,
+    *,
+    copies: int = 1,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> RiskResult:
     """Return what a generator gives away about the people it learns from, beyond what it tells about others.
 
     Parameters
@@ -73,22 +80,44 @@ def cross_fit(
         pools.append(pool_of(data, questions, chosen, child(root, 8, h), threads=threads))
     attacks, family = joint.finished()
     attacks = tuple(
-        replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.by(a.guess_by))
+        replace(
+            a,
+            value=sides[0][0].value,
+            holdout=sides[0][1].value,
+            guess=sides[0][0].guess.by(a.guess_by),
+        )
         for a, sides in zip(attacks, joint.outcomes, strict=True)
     )
     n_rows = original.n_persons
     about = about_risk(
-        chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, data=joint.data, notes=[HALF_SIZE, *[ONE_ROW_EACH] * (original.person_of is not None)]
-    )  # fmt: skip
+        chosen,
+        questions,
+        seed,
+        original=n_rows,
+        synthetic=[half.n_rows for half in halves],
+        holdout=n_rows,
+        data=joint.data,
+        notes=[HALF_SIZE, *[ONE_ROW_EACH] * (original.person_of is not None)],
+    )
     seconds = {} if promises_privacy(generate) else joint.seconds
     joint_findings = None
     if pools:
         both = pools[0].stacked(pools[1])
-        joint_findings = together(both, child(root, 9), resamples=chosen.resamples, threshold=chosen.threshold, threads=threads)
+        joint_findings = together(
+            both,
+            child(root, 9),
+            resamples=chosen.resamples,
+            threshold=chosen.threshold,
+            threads=threads,
+        )
     result = RiskResult(
-        about=about, attacks=attacks, family=family, memorisation_tests=joint.tested(family, chosen.threshold), together=joint_findings,
+        about=about,
+        attacks=attacks,
+        family=family,
+        memorisation_tests=joint.tested(family, chosen.threshold),
+        together=joint_findings,
         run=RunFacts(seconds=seconds),
-    )  # fmt: skip
+    )
     return without_small(result, chosen.threshold)
 
 

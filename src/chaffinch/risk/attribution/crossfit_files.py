@@ -33,9 +33,16 @@ CAREFUL = "A model of so few people keeps more of each of them, as a rule, than 
 
 
 def cross_fit_file(
-    original: Scan | LongOrigin, generate: Any, settings: RiskSettings, *, person: str | None = None, copies: int = 1, seed: Seed = None, threads: int | None = None,
+    original: Scan | LongOrigin,
+    generate: Any,
+    settings: RiskSettings,
+    *,
+    person: str | None = None,
+    copies: int = 1,
+    seed: Seed = None,
+    threads: int | None = None,
     progress: Progress = silent,
-) -> tuple[RiskResult, SampledRecords]:  # fmt: skip
+) -> tuple[RiskResult, SampledRecords]:
     """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, or of a table on a cluster, and what the sample is.
 
     Where the file has no more records than that, the result is that of all of them, as in memory. `person`: the column that says whose row it is, where
@@ -47,16 +54,25 @@ def cross_fit_file(
     if isinstance(original, LongOrigin):
         people, n_rows = _chosen_there(original, settings.sample_rows, key)
     else:
-        people, n_rows = choose_of_scan(original, settings.sample_rows, key=key, person=person), original.n_rows
+        people, n_rows = (
+            choose_of_scan(original, settings.sample_rows, key=key, person=person),
+            original.n_rows,
+        )
     chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, n_rows))
-    sample = SampledRecords("place" if person is None else "person", people.n_rows == n_rows, chosen, of_original=total)
+    sample = SampledRecords(
+        "place" if person is None else "person", people.n_rows == n_rows, chosen, of_original=total
+    )
     if not sample.whole:
         sample = sample.saying((), ("models of halves of the people",), CAREFUL)
-    return cross_fit(people, generate, settings, copies=copies, seed=seed, threads=threads, progress=progress), sample
+    return cross_fit(
+        people, generate, settings, copies=copies, seed=seed, threads=threads, progress=progress
+    ), sample
 
 
 def _chosen_there(original: LongOrigin, most: int, key: int) -> tuple[Table, int]:
     """Return about so many rows of an original elsewhere, and how many it has."""
     with original.beside() as (whole,):
         people = choose_rows({"original": whole}, most, key=key, by="place")["original"]
-        return replace(people, schema=replace(people.schema, rules=original.schema.rules)), whole.n_rows
+        return replace(
+            people, schema=replace(people.schema, rules=original.schema.rules)
+        ), whole.n_rows

@@ -26,7 +26,17 @@ from .classes import class_ids
 from .matching import Match, match, match_counts
 from .tcap import all_conventions
 
-__all__ = ["ExposedPeople", "Funnel", "Memorisation", "RiskSpread", "equal_rows", "exposed_records", "funnel", "matched", "spread"]
+__all__ = [
+    "ExposedPeople",
+    "Funnel",
+    "Memorisation",
+    "RiskSpread",
+    "equal_rows",
+    "exposed_records",
+    "funnel",
+    "matched",
+    "spread",
+]
 
 STEPS = ("iS", "DiS", "DiSCO", "DiSDiO", "Dorig", "UiO", "UiOiS", "repU")
 BINS = 10
@@ -89,18 +99,29 @@ class Memorisation:
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as plain data; records and intervals where they are of a slice of files."""
         plain: dict[str, Any] = to_plain(self)
-        return plain if self.records is not None else {name: plain[name] for name in ("rows_equal", "holdout_rows_equal")}
+        return (
+            plain
+            if self.records is not None
+            else {name: plain[name] for name in ("rows_equal", "holdout_rows_equal")}
+        )
 
 
 def equal_rows(
-    released: Table, original: Table, holdout: Table | None, tolerance: Mapping[str, float] | None = None, *, slices: bool = False
+    released: Table,
+    original: Table,
+    holdout: Table | None,
+    tolerance: Mapping[str, float] | None = None,
+    *,
+    slices: bool = False,
 ) -> Memorisation:
     """Return the shares of released rows, and of the holdout's, that equal a row of the original; the tables are under one schema.
 
     `slices`: the tables are the rows of larger ones in one slice of the space of rows. Equal rows are chosen together, so the interval is
     Wilson's for as many trials as there are distinct rows, discounted for unequal numbers (Kish 1965).
     """
-    case = ReleaseCase.of(released, [original, *([] if holdout is None else [holdout])], tolerance=tolerance)
+    case = ReleaseCase.of(
+        released, [original, *([] if holdout is None else [holdout])], tolerance=tolerance
+    )
     rows, people, size = case.whole_rows
     ours = np.zeros(size, dtype=bool)
     ours[people[: original.n_rows]] = True
@@ -128,12 +149,16 @@ def matched(data: AttackData, source: str, keys: Sequence[str], sensitive: str) 
         people, rows = (data.whole.of([side], keys, sensitive) for side in ("original", source))
         return match_counts(people, rows, [nobody] * len(keys), nobody)[0]
     return match(
-        data.keys("original", keys), data.values("original", sensitive),
-        data.keys(source, keys), data.values(source, sensitive),
-    )  # fmt: skip
+        data.keys("original", keys),
+        data.values("original", sensitive),
+        data.keys(source, keys),
+        data.values(source, sensitive),
+    )
 
 
-def funnel(people: Match, keys: Sequence[str], sensitive: str, threshold: int = THRESHOLD) -> Funnel:
+def funnel(
+    people: Match, keys: Sequence[str], sensitive: str, threshold: int = THRESHOLD
+) -> Funnel:
     """Return the steps from keys that occur in the source to a right answer."""
 
     def share(entries: Scores) -> float | None:
@@ -144,25 +169,36 @@ def funnel(people: Match, keys: Sequence[str], sensitive: str, threshold: int = 
         str(name): None if 0 < result.n_people < threshold else result.value
         for name, result in all_conventions(people).items()
     }
-    return Funnel(sensitive, tuple(keys), tcap=tcap, **{name: share(MEASURES[name](people)) for name in STEPS})
+    return Funnel(
+        sensitive, tuple(keys), tcap=tcap, **{name: share(MEASURES[name](people)) for name in STEPS}
+    )
 
 
-def spread(people: Match, sensitive: str, threshold: int = THRESHOLD) -> tuple[RiskSpread, ExposedPeople]:
+def spread(
+    people: Match, sensitive: str, threshold: int = THRESHOLD
+) -> tuple[RiskSpread, ExposedPeople]:
     """Return how risk is spread over people (shares by tenths of CAP, small ones hidden), and how many people are exposed."""
     edges = np.linspace(0, 1, BINS + 1)
     counts = np.histogram(_risk(people), bins=edges, weights=people.count)[0].astype(np.int64)
     n = max(people.n_people, 1)
     hidden = (counts > 0) & (counts < threshold)
-    if hidden.sum() == 1:  # one hidden share could be found from the others: hide the next smallest too
+    if (
+        hidden.sum() == 1
+    ):  # one hidden share could be found from the others: hide the next smallest too
         most = np.iinfo(np.int64).max
         hidden[int(np.argmin(np.where(hidden | (counts == 0), most, counts)))] = True
-    shares = [None if masked else round(float(count) / n, 4) for count, masked in zip(counts, hidden, strict=True)]
+    shares = [
+        None if masked else round(float(count) / n, 4)
+        for count, masked in zip(counts, hidden, strict=True)
+    ]
     what = "share of source rows with a person's keys that have the person's value; 0 where none has the keys"
     exposed = people.people_in(people.right)
     share = exposed / people.n_people if people.n_people else 0.0
     return (
         RiskSpread(sensitive, what, tuple(round(float(edge), 1) for edge in edges), tuple(shares)),
-        ExposedPeople(sensitive, masked_count(exposed, threshold), None if 0 < exposed < threshold else share),
+        ExposedPeople(
+            sensitive, masked_count(exposed, threshold), None if 0 < exposed < threshold else share
+        ),
     )
 
 
@@ -170,7 +206,9 @@ def _risk(people: Match) -> NDArray[np.float64]:
     return np.where(people.matched, people.n_both / np.maximum(people.n_key, 1), 0.0)
 
 
-def exposed_records(data: AttackData, people: Match, keys: Sequence[str], sensitive: str) -> dict[str, Any]:
+def exposed_records(
+    data: AttackData, people: Match, keys: Sequence[str], sensitive: str
+) -> dict[str, Any]:
     """Return each record's risk, and the key classes whose people the source answers for, rightly: confidential.
 
     Classes stand in order of their number of people, with the keys in words.

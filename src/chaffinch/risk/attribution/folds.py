@@ -39,9 +39,14 @@ def fold_people(fold: AttackedFold, number: int, root: np.random.SeedSequence) -
 
 
 def attack_folds(
-    folds: Sequence[AttackedFold], questions: Sequence[Question], settings: RiskSettings, root: np.random.SeedSequence, *,
-    threads: int | None = None, progress: Progress = silent,
-) -> Run:  # fmt: skip
+    folds: Sequence[AttackedFold],
+    questions: Sequence[Question],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Run:
     """Return one run of the attacks and tests on the first table of each fold, the people of all folds together; two folds at most."""
     runs = []
     for number, fold in enumerate(folds):
@@ -55,8 +60,12 @@ def attack_folds(
     joint, *more = runs
     for other in more:
         joint.attacks = [_joined(a, b) for a, b in zip(joint.attacks, other.attacks, strict=True)]
-        joint.outcomes = [[_stacked(a[0], b[0])] for a, b in zip(joint.outcomes, other.outcomes, strict=True)]
-        joint.trials = [[stacked(a[0], b[0])] for a, b in zip(joint.trials, other.trials, strict=True)]
+        joint.outcomes = [
+            [_stacked(a[0], b[0])] for a, b in zip(joint.outcomes, other.outcomes, strict=True)
+        ]
+        joint.trials = [
+            [stacked(a[0], b[0])] for a, b in zip(joint.trials, other.trials, strict=True)
+        ]
     return joint
 
 
@@ -68,9 +77,12 @@ def _joined(first: Attack, second: Attack) -> Attack:
     }
     matched = None if first.n_matched is None else int(first.n_matched) + int(second.n_matched or 0)
     return replace(
-        first, n_records=int(first.n_records or 0) + int(second.n_records or 0), n_matched=matched, reason=first.reason or second.reason,
+        first,
+        n_records=int(first.n_records or 0) + int(second.n_records or 0),
+        n_matched=matched,
+        reason=first.reason or second.reason,
         **sides,  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
 
 
 def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcome]:
@@ -80,7 +92,9 @@ def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcom
         if isinstance(a.statistic, ClassStatistic) and isinstance(b.statistic, ClassStatistic):
             shift = len(a.statistic.weights)
             moved = np.where(b.group[0] >= 0, b.group[0] + shift, -1)
-            statistic: Any = ClassStatistic(np.concatenate([a.statistic.weights, b.statistic.weights]), a.statistic.empty)
+            statistic: Any = ClassStatistic(
+                np.concatenate([a.statistic.weights, b.statistic.weights]), a.statistic.empty
+            )
             group = (np.concatenate([a.group[0], moved]), np.concatenate([a.group[1], b.group[1]]))
             value = statistic.value(group)
         else:

@@ -53,7 +53,9 @@ class Gcap:
     @property
     def score(self) -> NDArray[np.float64]:
         """The share of the nearest rows with the right value, for each person; NaN without source rows."""
-        return np.divide(self.n_right, self.n_near, out=np.full(len(self.value), np.nan), where=self.n_near > 0)
+        return np.divide(
+            self.n_right, self.n_near, out=np.full(len(self.value), np.nan), where=self.n_near > 0
+        )
 
     @property
     def correct(self) -> Mask:
@@ -77,10 +79,19 @@ class Gcap:
 
 
 def gcap(
-    people_keys: Keys, people_sensitive: NDArray[Any], source_keys: Keys, source_sensitive: NDArray[Any], *, n_levels: int,
-    people_missing: Keys | None = None, source_missing: Keys | None = None, ties: Ties = "common", search: Search = "auto",
-    threads: int | None = None, progress: Progress = silent,
-) -> Gcap:  # fmt: skip
+    people_keys: Keys,
+    people_sensitive: NDArray[Any],
+    source_keys: Keys,
+    source_sensitive: NDArray[Any],
+    *,
+    n_levels: int,
+    people_missing: Keys | None = None,
+    source_missing: Keys | None = None,
+    ties: Ties = "common",
+    search: Search = "auto",
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Gcap:
     """Return what the nearest source rows say about each person's sensitive value.
 
     Parameters
@@ -122,9 +133,13 @@ def gcap(
     mine, mine_missing = _keys("people", people_keys, people_missing, len(value))
     theirs, their_missing = _keys("source", source_keys, source_missing, len(other))
     if len(mine) != len(theirs):
-        raise InputError(f"people_keys and source_keys must have the same keys. Got {len(mine)} and {len(theirs)} of them.")
+        raise InputError(
+            f"people_keys and source_keys must have the same keys. Got {len(mine)} and {len(theirs)} of them."
+        )
     if not len(value) or not len(other):
-        return _nobody(value, "there are no people" if not len(value) else "there are no source rows")
+        return _nobody(
+            value, "there are no people" if not len(value) else "there are no source rows"
+        )
 
     by_rank = np.arange(n_levels)
     if ties == "common":
@@ -136,9 +151,17 @@ def gcap(
     sizes = [size for _, _, size in aligned]
     people = distinct([first for first, _, _ in aligned], rank[value], mine_missing)
     source = distinct([second for _, second, _ in aligned], rank[other], their_missing)
-    nearest = find_nearest(people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress)
+    nearest = find_nearest(
+        people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress
+    )
     key, right = nearest.key, nearest.right[people.inverse]
-    return Gcap(value=value, radius=nearest.radius[key], n_near=nearest.near[key], n_right=right, vote=by_rank[nearest.vote][key])
+    return Gcap(
+        value=value,
+        radius=nearest.radius[key],
+        n_near=nearest.near[key],
+        n_right=right,
+        vote=by_rank[nearest.vote][key],
+    )
 
 
 def _nobody(value: Ints, reason: str) -> Gcap:
@@ -153,38 +176,54 @@ def _values(name: str, values: NDArray[Any], n_levels: int) -> Ints:
         raise InputError(f"n_levels must be at least 1. Got {n_levels}.")
     out = np.asarray(values)
     if out.ndim != 1 or (len(out) and not np.issubdtype(out.dtype, np.integer)):
-        raise InputError(f"{name} must be an array of integer codes. Got {out.ndim} dimensions of {out.dtype}.")
+        raise InputError(
+            f"{name} must be an array of integer codes. Got {out.ndim} dimensions of {out.dtype}."
+        )
     if len(out) and (out.min() < 0 or out.max() >= n_levels):
-        raise InputError(f"{name} has codes outside 0 to {n_levels - 1}. Raise n_levels, or code the values anew.")
+        raise InputError(
+            f"{name} has codes outside 0 to {n_levels - 1}. Raise n_levels, or code the values anew."
+        )
     return out.astype(np.int64)
 
 
-def _keys(side: str, keys: Keys, missing: Keys | None, n_rows: int) -> tuple[list[NDArray[Any]], Mask | None]:
+def _keys(
+    side: str, keys: Keys, missing: Keys | None, n_rows: int
+) -> tuple[list[NDArray[Any]], Mask | None]:
     """Return the columns of the keys, 0 where missing, and by column where they are missing; checked."""
     columns = _columns(f"{side}_keys", keys, n_rows)
     mask = None
     if missing is not None:
         absent = _columns(f"{side}_missing", missing, n_rows)
         if len(absent) != len(columns) or any(column.dtype != bool for column in absent):
-            raise InputError(f"{side}_missing must be true or false for each of the {len(columns)} keys.")
+            raise InputError(
+                f"{side}_missing must be true or false for each of the {len(columns)} keys."
+            )
         mask = np.array(absent, dtype=bool).reshape(len(columns), n_rows)
         columns = [np.where(gone, 0, column) for gone, column in zip(mask, columns, strict=True)]
     for j, column in enumerate(columns):
         if len(column) and not np.issubdtype(column.dtype, np.integer):
             raise InputError(f"{side}_keys must be integer codes. Key {j} has {column.dtype}.")
         if len(column) and (column.min() < 0 or column.max() >= 1 << 62):
-            raise InputError(f"{side}_keys must be codes from 0 to below 2^62. Key {j} is not; code its values anew.")
+            raise InputError(
+                f"{side}_keys must be codes from 0 to below 2^62. Key {j} is not; code its values anew."
+            )
     return columns, mask
 
 
 def _columns(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
     """Return a matrix or a sequence of arrays as a list of columns, each with an entry a row."""
     if isinstance(keys, np.ndarray) and keys.ndim != 2:
-        raise InputError(f"{name} must be a matrix of rows x keys, or a sequence of arrays. Got {keys.ndim} dimensions.")
-    columns = list(keys.T) if isinstance(keys, np.ndarray) else [np.asarray(column) for column in keys]
+        raise InputError(
+            f"{name} must be a matrix of rows x keys, or a sequence of arrays. Got {keys.ndim} dimensions."
+        )
+    columns = (
+        list(keys.T) if isinstance(keys, np.ndarray) else [np.asarray(column) for column in keys]
+    )
     for column in columns:
         if column.shape != (n_rows,):
-            raise InputError(f"{name} must have an entry for each of the rows of the sensitive value. Lengths differ.")
+            raise InputError(
+                f"{name} must have an entry for each of the rows of the sensitive value. Lengths differ."
+            )
     return columns
 
 
@@ -208,26 +247,41 @@ def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[Attempt], list[
 def _nearest(attempt: Attempt) -> Gcap:
     people, source = attempt.rows(attempt.people), attempt.rows([attempt.source])
     return gcap(
-        *people[:2], *source[:2], n_levels=attempt.data.grids[attempt.question.sensitive].size, people_missing=people[2],
-        source_missing=source[2], threads=attempt.threads, progress=attempt.progress,
-    )  # fmt: skip
+        *people[:2],
+        *source[:2],
+        n_levels=attempt.data.grids[attempt.question.sensitive].size,
+        people_missing=people[2],
+        source_missing=source[2],
+        threads=attempt.threads,
+        progress=attempt.progress,
+    )
 
 
 ATTACKERS.register(
     Attacker(
-        name="gcap_score", attack=_attack(lambda near: np.nan_to_num(near.score)), title="GCAP, mean score", short="GCAP score",
-        guess_by="draw", choice="gcap", own_stream=False,
+        name="gcap_score",
+        attack=_attack(lambda near: np.nan_to_num(near.score)),
+        title="GCAP, mean score",
+        short="GCAP score",
+        guess_by="draw",
+        choice="gcap",
+        own_stream=False,
         says="someone who draws one of the nearest synthetic rows gets {sensitive}",
         definition="As DCAP, from the synthetic rows that differ in the fewest keys (minimal Hamming radius).",
         reference=f"{PAPERS} (equation 1)",
     )
-)  # fmt: skip
+)
 ATTACKERS.register(
     Attacker(
-        name="gcap_vote", attack=_attack(lambda near: near.correct), title="GCAP, majority vote", short="GCAP vote",
-        answers=True, choice="gcap", own_stream=False,
+        name="gcap_vote",
+        attack=_attack(lambda near: near.correct),
+        title="GCAP, majority vote",
+        short="GCAP vote",
+        answers=True,
+        choice="gcap",
+        own_stream=False,
         says="someone who takes the most frequent value of the nearest synthetic rows guesses {sensitive}",
         definition="Share of people whose value is the most frequent one of the synthetic rows that differ in the fewest keys.",
         reference=f"{PAPERS} (their tables)",
     )
-)  # fmt: skip
+)

@@ -58,7 +58,13 @@ class ColumnCoder:
 
 
 def column_coder(
-    tables: Sequence[Table | LongTable], name: str, *, people: Sequence[int], numeric: Numeric, rare: Rare, width: float | None
+    tables: Sequence[Table | LongTable],
+    name: str,
+    *,
+    people: Sequence[int],
+    numeric: Numeric,
+    rare: Rare,
+    width: float | None,
 ) -> ColumnCoder:
     """Return how a column of tables becomes codes.
 
@@ -94,12 +100,22 @@ def _numbers(tables: Sequence[Table | LongTable], name: str, width: float | None
         there = ~np.isnan(values)
         # Infinite numbers have no code of their own: they stand with the missing ones.
         gaps = len(every) + np.maximum(part.code(name).astype(np.int64) - codec.n_values, 0)
-        return np.where(there, np.searchsorted(every, np.where(there, values, 0.0)), gaps).astype(np.int64)
+        return np.where(there, np.searchsorted(every, np.where(there, values, 0.0)), gaps).astype(
+            np.int64
+        )
 
     n_gaps = max(codec.size - codec.n_values, 1)
     middle = float(every.mean()) if len(every) else 0.0
     coarse = "" if width is None else f"to multiples of {width:g}"
-    return ColumnCoder(CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]), coarse=coarse), code)
+    return ColumnCoder(
+        CodeGrid(
+            len(every) + n_gaps,
+            len(every),
+            np.concatenate([every, np.full(n_gaps, middle)]),
+            coarse=coarse,
+        ),
+        code,
+    )
 
 
 def _bins(tables: Sequence[Table | LongTable], name: str) -> ColumnCoder:
@@ -111,7 +127,9 @@ def _bins(tables: Sequence[Table | LongTable], name: str) -> ColumnCoder:
         used |= np.frombuffer(own.column("used")[0].as_py(), dtype=bool)
     joined = len(distinct) > np.count_nonzero(used[: codec.n_values])
     numbers = np.arange(codec.size, dtype=np.float64)
-    grid = CodeGrid(codec.size, codec.n_values, numbers, tuple(level_labels(column)), "in bins" * bool(joined))
+    grid = CodeGrid(
+        codec.size, codec.n_values, numbers, tuple(level_labels(column)), "in bins" * bool(joined)
+    )
     return ColumnCoder(grid, lambda part: part.code(name).astype(np.int64))
 
 
@@ -144,32 +162,56 @@ class _DistinctNumbers:
 
 
 def _first(summary: pa.Table) -> NDArray[np.float64]:
-    numbers: NDArray[np.float64] = summary.column("numbers").combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers: NDArray[np.float64] = (
+        summary.column("numbers")
+        .combine_chunks()
+        .flatten()
+        .to_numpy(zero_copy_only=False)
+        .astype(np.float64)
+    )
     return numbers
 
 
 # Levels.
 
 
-def _levels(tables: Sequence[Table | LongTable], name: str, people: Sequence[int], rare: Rare) -> ColumnCoder:
+def _levels(
+    tables: Sequence[Table | LongTable], name: str, people: Sequence[int], rare: Rare
+) -> ColumnCoder:
     column = tables[0].schema[name]
     codec = column.fitted_codec
     assert isinstance(codec, Categories)
-    behind = {word for own in _summaries(tables, name, _WordsBehindOther(name, codec)) for word in own.column("words").to_pylist()} if codec.other else set()
-    levels = _in_order(codec.levels, {word for word in behind if word is not None and word not in codec.levels}, ordered=column.ordered)
+    behind = (
+        {
+            word
+            for own in _summaries(tables, name, _WordsBehindOther(name, codec))
+            for word in own.column("words").to_pylist()
+        }
+        if codec.other
+        else set()
+    )
+    levels = _in_order(
+        codec.levels,
+        {word for word in behind if word is not None and word not in codec.levels},
+        ordered=column.ordered,
+    )
     n_levels = len(levels)
     null = codec.null or None in behind
     place = {level: code for code, level in enumerate(levels)}
     moved = np.zeros(codec.size, dtype=np.int64)  # from codes of the schema
     moved[: len(codec.levels)] = [place[level] for level in codec.levels]
-    moved[codec.n_values :] = n_levels + (null - codec.null) + np.arange(codec.size - codec.n_values)
+    moved[codec.n_values :] = (
+        n_levels + (null - codec.null) + np.arange(codec.size - codec.n_values)
+    )
 
     def code(part: Table) -> Ints:
         own = part.code(name).astype(np.int64)
         out = moved[own]
         if codec.other:
             words, which = _behind_other(part, name, codec)
-            out[own == len(codec.levels)] = np.array([n_levels if w is None else place[w] for w in words], dtype=np.int64)[which]
+            out[own == len(codec.levels)] = np.array(
+                [n_levels if w is None else place[w] for w in words], dtype=np.int64
+            )[which]
         return out
 
     names = [*map(str, levels), *level_labels(column)[codec.n_values - (null and not codec.null) :]]
@@ -177,14 +219,18 @@ def _levels(tables: Sequence[Table | LongTable], name: str, people: Sequence[int
         names[n_levels] = "(missing)"
     size = n_levels + null + len(codec.missing)
     if rare == "pool" and column.kind != "boolean":
-        fixed = np.isin(np.arange(n_levels), [place[level] for level in column.levels or () if level in place])
+        fixed = np.isin(
+            np.arange(n_levels), [place[level] for level in column.levels or () if level in place]
+        )
         counts = np.zeros(size, dtype=np.int64)
         for own in _summaries([tables[i] for i in people], name, _CodeCounts(code, size)):
             counts += own.column("counts").to_numpy()
         rarely = (counts[:n_levels] < tables[0].schema.rare_below) & ~fixed
         if rarely.any():
             return _pooled(code, rarely, names, size)
-    return ColumnCoder(CodeGrid(size, n_levels, np.arange(size, dtype=np.float64), tuple(names[:size])), code)
+    return ColumnCoder(
+        CodeGrid(size, n_levels, np.arange(size, dtype=np.float64), tuple(names[:size])), code
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +255,14 @@ class _CodeCounts:
     size: int
 
     def __call__(self, parts: Iterator[Table]) -> pa.Table:
-        return pa.table({"counts": sum((np.bincount(self.code(part), minlength=self.size) for part in parts), np.zeros(self.size, dtype=np.int64))})
+        return pa.table(
+            {
+                "counts": sum(
+                    (np.bincount(self.code(part), minlength=self.size) for part in parts),
+                    np.zeros(self.size, dtype=np.int64),
+                )
+            }
+        )
 
 
 def _behind_other(table: Table, name: str, codec: Categories) -> tuple[list[Any], Ints]:
@@ -219,7 +272,9 @@ def _behind_other(table: Table, name: str, codec: Categories) -> tuple[list[Any]
     rows = np.flatnonzero(table.code(name) == len(codec.levels))
     values = whole_array(table.data.column(name)).take(rows).to_pylist() if len(rows) else []
     place: dict[Any, int] = {}
-    which = [place.setdefault(None if value != value else value, len(place)) for value in values]  # NaN is missing too
+    which = [
+        place.setdefault(None if value != value else value, len(place)) for value in values
+    ]  # NaN is missing too
     return list(place), np.array(which, dtype=np.int64)
 
 
@@ -234,7 +289,9 @@ def _in_order(levels: Sequence[Any], more: set[Any], *, ordered: bool) -> list[A
     return [*own, *extra, *([OTHER] if OTHER in more else [])]
 
 
-def _pooled(code: Callable[[Table], Ints], rarely: NDArray[np.bool_], names: Sequence[str], size: int) -> ColumnCoder:
+def _pooled(
+    code: Callable[[Table], Ints], rarely: NDArray[np.bool_], names: Sequence[str], size: int
+) -> ColumnCoder:
     """Return codes with rare levels as one, after the others."""
     common = [i for i, is_rare in enumerate(rarely) if not is_rare]
     n_values = len(common) + 1
@@ -245,4 +302,7 @@ def _pooled(code: Callable[[Table], Ints], rarely: NDArray[np.bool_], names: Seq
     labels = (*(names[i] for i in common), OTHER, *names[len(rarely) : size])
     size = n_values + size - len(rarely)
     coarse = "with rare levels pooled" if np.count_nonzero(rarely) > 1 else ""
-    return ColumnCoder(CodeGrid(size, n_values, np.arange(size, dtype=np.float64), labels, coarse), lambda part: moved[code(part)])
+    return ColumnCoder(
+        CodeGrid(size, n_values, np.arange(size, dtype=np.float64), labels, coarse),
+        lambda part: moved[code(part)],
+    )

@@ -41,7 +41,9 @@ class Distinct:
 
     def by_pattern(self) -> Iterator[tuple[Mask, Ints]]:
         """Yield which columns are missing, with the keys in which they are."""
-        for pattern, start, stop in zip(self.patterns, self.pattern_starts, self.pattern_starts[1:], strict=False):
+        for pattern, start, stop in zip(
+            self.patterns, self.pattern_starts, self.pattern_starts[1:], strict=False
+        ):
             yield pattern, np.arange(start, stop)
 
     def missing(self, column: int) -> Mask:
@@ -68,9 +70,17 @@ def align(mine: NDArray[Any], theirs: NDArray[Any]) -> tuple[NDArray[Any], NDArr
         both &= seen
         codes, n = np.cumsum(both) - 1, int(np.count_nonzero(both))
         narrow = np.min_scalar_type(n + 1)
-        return np.where(both, codes, n).astype(narrow)[mine], np.where(both, codes, n + 1).astype(narrow)[theirs], n + 2
+        return (
+            np.where(both, codes, n).astype(narrow)[mine],
+            np.where(both, codes, n + 1).astype(narrow)[theirs],
+            n + 2,
+        )
     shared = np.intersect1d(mine, theirs)
-    return _place(mine, shared, len(shared)), _place(theirs, shared, len(shared) + 1), len(shared) + 2
+    return (
+        _place(mine, shared, len(shared)),
+        _place(theirs, shared, len(shared) + 1),
+        len(shared) + 2,
+    )
 
 
 def _place(codes: NDArray[Any], among: NDArray[Any], otherwise: int) -> NDArray[Any]:
@@ -82,11 +92,16 @@ def _place(codes: NDArray[Any], among: NDArray[Any], otherwise: int) -> NDArray[
     return np.where(among[at] == codes, at, otherwise).astype(narrow)
 
 
-def distinct(columns: Sequence[NDArray[Any]], values: NDArray[Any], missing: Mask | None = None) -> Distinct:
+def distinct(
+    columns: Sequence[NDArray[Any]], values: NDArray[Any], missing: Mask | None = None
+) -> Distinct:
     """Return the distinct keys of rows, with the values that go with them; a code that is missing means nothing."""
     n = len(values)
     if missing is not None:
-        columns = [np.where(gone, 0, column).astype(column.dtype) for gone, column in zip(missing, columns, strict=True)]
+        columns = [
+            np.where(gone, 0, column).astype(column.dtype)
+            for gone, column in zip(missing, columns, strict=True)
+        ]
     pattern, patterns = _patterns(missing, len(columns), n)
     inverse, n_found = _number([pattern, *columns, values])
     row = np.empty(n_found, dtype=np.intp)
@@ -134,7 +149,9 @@ def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
     [[2, 7], [5, 4]]
     """
     if _few(n_cells, len(cells)):
-        sums = np.bincount(cells, weights=counts, minlength=n_cells)  # exact: sums of integers below 2^53
+        sums = np.bincount(
+            cells, weights=counts, minlength=n_cells
+        )  # exact: sums of integers below 2^53
         filled = np.flatnonzero(sums)
         return filled, sums[filled].astype(np.int64)
     order = np.argsort(cells)

@@ -38,7 +38,12 @@ class Guess:
         return self.draw if by == "draw" else self.value
 
 
-def guess(values: NDArray[np.integer[Any]], *, credit: NDArray[Any] | None = None, counted: float | None = None) -> Guess:
+def guess(
+    values: NDArray[np.integer[Any]],
+    *,
+    credit: NDArray[Any] | None = None,
+    counted: float | None = None,
+) -> Guess:
     """Return the guess at values, of people as they count.
 
     `values`: each person's sensitive value, as a code. `credit`: what each person adds to the score of an answer that is the person's

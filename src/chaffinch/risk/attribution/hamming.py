@@ -68,7 +68,9 @@ class Found:
     @property
     def key(self) -> Ints:
         """The place of each row's key among the distinct ones."""
-        return np.repeat(np.arange(self.people.n_keys), np.diff(self.people.starts))[self.people.inverse]
+        return np.repeat(np.arange(self.people.n_keys), np.diff(self.people.starts))[
+            self.people.inverse
+        ]
 
     def take(self, keys: Ints, cells: Ints, counts: Ints, radius: NDArray[Any] | int) -> None:
         """Note the neighbours of keys: cell `i * n_levels + value` has so many rows for `keys[i]`; cells ascend."""
@@ -121,7 +123,11 @@ class _Hunt:
                 return
             spent += cost
             # No radius is above the columns of a lot: when all of them are left out, its rows agree with every key.
-            choices = [(theirs, remaining) for theirs, compared in lots for remaining in combinations(compared, len(compared) - radius)]
+            choices = [
+                (theirs, remaining)
+                for theirs, compared in lots
+                for remaining in combinations(compared, len(compared) - radius)
+            ]
             keys = self._group(keys, choices, radius)
             if not len(keys):
                 return
@@ -157,10 +163,17 @@ class _Hunt:
         self.found.take(keys, cells, counts, radius)
         return keys[self.found.radius[keys] < 0]
 
-    def _agreeing(self, keys: Ints, theirs: Ints, remaining: tuple[int, ...]) -> tuple[Ints, Ints] | None:
+    def _agreeing(
+        self, keys: Ints, theirs: Ints, remaining: tuple[int, ...]
+    ) -> tuple[Ints, Ints] | None:
         """Return the cells (key and value) of rows that agree on the kept columns, with counts; None if they are too many."""
-        codes = [np.concatenate([self.people.columns[j][keys], self.source.columns[j][theirs]]) for j in remaining]
-        classes = KeySpace(tuple(codes), tuple(self.sizes[j] for j in remaining), (len(keys), len(theirs))).classes()
+        codes = [
+            np.concatenate([self.people.columns[j][keys], self.source.columns[j][theirs]])
+            for j in remaining
+        ]
+        classes = KeySpace(
+            tuple(codes), tuple(self.sizes[j] for j in remaining), (len(keys), len(theirs))
+        ).classes()
         (mine_in, theirs_in), n_classes = classes.ids, classes.n_classes
         shared = np.zeros(n_classes, dtype=bool)
         shared[mine_in] = True
@@ -168,7 +181,11 @@ class _Hunt:
         met_in = theirs_in[met]
         owner, row = self._rows_of(theirs[met])
         levels = self.found.n_levels
-        cells, counts = pool(met_in[owner] * levels + self.source.values[row], self.source.counts[row], n_classes * levels)
+        cells, counts = pool(
+            met_in[owner] * levels + self.source.values[row],
+            self.source.counts[row],
+            n_classes * levels,
+        )
         in_class = np.bincount(cells // levels, minlength=n_classes)
         lengths = in_class[mine_in]
         if len(keys) > 1 and lengths.sum() > PENDING:
@@ -186,7 +203,9 @@ class _Hunt:
     def _compare(self, keys: Ints, columns: Sequence[int]) -> None:
         """Note the nearest rows of keys by the distances of all pairs of distinct keys, a block at a time."""
         theirs = [self.source.columns[j] for j in columns]
-        present = [None if there.all() else there for there in (~self.source.missing(j) for j in columns)]
+        present = [
+            None if there.all() else there for there in (~self.source.missing(j) for j in columns)
+        ]
         n_theirs = self.source.n_keys
         height = max(1, BLOCK // len(self.source.values))
         blocks = [keys[start : start + height] for start in range(0, len(keys), height)]
@@ -210,14 +229,23 @@ class _Hunt:
             self.found.take(block, cells, counts, nearest)
 
         for done in range(0, len(blocks), wave):
-            thread_map(compare, blocks[done : done + wave], threads=self.threads)  # blocks write to keys of their own
+            thread_map(
+                compare, blocks[done : done + wave], threads=self.threads
+            )  # blocks write to keys of their own
             self.progress("comparing keys", min(1.0, (done + wave) / len(blocks)))
 
 
 def find_nearest(
-    people: Distinct, source: Distinct, sizes: Sequence[int], *, n_levels: int, by: Search = "auto", threads: int | None = None,
-    progress: Progress = silent, farthest: int | None = None,
-) -> Found:  # fmt: skip
+    people: Distinct,
+    source: Distinct,
+    sizes: Sequence[int],
+    *,
+    n_levels: int,
+    by: Search = "auto",
+    threads: int | None = None,
+    progress: Progress = silent,
+    farthest: int | None = None,
+) -> Found:
     """Return, for each distinct key of people, the rows of the source at the smallest Hamming distance.
 
     `sizes` has the number of levels of each key column. `by` is "classes" (groupings of kept columns), "pairs" (all pairs of distinct keys and
@@ -225,7 +253,16 @@ def find_nearest(
     at, is for classes alone.
     """
     nearest = Found(people, n_levels)
-    hunt = _Hunt(nearest, people, source, tuple(sizes), by, thread_count(threads), progress, len(sizes) if farthest is None else farthest)
+    hunt = _Hunt(
+        nearest,
+        people,
+        source,
+        tuple(sizes),
+        by,
+        thread_count(threads),
+        progress,
+        len(sizes) if farthest is None else farthest,
+    )
     for missing, keys in people.by_pattern():
         hunt.resolve(keys, [j for j in range(len(sizes)) if not missing[j]])
     return nearest

@@ -68,7 +68,9 @@ class WholeCounts:
     def of(self, sides: Sequence[str], keys: Sequence[str], sensitive: str) -> KeyCounts:
         """Return the counts of sides together, of some keys and a sensitive column, which comes last."""
         parts = [self.cells[side, sensitive].of([*keys, sensitive]) for side in sides]
-        codes = tuple(np.concatenate(columns) for columns in zip(*(part.codes for part in parts), strict=True))
+        codes = tuple(
+            np.concatenate(columns) for columns in zip(*(part.codes for part in parts), strict=True)
+        )
         return KeyCounts((*keys, sensitive), codes, np.concatenate([part.counts for part in parts]))
 
     def with_union(self, sides: Sequence[str], *, name: str) -> WholeCounts:
@@ -89,13 +91,21 @@ class WholeCounts:
 
     def column(self, side: str, name: str) -> KeyCounts:
         """Return the counts of one column of a side."""
-        return next(cells.of([name]) for (own, _), cells in self.cells.items() if own == side and name in cells.columns)
+        return next(
+            cells.of([name])
+            for (own, _), cells in self.cells.items()
+            if own == side and name in cells.columns
+        )
 
     def __repr__(self) -> str:
         return f"WholeCounts({', '.join(f'{side} {n:,}' for side, n in self.n_rows.items())})"
 
 
-def count_keys(batches: Iterable[Mapping[str, NDArray[Any]]], cliques: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[KeyCounts]:
+def count_keys(
+    batches: Iterable[Mapping[str, NDArray[Any]]],
+    cliques: Sequence[Sequence[str]],
+    sizes: Mapping[str, int],
+) -> list[KeyCounts]:
     """Return how many rows of batches, which hold an array of codes for each column, have each combination of some columns.
 
     Examples
@@ -132,4 +142,8 @@ def _of_tally(tally: SparseCounts, columns: Sequence[str]) -> KeyCounts:
 def counts_of_marginal(marginal: Marginal, columns: Sequence[str]) -> KeyCounts:
     """Return the counts of a marginal's cells that occur."""
     cells, counts = marginal.nonzero()
-    return KeyCounts(tuple(columns), tuple(cells[:, j].astype(np.int64) for j in range(len(columns))), counts.astype(np.int64))
+    return KeyCounts(
+        tuple(columns),
+        tuple(cells[:, j].astype(np.int64) for j in range(len(columns))),
+        counts.astype(np.int64),
+    )

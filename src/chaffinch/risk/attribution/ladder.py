@@ -14,9 +14,13 @@ from .verdict import keys_words
 __all__ = ["SIDES", "ladder_plot", "sides_of"]
 
 SIDES = {
-    "original": "original", "value": "synthetic", "marginals_only": "marginals only", "holdout": "holdout",
-    "label_only": "label only", "guess": "guess",
-}  # fmt: skip
+    "original": "original",
+    "value": "synthetic",
+    "marginals_only": "marginals only",
+    "holdout": "holdout",
+    "label_only": "label only",
+    "guess": "guess",
+}
 """What stands on a ladder, by the fields of an attack."""
 LANES = {"original": 0, "marginals_only": 0, "guess": 0, "label_only": 1, "holdout": 1, "value": 2}
 
@@ -29,17 +33,32 @@ def sides_of(attacks: Sequence[Attack]) -> list[str]:
 def ladder_plot(key: str, caption: str, attacks: Sequence[Attack], *, several: bool) -> Markup:
     """Return the picture; `several` says whether there are several sets of keys, which are then named."""
     rows = [
-        (f"{a.attacker.short if not a.convention else a.title}: {keys_words(a.keys, most=12)}" if several else a.title, _dots(a))
+        (
+            f"{a.attacker.short if not a.convention else a.title}: {keys_words(a.keys, most=12)}"
+            if several
+            else a.title,
+            _dots(a),
+        )
         for a in attacks
-    ]  # fmt: skip
+    ]
     series = sides_of(attacks)
-    words = "; ".join(f"{name}: " + ", ".join(f"{dot.series} {number(dot.value)}" for dot in line) for name, line in rows[:12])
+    words = "; ".join(
+        f"{name}: " + ", ".join(f"{dot.series} {number(dot.value)}" for dot in line)
+        for name, line in rows[:12]
+    )
     used = sorted({LANES[side] for side in series})
     return dots(
-        key, caption, words, rows, [SIDES[side] for side in series],
-        label="share of people for whom the attack is right; bars: 95 % interval", low=0.0, high=1.0,
-        lanes=[used.index(LANES[side]) for side in series], marks=[list(SIDES).index(side) for side in series],
-    )  # fmt: skip
+        key,
+        caption,
+        words,
+        rows,
+        [SIDES[side] for side in series],
+        label="share of people for whom the attack is right; bars: 95 % interval",
+        low=0.0,
+        high=1.0,
+        lanes=[used.index(LANES[side]) for side in series],
+        marks=[list(SIDES).index(side) for side in series],
+    )
 
 
 def _dots(attack: Attack) -> list[Dot]:

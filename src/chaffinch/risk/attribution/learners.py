@@ -36,7 +36,12 @@ LEARNERS = {
     "knn": ("knn", "Nearest neighbours", "Neighbours", "a nearest-neighbours model"),
     "rf": ("rf", "Random forest", "Forest", "a random forest"),
     "lr": ("lr", "Logistic regression", "Logistic", "a logistic regression"),
-    "gaussian_nb": ("nb", "Gaussian naive Bayes", "Gaussian Bayes", "a Gaussian naive Bayes model of codes"),
+    "gaussian_nb": (
+        "nb",
+        "Gaussian naive Bayes",
+        "Gaussian Bayes",
+        "a Gaussian naive Bayes model of codes",
+    ),
 }
 """Attackers that learn: the scikit-learn model each is (none: naive Bayes with a likelihood for each kind of key), its titles, and the model in words."""
 AS_PRINTED = ("gaussian_nb",)
@@ -49,9 +54,15 @@ def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
     def attack(attempt: Attempt) -> list[Outcome]:
         if attempt.data.sides[attempt.source].n_rows < FEWEST:
             reason = f"the source has fewer than {FEWEST} records to learn from"
-            return [outcome_of_answers(np.zeros(len(values)), values, reason) for values in attempt.values]
+            return [
+                outcome_of_answers(np.zeros(len(values)), values, reason)
+                for values in attempt.values
+            ]
         right = attempt.once("learners", lambda: _right_answers(attempt))[name]
-        return [outcome_of_answers(part, values) for part, values in zip(right, attempt.values, strict=True)]
+        return [
+            outcome_of_answers(part, values)
+            for part, values in zip(right, attempt.values, strict=True)
+        ]
 
     return attack
 
@@ -64,7 +75,9 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     """
     data, question = attempt.data, attempt.question
     matrices = [
-        np.column_stack([data.grids[name].numbers[data.sides[side].codes[name]] for name in question.keys])
+        np.column_stack(
+            [data.grids[name].numbers[data.sides[side].codes[name]] for name in question.keys]
+        )
         for side in (attempt.source, *attempt.people)
     ]
     ids = class_ids(*(data.keys(side, question.keys) for side in attempt.people))
@@ -83,16 +96,24 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
         model = models.get(LEARNERS[name][0])
         if model is None:
             asked = [feature[first] for feature in _features(attempt, attempt.people)]
-            return naive_bayes([feature[learnt] for feature in _features(attempt, [attempt.source])], labels, asked)
+            return naive_bayes(
+                [feature[learnt] for feature in _features(attempt, [attempt.source])], labels, asked
+            )
         rows = few if is_svm(model) else slice(None)
-        return fit(model, train[rows], labels[rows], [tested], seed=attempt.seed).answers[0].predicted
+        return (
+            fit(model, train[rows], labels[rows], [tested], seed=attempt.seed).answers[0].predicted
+        )
 
     doing = f"attacking {question.sensitive}"
-    answers = work(predicted, names, threads=attempt.threads, progress=attempt.progress, doing=doing)
+    answers = work(
+        predicted, names, threads=attempt.threads, progress=attempt.progress, doing=doing
+    )
     return {
         name: [
             guesses == values
-            for guesses, values in zip(np.split(answer[place.ravel()], attempt.ends), attempt.values, strict=True)
+            for guesses, values in zip(
+                np.split(answer[place.ravel()], attempt.ends), attempt.values, strict=True
+            )
         ]
         for name, answer in zip(names, answers, strict=True)
     }
@@ -116,10 +137,17 @@ def _features(attempt: Attempt, sides: Sequence[str]) -> Iterator[NDArray[Any]]:
 for _name, (_, _title, _short, _model) in LEARNERS.items():
     ATTACKERS.register(
         Attacker(
-            name=_name, attack=_attack(_name), title=_title, short=_short, answers=True, learns=True, thorough=_name not in QUICK,
-            named_only=_name in AS_PRINTED, own_stream=_name in AS_PRINTED,
+            name=_name,
+            attack=_attack(_name),
+            title=_title,
+            short=_short,
+            answers=True,
+            learns=True,
+            thorough=_name not in QUICK,
+            named_only=_name in AS_PRINTED,
+            own_stream=_name in AS_PRINTED,
             says=f"someone who trains {_model} on the synthetic table guesses {{sensitive}}",
             definition=f"Share of people whose value is said by {_model} that learnt it from the keys in the synthetic table.",
             reference=PAPERS,
         )
-    )  # fmt: skip
+    )

@@ -77,7 +77,11 @@ class Match:
 
     def of_people(self, scores: Scores) -> Scores:
         """Return scores of entries with the weight of the people they stand for."""
-        return scores if self.count is None else Scores(scores.numerator * self.count, scores.weight * self.count)
+        return (
+            scores
+            if self.count is None
+            else Scores(scores.numerator * self.count, scores.weight * self.count)
+        )
 
     @property
     def matched(self) -> Bools:
@@ -124,16 +128,23 @@ class Match:
             return _rows_of_cells(self.sides)
         people, source = self.sides
         own, theirs = wild_counts(source, source), wild_counts(source, people)
-        return SourceRows(np.ones_like(own.n_key), own.n_key, own.n_both, theirs.n_key, theirs.n_both)
+        return SourceRows(
+            np.ones_like(own.n_key), own.n_key, own.n_both, theirs.n_key, theirs.n_both
+        )
 
     def __repr__(self) -> str:
         return f"Match(people: {masked_count(self.n_people)}, with a source row of the same keys: {masked_count(int(self.matched.sum()))})"
 
 
 def match(
-    people_keys: Keys, people_sensitive: NDArray[Any], source_keys: Keys, source_sensitive: NDArray[Any], *,
-    people_missing: Keys | None = None, source_missing: Keys | None = None,
-) -> Match:  # fmt: skip
+    people_keys: Keys,
+    people_sensitive: NDArray[Any],
+    source_keys: Keys,
+    source_sensitive: NDArray[Any],
+    *,
+    people_missing: Keys | None = None,
+    source_missing: Keys | None = None,
+) -> Match:
     """Return what each person shares with the source rows.
 
     `people_keys`, `source_keys`: integer codes, a matrix of rows x keys or a sequence of columns; the same code means the same value in
@@ -152,17 +163,36 @@ def match(
     if people_missing is None and source_missing is None:
         classes = KeySpace.of(people_keys, source_keys).classes()
         return match_classes(classes, people_sensitive, source_sensitive)
-    people, source = wild_tables(people_keys, people_sensitive, people_missing, source_keys, source_sensitive, source_missing)
+    people, source = wild_tables(
+        people_keys, people_sensitive, people_missing, source_keys, source_sensitive, source_missing
+    )
     theirs, own = wild_counts(people, source), wild_counts(people, people)
-    return Match(theirs.n_key, theirs.n_both, theirs.n_top, own.n_key, own.n_both, people.values, (people, source))
+    return Match(
+        theirs.n_key,
+        theirs.n_both,
+        theirs.n_top,
+        own.n_key,
+        own.n_both,
+        people.values,
+        (people, source),
+    )
 
 
 def match_classes(
-    classes: Classes, people_sensitive: NDArray[Any], source_sensitive: NDArray[Any], *, people: int = 0, source: int = 1
+    classes: Classes,
+    people_sensitive: NDArray[Any],
+    source_sensitive: NDArray[Any],
+    *,
+    people: int = 0,
+    source: int = 1,
 ) -> Match:
     """Return the match of two of the tables (by position) whose key classes are known: for many subsets of keys."""
     cells = KeyCells.of(
-        classes.ids[people], people_sensitive, classes.ids[source], source_sensitive, n_classes=classes.n_classes
+        classes.ids[people],
+        people_sensitive,
+        classes.ids[source],
+        source_sensitive,
+        n_classes=classes.n_classes,
     )
     return _match_of_cells(cells, people_sensitive)
 
@@ -170,28 +200,48 @@ def match_classes(
 def _match_of_cells(cells: KeyCells, values: NDArray[Any], count: Ints | None = None) -> Match:
     ids, cell = cells.people_class, cells.people_cell
     return Match(
-        cells.source_of_class[ids], cells.source[cell], cells.source_top[ids], cells.people_of_class[ids], cells.people[cell], values, cells, count
+        cells.source_of_class[ids],
+        cells.source[cell],
+        cells.source_top[ids],
+        cells.people_of_class[ids],
+        cells.people[cell],
+        values,
+        cells,
+        count,
     )
 
 
 def match_counts(
-    people: KeyCounts, source: KeyCounts, persons_keys: Sequence[NDArray[Any]], persons_sensitive: NDArray[Any]
+    people: KeyCounts,
+    source: KeyCounts,
+    persons_keys: Sequence[NDArray[Any]],
+    persons_sensitive: NDArray[Any],
 ) -> tuple[Match, Match]:
     """Return what people share with a source, both given by how many there are of each kind: of all people, and of some persons among them.
 
     The sensitive value is the last column of both counts. Both matches hold the counts of all people and of the whole source.
     """
     n_persons = len(persons_sensitive)
-    keys = [np.concatenate([own, codes]) for own, codes in zip(persons_keys, people.codes[:-1], strict=True)]
+    keys = [
+        np.concatenate([own, codes])
+        for own, codes in zip(persons_keys, people.codes[:-1], strict=True)
+    ]
     values = np.concatenate([persons_sensitive, people.codes[-1]])
     classes = KeySpace.of(keys, source.codes[:-1]).classes()
     cells = KeyCells.of(
-        classes.ids[0], values, classes.ids[1], source.codes[-1], n_classes=classes.n_classes,
-        people_count=np.concatenate([np.zeros(n_persons, dtype=np.int64), people.counts]), source_count=source.counts,  # persons are among the people
-    )  # fmt: skip
+        classes.ids[0],
+        values,
+        classes.ids[1],
+        source.codes[-1],
+        n_classes=classes.n_classes,
+        people_count=np.concatenate([np.zeros(n_persons, dtype=np.int64), people.counts]),
+        source_count=source.counts,  # persons are among the people
+    )
 
     def entries(part: slice, count: Ints | None) -> Match:
-        own = replace(cells, people_class=cells.people_class[part], people_cell=cells.people_cell[part])
+        own = replace(
+            cells, people_class=cells.people_class[part], people_cell=cells.people_cell[part]
+        )
         return _match_of_cells(own, values[part], count)
 
     return entries(slice(n_persons, None), people.counts), entries(slice(n_persons), None)
@@ -212,4 +262,6 @@ def share(part: Ints, whole: Ints) -> NDArray[np.float64]:
 def _rows_of_cells(cells: KeyCells) -> SourceRows:
     filled = cells.source > 0
     at, weight = cells.cell_class[filled], cells.source[filled]
-    return SourceRows(weight, cells.source_of_class[at], weight, cells.people_of_class[at], cells.people[filled])
+    return SourceRows(
+        weight, cells.source_of_class[at], weight, cells.people_of_class[at], cells.people[filled]
+    )

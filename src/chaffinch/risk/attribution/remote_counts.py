@@ -23,9 +23,13 @@ Clique = tuple[str, ...]
 
 
 def counted_there(
-    files: Mapping[str, LongTable], coders: Mapping[str, ColumnCoder], settings: RiskSettings, root: np.random.SeedSequence, cliques: Sequence[Clique],
+    files: Mapping[str, LongTable],
+    coders: Mapping[str, ColumnCoder],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    cliques: Sequence[Clique],
     sizes: Mapping[str, int],
-) -> WholeCounts:  # fmt: skip
+) -> WholeCounts:
     """Return the counts of all tables, and of the sources that attacks are held against: independent columns, and the label alone where there is one."""
     columns = tuple(sorted({name for clique in cliques for name in clique}))
     cells: dict[tuple[str, str], KeyCounts] = {}
@@ -40,12 +44,23 @@ def counted_there(
     drawn = files["synthetic"].n_rows
     whole = WholeCounts(cells, n_rows)
     singles = {name: whole.column("original", name) for name in columns}
-    draw = _IndependentColumns({name: (one.codes[0], np.cumsum(one.counts)) for name, one in singles.items()}, _words(child(root, 1)))
+    draw = _IndependentColumns(
+        {name: (one.codes[0], np.cumsum(one.counts)) for name, one in singles.items()},
+        _words(child(root, 1)),
+    )
     found = _parts(files["original"]).drawn_key_counts(draw, drawn, cliques, sizes)
-    put("marginals", [counts_of_marginal(one, clique) for one, clique in zip(found, cliques, strict=True)])
+    put(
+        "marginals",
+        [counts_of_marginal(one, clique) for one, clique in zip(found, cliques, strict=True)],
+    )
     n_rows["marginals"] = drawn
     if settings.label is not None:
-        put("label_only", _label_only(files["original"], coder, columns, cliques, sizes, settings, drawn, child(root, 2)))
+        put(
+            "label_only",
+            _label_only(
+                files["original"], coder, columns, cliques, sizes, settings, drawn, child(root, 2)
+            ),
+        )
         n_rows["label_only"] = int(cells["label_only", cliques[0][-1]].counts.sum())
     return WholeCounts(cells, n_rows)
 
@@ -55,14 +70,31 @@ def _parts(table: LongTable) -> RemoteParts:
     return table.remote
 
 
-def _counts(parts: RemoteParts, code: _CodedColumns | _LabelCodes | _LabelDraws, columns: Sequence[str], cliques: Sequence[Clique], sizes: Mapping[str, int]) -> list[KeyCounts]:
-    return [counts_of_marginal(one, clique) for one, clique in zip(parts.key_counts(code, columns, cliques, sizes), cliques, strict=True)]
+def _counts(
+    parts: RemoteParts,
+    code: _CodedColumns | _LabelCodes | _LabelDraws,
+    columns: Sequence[str],
+    cliques: Sequence[Clique],
+    sizes: Mapping[str, int],
+) -> list[KeyCounts]:
+    return [
+        counts_of_marginal(one, clique)
+        for one, clique in zip(
+            parts.key_counts(code, columns, cliques, sizes), cliques, strict=True
+        )
+    ]
 
 
 def _label_only(
-    original: LongTable, coder: _CodedColumns, columns: Sequence[str], cliques: Sequence[Clique], sizes: Mapping[str, int], settings: RiskSettings, n_rows: int,
+    original: LongTable,
+    coder: _CodedColumns,
+    columns: Sequence[str],
+    cliques: Sequence[Clique],
+    sizes: Mapping[str, int],
+    settings: RiskSettings,
+    n_rows: int,
     seed: np.random.SeedSequence,
-) -> list[KeyCounts]:  # fmt: skip
+) -> list[KeyCounts]:
     """The counts of the original's records, drawn with replacement, with sensitive values that are drawn anew from records with the same label."""
     label = settings.label
     assert label is not None
@@ -73,12 +105,24 @@ def _label_only(
     by_label: dict[str, tuple[Ints, Ints, Ints, Ints]] = {}
     if hidden:
         pairs = [(_LABEL, name) for name in hidden]
-        found = _counts(parts, _LabelCodes(label, {name: coder.coders[name] for name in hidden}), [label, *hidden], pairs, {_LABEL: of_label, **sizes})
+        found = _counts(
+            parts,
+            _LabelCodes(label, {name: coder.coders[name] for name in hidden}),
+            [label, *hidden],
+            pairs,
+            {_LABEL: of_label, **sizes},
+        )
         for name, one in zip(hidden, found, strict=True):
             each = np.bincount(one.codes[0], one.counts, of_label).astype(np.int64)
             by_label[name] = (one.codes[1], np.cumsum(one.counts), np.cumsum(each) - each, each)
     again = parts.resampled(n_rows, child(seed, 0))
-    return _counts(again, _LabelDraws(label, coder, by_label, _words(child(seed, 1))), [*columns, label], cliques, sizes)
+    return _counts(
+        again,
+        _LabelDraws(label, coder, by_label, _words(child(seed, 1))),
+        [*columns, label],
+        cliques,
+        sizes,
+    )
 
 
 _LABEL = "\x00label"
@@ -107,7 +151,9 @@ class _LabelCodes:
     coders: Mapping[str, ColumnCoder]
 
     def __call__(self, part: Table, place: int) -> dict[str, Ints]:
-        return {_LABEL: part.code(self.label).astype(np.int64)} | {name: coder.code(part) for name, coder in self.coders.items()}
+        return {_LABEL: part.code(self.label).astype(np.int64)} | {
+            name: coder.code(part) for name, coder in self.coders.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +166,19 @@ class _LabelDraws:
     entropy: tuple[int, ...]
 
     def __call__(self, part: Table, place: int) -> dict[str, Ints]:
-        rng, codes, labels = np.random.default_rng([*self.entropy, place]), self.columns(part, place), part.code(self.label)
+        rng, codes, labels = (
+            np.random.default_rng([*self.entropy, place]),
+            self.columns(part, place),
+            part.code(self.label),
+        )
         for name, (values, ends, starts, counts) in self.by_label.items():
-            codes[name] = values[np.searchsorted(ends, starts[labels] + (rng.random(len(labels)) * counts[labels]).astype(np.int64), side="right")]
+            codes[name] = values[
+                np.searchsorted(
+                    ends,
+                    starts[labels] + (rng.random(len(labels)) * counts[labels]).astype(np.int64),
+                    side="right",
+                )
+            ]
         return codes
 
 
@@ -135,4 +191,7 @@ class _IndependentColumns:
 
     def __call__(self, number: int, n_rows: int) -> dict[str, Ints]:
         rng = np.random.default_rng([*self.entropy, number])
-        return {name: codes[np.searchsorted(ends, rng.integers(0, ends[-1], n_rows), side="right")] for name, (codes, ends) in self.columns.items()}
+        return {
+            name: codes[np.searchsorted(ends, rng.integers(0, ends[-1], n_rows), side="right")]
+            for name, (codes, ends) in self.columns.items()
+        }

@@ -37,7 +37,19 @@ from .verdict import (
 __all__ = ["AttackedTable", "CrossFit", "RiskAbout", "RiskResult"]
 
 FORMAT, VERSION = "chaffinch-risk", 1
-HEAD = ("attack", "on", "keys", "value", "guess", "holdout", "original", "label only", "excess", "95 % interval", "p, all together")
+HEAD = (
+    "attack",
+    "on",
+    "keys",
+    "value",
+    "guess",
+    "holdout",
+    "original",
+    "label only",
+    "excess",
+    "95 % interval",
+    "p, all together",
+)
 MOST = 30
 
 
@@ -72,7 +84,11 @@ class RiskAbout:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data; what a table does not tell is left out, and the sample where there is none."""
         plain: dict[str, Any] = to_plain(self)
-        plain = plain if self.sample is not None else {name: part for name, part in plain.items() if name != "sample"}
+        plain = (
+            plain
+            if self.sample is not None
+            else {name: part for name, part in plain.items() if name != "sample"}
+        )
         plain["original"] = without_none(plain["original"])
         plain["synthetic"] = [without_none(table) for table in plain["synthetic"]]
         plain["holdout"] = None if self.holdout is None else without_none(plain["holdout"])
@@ -89,15 +105,24 @@ class RiskAbout:
         first = next(iter(self.synthetic), AttackedTable())
         if len(self.synthetic) < 2:
             return first
-        return replace(first, name=f"{len(self.synthetic)} syntheses, the first {shown(first.name or 'unnamed')}")
+        return replace(
+            first,
+            name=f"{len(self.synthetic)} syntheses, the first {shown(first.name or 'unnamed')}",
+        )
 
-    def named(self, original: str | None, synthetic: Sequence[str], holdout: str | None) -> RiskAbout:
+    def named(
+        self, original: str | None, synthetic: Sequence[str], holdout: str | None
+    ) -> RiskAbout:
         """Return the facts with the names of tables."""
         return replace(
-            self, original=replace(self.original, name=original),
-            synthetic=tuple(replace(table, name=name) for table, name in zip(self.synthetic, synthetic, strict=True)),
+            self,
+            original=replace(self.original, name=original),
+            synthetic=tuple(
+                replace(table, name=name)
+                for table, name in zip(self.synthetic, synthetic, strict=True)
+            ),
             holdout=None if self.holdout is None else replace(self.holdout, name=holdout),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,17 +139,24 @@ class CrossFit:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
-            "about": self.about.to_dict(), **_attacks(self.attacks, self.family), **_tests(self.memorisation_tests), **_together(self.together),
+            "about": self.about.to_dict(),
+            **_attacks(self.attacks, self.family),
+            **_tests(self.memorisation_tests),
+            **_together(self.together),
             "note": self.note,
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CrossFit:
         """Return what plain data hold."""
         return cls(
-            about=RiskAbout.from_dict(data.get("about")), attacks=_parsed(data), note=str(data.get("note") or ""),
-            family=Family.from_dict(data.get("family")), memorisation_tests=_parsed_tests(data), together=_parsed_together(data),
-        )  # fmt: skip
+            about=RiskAbout.from_dict(data.get("about")),
+            attacks=_parsed(data),
+            note=str(data.get("note") or ""),
+            family=Family.from_dict(data.get("family")),
+            memorisation_tests=_parsed_tests(data),
+            together=_parsed_together(data),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -203,14 +235,21 @@ class RiskResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data: `chaffinch-risk`, version 1."""
-        exposure = {name: to_plain(getattr(self, name)) for name in ("funnel", "records", "classes", "memorisation")}
+        exposure = {
+            name: to_plain(getattr(self, name))
+            for name in ("funnel", "records", "classes", "memorisation")
+        }
         return {
             "format": FORMAT,
             "version": VERSION,
             "about": self.about.to_dict(),
             **_attacks(self.attacks, self.family),
             **without_none(exposure),
-            **({} if self.memorisation is None else without_none({"memorisation": self.memorisation.to_dict()})),
+            **(
+                {}
+                if self.memorisation is None
+                else without_none({"memorisation": self.memorisation.to_dict()})
+            ),
             **_tests(self.memorisation_tests),
             **_together(self.together),
             **_headline(self),
@@ -235,9 +274,21 @@ class RiskResult:
             attacks=_parsed(data),
             family=Family.from_dict(data.get("family")),
             funnel=from_plain(tuple[Funnel, ...] | None, data.get("funnel"), what="'funnel'"),  # type: ignore[arg-type]
-            records=from_plain(tuple[RiskSpread, ...] | None, data.get("records"), what="'records'"),  # type: ignore[arg-type]
-            classes=from_plain(tuple[ExposedPeople, ...] | None, data.get("classes"), what="'classes'"),  # type: ignore[arg-type]
-            memorisation=from_plain(Memorisation | None, data.get("memorisation"), what="'memorisation'"),  # type: ignore[arg-type]
+            records=from_plain(
+                tuple[RiskSpread, ...] | None,  # type: ignore[arg-type]
+                data.get("records"),
+                what="'records'",
+            ),
+            classes=from_plain(
+                tuple[ExposedPeople, ...] | None,  # type: ignore[arg-type]
+                data.get("classes"),
+                what="'classes'",
+            ),
+            memorisation=from_plain(
+                Memorisation | None,  # type: ignore[arg-type]
+                data.get("memorisation"),
+                what="'memorisation'",
+            ),
             memorisation_tests=_parsed_tests(data),
             together=_parsed_together(data),
             cross_fit=CrossFit.from_dict(crossed) if crossed else None,
@@ -247,9 +298,16 @@ class RiskResult:
 
     def confidential(self) -> dict[str, Any]:
         """Return what is for the steward's eyes alone."""
-        return {"confidential": True, "format": "chaffinch-confidential", "version": 1, **self.secrets}
+        return {
+            "confidential": True,
+            "format": "chaffinch-confidential",
+            "version": 1,
+            **self.secrets,
+        }
 
-    def named(self, *, original: str | None, synthetic: Sequence[str], holdout: str | None = None) -> RiskResult:
+    def named(
+        self, *, original: str | None, synthetic: Sequence[str], holdout: str | None = None
+    ) -> RiskResult:
         """Return the result with the names of its tables."""
         joint = None if self.together is None else replace(self.together, names=tuple(synthetic))
         return replace(self, about=self.about.named(original, synthetic, holdout), together=joint)
@@ -270,12 +328,19 @@ class RiskResult:
         if self.together is not None:
             print(self.together.sentence)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
-        said = [*(row.sentence for row in self.verdict), *(test.sentence for test in self.memorisation_tests)]
+        said = [
+            *(row.sentence for row in self.verdict),
+            *(test.sentence for test in self.memorisation_tests),
+        ]
         said += [] if self.together is None else [self.together.sentence]
         sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
-        head = "".join(f"<p>{escape(words)}</p>" for words in (self.about.scenario, *self.about.comparison))
+        head = "".join(
+            f"<p>{escape(words)}</p>" for words in (self.about.scenario, *self.about.comparison)
+        )
         title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
         page = html_page(title, f"{head}{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
@@ -287,16 +352,30 @@ class RiskResult:
         return attack_rows(self.attacks)
 
     def __repr__(self) -> str:
-        bound = "no holdout" if self.lower_bound is None else f"some excess above {self.lower_bound:.3g}"
+        bound = (
+            "no holdout"
+            if self.lower_bound is None
+            else f"some excess above {self.lower_bound:.3g}"
+        )
         tests = f"{len(self.memorisation_tests)} tests, " if self.memorisation_tests else ""
         return f"RiskResult({len(self.attacks)} attacks, {tests}{bound})"
 
     def _repr_html_(self) -> str:
         sets = several(self.attacks)
-        worst = sorted((a for a in self.attacks if a.value is not None), key=worse, reverse=True)[:20]
-        plot = ladder_plot("risk-ladder", "Each attack between its references", worst, several=sets) if worst else ""
+        worst = sorted((a for a in self.attacks if a.value is not None), key=worse, reverse=True)[
+            :20
+        ]
+        plot = (
+            ladder_plot("risk-ladder", "Each attack between its references", worst, several=sets)
+            if worst
+            else ""
+        )
         attacks = f"{html_table(HEAD, self.rows()[:MOST])}{plot}" if self.attacks else ""
-        tests = html_table(TESTS_HEAD, finding_rows(self.memorisation_tests)) if self.memorisation_tests else ""
+        tests = (
+            html_table(TESTS_HEAD, finding_rows(self.memorisation_tests))
+            if self.memorisation_tests
+            else ""
+        )
         return f"{attacks}{tests}"
 
 
@@ -308,12 +387,18 @@ def attack_rows(attacks: Sequence[Attack]) -> list[list[str]]:
 
     return [
         [
-            f"{a.measure} ({a.convention})" if a.convention else a.measure, a.sensitive, keys_words(a.keys, most=20),
-            *("" if value is None else number(value) for value in (a.value, a.guess, a.holdout, a.original, a.label_only, a.excess)),
-            "" if a.excess_interval is None else between(a.excess_interval), "" if a.p_family is None else number(a.p_family),
+            f"{a.measure} ({a.convention})" if a.convention else a.measure,
+            a.sensitive,
+            keys_words(a.keys, most=20),
+            *(
+                "" if value is None else number(value)
+                for value in (a.value, a.guess, a.holdout, a.original, a.label_only, a.excess)
+            ),
+            "" if a.excess_interval is None else between(a.excess_interval),
+            "" if a.p_family is None else number(a.p_family),
         ]
         for a in sorted(attacks, key=rank)
-    ]  # fmt: skip
+    ]
 
 
 def _attacks(attacks: Sequence[Attack], family: Family) -> dict[str, Any]:
@@ -331,15 +416,31 @@ def _headline(result: RiskResult) -> dict[str, Any]:
     if leading is None:
         return {}
     attack = isinstance(leading, Attack)
-    findings: Sequence[Attack | MemorisationFinding] = side.attacks if attack else side.memorisation_tests
-    names = ("value", "holdout", "excess", "excess_interval", "p_value", "p_family", "lower_bound", "upper_bound", "detectable")
+    findings: Sequence[Attack | MemorisationFinding] = (
+        side.attacks if attack else side.memorisation_tests
+    )
+    names = (
+        "value",
+        "holdout",
+        "excess",
+        "excess_interval",
+        "p_value",
+        "p_family",
+        "lower_bound",
+        "upper_bound",
+        "detectable",
+    )
     return {
         "headline": {
             "in": "attacks" if attack else "memorisation_tests",
             "number": next(place for place, one in enumerate(findings) if one is leading),
             "cross_fit": side is not result,
             "title": leading.title if isinstance(leading, Attack) else leading.about.title,
-            **({"sensitive": leading.sensitive, "keys": list(leading.keys)} if isinstance(leading, Attack) else {}),
+            **(
+                {"sensitive": leading.sensitive, "keys": list(leading.keys)}
+                if isinstance(leading, Attack)
+                else {}
+            ),
             "excess_found": excess_found(leading),
             **{name: to_plain(getattr(leading, name)) for name in names},
         }
@@ -349,7 +450,11 @@ def _headline(result: RiskResult) -> dict[str, Any]:
 def _without_absent(attack: Attack) -> dict[str, Any]:
     """Return an attack as plain data; what is said of files alone is left out where tables were in memory."""
     plain: dict[str, Any] = to_plain(attack)
-    return {name: value for name, value in plain.items() if value is not None or name not in ("records", "n_compared")}
+    return {
+        name: value
+        for name, value in plain.items()
+        if value is not None or name not in ("records", "n_compared")
+    }
 
 
 def _tests(tests: Sequence[MemorisationFinding]) -> dict[str, Any]:
@@ -357,7 +462,11 @@ def _tests(tests: Sequence[MemorisationFinding]) -> dict[str, Any]:
 
 
 def _parsed_tests(data: Mapping[str, Any]) -> tuple[MemorisationFinding, ...]:
-    return from_plain(tuple[MemorisationFinding, ...], data.get("memorisation_tests") or (), what="'memorisation_tests'")
+    return from_plain(
+        tuple[MemorisationFinding, ...],
+        data.get("memorisation_tests") or (),
+        what="'memorisation_tests'",
+    )
 
 
 def _together(together: Together | None) -> dict[str, Any]:

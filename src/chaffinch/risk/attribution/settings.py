@@ -95,7 +95,9 @@ class RiskSettings:
                 raise InputError(f"Name at least one {what}, as a list of columns. Got {names!r}.")
             if len(set(names)) != len(names):
                 raise InputError(f"Each {what} is named once. Got {listed(names)}.")
-        checked_names("measure", self.measures or (), (one.name for one in ATTACKERS if not one.learns))
+        checked_names(
+            "measure", self.measures or (), (one.name for one in ATTACKERS if not one.learns)
+        )
         checked_names("attacker", self.attackers or (), attacker_words())
         checked_names("memorisation test", self.tests or (), MEMORISATION_TESTS.names)
         if self.parts is not None:
@@ -111,24 +113,39 @@ class RiskSettings:
     @property
     def columns(self) -> list[str]:
         """Every column that the attacks need."""
-        return list(dict.fromkeys([*self.keys, *self.sensitive, *([self.label] if self.label else [])]))
+        return list(
+            dict.fromkeys([*self.keys, *self.sensitive, *([self.label] if self.label else [])])
+        )
 
     @property
     def memorisation_tests(self) -> tuple[str, ...]:
         """The memorisation tests of one table that are run, in their order; unless named, those that need keys only where there are some."""
-        return tuple(test.name for test in MEMORISATION_TESTS if not test.needs_releases and self._tests(test))
+        return tuple(
+            test.name
+            for test in MEMORISATION_TESTS
+            if not test.needs_releases and self._tests(test)
+        )
 
     @property
     def joint_tests(self) -> tuple[str, ...]:
         """The memorisation tests that are about several releases, in their order."""
-        return tuple(test.name for test in MEMORISATION_TESTS if test.needs_releases and self._tests(test))
+        return tuple(
+            test.name for test in MEMORISATION_TESTS if test.needs_releases and self._tests(test)
+        )
 
     def _tests(self, test: MemorisationTest) -> bool:
-        return test.applies(self.keys, self.parts) if self.tests is None else test.name in self.tests
+        return (
+            test.applies(self.keys, self.parts) if self.tests is None else test.name in self.tests
+        )
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns."""
-        for what, names in (("key", self.keys), ("sensitive column", self.sensitive), ("label", [self.label]), ("column of a part", sum(map(tuple, self.parts or ()), ()))):
+        for what, names in (
+            ("key", self.keys),
+            ("sensitive column", self.sensitive),
+            ("label", [self.label]),
+            ("column of a part", sum(map(tuple, self.parts or ()), ())),
+        ):
             for name in names:
                 if name is not None and name not in schema.names:
                     raise unknown_name(what, name, schema.names)
@@ -143,12 +160,21 @@ class RiskSettings:
         chosen = [tuple(self.keys)]
         if self.key_sizes is not None:
             chosen = key_subsets(self.keys, self.key_sizes, seed=seed)
-        pairs = [(tuple(k for k in subset if k != wanted), wanted) for wanted in self.sensitive for subset in chosen]
+        pairs = [
+            (tuple(k for k in subset if k != wanted), wanted)
+            for wanted in self.sensitive
+            for subset in chosen
+        ]
         attacked = [pair for pair in dict.fromkeys(pairs) if pair[0]]
         if not attacked:
-            raise InputError("Nothing is left to attack with: the only key is the sensitive column itself. Name other keys.")
+            raise InputError(
+                "Nothing is left to attack with: the only key is the sensitive column itself. Name other keys."
+            )
         names = tuple(one.name for one in ATTACKERS if self._asks_for(one, len(attacked)))
-        return [Question(keys, s, names, self.convention, self.tau, self.svm_rows) for keys, s in attacked]
+        return [
+            Question(keys, s, names, self.convention, self.tau, self.svm_rows)
+            for keys, s in attacked
+        ]
 
     def _asks_for(self, attacker: Attacker, key_sets: int) -> bool:
         if attacker.named_only and self.attackers is None:
@@ -156,21 +182,33 @@ class RiskSettings:
         if attacker.learns and self.attackers is None:
             return key_sets <= MOST_SETS_FOR_LEARNERS and (self.thorough or not attacker.thorough)
         named = self.attackers is None or not attacker.choice or attacker.choice in self.attackers
-        return named and (attacker.learns or self.measures is None or attacker.name in self.measures)
+        return named and (
+            attacker.learns or self.measures is None or attacker.name in self.measures
+        )
 
     def left_out(self, questions: Sequence[Question]) -> tuple[LeftOut, ...]:
         """Return the attackers that were not named and are left out of questions: to be quick, or because there are many key sets."""
         if not questions or self.attackers is not None:
             return ()
         many = len(questions) > MOST_SETS_FOR_LEARNERS
-        slow = [one for one in ATTACKERS if one.learns and not one.named_only and one.name not in questions[0].attackers]
+        slow = [
+            one
+            for one in ATTACKERS
+            if one.learns and not one.named_only and one.name not in questions[0].attackers
+        ]
         words = listed([one.name for one in slow])
-        return (LeftOut(f"attackers {words}", f"--attackers {slow[0].name}" if many else THOROUGH),) if slow else ()
+        return (
+            (LeftOut(f"attackers {words}", f"--attackers {slow[0].name}" if many else THOROUGH),)
+            if slow
+            else ()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return {
-            "measures": [one.name for one in ATTACKERS if not one.learns and self._asks_for(one, 1)],
+            "measures": [
+                one.name for one in ATTACKERS if not one.learns and self._asks_for(one, 1)
+            ],
             "attackers": None if self.attackers is None else list(self.attackers),
             "tests": list(self.memorisation_tests),
             **({} if self.parts is None else {"parts": [list(part) for part in self.parts]}),
@@ -189,7 +227,9 @@ class RiskSettings:
 
 def _check_parts(parts: Parts) -> None:
     if len(parts) != 2 or any(isinstance(part, str) or not part for part in parts):
-        raise InputError(f"parts must be two lists of columns, as (['age', 'sex'], ['income']). Got {parts!r}.")
+        raise InputError(
+            f"parts must be two lists of columns, as (['age', 'sex'], ['income']). Got {parts!r}."
+        )
     both = [name for name in parts[0] if name in parts[1]]
     if both:
         raise InputError(f"parts must have no column in common. In both: {listed(both)}.")

@@ -54,10 +54,20 @@ from .tcap import Convention
 from .together import Together
 from .verdict import coarse_sentence
 
-__all__ = ["ONE_ROW_EACH", "about_risk", "attacked_data", "measure_risk", "people_of", "risk", "without_small"]
+__all__ = [
+    "ONE_ROW_EACH",
+    "about_risk",
+    "attacked_data",
+    "measure_risk",
+    "people_of",
+    "risk",
+    "without_small",
+]
 
 
-WHOLE_RECORDS = "Someone knows the whole record of a person and wants to know whether it is in the data."
+WHOLE_RECORDS = (
+    "Someone knows the whole record of a person and wants to know whether it is in the data."
+)
 """The scenario of memorisation tests."""
 
 
@@ -136,19 +146,55 @@ def risk(
     (1.0, 0.625, True)
     """
     settings = RiskSettings(
-        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, tests=tests,
-        parts=None if parts is None else tuple(part if isinstance(part, str) else tuple(part) for part in parts),  # type: ignore[arg-type]
-        convention=convention, tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples,
-        svm_rows=svm_rows, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
-    )  # fmt: skip
+        keys=keys,
+        sensitive=sensitive,
+        key_sizes=key_sizes,
+        label=label,
+        measures=measures,
+        attackers=attackers,
+        tests=tests,
+        parts=None
+        if parts is None
+        else tuple(part if isinstance(part, str) else tuple(part) for part in parts),  # type: ignore[arg-type]
+        convention=convention,
+        tau=tau,
+        numeric=numeric,
+        rare=rare,
+        tolerance=tolerance or {},
+        missing=missing,
+        resamples=resamples,
+        svm_rows=svm_rows,
+        threshold=threshold,
+        thorough=thorough,
+        sample_rows=sample_rows,
+    )
     check_holdout_share(holdout_share, holdout)
-    return measure_risk(original, synthetic, holdout, settings, holdout_share=holdout_share, model=model, seed=seed, threads=threads, progress=progress)
+    return measure_risk(
+        original,
+        synthetic,
+        holdout,
+        settings,
+        holdout_share=holdout_share,
+        model=model,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def measure_risk(
-    original: Any, synthetic: Any, holdout: Any, settings: RiskSettings, *, holdout_share: float | None = None, holdout_checked: bool = False,
-    model: Any = None, seed: Seed = None, threads: int | None = None, progress: Progress = silent,
-) -> RiskResult:  # fmt: skip
+    original: Any,
+    synthetic: Any,
+    holdout: Any,
+    settings: RiskSettings,
+    *,
+    holdout_share: float | None = None,
+    holdout_checked: bool = False,
+    model: Any = None,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> RiskResult:
     """Return what a synthetic table gives away under some settings.
 
     `holdout_share`: the share of people to set aside as a holdout, or who were, where a holdout is given too. `holdout_checked`: that it is one was checked before.
@@ -166,48 +212,95 @@ def measure_risk(
     check_holdout_file(original, holdout)
     if holdout_share is not None and holdout is None:
         if isinstance(original, LongOrigin):
-            raise InputError("People are set aside where files are read here: name a holdout, or pass --engine stream.")
+            raise InputError(
+                "People are set aside where files are read here: name a holdout, or pass --engine stream."
+            )
         parts = original if isinstance(original, Table | Scan) else open_source(original)
-        original, holdout = set_aside(parts, holdout_share, seed=seed if isinstance(seed, int) else None)
+        original, holdout = set_aside(
+            parts, holdout_share, seed=seed if isinstance(seed, int) else None
+        )
     root = seed_sequence(seed)
     said = () if holdout_share is None else (set_aside_note(holdout_share),)
     if isinstance(original, Scan | LongOrigin):
-        data_of = partial(data_of_files, set_aside=holdout_share is not None, holdout_checked=holdout_checked)
-        return _measured_files(original, names, several, holdout, settings, model, seed, root, threads, progress, data_of, said)
+        data_of = partial(
+            data_of_files, set_aside=holdout_share is not None, holdout_checked=holdout_checked
+        )
+        return _measured_files(
+            original,
+            names,
+            several,
+            holdout,
+            settings,
+            model,
+            seed,
+            root,
+            threads,
+            progress,
+            data_of,
+            said,
+        )
     source = original if isinstance(original, Table) else read(original, rare=settings.rare)
     settings.check(source.schema)
     if holdout is not None and not holdout_checked:
         holdout, notes = check_holdout(source, holdout, set_aside=holdout_share is not None)
         said = (*said, *notes)
     if holdout_share is not None and holdout is not None:
-        many = [f"synthetic {i}" for i in range(1, len(several) + 1)] if len(several) > 1 else ["synthetic"]
+        many = (
+            [f"synthetic {i}" for i in range(1, len(several) + 1)]
+            if len(several) > 1
+            else ["synthetic"]
+        )
         _, *released, aside = align(source, *several, holdout, names=[*many, "holdout"])
         for name, table in zip(many, released, strict=True):
             check_set_aside(table, aside, name)
-    notes = said + (ONE_SYNTHESIS,) * (len(several) == 1) + (ONE_ROW_EACH,) * (source.person_of is not None)
+    notes = (
+        said
+        + (ONE_SYNTHESIS,) * (len(several) == 1)
+        + (ONE_ROW_EACH,) * (source.person_of is not None)
+    )
     source, holdout = people_of(source, holdout, child(root, 10))
     questions = settings.questions(child(root, 0))
     drawn = [] if model is None else [_drawn(model, source.n_rows, child(root, 7))]
     data = attacked_data(source, several, holdout, settings, root, further=drawn)
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
-    joint = _together(data, questions, settings, root, run, threads, progress) if len(several) + len(drawn) > 1 else None
+    joint = (
+        _together(data, questions, settings, root, run, threads, progress)
+        if len(several) + len(drawn) > 1
+        else None
+    )
 
     sizes = {name: side.n_rows for name, side in data.sides.items()}
     about = about_risk(
-        settings, questions, seed, original=source.n_rows, synthetic=[sizes[name] for name in data.synthetics],
-        holdout=sizes.get("holdout"), data=data, notes=notes,
-    )  # fmt: skip
+        settings,
+        questions,
+        seed,
+        original=source.n_rows,
+        synthetic=[sizes[name] for name in data.synthetics],
+        holdout=sizes.get("holdout"),
+        data=data,
+        notes=notes,
+    )
     result = RiskResult(
-        about=about, attacks=attacks, family=family, memorisation_tests=run.tested(family, settings.threshold), together=joint,
-        run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold, settings.tolerance),
-    )  # fmt: skip
+        about=about,
+        attacks=attacks,
+        family=family,
+        memorisation_tests=run.tested(family, settings.threshold),
+        together=joint,
+        run=RunFacts(seconds=run.seconds),
+        **_exposure(data, questions, settings.threshold, settings.tolerance),
+    )
     if names:
         result = result.named(original=None, synthetic=names)
     return without_small(result, settings.threshold)
 
 
 def _attacked(
-    data: AttackData, questions: Sequence[Question], settings: RiskSettings, root: np.random.SeedSequence, threads: int | None, progress: Progress
+    data: AttackData,
+    questions: Sequence[Question],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    threads: int | None,
+    progress: Progress,
 ) -> tuple[Run, tuple[Attack, ...], Family]:
     """Return a run that asked every question and ran every test, its attacks, and what they say together."""
     run = Run(data, child(root, 3), settings.resamples, threads, progress)
@@ -219,49 +312,105 @@ def _attacked(
 
 
 def _measured_files(
-    original: Scan | LongOrigin, names: Sequence[str], several: Sequence[Any], holdout: Any, settings: RiskSettings, model: Any, seed: Seed,
-    root: np.random.SeedSequence, threads: int | None, progress: Progress, data_of: Callable[..., FilesAttacked], said: tuple[str, ...],
-) -> RiskResult:  # fmt: skip
+    original: Scan | LongOrigin,
+    names: Sequence[str],
+    several: Sequence[Any],
+    holdout: Any,
+    settings: RiskSettings,
+    model: Any,
+    seed: Seed,
+    root: np.random.SeedSequence,
+    threads: int | None,
+    progress: Progress,
+    data_of: Callable[..., FilesAttacked],
+    said: tuple[str, ...],
+) -> RiskResult:
     """Return what synthetic files give away: counts of all records, and a sample for the rest."""
     if model is not None:
-        raise InputError("A model beside a release is attacked in memory: pass --engine memory, or attack the synthetic files alone.")
+        raise InputError(
+            "A model beside a release is attacked in memory: pass --engine memory, or attack the synthetic files alone."
+        )
     if len(several) > 1 and isinstance(original, LongOrigin):
-        raise InputError("Several releases are attacked together where their rows are read here: name one synthetic table, or copy the tables and pass --engine stream.")
+        raise InputError(
+            "Several releases are attacked together where their rows are read here: name one synthetic table, or copy the tables and pass --engine stream."
+        )
     settings.check(original.schema)
     progress = giving_back(progress)
     questions = settings.questions(child(root, 0))
-    data, sample, rows, holdout_notes = data_of(original, several, holdout, settings, root, progress=progress)
+    data, sample, rows, holdout_notes = data_of(
+        original, several, holdout, settings, root, progress=progress
+    )
     data = with_references(data, settings, root)
     run, attacks, family = _attacked(data, questions, settings, root, threads, progress)
     attacks = tuple(replace(attack, records=attack.records or "sample") for attack in attacks)
     tests = run.tested(family, settings.threshold)
-    joint = _together(data, questions, settings, root, run, threads, progress) if len(several) > 1 else None
+    joint = (
+        _together(data, questions, settings, root, run, threads, progress)
+        if len(several) > 1
+        else None
+    )
     sample = _saying(sample, attacks, tests, joint)
     about = about_risk(
-        settings, questions, seed, original=rows["original"], synthetic=[rows[name] for name in data.synthetics], holdout=rows.get("holdout"), data=data,
+        settings,
+        questions,
+        seed,
+        original=rows["original"],
+        synthetic=[rows[name] for name in data.synthetics],
+        holdout=rows.get("holdout"),
+        data=data,
         notes=(*sample.sentences, *said, *holdout_notes, *[ONE_SYNTHESIS] * (len(several) == 1)),
-    )  # fmt: skip
+    )
     about = replace(about, sample=sample)
-    exposure = _exposure(data, questions, settings.threshold, settings.tolerance, slices=sample.chosen_by == "values")
+    exposure = _exposure(
+        data, questions, settings.threshold, settings.tolerance, slices=sample.chosen_by == "values"
+    )
     if sample.chosen_by == "place" and not sample.whole:
         exposure["memorisation"] = None  # copies are not in a sample by place where the people are
-    exposure["secrets"] = {"records": "a sample: rows are numbered within it", **exposure["secrets"]}
+    exposure["secrets"] = {
+        "records": "a sample: rows are numbered within it",
+        **exposure["secrets"],
+    }
     result = RiskResult(
-        about=about, attacks=attacks, family=family, memorisation_tests=tests, together=joint, run=RunFacts(seconds=run.seconds), **exposure
+        about=about,
+        attacks=attacks,
+        family=family,
+        memorisation_tests=tests,
+        together=joint,
+        run=RunFacts(seconds=run.seconds),
+        **exposure,
     )
-    return without_small(result.named(original=None, synthetic=names) if names else result, settings.threshold)
+    return without_small(
+        result.named(original=None, synthetic=names) if names else result, settings.threshold
+    )
 
 
 def _together(
-    data: AttackData, questions: Sequence[Question], settings: RiskSettings, root: np.random.SeedSequence, run: Run, threads: int | None, progress: Progress
+    data: AttackData,
+    questions: Sequence[Question],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    run: Run,
+    threads: int | None,
+    progress: Progress,
 ) -> Together:
     """Return what several releases tell together."""
     progress("attacking releases together", 0.0)
     pool = pool_of(data, questions, settings, child(root, 8), alone=run.trials, threads=threads)
-    return together(pool, child(root, 9), resamples=settings.resamples, threshold=settings.threshold, threads=threads)
+    return together(
+        pool,
+        child(root, 9),
+        resamples=settings.resamples,
+        threshold=settings.threshold,
+        threads=threads,
+    )
 
 
-def _saying(sample: SampledRecords, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding], joint: Together | None) -> SampledRecords:
+def _saying(
+    sample: SampledRecords,
+    attacks: Sequence[Attack],
+    tests: Sequence[MemorisationFinding],
+    joint: Together | None,
+) -> SampledRecords:
     """Return a sample with sentences that say which figures are of all records, which of it, and what it may miss."""
     titles: dict[str, list[str]] = {"all": [], "sample": []}
     for attack in attacks:
@@ -298,24 +447,39 @@ def _drawn(model: Any, n_rows: int, seed: np.random.SeedSequence) -> Table:
     """Return a large table drawn from a model: what somebody has who was given the model."""
     fitted = load_model(model) if isinstance(model, str | os.PathLike) else model
     if not hasattr(fitted, "sample"):
-        raise InputError(f"model must be a fitted model, or the path of its file. Got {type(model).__name__}.")
+        raise InputError(
+            f"model must be a fitted model, or the path of its file. Got {type(model).__name__}."
+        )
     table: Table = fitted.sample(MODEL_TIMES * n_rows, seed=seed)
     return table
 
 
 def attacked_data(
-    original: Table, synthetics: Sequence[Any], holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *,
+    original: Table,
+    synthetics: Sequence[Any],
+    holdout: Any,
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    *,
     further: Sequence[Table] = (),
-) -> AttackData:  # fmt: skip
+) -> AttackData:
     """Return the data of a study, with the sources that attacks are held against; `further` is a table drawn from a model, or none."""
     data = AttackData.of(
-        original, [*synthetics, *further], holdout, columns=settings.columns, numeric=settings.numeric, rare=settings.rare,
-        tolerance=settings.tolerance, missing=settings.missing,
-    )  # fmt: skip
+        original,
+        [*synthetics, *further],
+        holdout,
+        columns=settings.columns,
+        numeric=settings.numeric,
+        rare=settings.rare,
+        tolerance=settings.tolerance,
+        missing=settings.missing,
+    )
     return with_references(data.with_last_as("model") if further else data, settings, root)
 
 
-def with_references(data: AttackData, settings: RiskSettings, root: np.random.SeedSequence) -> AttackData:
+def with_references(
+    data: AttackData, settings: RiskSettings, root: np.random.SeedSequence
+) -> AttackData:
     """Return the data with the sources that attacks are held against: independent columns, and the label alone where there is one."""
     n_rows = data.sides[data.synthetics[0]].n_rows
     data = data.with_marginals(n_rows, child(root, 1))
@@ -326,22 +490,33 @@ def with_references(data: AttackData, settings: RiskSettings, root: np.random.Se
 
 
 def about_risk(
-    settings: RiskSettings, questions: Sequence[Question], seed: Seed, *, original: int, synthetic: Sequence[int],
-    holdout: int | None, data: AttackData, notes: Sequence[str],
-) -> RiskAbout:  # fmt: skip
+    settings: RiskSettings,
+    questions: Sequence[Question],
+    seed: Seed,
+    *,
+    original: int,
+    synthetic: Sequence[int],
+    holdout: int | None,
+    data: AttackData,
+    notes: Sequence[str],
+) -> RiskAbout:
     """Return what a study was about; `original`, `synthetic` and `holdout` are numbers of rows."""
 
     def table(n_rows: int) -> AttackedTable:
         return AttackedTable(masked_count(n_rows, settings.threshold))
 
-    learners = [name for name in questions[0].attackers if ATTACKERS[name].learns] if questions else []
+    learners = (
+        [name for name in questions[0].attackers if ATTACKERS[name].learns] if questions else []
+    )
     return RiskAbout(
         keys=tuple(settings.keys),
         sensitive=tuple(settings.sensitive),
         key_sizes=settings.key_sizes,
         key_sets=len({question.keys for question in questions}),
         label=settings.label,
-        scenario=f"Someone knows {listed(settings.keys)} of a person and wants {listed(settings.sensitive)}." if settings.keys else WHOLE_RECORDS,
+        scenario=f"Someone knows {listed(settings.keys)} of a person and wants {listed(settings.sensitive)}."
+        if settings.keys
+        else WHOLE_RECORDS,
         comparison=tuple(_comparison(data, settings)),
         seed=seed if isinstance(seed, int) else None,
         settings={**settings.to_dict(), "attackers_that_learn": learners},
@@ -368,18 +543,37 @@ def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
 def without_small(result: RiskResult, threshold: int) -> RiskResult:
     """Return a result as it may leave: no value about fewer than `threshold` people, in attacks and in what they say together."""
     rows = None if result.about.holdout is None else result.about.holdout.rows
-    attacks = tuple(attack.masked(threshold, rows if isinstance(rows, int) else 0 if rows is None else threshold) for attack in result.attacks)
+    attacks = tuple(
+        attack.masked(
+            threshold, rows if isinstance(rows, int) else 0 if rows is None else threshold
+        )
+        for attack in result.attacks
+    )
     pairs = enumerate(zip(result.attacks, attacks, strict=True))
-    hidden = {i for i, (own, shown) in pairs if (own.value, own.excess) != (shown.value, shown.excess)}
-    hidden |= {i for i, test in enumerate(result.memorisation_tests, start=len(attacks)) if test.excess is None}
+    hidden = {
+        i for i, (own, shown) in pairs if (own.value, own.excess) != (shown.value, shown.excess)
+    }
+    hidden |= {
+        i
+        for i, test in enumerate(result.memorisation_tests, start=len(attacks))
+        if test.excess is None
+    }
     return replace(result, attacks=attacks, family=result.family.without(hidden, threshold))
 
 
 def _exposure(
-    data: AttackData, questions: Sequence[Question], threshold: int, tolerance: Mapping[str, float], *, slices: bool = False
+    data: AttackData,
+    questions: Sequence[Question],
+    threshold: int,
+    tolerance: Mapping[str, float],
+    *,
+    slices: bool = False,
 ) -> dict[str, Any]:
     """Return who is exposed by the largest key set of each sensitive column: what may leave, and what may not."""
-    widest = {q.sensitive: max((p.keys for p in questions if p.sensitive == q.sensitive), key=len) for q in questions}
+    widest = {
+        q.sensitive: max((p.keys for p in questions if p.sensitive == q.sensitive), key=len)
+        for q in questions
+    }
     matches = {s: matched(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
     parts = [spread(matches[s], s, threshold) for s in widest]
     original, fresh = data.tables["original"], data.tables.get("holdout")
@@ -387,8 +581,15 @@ def _exposure(
         "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
-        "memorisation": equal_rows(data.tables[data.synthetics[0]], original, fresh, tolerance, slices=slices),
-        "secrets": {"attacks": [exposed_records(data, _in_memory(data, matches[s], keys, s), keys, s) for s, keys in widest.items()]},
+        "memorisation": equal_rows(
+            data.tables[data.synthetics[0]], original, fresh, tolerance, slices=slices
+        ),
+        "secrets": {
+            "attacks": [
+                exposed_records(data, _in_memory(data, matches[s], keys, s), keys, s)
+                for s, keys in widest.items()
+            ]
+        },
     }
 
 
@@ -396,5 +597,9 @@ def _in_memory(data: AttackData, whole: Match, keys: Sequence[str], sensitive: s
     """Return the match of the people in memory: the same, or those of the sample with all rows of the source, where the data are of files."""
     if data.whole is None:
         return whole
-    people, rows = (data.whole.of([side], keys, sensitive) for side in ("original", data.synthetics[0]))
-    return match_counts(people, rows, data.keys("original", keys), data.values("original", sensitive))[1]
+    people, rows = (
+        data.whole.of([side], keys, sensitive) for side in ("original", data.synthetics[0])
+    )
+    return match_counts(
+        people, rows, data.keys("original", keys), data.values("original", sensitive)
+    )[1]

@@ -37,7 +37,18 @@ from .wildcard import wild_sums
 if TYPE_CHECKING:
     from .attempt import Attempt
 
-__all__ = ["CONVENTIONS", "Convention", "Tcap", "TcapCells", "all_conventions", "check_convention", "tcap", "tcap_credit", "tcap_of", "weap"]
+__all__ = [
+    "CONVENTIONS",
+    "Convention",
+    "Tcap",
+    "TcapCells",
+    "all_conventions",
+    "check_convention",
+    "tcap",
+    "tcap_credit",
+    "tcap_of",
+    "weap",
+]
 
 Floats = NDArray[np.float64]
 Convention = Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]
@@ -48,7 +59,9 @@ FORMER = {"p1": "matched_rows", "p1_zero": "all_rows"}
 def check_convention(name: str) -> None:
     """Raise unless a convention has this name; a former name is refused with the present one."""
     if name in FORMER:
-        raise UnknownNameError(f"The convention '{name}' is called '{FORMER[name]}' now. Name it so.")
+        raise UnknownNameError(
+            f"The convention '{name}' is called '{FORMER[name]}' now. Name it so."
+        )
     if name not in CONVENTIONS:
         raise unknown_name("convention", name, CONVENTIONS)
 
@@ -73,7 +86,9 @@ class TcapCells:
         rows = cells.source_of_class[cells.cell_class]
         selected = (cells.source > 0) & (cells.source / np.maximum(rows, 1) >= tau)
         chosen = np.where(selected, cells.source, 0)
-        weight = np.bincount(cells.cell_class, chosen, cells.n_classes).astype(np.float64, copy=False)
+        weight = np.bincount(cells.cell_class, chosen, cells.n_classes).astype(
+            np.float64, copy=False
+        )
         number = np.where(weight > 0, np.cumsum(weight > 0) - 1, -1)
         right = chosen / np.maximum(weight[cells.cell_class], 1)
         return cls(weight[weight > 0], number[cells.people_class], right[cells.people_cell], zero)
@@ -116,11 +131,15 @@ class Tcap:
     n_people: int = 0
 
     def __repr__(self) -> str:
-        shown = f"not applicable because {self.reason}" if self.value is None else f"{self.value:.4g}"
+        shown = (
+            f"not applicable because {self.reason}" if self.value is None else f"{self.value:.4g}"
+        )
         return f"Tcap({shown}, convention: {self.convention}, tau: {self.tau:g}, matched: {masked_count(self.n_matched)})"
 
 
-def weap(source_keys: Keys, source_sensitive: NDArray[Any], *, source_missing: Keys | None = None) -> Floats:
+def weap(
+    source_keys: Keys, source_sensitive: NDArray[Any], *, source_missing: Keys | None = None
+) -> Floats:
     """Return for each source row the share of source rows with its key that have its value: WEAP, in (0, 1].
 
     Examples
@@ -134,10 +153,16 @@ def weap(source_keys: Keys, source_sensitive: NDArray[Any], *, source_missing: K
 
 
 def tcap(
-    people_keys: Keys, people_sensitive: NDArray[Any], source_keys: Keys, source_sensitive: NDArray[Any], *,
-    convention: Convention = "matched_rows", tau: float = 1.0, people_missing: Keys | None = None,
+    people_keys: Keys,
+    people_sensitive: NDArray[Any],
+    source_keys: Keys,
+    source_sensitive: NDArray[Any],
+    *,
+    convention: Convention = "matched_rows",
+    tau: float = 1.0,
+    people_missing: Keys | None = None,
     source_missing: Keys | None = None,
-) -> Tcap:  # fmt: skip
+) -> Tcap:
     """Return TCAP under one convention; codes and missing masks are those of `match`.
 
     Examples
@@ -147,7 +172,11 @@ def tcap(
     Tcap(0.8333, convention: matched_rows, tau: 1, matched: <10)
     """
     rows = (people_keys, people_sensitive, source_keys, source_sensitive)
-    return tcap_of(match(*rows, people_missing=people_missing, source_missing=source_missing), convention=convention, tau=tau)
+    return tcap_of(
+        match(*rows, people_missing=people_missing, source_missing=source_missing),
+        convention=convention,
+        tau=tau,
+    )
 
 
 def tcap_of(matches: Match, *, convention: Convention = "matched_rows", tau: float = 1.0) -> Tcap:
@@ -161,7 +190,9 @@ def tcap_of(matches: Match, *, convention: Convention = "matched_rows", tau: flo
 
 def all_conventions(matches: Match, *, tau: float = 1.0) -> dict[Convention, Tcap]:
     """Return TCAP under every convention from one match."""
-    return {convention: tcap_of(matches, convention=convention, tau=tau) for convention in CONVENTIONS}
+    return {
+        convention: tcap_of(matches, convention=convention, tau=tau) for convention in CONVENTIONS
+    }
 
 
 def _over_source(matches: Match, convention: Convention, tau: float) -> Tcap:
@@ -169,7 +200,11 @@ def _over_source(matches: Match, convention: Convention, tau: float) -> Tcap:
     selected = rows.weap >= tau
     met = selected & (rows.people_key > 0)
     n_selected, n_met = int(rows.weight[selected].sum()), int(rows.weight[met].sum())
-    cells = TcapCells.of(matches.sides, tau=tau, zero=convention == "all_rows") if isinstance(matches.sides, KeyCells) else None
+    cells = (
+        TcapCells.of(matches.sides, tau=tau, zero=convention == "all_rows")
+        if isinstance(matches.sides, KeyCells)
+        else None
+    )
     count = n_selected if convention == "all_rows" else n_met
     reason = ""
     if not matches.n_people:
@@ -198,7 +233,17 @@ def _over_people(matches: Match, convention: Convention, tau: float) -> Tcap:
     n_selected = int(rows.weight[rows.weap >= tau].sum())
     n_counted = matches.people_in(counted)
     why = "" if n_counted else reason
-    return Tcap(scores.value, why, convention, tau, n_selected, n_counted, scores=scores, counted=n_counted, n_people=n_counted)
+    return Tcap(
+        scores.value,
+        why,
+        convention,
+        tau,
+        n_selected,
+        n_counted,
+        scores=scores,
+        counted=n_counted,
+        n_people=n_counted,
+    )
 
 
 def tcap_credit(matches: Match, result: Tcap) -> Floats:
@@ -226,11 +271,15 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
         return out
     if result.scores is not None:
         counts = result.scores.weight > 0
-        return (counts & matches.people_at(result.tau) if result.convention == "certain" else counts).astype(np.float64)
+        return (
+            counts & matches.people_at(result.tau) if result.convention == "certain" else counts
+        ).astype(np.float64)
     rows = matches.source_rows
     met = (rows.weap >= result.tau) & (rows.people_key > 0)
     assert not isinstance(matches.sides, KeyCells)
-    return wild_sums(*matches.sides, np.where(met, rows.weight / np.maximum(rows.people_key, 1), 0.0))
+    return wild_sums(
+        *matches.sides, np.where(met, rows.weight / np.maximum(rows.people_key, 1), 0.0)
+    )
 
 
 # As an attacker.
@@ -240,17 +289,26 @@ def _attack(attempt: Attempt) -> list[Outcome]:
     """Return the outcomes; over source rows sides are pooled, so that classes have one numbering."""
     convention, tau = attempt.question.convention, attempt.question.tau
     results = [tcap_of(one, convention=convention, tau=tau) for one in attempt.whole_matches]  # type: ignore[arg-type]
-    guesses = [_guess(result, one) for result, one in zip(results, attempt.whole_matches, strict=True)]
+    guesses = [
+        _guess(result, one) for result, one in zip(results, attempt.whole_matches, strict=True)
+    ]
     people = [one.n_people if attempt.counts is not None else None for one in attempt.whole_matches]
     if results[0].scores is not None or attempt.data.wildcard:
         persons = [tcap_of(one, convention=convention, tau=tau) for one in attempt.matches]  # type: ignore[arg-type]
         return [
-            Outcome(Ratio(), _group(own, one), result.value, beside, result.n_people, result.reason, n)
-            for result, own, one, beside, n in zip(results, persons, attempt.matches, guesses, people, strict=True)
+            Outcome(
+                Ratio(), _group(own, one), result.value, beside, result.n_people, result.reason, n
+            )
+            for result, own, one, beside, n in zip(
+                results, persons, attempt.matches, guesses, people, strict=True
+            )
         ]
     cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells  # type: ignore[arg-type]
     assert cells is not None
-    groups = zip(*(np.split(part, attempt.ends) for part in (cells.person_class, cells.person_right)), strict=True)
+    groups = zip(
+        *(np.split(part, attempt.ends) for part in (cells.person_class, cells.person_right)),
+        strict=True,
+    )
     return [
         Outcome(cells.statistic, group, result.value, beside, result.n_people, result.reason, n)
         for result, beside, group, n in zip(results, guesses, groups, people, strict=True)
@@ -260,28 +318,49 @@ def _attack(attempt: Attempt) -> list[Outcome]:
 def _group(result: Tcap, matches: Match) -> tuple[Floats, Floats]:
     if result.scores is not None:
         return result.scores.numerator, result.scores.weight
-    nobody = np.zeros(matches.n_entries)  # a person stands in several classes: people cannot be drawn anew
+    nobody = np.zeros(
+        matches.n_entries
+    )  # a person stands in several classes: people cannot be drawn anew
     return nobody, nobody
 
 
 def _guess(result: Tcap, matches: Match) -> Guess:
     credit = tcap_credit(matches, result)
-    return guess(matches.values, credit=credit if matches.count is None else credit * matches.count, counted=result.counted)
+    return guess(
+        matches.values,
+        credit=credit if matches.count is None else credit * matches.count,
+        counted=result.counted,
+    )
 
 
 ATTACKERS.register(
     Attacker(
-        name="tcap", attack=_attack, title="TCAP", people="matched", choice="", own_stream=False, counted=True,
+        name="tcap",
+        attack=_attack,
+        title="TCAP",
+        people="matched",
+        choice="",
+        own_stream=False,
+        counted=True,
         says="someone who believes synthetic rows where all with the same keys agree gets {sensitive}",
         definition="Where synthetic rows with the same keys agree (WEAP of at least tau): the share of people with these keys who have "
         "that value.",
         reference=f"{TAUB}; Elliot, Little and Allmendinger, appendix A",
         conventions=(
-            ("matched_rows", "mean over agreeing synthetic rows whose keys some person has (Elliot, Little and Allmendinger)"),
+            (
+                "matched_rows",
+                "mean over agreeing synthetic rows whose keys some person has (Elliot, Little and Allmendinger)",
+            ),
             ("all_rows", "the same over all agreeing synthetic rows, 0 where nobody has the keys"),
-            ("certain", "right, and certain in the original too, of people with a match (DiSDiO / iS)"),
+            (
+                "certain",
+                "right, and certain in the original too, of people with a match (DiSDiO / iS)",
+            ),
             ("matched", "right, of people with a match (DiSCO / iS)"),
-            ("conditional", "right, of people whose keys have one value in the synthetic table (DiSCO / DiS)"),
+            (
+                "conditional",
+                "right, of people whose keys have one value in the synthetic table (DiSCO / DiS)",
+            ),
         ),
     )
-)  # fmt: skip
+)

@@ -16,7 +16,18 @@ __all__ = ["JOINT_HEAD", "JointFinding", "Together"]
 
 ALPHA = 0.05
 
-JOINT_HEAD = ("attack or test", "on", "keys", "together", "holdout", "excess, together", "excess, each alone", "added", "95 % interval", "p, all together")  # fmt: skip
+JOINT_HEAD = (
+    "attack or test",
+    "on",
+    "keys",
+    "together",
+    "holdout",
+    "excess, together",
+    "excess, each alone",
+    "added",
+    "95 % interval",
+    "p, all together",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +71,18 @@ class JointFinding:
         """What a page calls the attack or test."""
         if self.kind == "test":
             return memorisation_test_of(self.measure).title
-        return attacker_of(self.measure).title + (f" ({self.convention})" if self.convention else "")
+        return attacker_of(self.measure).title + (
+            f" ({self.convention})" if self.convention else ""
+        )
 
     @property
     def words(self) -> str:
         """The attack or test with what it is on."""
-        return f"{self.title} on {shown(self.sensitive, 40)} knowing {keys_words(self.keys)}" if self.sensitive else self.title
+        return (
+            f"{self.title} on {shown(self.sensitive, 40)} knowing {keys_words(self.keys)}"
+            if self.sensitive
+            else self.title
+        )
 
     @property
     def adds(self) -> bool:
@@ -79,11 +96,17 @@ class JointFinding:
             return "" if value is None else number(value)
 
         return [
-            self.title, shown(self.sensitive, 40), keys_words(self.keys) if self.keys else "", one(self.value), one(self.holdout),
-            "" if self.excess is None else signed(self.excess), ", ".join("masked" if e is None else signed(e) for e in self.alone[:6]),
-            "" if self.added is None else signed(self.added), "" if self.added_interval is None else between(self.added_interval),
+            self.title,
+            shown(self.sensitive, 40),
+            keys_words(self.keys) if self.keys else "",
+            one(self.value),
+            one(self.holdout),
+            "" if self.excess is None else signed(self.excess),
+            ", ".join("masked" if e is None else signed(e) for e in self.alone[:6]),
+            "" if self.added is None else signed(self.added),
+            "" if self.added_interval is None else between(self.added_interval),
             one(self.added_p_family),
-        ]  # fmt: skip
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +134,9 @@ class Together:
     def strongest(self) -> JointFinding | None:
         """The finding to which further releases add most beyond chance."""
         known = [one for one in self.findings if one.added_p_family is not None]
-        return min(known, key=lambda one: (one.added_p_family or 0.0, -(one.added or 0.0)), default=None)
+        return min(
+            known, key=lambda one: (one.added_p_family or 0.0, -(one.added or 0.0)), default=None
+        )
 
     @property
     def sentence(self) -> str:
@@ -133,7 +158,9 @@ class Together:
                 f"Whoever holds {self.releases} was not seen to find more than from one of them: over {len(self.findings):,} attacks and tests the chance "
                 f"of a largest difference like this one, were nothing added, is {number(strongest.added_p_family)}."
             )
-        head = f"Whoever holds {self.releases} finds more than from one of them: by {strongest.words} "
+        head = (
+            f"Whoever holds {self.releases} finds more than from one of them: by {strongest.words} "
+        )
         if strongest.added is None or strongest.added_interval is None or strongest.excess is None:
             return f"{head}something is added, beyond chance; how much is about too few people to be said."
         return (
@@ -162,4 +189,8 @@ class Together:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Together:
         """Return what plain data hold."""
-        return from_plain(cls, {name: value for name, value in data.items() if name != "sentence"}, what="'together'")
+        return from_plain(
+            cls,
+            {name: value for name, value in data.items() if name != "sentence"},
+            what="'together'",
+        )

@@ -18,18 +18,35 @@ if TYPE_CHECKING:
     from .result import CrossFit, RiskResult
 
 __all__ = [
-    "FOUND", "NONE_FOUND", "TOGETHER", "LimitVerdict", "RiskVerdictRow", "coarse_sentence", "excess_found", "family_sentence", "judged", "keys_words", "limit_verdict", "sentence_of", "several",
-    "strongest_finding", "verdict", "worse",
-]  # fmt: skip
+    "FOUND",
+    "NONE_FOUND",
+    "TOGETHER",
+    "LimitVerdict",
+    "RiskVerdictRow",
+    "coarse_sentence",
+    "excess_found",
+    "family_sentence",
+    "judged",
+    "keys_words",
+    "limit_verdict",
+    "sentence_of",
+    "several",
+    "strongest_finding",
+    "verdict",
+    "worse",
+]
 
 ALPHA = 0.05
-FOUND, NONE_FOUND, UNKNOWN, NO_VALUE = "excess found", "no excess found", "not known", "not applicable"
+FOUND, NONE_FOUND, UNKNOWN, NO_VALUE = (
+    "excess found",
+    "no excess found",
+    "not known",
+    "not applicable",
+)
 FEW_KEYS = 6
 TOGETHER = "All attacks together"
 FEW_REASONS = 3
-HALF_SIZE_BOUNDS = (
-    "The bounds are of models of half of the people: the table itself was not compared with people who are not in the data. Name such people as a holdout, or set some aside (--holdout-share 0.25)."
-)
+HALF_SIZE_BOUNDS = "The bounds are of models of half of the people: the table itself was not compared with people who are not in the data. Name such people as a holdout, or set some aside (--holdout-share 0.25)."
 SAMPLE_BOUNDS = "Attacks and tests looked at a sample of the records: the bounds say nothing of what is outside it."
 """Why the bounds of a study cannot show that a table keeps a limit."""
 
@@ -90,7 +107,11 @@ class RiskVerdictRow:
         return from_plain(cls, data, what="a row of the verdict on risk")
 
 
-_CARRIED = tuple(field.name for field in fields(RiskVerdictRow) if field.name in Attack.__dataclass_fields__ and field.name not in ("measure", "direction"))  # fmt: skip
+_CARRIED = tuple(
+    field.name
+    for field in fields(RiskVerdictRow)
+    if field.name in Attack.__dataclass_fields__ and field.name not in ("measure", "direction")
+)
 
 
 def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
@@ -99,11 +120,15 @@ def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
     One more is for all together in a cross-fit.
     """
     attacks = result.attacks
-    holdout = result.about.holdout is not None or any(attack.holdout is not None for attack in attacks)
+    holdout = result.about.holdout is not None or any(
+        attack.holdout is not None for attack in attacks
+    )
     groups: dict[str, dict[str, list[Attack]]] = {}
     for attack in attacks:
         groups.setdefault(attack.sensitive, {}).setdefault(attack.measure, []).append(attack)
-    rows = [_row(group, holdout=holdout) for measures in groups.values() for group in measures.values()]
+    rows = [
+        _row(group, holdout=holdout) for measures in groups.values() for group in measures.values()
+    ]
     tests = result.memorisation_tests
     holdout = holdout or any(test.holdout is not None for test in tests)
     crossed_tests = () if result.cross_fit is None else result.cross_fit.memorisation_tests
@@ -122,23 +147,47 @@ def _row(attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
     worst = max(with_excess or attacks, key=worse)
     word, words = judged(worst, holdout=holdout)
     return RiskVerdictRow(
-        id=worst.measure or "unnamed", measure=worst.attacker.title, question=f"Knowing {keys_words(worst.keys)}",
-        **{name: getattr(worst, name) for name in _CARRIED}, marginals=worst.marginals_only, key_sets=len(attacks), word=word, words=words,
+        id=worst.measure or "unnamed",
+        measure=worst.attacker.title,
+        question=f"Knowing {keys_words(worst.keys)}",
+        **{name: getattr(worst, name) for name in _CARRIED},
+        marginals=worst.marginals_only,
+        key_sets=len(attacks),
+        word=word,
+        words=words,
         sentence=sentence_of(worst, len(attacks)),
-    )  # fmt: skip
+    )
 
 
 def _test_row(test: MemorisationFinding) -> RiskVerdictRow:
     word, words = _judged(test.p_family, test.lower_bound, test.detectable, holdout=True)
     return RiskVerdictRow(
-        id=test.test or "unnamed", measure=test.about.title, direction=test.direction, question="Does the table show who was in the data?",
-        value=test.value, holdout=test.holdout, excess=test.excess, excess_interval=test.excess_interval, p_family=test.p_family,
-        lower_bound=test.lower_bound, upper_bound=test.upper_bound, detectable=test.detectable, word=word, words=words, sentence=test.sentence,
-    )  # fmt: skip
+        id=test.test or "unnamed",
+        measure=test.about.title,
+        direction=test.direction,
+        question="Does the table show who was in the data?",
+        value=test.value,
+        holdout=test.holdout,
+        excess=test.excess,
+        excess_interval=test.excess_interval,
+        p_family=test.p_family,
+        lower_bound=test.lower_bound,
+        upper_bound=test.upper_bound,
+        detectable=test.detectable,
+        word=word,
+        words=words,
+        sentence=test.sentence,
+    )
 
 
 def _family_row(
-    id: str, measure: str, family: Family, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding], *, holdout: bool
+    id: str,
+    measure: str,
+    family: Family,
+    attacks: Sequence[Attack],
+    tests: Sequence[MemorisationFinding],
+    *,
+    holdout: bool,
 ) -> RiskVerdictRow:
     every = [*(attack.detectable for attack in attacks), *(test.detectable for test in tests)]
     sizes = [size for size in every if size is not None]
@@ -148,9 +197,17 @@ def _family_row(
     if word == NONE_FOUND and sizes:
         words = f"{word} (detectable: {low if low == high else f'{low} to {high}'})"
     return RiskVerdictRow(
-        id=id, measure=measure, question="Is any excess more than chance?", p_family=family.p_value, lower_bound=family.lower_bound,
-        upper_bound=family.upper_bound, detectable=detectable, word=word, words=words, sentence=family_sentence(family, attacks, tests),
-    )  # fmt: skip
+        id=id,
+        measure=measure,
+        question="Is any excess more than chance?",
+        p_family=family.p_value,
+        lower_bound=family.lower_bound,
+        upper_bound=family.upper_bound,
+        detectable=detectable,
+        word=word,
+        words=words,
+        sentence=family_sentence(family, attacks, tests),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,24 +256,48 @@ class LimitVerdict:
         UNDECIDED: an excess of at most 0.01 is neither shown to hold nor shown to be exceeded. The largest excess of 8 attacks and 11 tests lies between
         0.004 and 0.21 (simultaneous 95 % bounds). An excess of 0.03 (the most precise) to 0.12 (the least precise) is detected with 80 % power.
         """
-        limit, many = f"an excess of at most {number(self.max_excess)}", _count_words(self.attacks, self.tests, "test")
+        limit, many = (
+            f"an excess of at most {number(self.max_excess)}",
+            _count_words(self.attacks, self.tests, "test"),
+        )
         if self.state is LimitState.EXCEEDS:
             return f"EXCEEDS THE LIMIT: {limit} is allowed, and the largest excess of {many} is above {number(self.lower_bound)} (simultaneous 95 % lower bound)."
         if self.state is LimitState.SHOWN:
             return f"SHOWN TO KEEP THE LIMIT: {limit} is allowed, and every excess of {many} is below {number(self.upper_bound)} (simultaneous 95 % upper bound)."
-        ends = [None if bound is None else number(bound) for bound in (self.lower_bound, self.upper_bound)]
+        ends = [
+            None if bound is None else number(bound)
+            for bound in (self.lower_bound, self.upper_bound)
+        ]
         low, high = ends
         where = (
-            f"lies between {low} and {high} (simultaneous 95 % bounds)" if None not in ends
-            else f"is above {low} (simultaneous 95 % lower bound) and has no upper bound" if low is not None
-            else "has no lower bound" + (" and no upper bound" if high is None else f", and is below {high} (simultaneous 95 % upper bound)")
-        )  # fmt: skip
-        parts = [f"UNDECIDED: {limit} is neither shown to hold nor shown to be exceeded.", f"The largest excess of {many} {where}."]
+            f"lies between {low} and {high} (simultaneous 95 % bounds)"
+            if None not in ends
+            else f"is above {low} (simultaneous 95 % lower bound) and has no upper bound"
+            if low is not None
+            else "has no lower bound"
+            + (
+                " and no upper bound"
+                if high is None
+                else f", and is below {high} (simultaneous 95 % upper bound)"
+            )
+        )
+        parts = [
+            f"UNDECIDED: {limit} is neither shown to hold nor shown to be exceeded.",
+            f"The largest excess of {many} {where}.",
+        ]
         if self.detectable is not None:
             first, last = map(detectable_words, self.detectable)
-            size = first if first == last else f"{first} (the most precise) to {last} (the least precise)"
+            size = (
+                first
+                if first == last
+                else f"{first} (the most precise) to {last} (the least precise)"
+            )
             nothing = min(self.detectable) > 1  # rates differ by 1 at most
-            parts.append("No excess of any size is detected with 80 % power." if nothing else f"An excess of {size} is detected with 80 % power.")
+            parts.append(
+                "No excess of any size is detected with 80 % power."
+                if nothing
+                else f"An excess of {size} is detected with 80 % power."
+            )
         return " ".join((*parts, *self.reasons))
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,8 +311,21 @@ class LimitVerdict:
         if policy is None or policy.get("max_excess") is None:
             return None
         names = {one.name for one in fields(cls)}
-        state = policy.get("state") or (LimitState.EXCEEDS if policy.get("passed") is False else LimitState.UNDECIDED)
-        return from_plain(cls, {**{name: value for name, value in policy.items() if name in names and value is not None}, "state": state}, what="'policy'")
+        state = policy.get("state") or (
+            LimitState.EXCEEDS if policy.get("passed") is False else LimitState.UNDECIDED
+        )
+        return from_plain(
+            cls,
+            {
+                **{
+                    name: value
+                    for name, value in policy.items()
+                    if name in names and value is not None
+                },
+                "state": state,
+            },
+            what="'policy'",
+        )
 
 
 def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
@@ -244,7 +338,9 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
     family = side.family
     reasons = [HALF_SIZE_BOUNDS] if side is not result else []
     if len(result.about.synthetic) > 1 or result.together is not None:
-        reasons.append("The bounds are of each of several releases: all of them together have none.")
+        reasons.append(
+            "The bounds are of each of several releases: all of them together have none."
+        )
     if result.about.sample is not None and not result.about.sample.whole:
         reasons.append(SAMPLE_BOUNDS)
     findings: list[Attack | MemorisationFinding] = [*side.attacks, *side.memorisation_tests]
@@ -253,22 +349,37 @@ def limit_verdict(result: RiskResult, max_excess: float) -> LimitVerdict:
     elif family.unbounded:
         names = [_unbounded(findings[place]) for place in family.unbounded if place < len(findings)]
         rest = len(names) - FEW_REASONS
-        reasons.append(f"Without an upper bound: {'; '.join(names[:FEW_REASONS])}{f'; and {rest} more' if rest > 0 else ''}.")
+        reasons.append(
+            f"Without an upper bound: {'; '.join(names[:FEW_REASONS])}{f'; and {rest} more' if rest > 0 else ''}."
+        )
     sizes = [one.detectable for one in findings if one.detectable is not None]
     return LimitVerdict(
-        max_excess=max_excess, state=limit_state(family.lower_bound, None if reasons else family.upper_bound, max_excess),
-        lower_bound=family.lower_bound, upper_bound=family.upper_bound, detectable=(min(sizes), max(sizes)) if sizes else None,
-        attacks=len(side.attacks), tests=len(side.memorisation_tests), reasons=tuple(reasons),
-    )  # fmt: skip
+        max_excess=max_excess,
+        state=limit_state(family.lower_bound, None if reasons else family.upper_bound, max_excess),
+        lower_bound=family.lower_bound,
+        upper_bound=family.upper_bound,
+        detectable=(min(sizes), max(sizes)) if sizes else None,
+        attacks=len(side.attacks),
+        tests=len(side.memorisation_tests),
+        reasons=tuple(reasons),
+    )
 
 
 def _unbounded(finding: Attack | MemorisationFinding) -> str:
-    name = f"{finding.title} on {shown(finding.sensitive, 40)}" if isinstance(finding, Attack) else finding.about.title
+    name = (
+        f"{finding.title} on {shown(finding.sensitive, 40)}"
+        if isinstance(finding, Attack)
+        else finding.about.title
+    )
     return f"{name} ({shown((finding.reason or 'nobody is counted').rstrip('.'), 160)})"
 
 
 def _count_words(attacks: int, tests: int, test: str) -> str:
-    parts = [f"{count:,} {what}{'s' * (count != 1)}" for count, what in ((attacks, "attack"), (tests, test)) if count]
+    parts = [
+        f"{count:,} {what}{'s' * (count != 1)}"
+        for count, what in ((attacks, "attack"), (tests, test))
+        if count
+    ]
     return " and ".join(parts) or "no attacks"
 
 
@@ -343,7 +454,9 @@ def judged(attack: Attack, *, holdout: bool) -> tuple[str, str]:
     return _judged(attack.p_family, attack.lower_bound, attack.detectable, holdout=holdout)
 
 
-def _judged(p: float | None, lower: float | None, detectable: float | None, *, holdout: bool) -> tuple[str, str]:
+def _judged(
+    p: float | None, lower: float | None, detectable: float | None, *, holdout: bool
+) -> tuple[str, str]:
     if (p is not None and p <= ALPHA) or (lower is not None and lower > 0):
         return FOUND, FOUND
     if p is not None:
@@ -356,11 +469,17 @@ def sentence_of(attack: Attack, sets: int = 1) -> str:
     if attack.value is None:
         return f"Not applicable: {shown((attack.reason or 'no value was given').rstrip('.'), 300)}."
     says = attack.attacker.says.replace("{sensitive}", shown(attack.sensitive, 40))
-    others = "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
+    others = (
+        "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
+    )
     out = f"Knowing {keys_words(attack.keys)}, {says} right for {percent(attack.value)} of the people in the data{others}"
     if attack.guess is not None:
         drawn = attack.guess_by == "draw"
-        way = "drawing from the distribution of values" if drawn else "always guessing the most frequent value"
+        way = (
+            "drawing from the distribution of values"
+            if drawn
+            else "always guessing the most frequent value"
+        )
         some = " of the people it is about" * (attack.attacker.people == "matched")
         out += f"; {way}{some} is right for {percent(attack.guess)}"
     tried = f" The worst of {sets:,} sets of keys." if sets > 1 else ""
@@ -379,7 +498,9 @@ def coarse_sentence(coarse: Sequence[str]) -> str:
     return f"Not compared by their values: {shown('; '.join(coarse), 400)}. Someone who compares values may tell more people apart."
 
 
-def family_sentence(family: Family, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding] = ()) -> str:
+def family_sentence(
+    family: Family, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding] = ()
+) -> str:
     """Return what all attacks say together, and memorisation tests with them: these stand after the attacks in the family."""
     if family.p_value is None:
         return f"{shown((family.reason or 'no p-value was given').rstrip('.'), 400)}."

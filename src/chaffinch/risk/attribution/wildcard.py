@@ -52,19 +52,40 @@ class MatchCounts:
 
 
 def wild_tables(
-    people_keys: Keys, people_values: NDArray[np.integer], people_missing: Keys | None, source_keys: Keys,
-    source_values: NDArray[np.integer], source_missing: Keys | None,
-) -> tuple[WildTable, WildTable]:  # fmt: skip
+    people_keys: Keys,
+    people_values: NDArray[np.integer],
+    people_missing: Keys | None,
+    source_keys: Keys,
+    source_values: NDArray[np.integer],
+    source_missing: Keys | None,
+) -> tuple[WildTable, WildTable]:
     """Return people and source with common codes; a mask that is None means nothing is missing there."""
     space = KeySpace.of(people_keys, source_keys)
     n_people, n_source = space.lengths
     values, n_levels = zero_based([people_values, source_values])
     if len(people_values) != n_people or len(source_values) != n_source:
-        raise InputError("Each row needs its keys and one sensitive value. Got arrays of different lengths.")
-    masks = [_mask(mask, n, space.n_keys) for mask, n in ((people_missing, n_people), (source_missing, n_source))]
+        raise InputError(
+            "Each row needs its keys and one sensitive value. Got arrays of different lengths."
+        )
+    masks = [
+        _mask(mask, n, space.n_keys)
+        for mask, n in ((people_missing, n_people), (source_missing, n_source))
+    ]
     return (
-        WildTable(tuple(c[:n_people] for c in space.codes), space.sizes, masks[0], values[:n_people], n_levels),
-        WildTable(tuple(c[n_people:] for c in space.codes), space.sizes, masks[1], values[n_people:], n_levels),
+        WildTable(
+            tuple(c[:n_people] for c in space.codes),
+            space.sizes,
+            masks[0],
+            values[:n_people],
+            n_levels,
+        ),
+        WildTable(
+            tuple(c[n_people:] for c in space.codes),
+            space.sizes,
+            masks[1],
+            values[n_people:],
+            n_levels,
+        ),
     )
 
 
@@ -72,21 +93,37 @@ def wild_counts(rows: WildTable, other: WildTable) -> MatchCounts:
     """Return for each row how many rows of the other table match it."""
     if not len(rows.values) or not len(other.values):
         return MatchCounts(*(np.zeros(len(rows.values), dtype=np.int64) for _ in range(3)))
-    nearest = find_nearest(rows.distinct, other.distinct, rows.sizes, n_levels=rows.n_levels, by="classes", threads=1, farthest=0)
+    nearest = find_nearest(
+        rows.distinct,
+        other.distinct,
+        rows.sizes,
+        n_levels=rows.n_levels,
+        by="classes",
+        threads=1,
+        farthest=0,
+    )
     key = nearest.key
     return MatchCounts(nearest.near[key], nearest.right[rows.distinct.inverse], nearest.top[key])
 
 
-def wild_sums(rows: WildTable, other: WildTable, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def wild_sums(
+    rows: WildTable, other: WildTable, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return for each row the summed weights of the rows of the other table that match it."""
     out = np.zeros(len(rows.values))
     for present, who in _patterns(~rows.missing):
         for shared, others in _patterns(~other.missing & present):
             columns = np.flatnonzero(shared)
-            codes = tuple(np.concatenate([rows.keys[j][who], other.keys[j][others]]) for j in columns)
-            classes = KeySpace(codes, tuple(rows.sizes[j] for j in columns), (len(who), len(others))).classes()
+            codes = tuple(
+                np.concatenate([rows.keys[j][who], other.keys[j][others]]) for j in columns
+            )
+            classes = KeySpace(
+                codes, tuple(rows.sizes[j] for j in columns), (len(who), len(others))
+            ).classes()
             first, second = classes.ids
-            out[who] += np.bincount(second, weights=weights[others], minlength=classes.n_classes)[first]
+            out[who] += np.bincount(second, weights=weights[others], minlength=classes.n_classes)[
+                first
+            ]
     return out
 
 
@@ -103,7 +140,11 @@ def _patterns(present: Bools) -> Iterator[tuple[Bools, Ints]]:
 def _mask(missing: Keys | None, n_rows: int, n_keys: int) -> Bools:
     if missing is None:
         return np.zeros((n_rows, n_keys), dtype=bool)
-    mask = missing if isinstance(missing, np.ndarray) else np.stack([np.asarray(column) for column in missing], axis=1)
+    mask = (
+        missing
+        if isinstance(missing, np.ndarray)
+        else np.stack([np.asarray(column) for column in missing], axis=1)
+    )
     if mask.shape != (n_rows, n_keys) or mask.dtype != np.bool_:
         raise InputError(
             "A mask of missing keys must be boolean with one entry for each row and key. "

@@ -84,8 +84,13 @@ class Verdicts:
 
 
 def attack(
-    features: NDArray[np.floating[Any]], member: NDArray[np.bool_], claim: Claim, *, level: float, seed: np.random.SeedSequence
-) -> Verdicts:  # fmt: skip
+    features: NDArray[np.floating[Any]],
+    member: NDArray[np.bool_],
+    claim: Claim,
+    *,
+    level: float,
+    seed: np.random.SeedSequence,
+) -> Verdicts:
     """Return what the best of several attackers proves about a claim on its test runs.
 
     `features`: (runs, features), NaN for what was not seen. `member`: for each run whether it was on D', the table with the target.
@@ -96,7 +101,9 @@ def attack(
     tests = member[parts.test]
     one_sided = train_member.all() or not train_member.any()
     if not seen.shape[1] or one_sided:
-        return Verdicts("none: all training runs look the same", Guessed(len(tests), 0, 0, 0.0), 0.0)
+        return Verdicts(
+            "none: all training runs look the same", Guessed(len(tests), 0, 0, 0.0), 0.0
+        )
     best: tuple[float, float] | None = None
     chosen: tuple[str, Scores, Rule] | None = None
     for attacker in ATTACKERS:
@@ -109,7 +116,9 @@ def attack(
     assert chosen is not None
     name, scores, rule = chosen
     values = scores(seen[parts.test])
-    return Verdicts(name, guess(rule, values, tests, claim, level=level), separation(rule.sign * values, tests))
+    return Verdicts(
+        name, guess(rule, values, tests, claim, level=level), separation(rule.sign * values, tests)
+    )
 
 
 def _usable(features: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -126,7 +135,9 @@ def _usable(features: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[
     return every[:, np.ptp(every[train], axis=0) > 0]
 
 
-def _linear(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence) -> Scores:
+def _linear(
+    train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence
+) -> Scores:
     """Logistic regression on standardised features; partial least squares where there are many."""
     from sklearn.linear_model import LogisticRegression
 
@@ -135,9 +146,14 @@ def _linear(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.rand
 
         counts = bool((train >= 0).all() and (train == np.rint(train)).all())
         attacker = learner("linear", kind="counts" if counts else "real").fit(
-            train[:, None, :].astype(np.float32), member, seed=np.random.default_rng(seed), threads=1
+            train[:, None, :].astype(np.float32),
+            member,
+            seed=np.random.default_rng(seed),
+            threads=1,
         )
-        return lambda features: np.asarray(attacker.log_odds(features.astype(np.float32)), dtype=np.float64)
+        return lambda features: np.asarray(
+            attacker.log_odds(features.astype(np.float32)), dtype=np.float64
+        )
 
     mean, spread = train.mean(axis=0), train.std(axis=0)
 
@@ -148,22 +164,32 @@ def _linear(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.rand
     return lambda features: np.asarray(model.decision_function(scaled(features)))
 
 
-def _forest(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence) -> Scores:
+def _forest(
+    train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence
+) -> Scores:
     """Extremely randomised trees: for answers that tell by being equal to something, and not by being larger."""
     from sklearn.ensemble import ExtraTreesClassifier
 
     wide = train.shape[1] > 100
     model = ExtraTreesClassifier(
-        TREES, min_samples_leaf=5, max_features="sqrt" if wide else 0.5, random_state=int(seed.generate_state(1)[0]), n_jobs=1
-    ).fit(train, member)  # fmt: skip
+        TREES,
+        min_samples_leaf=5,
+        max_features="sqrt" if wide else 0.5,
+        random_state=int(seed.generate_state(1)[0]),
+        n_jobs=1,
+    ).fit(train, member)
     return lambda features: np.asarray(model.predict_proba(features)[:, 1])
 
 
-def _single(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence) -> Scores:
+def _single(
+    train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence
+) -> Scores:
     """The one feature that tells most: for tables that differ in a single count."""
     inside, outside = train[member], train[~member]
     error = np.sqrt(inside.var(axis=0) / len(inside) + outside.var(axis=0) / len(outside)) + 1e-12
-    order = np.argsort(-np.abs(inside.mean(axis=0) - outside.mean(axis=0)) / error, kind="stable")[:SHORTLIST]
+    order = np.argsort(-np.abs(inside.mean(axis=0) - outside.mean(axis=0)) / error, kind="stable")[
+        :SHORTLIST
+    ]
     lines = [choose_threshold(train[:, j], member) for j in order]
     best = max(range(len(order)), key=lambda i: (lines[i].bound, -i))
     sign, at = (1.0 if lines[best].above else -1.0), int(order[best])
@@ -172,9 +198,23 @@ def _single(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.rand
 
 for _number, (_name, _definition, _learn) in enumerate(
     (
-        ("linear", "Logistic regression on standardised features; partial least squares where there are many.", _linear),
-        ("extra trees", "Extremely randomised trees: for answers that tell by being equal to something.", _forest),
-        ("single feature", "The one feature that tells most: for tables that differ in a single count.", _single),
+        (
+            "linear",
+            "Logistic regression on standardised features; partial least squares where there are many.",
+            _linear,
+        ),
+        (
+            "extra trees",
+            "Extremely randomised trees: for answers that tell by being equal to something.",
+            _forest,
+        ),
+        (
+            "single feature",
+            "The one feature that tells most: for tables that differ in a single count.",
+            _single,
+        ),
     )
 ):
-    ATTACKERS.register(AuditAttacker(name=_name, definition=_definition, learn=_learn, number=_number))
+    ATTACKERS.register(
+        AuditAttacker(name=_name, definition=_definition, learn=_learn, number=_number)
+    )

@@ -24,7 +24,13 @@ __all__ = ["Threshold", "choose_threshold", "divided", "epsilon_lower"]
 
 
 def epsilon_lower(
-    true_positives: int, positives: int, false_positives: int, negatives: int, *, delta: float = 0.0, level: float = 0.99
+    true_positives: int,
+    positives: int,
+    false_positives: int,
+    negatives: int,
+    *,
+    delta: float = 0.0,
+    level: float = 0.99,
 ) -> float:
     """Return a lower bound on epsilon from test runs, at least 0; it holds with a confidence of at least `level`.
 
@@ -89,7 +95,9 @@ class Threshold:
         return numbers > self.value if self.above else numbers < self.value
 
 
-def choose_threshold(scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0, level: float = 0.99) -> Threshold:
+def choose_threshold(
+    scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0, level: float = 0.99
+) -> Threshold:
     """Return the threshold and the direction with the largest bound on validation runs; never choose it on the test runs.
 
     Where several have the same bound (such as none), the one with the largest difference of the two rates is taken.
@@ -103,7 +111,9 @@ def choose_threshold(scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0
     """
     numbers, inside = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
     if numbers.ndim != 1 or numbers.shape != inside.shape or not np.isfinite(numbers).all():
-        raise InputError("choose_threshold needs a finite score for each run, and whether the run was with the target.")
+        raise InputError(
+            "choose_threshold needs a finite score for each run, and whether the run was with the target."
+        )
     _check_odds(delta, level)
     positives, negatives = int(inside.sum()), int((~inside).sum())
     if not positives or not negatives:
@@ -115,7 +125,10 @@ def choose_threshold(scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0
     over, false_over = hits[::-1].cumsum()[::-1], alarms[::-1].cumsum()[::-1]
     hit = np.concatenate([over, positives - over])
     alarm = np.concatenate([false_over, negatives - false_over])
-    lowest, highest = exact_lower(hit, positives, level=level), 1 - exact_lower(negatives - alarm, negatives, level=level)
+    lowest, highest = (
+        exact_lower(hit, positives, level=level),
+        1 - exact_lower(negatives - alarm, negatives, level=level),
+    )
     bounds = _epsilon(lowest, highest, delta)
     gap = hit / positives - alarm / negatives
     best = int(np.lexsort((-gap, -bounds))[0])
@@ -130,7 +143,9 @@ def _between(low: float, high: float) -> float:
     return float(middle if low < middle < high else low)
 
 
-def _epsilon(low: NDArray[np.float64], high: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
+def _epsilon(
+    low: NDArray[np.float64], high: NDArray[np.float64], delta: float
+) -> NDArray[np.float64]:
     """The bound on epsilon from bounds on the two rates: true positives from below, false positives from above."""
     with np.errstate(divide="ignore", invalid="ignore"):
         with_ = np.log(np.maximum(low - delta, 0.0) / high)
@@ -139,9 +154,13 @@ def _epsilon(low: NDArray[np.float64], high: NDArray[np.float64], delta: float) 
 
 
 def _check_counts(successes: Any, trials: Any) -> None:
-    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in (successes, trials))
+    whole = all(
+        isinstance(n, int | np.integer) and not isinstance(n, bool) for n in (successes, trials)
+    )
     if not whole or not 0 <= successes <= trials:
-        raise InputError(f"Counts of runs must be whole numbers, 0 to the number of runs. Got {successes} of {trials}.")
+        raise InputError(
+            f"Counts of runs must be whole numbers, 0 to the number of runs. Got {successes} of {trials}."
+        )
 
 
 def _check_odds(delta: float, level: float) -> None:

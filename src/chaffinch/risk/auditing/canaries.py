@@ -92,7 +92,10 @@ def made_canaries(unit: Unit) -> Canaries:
     base, place = small_domain((2,) * COLUMNS, declared)
     inside = tuple(np.array([place[record]] * copies) for record in canaries)
     far = [tuple(1 - value for value in record) for record in canaries]
-    outside = tuple(np.array([place[record]] * copies if unit.replaced else [], dtype=np.int64) for record in far)
+    outside = tuple(
+        np.array([place[record]] * copies if unit.replaced else [], dtype=np.int64)
+        for record in far
+    )
     return Canaries(base, np.array([place[record] for record in others]), inside, outside, unit)
 
 
@@ -106,16 +109,32 @@ class CanaryRuns:
 
 
 def run_canaries(
-    generator: Watched, made: Canaries, look: Look, *, runs: int, rows: int, seed: np.random.SeedSequence, working: Working
+    generator: Watched,
+    made: Canaries,
+    look: Look,
+    *,
+    runs: int,
+    rows: int,
+    seed: np.random.SeedSequence,
+    working: Working,
 ) -> CanaryRuns:
     """Return what is seen of runs, each with a seed, and a coin for each canary, of its own."""
     coins = np.random.default_rng(child(seed, 1 << 30)).random((runs, len(made.inside))) < 0.5
     taken = [made.rows(coins[i]) for i in range(runs)]
-    return CanaryRuns(made, play(generator, taken, look, name=made.name, rows=rows, seed=seed, working=working), coins)
+    return CanaryRuns(
+        made,
+        play(generator, taken, look, name=made.name, rows=rows, seed=seed, working=working),
+        coins,
+    )
 
 
 def attack_canaries(
-    runs: CanaryRuns, claim: Claim, *, level: float, seed: np.random.SeedSequence, threads: int | None = None
+    runs: CanaryRuns,
+    claim: Claim,
+    *,
+    level: float,
+    seed: np.random.SeedSequence,
+    threads: int | None = None,
 ) -> tuple[str, Guessed, float]:
     """Return who guessed, what the guesses of all canaries together prove, and how far apart scores were on average.
 
@@ -127,9 +146,17 @@ def attack_canaries(
         target = coded(runs.pair.base)[inside[0]]
         around = table_features(runs.seen.tables, target, schema.sizes, threads=threads)
         features = np.concatenate([runs.seen.cells[:, : len(OUTSIDE)], around], axis=1)
-        verdicts.append(attack(features, runs.member[:, i], claim, level=level, seed=child(seed, i)))
-    guesses, right = (sum(getattr(verdict.guessed, name) for verdict in verdicts) for name in ("guesses", "right"))
+        verdicts.append(
+            attack(features, runs.member[:, i], claim, level=level, seed=child(seed, i))
+        )
+    guesses, right = (
+        sum(getattr(verdict.guessed, name) for verdict in verdicts) for name in ("guesses", "right")
+    )
     tests = sum(verdict.guessed.runs for verdict in verdicts)
     bound = claim.least(float(least_share(right, guesses, tests, delta=0.0, level=level)))
     names = ", ".join(dict.fromkeys(verdict.attacker for verdict in verdicts))
-    return names, Guessed(verdicts[0].guessed.runs, guesses, right, bound), float(np.mean([verdict.apart for verdict in verdicts]))
+    return (
+        names,
+        Guessed(verdicts[0].guessed.runs, guesses, right, bound),
+        float(np.mean([verdict.apart for verdict in verdicts])),
+    )

@@ -18,7 +18,11 @@ MOST_CELLS = 64
 
 
 def table_features(
-    tables: NDArray[Any], target: NDArray[Any], sizes: tuple[int, ...], *, threads: int | None = None
+    tables: NDArray[Any],
+    target: NDArray[Any],
+    sizes: tuple[int, ...],
+    *,
+    threads: int | None = None,
 ) -> NDArray[np.float32]:
     """Return (tables, features) counts: rows that match the target on subsets of columns, rows with each level, and each record.
 
@@ -35,12 +39,20 @@ def table_features(
     if columns <= MOST_COLUMNS:
         around = match_counts(tables, target, dtype=np.float32, threads=threads)
     else:
-        subsets = subset_sample(columns, most=1 << MOST_COLUMNS, seed=0)  # public, and the same for all tables
+        subsets = subset_sample(
+            columns, most=1 << MOST_COLUMNS, seed=0
+        )  # public, and the same for all tables
         around = sampled_counts(tables, target, subsets, dtype=np.float32, threads=threads)
     parts = [around, level_counts(tables, sizes, threads=threads)]
     cells = int(np.prod(sizes, dtype=np.float64))
     if columns > 1 and cells <= MOST_CELLS:
         known = (tables < np.array(sizes)).all(axis=2)
-        place = np.ravel_multi_index(tuple(np.minimum(tables[:, :, j], sizes[j] - 1) for j in range(columns)), sizes)
-        parts.append(level_counts(np.where(known, place, cells).astype(np.uint8)[:, :, None], [cells], threads=threads))
+        place = np.ravel_multi_index(
+            tuple(np.minimum(tables[:, :, j], sizes[j] - 1) for j in range(columns)), sizes
+        )
+        parts.append(
+            level_counts(
+                np.where(known, place, cells).astype(np.uint8)[:, :, None], [cells], threads=threads
+            )
+        )
     return np.concatenate(parts, axis=1).astype(np.float32)

@@ -14,7 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from ..._base.errors import InputError
 from .measures import Claim
 
-__all__ = ["POWER", "Guessed", "Rule", "choose_rule", "guess", "least_right", "least_share", "power"]
+__all__ = [
+    "POWER",
+    "Guessed",
+    "Rule",
+    "choose_rule",
+    "guess",
+    "least_right",
+    "least_share",
+    "power",
+]
 
 POWER = 0.8
 """The probability with which a violation is found that an audit names."""
@@ -59,7 +68,9 @@ class Guessed:
     bound: float
 
 
-def least_share(right: ArrayLike, guesses: ArrayLike, runs: int, *, delta: float, level: float) -> NDArray[np.float64]:
+def least_share(
+    right: ArrayLike, guesses: ArrayLike, runs: int, *, delta: float, level: float
+) -> NDArray[np.float64]:
     """Return the least probability of a right guess that counts of them allow, with the confidence `level` (Clopper and Pearson, one end).
 
     With a delta, `runs` may each have given their coin away with that probability: the most right guesses that can have come of that are
@@ -77,12 +88,17 @@ def least_share(right: ArrayLike, guesses: ArrayLike, runs: int, *, delta: float
     if delta:
         free = int(binom.isf(DELTA_PART * odds, runs, delta))
         odds *= 1 - DELTA_PART
-    counts, trials = np.asarray(right, dtype=np.float64) - free, np.asarray(guesses, dtype=np.float64)
+    counts, trials = (
+        np.asarray(right, dtype=np.float64) - free,
+        np.asarray(guesses, dtype=np.float64),
+    )
     some = np.maximum(counts, 1e-9)
     return np.where(counts > 0, betaincinv(some, np.maximum(trials - counts, 0) + 1, odds), 0.0)
 
 
-def guess(rule: Rule, scores: ArrayLike, member: NDArray[np.bool_], claim: Claim, *, level: float) -> Guessed:
+def guess(
+    rule: Rule, scores: ArrayLike, member: NDArray[np.bool_], claim: Claim, *, level: float
+) -> Guessed:
     """Return what a rule's guesses on test runs prove about a claim. `member`: for each run whether it was on D'."""
     with_, without = rule.guesses(scores)
     right = int((with_ & member).sum() + (without & ~member).sum())
@@ -102,8 +118,15 @@ def choose_rule(scores: ArrayLike, member: ArrayLike, claim: Claim, *, level: fl
     Rule(low=2.5, high=2.5, sign=1, bound=1.996...)
     """
     numbers, inside = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
-    if numbers.ndim != 1 or numbers.shape != inside.shape or not len(numbers) or not np.isfinite(numbers).all():
-        raise InputError("choose_rule needs a finite score for each run, and whether the run was with the target.")
+    if (
+        numbers.ndim != 1
+        or numbers.shape != inside.shape
+        or not len(numbers)
+        or not np.isfinite(numbers).all()
+    ):
+        raise InputError(
+            "choose_rule needs a finite score for each run, and whether the run was with the target."
+        )
     best: tuple[float, float] = (-1.0, 0.0)
     chosen = Rule(0.0, 0.0)
     for sign in (1, -1):
@@ -111,7 +134,9 @@ def choose_rule(scores: ArrayLike, member: ArrayLike, claim: Claim, *, level: fl
         cuts = _cuts(values)
         ordered = inside[np.argsort(sign * numbers, kind="stable")]
         members = np.concatenate([[0], ordered.cumsum()])
-        below = np.searchsorted(values, cuts, side="left")  # no value lies on a cut, but it may on 0
+        below = np.searchsorted(
+            values, cuts, side="left"
+        )  # no value lies on a cut, but it may on 0
         upto = np.searchsorted(values, cuts, side="right")
         if claim.what.abstains:
             low, high = np.triu_indices(len(cuts))
@@ -165,4 +190,11 @@ def _cuts(values: NDArray[Any]) -> NDArray[np.float64]:
     middles = (different[1:] + different[:-1]) / 2
     places = np.searchsorted(middles, np.quantile(values, np.linspace(0, 1, CUTS + 2)[1:-1]))
     ends = np.array([0, len(middles) - 1])
-    return np.unique(np.concatenate([middles[np.unique(np.clip(np.concatenate([places, ends]), 0, len(middles) - 1))], [0.0]]))
+    return np.unique(
+        np.concatenate(
+            [
+                middles[np.unique(np.clip(np.concatenate([places, ends]), 0, len(middles) - 1))],
+                [0.0],
+            ]
+        )
+    )

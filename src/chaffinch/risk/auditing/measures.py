@@ -87,7 +87,9 @@ class Claim:
         if self.measure == "epsilon":
             return times * self.epsilon
         if self.accounting == "gaussian":
-            return amount_to_epsilon(times**2 * epsilon_to_amount(self.epsilon, self.delta), self.delta)
+            return amount_to_epsilon(
+                times**2 * epsilon_to_amount(self.epsilon, self.delta), self.delta
+            )
         return rho_to_epsilon(times**2 * epsilon_to_rho(self.epsilon, self.delta), self.delta)
 
 
@@ -141,19 +143,26 @@ def _rho(share: float) -> float:
 
 MEASURES.register(
     Measure(
-        name="epsilon", definition="Pure privacy: no probability changes by more than a factor of exp(epsilon).", least=_epsilon,
+        name="epsilon",
+        definition="Pure privacy: no probability changes by more than a factor of exp(epsilon).",
+        least=_epsilon,
         abstains=True,
     )
-)  # fmt: skip
+)
 MEASURES.register(
     Measure(
-        name="mu", definition="Gaussian privacy: as hard to tell apart as two normal laws mu standard deviations apart.", least=_mu,
-        of_information=lambda entropy: sqrt(2 * entropy), information=lambda mu: mu**2 / 2,
+        name="mu",
+        definition="Gaussian privacy: as hard to tell apart as two normal laws mu standard deviations apart.",
+        least=_mu,
+        of_information=lambda entropy: sqrt(2 * entropy),
+        information=lambda mu: mu**2 / 2,
     )
-)  # fmt: skip
+)
 MEASURES.register(
     Measure(
-        name="rho", definition="Zero-concentrated privacy: the Renyi divergence of order a is at most a rho.", least=_rho,
+        name="rho",
+        definition="Zero-concentrated privacy: the Renyi divergence of order a is at most a rho.",
+        least=_rho,
         of_information=float,
     )
-)  # fmt: skip
+)

@@ -32,7 +32,18 @@ from .ratios import choose_ratio_test
 from .runs import coins
 from .transcript import Kind, Query, Recorder, Replay, log_ratio
 
-__all__ = ["CERTAIN", "Coupled", "Known", "MechanismRuns", "attack_mechanism", "couple", "known_ways", "run_mechanism", "settling_runs", "way"]
+__all__ = [
+    "CERTAIN",
+    "Coupled",
+    "Known",
+    "MechanismRuns",
+    "attack_mechanism",
+    "couple",
+    "known_ways",
+    "run_mechanism",
+    "settling_runs",
+    "way",
+]
 
 CERTAIN = 1e6
 """The log-likelihood ratio of what only one of the tables can give."""
@@ -70,11 +81,18 @@ class Coupled:
     def answers(self) -> int:
         """A number of the answers: runs with the same answers have the same."""
         own = self.sides[int(self.member)]
-        return zlib.crc32(b"\0".join(np.asarray(query.answer, dtype=np.int64).tobytes() for query in own))
+        return zlib.crc32(
+            b"\0".join(np.asarray(query.answer, dtype=np.int64).tobytes() for query in own)
+        )
 
 
 def couple(
-    maker: Any, tables: tuple[Table, Table], *, member: bool, seed: np.random.SeedSequence, known: Known | None = None
+    maker: Any,
+    tables: tuple[Table, Table],
+    *,
+    member: bool,
+    seed: np.random.SeedSequence,
+    known: Known | None = None,
 ) -> Coupled:
     """Return a run on D' (`member`) or D, of `tables` (D, D'), with the same answers given to the fit on the other one.
 
@@ -83,10 +101,17 @@ def couple(
     """
     own, other = (tables[1], tables[0]) if member else tables
     longest = max(map(len, known.values()), default=0) if known else 0
-    recorded, outcome = _fit(maker, own, seed, lambda noise: _Ending(noise, known, member, longest) if known else Recorder(noise))
+    recorded, outcome = _fit(
+        maker,
+        own,
+        seed,
+        lambda noise: _Ending(noise, known, member, longest) if known else Recorder(noise),
+    )
     same = known.get(way(recorded, member)) if known else None
     if same is not None:
-        replayed: Sequence[Query] = [replace(query, answer=r.answer) for query, r in zip(same, recorded, strict=True)]
+        replayed: Sequence[Query] = [
+            replace(query, answer=r.answer) for query, r in zip(same, recorded, strict=True)
+        ]
         possible = True
     else:
         replayed, again = _fit(maker, other, seed, lambda noise: Replay(noise, recorded))
@@ -107,7 +132,9 @@ def known_ways(runs: Iterable[Coupled]) -> Known | None:
     for run in runs:
         own, other = run.sides[int(run.member)], run.sides[1 - int(run.member)]
         before = ways.setdefault(way(own, run.member), other)
-        if not run.possible or any(a.question != b.question for a, b in zip(before, other, strict=True)):
+        if not run.possible or any(
+            a.question != b.question for a, b in zip(before, other, strict=True)
+        ):
             return None
     return ways
 
@@ -130,7 +157,9 @@ class _Ending(Recorder):
         return answer
 
 
-def _fit(maker: Any, table: Table, seed: np.random.SeedSequence, observer: Callable[[Noise], Recorder]) -> tuple[list[Query], Any]:
+def _fit(
+    maker: Any, table: Table, seed: np.random.SeedSequence, observer: Callable[[Noise], Recorder]
+) -> tuple[list[Query], Any]:
     """What a fit asked and was answered, and what came of it: a model, or an error."""
     recorders: list[Recorder] = []
 
@@ -155,7 +184,11 @@ def _text(outcome: Any) -> str:
     """A model as text, where it says what it is, and of an error its kind: its message may quote a record."""
     if isinstance(outcome, Exception):
         return type(outcome).__name__
-    return json.dumps(outcome.to_dict(), sort_keys=True, default=repr) if hasattr(outcome, "to_dict") else ""
+    return (
+        json.dumps(outcome.to_dict(), sort_keys=True, default=repr)
+        if hasattr(outcome, "to_dict")
+        else ""
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,7 +209,15 @@ class ObservedFits(Generator):
         """Return the table that runs are on: it is the same in all."""
         return self.tables[int(self.member)]
 
-    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
+    def release(
+        self,
+        table: Table,
+        *,
+        tables: int,
+        rows: int,
+        seed: np.random.SeedSequence,
+        sight: Any = None,
+    ) -> Released:
         """Return a run, in place of the model; no table is drawn."""
         run = couple(self.maker, self.tables, member=self.member, seed=seed, known=self.known)
         return Released(np.empty((1, 0, 0), dtype=np.uint8), run)
@@ -209,7 +250,11 @@ class MechanismRuns:
     def sigma(self) -> float | None:
         """The least scale of noise in the examples, if all of it was Gaussian."""
         queries = [query for run in self.examples for query in run.sides[int(run.member)]]
-        return min(query.scale for query in queries) if all(query.kind == "gaussian" for query in queries) else None
+        return (
+            min(query.scale for query in queries)
+            if all(query.kind == "gaussian" for query in queries)
+            else None
+        )
 
 
 def run_mechanism(
@@ -227,7 +272,16 @@ def run_mechanism(
         if not any(len(side) for side in examples[0].sides):
             return "no noise of this package is drawn in a fit, so there are no noisy answers to look at"
     rest = np.arange(first, runs)
-    jobs = list(_jobs(ObservedFits(maker, pair.base, tables=tables, member=False, known=known_ways(examples)), pair, member, rest, seed, working.time_limit))
+    jobs = list(
+        _jobs(
+            ObservedFits(maker, pair.base, tables=tables, member=False, known=known_ways(examples)),
+            pair,
+            member,
+            rest,
+            seed,
+            working.time_limit,
+        )
+    )
     played = _played(jobs, pair, len(rest), working)
     every = np.concatenate([np.array([[run.log_ratio, run.answers] for run in examples]), played])
     return MechanismRuns(pair, every[:, 0], every[:, 1].astype(np.int64), member, tuple(examples))
@@ -239,10 +293,14 @@ def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> 
     began, finished = time.monotonic(), 0
     for done in results(jobs, working) if jobs else ():
         if done.failed is not None or done.part is None:
-            raise InputError(f"Fit {done.failed} on pair '{pair.name}' failed: {done.reason.rstrip('.')}.")
+            raise InputError(
+                f"Fit {done.failed} on pair '{pair.name}' failed: {done.reason.rstrip('.')}."
+            )
         parts.append(done.part)
         finished += len(done.part.ids)
-        words = stage_words(finished, total, total, time.monotonic() - began).replace("shadow", "fit")
+        words = stage_words(finished, total, total, time.monotonic() - began).replace(
+            "shadow", "fit"
+        )
         working.progress(words, finished / total)
     if not parts:
         return np.empty((0, 2))
@@ -251,15 +309,21 @@ def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> 
 
 
 def _jobs(
-    generator: ObservedFits, pair: Pair, member: NDArray[np.bool_], ids: NDArray[np.int64], seed: np.random.SeedSequence,
+    generator: ObservedFits,
+    pair: Pair,
+    member: NDArray[np.bool_],
+    ids: NDArray[np.int64],
+    seed: np.random.SeedSequence,
     time_limit: float | None,
-) -> Iterator[ShadowJob]:  # fmt: skip
+) -> Iterator[ShadowJob]:
     size = max(SMALLEST, -(-len(ids) // PARTS))
     for inside in (False, True):
         own = ids[member[ids] == inside]
         for some in np.array_split(own, -(-len(own) // size)) if len(own) else ():
             rows = (pair.draws[int(inside)],) * len(some)
-            yield ShadowJob(replace(generator, member=inside), some, rows, 1, 1, seed, _Numbers(), time_limit)
+            yield ShadowJob(
+                replace(generator, member=inside), some, rows, 1, 1, seed, _Numbers(), time_limit
+            )
 
 
 def attack_mechanism(seen: MechanismRuns, claim: Claim, *, level: float) -> tuple[str, Guessed]:
@@ -274,9 +338,14 @@ def attack_mechanism(seen: MechanismRuns, claim: Claim, *, level: float) -> tupl
     test = choose_ratio_test(seen.log_ratio[before], claim, runs - first, level=level)
     repeats = _repeats(seen, first)
     rule = choose_rule(repeats[before], seen.member[before], claim, level=level)
-    if rule.bound > test.proves(seen.log_ratio[before], seen.member[before], claim, level=level).bound:
+    if (
+        rule.bound
+        > test.proves(seen.log_ratio[before], seen.member[before], claim, level=level).bound
+    ):
         return "repeated answers", guess(rule, repeats[rest], seen.member[rest], claim, level=level)
-    return "likelihood ratio", test.proves(seen.log_ratio[rest], seen.member[rest], claim, level=level)
+    return "likelihood ratio", test.proves(
+        seen.log_ratio[rest], seen.member[rest], claim, level=level
+    )
 
 
 def settling_runs(runs: int) -> int:

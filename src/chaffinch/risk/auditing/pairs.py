@@ -67,7 +67,9 @@ class Pair:
     def __post_init__(self) -> None:
         for rows in (self.rows_without, self.rows_with):
             if len(rows) and not (rows.min() >= 0 and rows.max() < self.base.n_rows):
-                raise InputError(f"Pair '{self.name}' names rows that its base table does not have.")
+                raise InputError(
+                    f"Pair '{self.name}' names rows that its base table does not have."
+                )
         if not 0 <= self.target_row < self.base.n_rows:
             raise InputError(f"Pair '{self.name}': its target is no row of its base table.")
         out, new = self.moved
@@ -86,7 +88,9 @@ class Pair:
         _, place = np.unique(coded(self.base), axis=0, return_inverse=True)
         place = place.reshape(-1)
         most = int(place.max(initial=-1)) + 1
-        gap = np.bincount(place[self.rows_with], minlength=most) - np.bincount(place[self.rows_without], minlength=most)
+        gap = np.bincount(place[self.rows_with], minlength=most) - np.bincount(
+            place[self.rows_without], minlength=most
+        )
         return int(-gap[gap < 0].sum()), int(gap[gap > 0].sum())
 
     @property
@@ -120,10 +124,15 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
     if name not in MADE:
         raise unknown_name("pair", name, PAIRS)
     if name == "empty" and unit.replaced:
-        return Skipped(name, "replace-one keeps the number of rows, so no table is a neighbour of one without rows")
+        return Skipped(
+            name,
+            "replace-one keeps the number of rows, so no table is a neighbour of one without rows",
+        )
     far, target = (1,) * COLUMNS, (0,) * COLUMNS
     mixed = [tuple((j + shift) % 2 for j in range(COLUMNS)) for shift in (0, 1)]
-    others: list[Record] = [] if name == "empty" else [far, *mixed] * (CROWD if name == "crowded" else 1)
+    others: list[Record] = (
+        [] if name == "empty" else [far, *mixed] * (CROWD if name == "crowded" else 1)
+    )
     sizes = (2,) * COLUMNS
     if name == "repeated":
         others.append(target)
@@ -134,12 +143,20 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
     stand_in = [far] * copies if unit.replaced else []
     declared = len(others) + copies if unit.replaced and copies == 1 else None
     base, place = small_domain(sizes, declared)
-    without, with_ = ([place[r] for r in rows] for rows in ([*others, *stand_in], [*others, *[target] * copies]))
+    without, with_ = (
+        [place[r] for r in rows] for rows in ([*others, *stand_in], [*others, *[target] * copies])
+    )
     return Pair(name, base, _index(without), _index(with_), place[target], unit)
 
 
 def average_pair(
-    table: Table, unit: Unit, *, rows: int = 1000, threads: int | None = None, threshold: int = THRESHOLD, rng: np.random.Generator
+    table: Table,
+    unit: Unit,
+    *,
+    rows: int = 1000,
+    threads: int | None = None,
+    threshold: int = THRESHOLD,
+    rng: np.random.Generator,
 ) -> Pair | Skipped:
     """Return a random subset of a user's table without and with its most vulnerable record, or why there is none.
 
@@ -151,7 +168,9 @@ def average_pair(
     from ..membership.vulnerability import most_vulnerable, vulnerability
 
     if table.n_rows < 3:
-        return Skipped("average", f"the table has fewer than {threshold} records")  # how many fewer does not leave
+        return Skipped(
+            "average", f"the table has fewer than {threshold} records"
+        )  # how many fewer does not leave
     if unit.rows_per_person > 1:
         return Skipped("average", "which rows belong to one person is not known here")
     schema = replace(table.schema, rows=table.n_rows if unit.replaced else None)
@@ -161,7 +180,9 @@ def average_pair(
     others = np.flatnonzero((codes != codes[target]).any(axis=1))
     size = min(rows - 1, len(others) - unit.replaced)
     if size < 1:
-        return Skipped("average", "the table has too few records that differ from the most vulnerable one")
+        return Skipped(
+            "average", "the table has too few records that differ from the most vulnerable one"
+        )
     drawn = rng.choice(others, size=size + unit.replaced, replace=False)
     rest = drawn[:size]
     return Pair("average", base, _sorted(drawn), _sorted(np.append(rest, target)), target, unit)
@@ -174,8 +195,13 @@ def small_domain(sizes: Sequence[int], rows: int | None) -> tuple[Table, dict[Re
     """
     words = "abcdefgh"
     records = list(product(*map(range, sizes)))
-    columns = tuple(Column(f"c{j}", "categorical", levels=tuple(words[:size])) for j, size in enumerate(sizes))
-    data = {f"c{j}": pa.array([words[record[j]] for record in records], pa.string()) for j in range(len(sizes))}
+    columns = tuple(
+        Column(f"c{j}", "categorical", levels=tuple(words[:size])) for j, size in enumerate(sizes)
+    )
+    data = {
+        f"c{j}": pa.array([words[record[j]] for record in records], pa.string())
+        for j in range(len(sizes))
+    }
     table = prepare(pa.table(data), Schema(columns, public=True, rows=rows))
     return table, {record: i for i, record in enumerate(records)}
 

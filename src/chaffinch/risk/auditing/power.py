@@ -21,7 +21,15 @@ from .mechanism import Coupled
 from .ratios import ratio_power
 from .transcript import Query, log_law
 
-__all__ = ["MOST", "exact_power", "guessed_power", "normal_scores", "recorded_scores", "separation", "times_too_small"]
+__all__ = [
+    "MOST",
+    "exact_power",
+    "guessed_power",
+    "normal_scores",
+    "recorded_scores",
+    "separation",
+    "times_too_small",
+]
 
 MOST = 100.0
 """Noise that is more times too small than this is not asked about."""
@@ -84,7 +92,9 @@ def recorded_scores(examples: Sequence[Coupled], seed: np.random.SeedSequence) -
     def scores(times: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         rng = np.random.default_rng(seed)
         member = rng.random(DRAWS) < 0.5
-        chosen = rng.choice(len(ways), DRAWS, p=np.array([weights[key] for key in ways]) / weights.total())
+        chosen = rng.choice(
+            len(ways), DRAWS, p=np.array([weights[key] for key in ways]) / weights.total()
+        )
         values = np.zeros(DRAWS)
         for number, run in enumerate(ways.values()):
             for inside in (False, True):
@@ -107,10 +117,15 @@ def _ratios(
         p, q = (law(query.values) for law, query in zip(laws, (without, with_), strict=True))
         odds = np.exp(q if member else p)
         return (q - p)[rng.choice(len(odds), draws, p=odds / odds.sum())]
-    cells = np.flatnonzero((with_.values != without.values).ravel() | (with_.scale != without.scale))
+    cells = np.flatnonzero(
+        (with_.values != without.values).ravel() | (with_.scale != without.scale)
+    )
     draw = draw_laplace if own.kind == "laplace" else draw_gaussian
     answers = own.values.ravel()[cells] + draw(rng, own.scale / times, (draws, len(cells)))
-    low, high = (law(answers - query.values.ravel()[cells]) for law, query in zip(laws, (without, with_), strict=True))
+    low, high = (
+        law(answers - query.values.ravel()[cells])
+        for law, query in zip(laws, (without, with_), strict=True)
+    )
     return np.asarray((high - low).sum(axis=1))
 
 

@@ -29,15 +29,41 @@ from .guesses import DELTA_PART, Guessed, Rule, guess, least_share, power
 from .measures import Claim
 
 __all__ = [
-    "Bets", "EveryGuess", "Outlook", "RatioTest", "Weights", "choose_ratio_test", "information_terms", "ratio_power", "weighted_share",
+    "Bets",
+    "EveryGuess",
+    "Outlook",
+    "RatioTest",
+    "Weights",
+    "choose_ratio_test",
+    "information_terms",
+    "ratio_power",
+    "weighted_share",
     "weighted_tail",
-]  # fmt: skip
+]
 
 STEPS = 8
 """Into how many whole numbers weights are cut."""
 HEAVIEST = 4.0
 """Log odds beyond the reference from which on weights stay the same: such guesses are hardly ever wrong."""
-REFERENCES = (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)
+REFERENCES = (
+    0.0,
+    0.25,
+    0.5,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+    1.15,
+    1.3,
+    1.5,
+    1.75,
+    2.0,
+    2.5,
+    3.0,
+    4.0,
+    6.0,
+    10.0,
+)
 """Shares of the claimed epsilon that weights are tried to begin at."""
 SHRINKS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Factors of the ratio that are tried: the best is that of the claimed to the true standard deviations, and 1 where these are the same."""
@@ -51,11 +77,15 @@ HALVINGS = 40
 class RatioTest(Protocol):
     """A test of a claim by log-likelihood ratios, settled on other runs than those that are counted."""
 
-    def proves(self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float) -> Guessed:
+    def proves(
+        self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float
+    ) -> Guessed:
         """Return what runs prove: the bound, how many of them counted, and in how many the ratio pointed the right way."""
         ...
 
-    def outlook(self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float) -> Outlook:
+    def outlook(
+        self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float
+    ) -> Outlook:
         """Return what is expected of `runs` runs whose ratios are exact and have the law of these absolute values."""
         ...
 
@@ -100,11 +130,15 @@ def _chances(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 class EveryGuess:
     """One guess in each run, all of the same weight: for laws far apart, where most guesses are right."""
 
-    def proves(self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float) -> Guessed:
+    def proves(
+        self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float
+    ) -> Guessed:
         """Return the bound from the share of right guesses."""
         return guess(Rule(0.0, 0.0), log_ratio, np.asarray(member, dtype=bool), claim, level=level)
 
-    def outlook(self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float) -> Outlook:
+    def outlook(
+        self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float
+    ) -> Outlook:
         """Return what is expected."""
         right = float(_chances(sizes).mean())
         bound = claim.least(float(least_share(runs * right, runs, runs, delta=0.0, level=level)))
@@ -124,8 +158,13 @@ class Weights:
     @classmethod
     def tried(cls, sizes: NDArray[np.float64], claim: Claim) -> list[Weights]:
         """Return weights that begin at shares of the claim."""
-        spans = ((share * claim.amount, float(sizes.max(initial=0.0)) - share * claim.amount) for share in REFERENCES)
-        return [cls(reference, min(span, HEAVIEST)) for reference, span in spans if span > 1e-9] or [cls(0.0, 1.0)]
+        spans = (
+            (share * claim.amount, float(sizes.max(initial=0.0)) - share * claim.amount)
+            for share in REFERENCES
+        )
+        return [
+            cls(reference, min(span, HEAVIEST)) for reference, span in spans if span > 1e-9
+        ] or [cls(0.0, 1.0)]
 
     def of(self, log_ratio: ArrayLike) -> NDArray[np.int64]:
         """Return the weight of each run.
@@ -137,7 +176,9 @@ class Weights:
         """
         sizes = np.abs(np.asarray(log_ratio, dtype=np.float64))
         # A hair below the reference is on it: ratios are sums of rounded numbers.
-        return np.ceil(np.clip((sizes - self.reference) / self.span, 0, 1) * STEPS - 1e-6).astype(np.int64)
+        return np.ceil(np.clip((sizes - self.reference) / self.span, 0, 1) * STEPS - 1e-6).astype(
+            np.int64
+        )
 
     def _equal(self, sizes: NDArray[np.float64], runs: int) -> tuple[float, float]:
         """Return how many guesses of equal weight tell as much as `runs` weighted ones are expected to, and how often they are right."""
@@ -148,7 +189,9 @@ class Weights:
         right = float((weights * _chances(sizes)).sum() / total)
         return float(runs / len(sizes) * total**2 / (weights**2).sum()), right
 
-    def proves(self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float) -> Guessed:
+    def proves(
+        self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float
+    ) -> Guessed:
         """Return the bound on epsilon from weighted right guesses."""
         weights = self.of(log_ratio)
         right = (np.asarray(log_ratio) > 0) == np.asarray(member, dtype=bool)
@@ -157,10 +200,14 @@ class Weights:
         share = weighted_share(hits, counts, delta=claim.delta, level=level)
         return Guessed(len(weights), int(counts[1:].sum()), int(hits[1:].sum()), claim.least(share))
 
-    def outlook(self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float) -> Outlook:
+    def outlook(
+        self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float
+    ) -> Outlook:
         """Return what is expected, by as many equal guesses as tell as much."""
         many, right = self._equal(sizes, runs)
-        bound = claim.least(float(least_share(many * right, many, runs, delta=claim.delta, level=level)))
+        bound = claim.least(
+            float(least_share(many * right, many, runs, delta=claim.delta, level=level))
+        )
         return Outlook(power(claim, runs, guesses=many / runs, right=right, level=level), bound)
 
 
@@ -187,16 +234,26 @@ def _tail(score: int, counts: NDArray[np.int64]) -> Callable[[float], float]:
     if least <= 0 or least > most:
         return lambda share: float(least <= 0)
     size = next_fast_len(most + 1, real=True)
-    turns = [np.exp(-2j * np.pi / size * (weight // step) * np.arange(size // 2 + 1)) for weight in weights]
+    turns = [
+        np.exp(-2j * np.pi / size * (weight // step) * np.arange(size // 2 + 1))
+        for weight in weights
+    ]
 
     def tail(share: float) -> float:
-        law = np.exp(sum(int(n) * np.log(1 - share + share * turn) for n, turn in zip(counts[weights], turns, strict=True)))
+        law = np.exp(
+            sum(
+                int(n) * np.log(1 - share + share * turn)
+                for n, turn in zip(counts[weights], turns, strict=True)
+            )
+        )
         return float(min(irfft(law, size)[least : most + 1].sum() + ROUNDING, 1.0))
 
     return tail
 
 
-def weighted_share(hits: NDArray[np.int64], counts: NDArray[np.int64], *, delta: float, level: float) -> float:
+def weighted_share(
+    hits: NDArray[np.int64], counts: NDArray[np.int64], *, delta: float, level: float
+) -> float:
     """Return the least probability of a right guess that allows the weight of right guesses, with the confidence `level`.
 
     `hits`, `counts`: right guesses, and guesses, of each weight from 0 on. All of one weight: Clopper and Pearson's bound (`least_share`).
@@ -239,7 +296,13 @@ class Bets:
         needed, bets = 2 * log(1 / (1 - level)) / runs, []
         for clip, shrink in product(CLIPS, SHRINKS):
             spread = cls(shrink, clip, 0.0)._moments(sizes)[1]
-            bets.append(cls(shrink, clip, float(min(sqrt(needed) / max(spread, 1e-12), 0.5 / (np.exp(clip) + clip)))))
+            bets.append(
+                cls(
+                    shrink,
+                    clip,
+                    float(min(sqrt(needed) / max(spread, 1e-12), 0.5 / (np.exp(clip) + clip))),
+                )
+            )
         return bets
 
     def _sides(self, sizes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -251,9 +314,13 @@ class Bets:
         """The mean of the terms, and their standard deviation."""
         return _mean_spread(*self._sides(sizes), _chances(sizes))
 
-    def proves(self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float) -> Guessed:
+    def proves(
+        self, log_ratio: ArrayLike, member: ArrayLike, claim: Claim, *, level: float
+    ) -> Guessed:
         """Return the bound on what is claimed from the information in the ratios."""
-        toward = np.where(np.asarray(member, dtype=bool), 1.0, -1.0) * np.asarray(log_ratio, dtype=np.float64)
+        toward = np.where(np.asarray(member, dtype=bool), 1.0, -1.0) * np.asarray(
+            log_ratio, dtype=np.float64
+        )
         terms = information_terms(np.clip(self.shrink * toward, -self.clip, self.clip))
         needed = log(1 / (1 - level))
 
@@ -270,7 +337,9 @@ class Bets:
         assert convert is not None
         return Guessed(len(terms), int((toward != 0).sum()), int((toward > 0).sum()), convert(low))
 
-    def outlook(self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float) -> Outlook:
+    def outlook(
+        self, sizes: NDArray[np.float64], claim: Claim, runs: int, *, level: float
+    ) -> Outlook:
         """Return what is expected: gains add up, and their sum is all but normal."""
         from scipy.special import ndtr
 
@@ -282,10 +351,14 @@ class Bets:
             return Outlook(0.0, bound)  # no term is so large
         won, lost = (np.log1p(self.stake * (side - limit)) for side in self._sides(sizes))
         gain, error = _mean_spread(won, lost, _chances(sizes))
-        return Outlook(float(ndtr((runs * gain - needed) / (sqrt(runs) * max(error, 1e-12)))), bound)
+        return Outlook(
+            float(ndtr((runs * gain - needed) / (sqrt(runs) * max(error, 1e-12)))), bound
+        )
 
 
-def _mean_spread(ahead: NDArray[np.float64], behind: NDArray[np.float64], chances: NDArray[np.float64]) -> tuple[float, float]:
+def _mean_spread(
+    ahead: NDArray[np.float64], behind: NDArray[np.float64], chances: NDArray[np.float64]
+) -> tuple[float, float]:
     """Mean and standard deviation of what is the one with these chances, and else the other."""
     mean = float((chances * ahead + (1 - chances) * behind).mean())
     square = float((chances * ahead**2 + (1 - chances) * behind**2).mean())

@@ -19,7 +19,16 @@ from .pairs import Skipped
 __all__ = ["AuditFinding", "AuditResult", "ClaimVerdict", "bounds_plot"]
 
 FORMAT, VERSION = "chaffinch-audit", 2
-HEAD = ("pair", "box", "at least", "claimed", "verdict", "would have been found", "runs", "attacker")
+HEAD = (
+    "pair",
+    "box",
+    "at least",
+    "claimed",
+    "verdict",
+    "would have been found",
+    "runs",
+    "attacker",
+)
 HARDLY = "hardly any violation"
 """In place of a factor, where even noise a hundred times too small would not have been found four times out of five."""
 
@@ -146,7 +155,11 @@ class AuditResult(ShownResult):
     @property
     def verdict(self) -> ClaimVerdict:
         """Broken if any finding breaks the claim."""
-        return ClaimVerdict.BROKEN if any(f.verdict is ClaimVerdict.BROKEN for f in self.findings) else ClaimVerdict.NOT_REFUTED
+        return (
+            ClaimVerdict.BROKEN
+            if any(f.verdict is ClaimVerdict.BROKEN for f in self.findings)
+            else ClaimVerdict.NOT_REFUTED
+        )
 
     @property
     def claim(self) -> str:
@@ -159,7 +172,11 @@ class AuditResult(ShownResult):
         """The verdict in a sentence or two."""
         worst = self.worst
         if self.verdict is ClaimVerdict.BROKEN:
-            means = "" if worst.measure == "epsilon" else f", which is {worst.measure} {worst.claim:.3g} as it is accounted for"
+            means = (
+                ""
+                if worst.measure == "epsilon"
+                else f", which is {worst.measure} {worst.claim:.3g} as it is accounted for"
+            )
             return f"Claim broken: {self.claim} is claimed{means}, and {worst.measure} is at least {worst.bound:.3g}."
         sharpest = self.sharpest
         able = (
@@ -176,7 +193,10 @@ class AuditResult(ShownResult):
         tests = len(self.findings)
         how = f"All bounds together hold with a confidence of {self.level:.4g}; each of the {tests} tests has {self.level_each:.6g}."
         first = self.lead
-        skipped = [f"Pair '{s.pair}'{f', {s.box} box' if s.box else ''} was not tried: {s.reason}." for s in self.skipped]
+        skipped = [
+            f"Pair '{s.pair}'{f', {s.box} box' if s.box else ''} was not tried: {s.reason}."
+            for s in self.skipped
+        ]
         return (first, how, *(finding.sentence for finding in self.findings), *skipped)
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,14 +227,27 @@ class AuditResult(ShownResult):
     def table(self, *, page: bool = False) -> Words:
         """Return a row for each test."""
         rows = [
-            [f.pair, f.box, f"{f.measure} {f.bound:.3g}", f"{f.claim:.3g}", str(f.verdict), f.power, f"{f.runs:,}", f.attacker]
+            [
+                f.pair,
+                f.box,
+                f"{f.measure} {f.bound:.3g}",
+                f"{f.claim:.3g}",
+                str(f.verdict),
+                f.power,
+                f"{f.runs:,}",
+                f.attacker,
+            ]
             for f in self.findings
-        ]  # fmt: skip
+        ]
         return HEAD, rows
 
     def said(self, *, page: bool = False) -> Sequence[str]:
         """Return the verdict and its confidence; where they are printed also what was not tried."""
-        return self.sentences[:2] if page else (*self.sentences[:2], *self.sentences[2 + len(self.findings) :])
+        return (
+            self.sentences[:2]
+            if page
+            else (*self.sentences[:2], *self.sentences[2 + len(self.findings) :])
+        )
 
     def plot(self) -> Markup:
         """Return what each test proved beside the claim."""
@@ -227,10 +260,19 @@ class AuditResult(ShownResult):
 def bounds_plot(key: str, audit: AuditResult) -> Markup:
     """Return what each test proved as a share of what is claimed."""
     rows = [
-        (f"{finding.pair}, {finding.box} box", (Dot("Proved", finding.share),)) for finding in audit.findings
-    ]  # fmt: skip
+        (f"{finding.pair}, {finding.box} box", (Dot("Proved", finding.share),))
+        for finding in audit.findings
+    ]
     worst = audit.worst
     return dots(
-        key, "Bounds beside the claim", f"{len(rows)} tests; the largest bound is {number(worst.share)} of what is claimed.",
-        rows, ("Proved",), label="bound over claim; the upright line is the claim", low=0.0, line=1.0, lanes=(0,), marks=(1,),
-    )  # fmt: skip
+        key,
+        "Bounds beside the claim",
+        f"{len(rows)} tests; the largest bound is {number(worst.share)} of what is claimed.",
+        rows,
+        ("Proved",),
+        label="bound over claim; the upright line is the claim",
+        low=0.0,
+        line=1.0,
+        lanes=(0,),
+        marks=(1,),
+    )

@@ -48,7 +48,14 @@ def coins(runs: int, seed: np.random.SeedSequence) -> NDArray[np.bool_]:
 
 
 def run_pair(
-    generator: Watched, pair: Pair, look: Look, *, runs: int, rows: int, seed: np.random.SeedSequence, working: Working
+    generator: Watched,
+    pair: Pair,
+    look: Look,
+    *,
+    runs: int,
+    rows: int,
+    seed: np.random.SeedSequence,
+    working: Working,
 ) -> PairRuns:
     """Return what is seen of so many runs on a pair, each with a seed and a coin of its own that says on which of the tables it is."""
     member = coins(runs, seed)
@@ -66,24 +73,36 @@ class Played:
 
 
 def play(
-    generator: Watched, taken: Sequence[NDArray[np.int64]], look: Look, *, name: str, rows: int, seed: np.random.SeedSequence,
+    generator: Watched,
+    taken: Sequence[NDArray[np.int64]],
+    look: Look,
+    *,
+    name: str,
+    rows: int,
+    seed: np.random.SeedSequence,
     working: Working,
-) -> Played:  # fmt: skip
+) -> Played:
     """Return what is seen of runs, each on some rows of the base table. `name`: that of the pair."""
     total = len(taken)
     size = max(SMALLEST, -(-total // PARTS))
     jobs = [
-        ShadowJob(generator, ids, tuple(taken[i] for i in ids), 1, rows, seed, look, working.time_limit)
+        ShadowJob(
+            generator, ids, tuple(taken[i] for i in ids), 1, rows, seed, look, working.time_limit
+        )
         for ids in np.array_split(np.arange(total), -(-total // size))
     ]
     parts: list[ShadowPart] = []
     began, finished = time.monotonic(), 0
     for done in results(jobs, working):
         if done.failed is not None or done.part is None:
-            raise InputError(f"Run {done.failed} of {total:,} on pair '{name}' failed: {done.reason.rstrip('.')}.")
+            raise InputError(
+                f"Run {done.failed} of {total:,} on pair '{name}' failed: {done.reason.rstrip('.')}."
+            )
         parts.append(done.part)
         finished += len(done.part.ids)
-        words = stage_words(finished, total, total, time.monotonic() - began).replace("shadow", "run")
+        words = stage_words(finished, total, total, time.monotonic() - began).replace(
+            "shadow", "run"
+        )
         working.progress(words, finished / total)
     order = np.argsort(np.concatenate([part.ids for part in parts]))
     cells = np.concatenate([np.asarray(part.cells) for part in parts])[order]

@@ -63,12 +63,20 @@ class AuditSettings:
         for pair in self.pairs or ():
             if isinstance(pair, str) and pair not in PAIRS:
                 raise unknown_name("pair", pair, PAIRS)
-        object.__setattr__(self, "box", (self.box,) if isinstance(self.box, str) else tuple(self.box))
+        object.__setattr__(
+            self, "box", (self.box,) if isinstance(self.box, str) else tuple(self.box)
+        )
         for name in self.box:
             if name not in BOXES:
                 raise unknown_name("box", name, BOXES)
-        if isinstance(self.runs, bool) or not isinstance(self.runs, int | np.integer) or self.runs < FEWEST_RUNS:
-            raise InputError(f"runs must be a whole number of at least {FEWEST_RUNS}. Got {self.runs!r}.")
+        if (
+            isinstance(self.runs, bool)
+            or not isinstance(self.runs, int | np.integer)
+            or self.runs < FEWEST_RUNS
+        ):
+            raise InputError(
+                f"runs must be a whole number of at least {FEWEST_RUNS}. Got {self.runs!r}."
+            )
         divided(self.level, 1)
         if self.threshold < 1:
             raise InputError(f"threshold must be at least 1. Got {self.threshold}.")

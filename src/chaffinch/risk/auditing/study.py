@@ -30,7 +30,15 @@ from .guesses import Guessed
 from .measures import Claim, claim_of
 from .mechanism import MechanismRuns, attack_mechanism, run_mechanism
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
-from .power import Powers, Scores, exact_power, guessed_power, normal_scores, recorded_scores, times_too_small
+from .power import (
+    Powers,
+    Scores,
+    exact_power,
+    guessed_power,
+    normal_scores,
+    recorded_scores,
+    times_too_small,
+)
 from .result import AuditFinding, AuditResult
 from .runs import PairRuns, run_pair
 from .settings import BOXES, LEVEL, AuditSettings
@@ -89,18 +97,40 @@ def audit(
         in an executor of threads warnings are not seen.
     """
     settings = AuditSettings(
-        epsilon=epsilon, delta=delta, neighbours=neighbours, pairs=pairs, runs=runs, box=box, rows=rows, average_rows=average_rows, level=level,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        pairs=pairs,
+        runs=runs,
+        box=box,
+        rows=rows,
+        average_rows=average_rows,
+        level=level,
         threshold=threshold,
-    )  # fmt: skip
+    )
     return measure_audit(
-        synthesiser, table, settings, seed=seed, threads=threads, executor=executor, time_limit=time_limit, progress=progress
+        synthesiser,
+        table,
+        settings,
+        seed=seed,
+        threads=threads,
+        executor=executor,
+        time_limit=time_limit,
+        progress=progress,
     )
 
 
 def measure_audit(
-    synthesiser: Any, table: Any, settings: AuditSettings, *, seed: Seed = None, threads: int | None = None,
-    executor: Executor | None = None, time_limit: float | None = None, progress: Progress = silent,
-) -> AuditResult:  # fmt: skip
+    synthesiser: Any,
+    table: Any,
+    settings: AuditSettings,
+    *,
+    seed: Seed = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    time_limit: float | None = None,
+    progress: Progress = silent,
+) -> AuditResult:
     """Return what an audit under some settings proves."""
     working = Working(threads, executor, None, time_limit, progress)
     working.check("run")
@@ -109,7 +139,11 @@ def measure_audit(
     unit = _unit(synthesiser, settings.neighbours, own_claim=settings.epsilon is not None)
     boxes = _boxes(settings.box, synthesiser)
     root = seed_sequence(seed)
-    asked = (*MADE, *(("average",) if table is not None else ())) if settings.pairs is None else tuple(settings.pairs)
+    asked = (
+        (*MADE, *(("average",) if table is not None else ()))
+        if settings.pairs is None
+        else tuple(settings.pairs)
+    )
     skipped: list[Skipped] = []
     tests: list[_Test] = []
     words = ""
@@ -117,31 +151,52 @@ def measure_audit(
         stream = child(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
         pair = _pair(one, unit, table, settings, threads, stream)
         if isinstance(pair, Canaries) and claim[1]:
-            pair = Skipped(CANARIES, "with a delta one answer may give all coins of its run away at once: nothing follows from right guesses")
+            pair = Skipped(
+                CANARIES,
+                "with a delta one answer may give all coins of its run away at once: nothing follows from right guesses",
+            )
 
-        def stage_of(stage: str, share: float, number: int = number, name: str = pair_name(one)) -> None:
+        def stage_of(
+            stage: str, share: float, number: int = number, name: str = pair_name(one)
+        ) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
 
-        ready = pair if isinstance(pair, Skipped) else _ready(synthesiser, pair, settings.rows, stream, time_limit)
+        ready = (
+            pair
+            if isinstance(pair, Skipped)
+            else _ready(synthesiser, pair, settings.rows, stream, time_limit)
+        )
         if isinstance(ready, Skipped):
             skipped.append(ready)
             continue
         assert isinstance(pair, Pair | Canaries)
         words = ready.generator.words
-        new, why = _runs(synthesiser, pair, ready, boxes, settings, stream, replace(working, progress=stage_of))
+        new, why = _runs(
+            synthesiser, pair, ready, boxes, settings, stream, replace(working, progress=stage_of)
+        )
         tests += new
         skipped += why
     if not hasattr(synthesiser, "fit"):
         why_not = "a function gives tables and no model to look into"
-        skipped += [Skipped("all", why_not, box) for box in ("mechanism", "white") if box in settings.box]
+        skipped += [
+            Skipped("all", why_not, box) for box in ("mechanism", "white") if box in settings.box
+        ]
     if not tests:
-        raise InputError(f"Nothing could be audited. {' '.join(f'{s.pair}: {s.reason}.' for s in skipped)}")
+        raise InputError(
+            f"Nothing could be audited. {' '.join(f'{s.pair}: {s.reason}.' for s in skipped)}"
+        )
     each = divided(settings.level, len(tests))
     findings: list[AuditFinding] = []
     for test in tests:
         progress(f"pair '{test.seen.pair.name}': attacking, {test.box} box", -1)
-        findings.append(_finding(test, claim, _budget(synthesiser), each, child(root, 1000 + len(findings)), threads))
-    return AuditResult(words, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped))
+        findings.append(
+            _finding(
+                test, claim, _budget(synthesiser), each, child(root, 1000 + len(findings)), threads
+            )
+        )
+    return AuditResult(
+        words, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,31 +208,60 @@ class _Test:
 
 
 def _runs(
-    synthesiser: Any, pair: Pair | Canaries, ready: _Ready, boxes: Sequence[str], settings: AuditSettings, stream: np.random.SeedSequence,
+    synthesiser: Any,
+    pair: Pair | Canaries,
+    ready: _Ready,
+    boxes: Sequence[str],
+    settings: AuditSettings,
+    stream: np.random.SeedSequence,
     working: Working,
-) -> tuple[list[_Test], list[Skipped]]:  # fmt: skip
+) -> tuple[list[_Test], list[Skipped]]:
     """The runs on a pair for each box, and what was not tried."""
     tests: list[_Test] = []
     skipped: list[Skipped] = []
     if isinstance(pair, Canaries):
-        skipped = [Skipped(CANARIES, "several coins at once are guessed from tables alone", box) for box in boxes if box != "black"]
+        skipped = [
+            Skipped(CANARIES, "several coins at once are guessed from tables alone", box)
+            for box in boxes
+            if box != "black"
+        ]
         if "black" in boxes:
             look, stream = Look(pair.base, coded(pair.base)[:0], None), child(stream, 1)
-            many = run_canaries(ready.generator, pair, look, runs=settings.runs, rows=ready.rows, seed=stream, working=working)
+            many = run_canaries(
+                ready.generator,
+                pair,
+                look,
+                runs=settings.runs,
+                rows=ready.rows,
+                seed=stream,
+                working=working,
+            )
             tests = [_Test("black", many)]
         return tests, skipped
     if "mechanism" in boxes:
-        inside = run_mechanism(synthesiser, pair, runs=settings.runs, seed=child(stream, 2), working=working)
+        inside = run_mechanism(
+            synthesiser, pair, runs=settings.runs, seed=child(stream, 2), working=working
+        )
         if isinstance(inside, str):
             skipped.append(Skipped(pair.name, inside, "mechanism"))
         else:
             tests.append(_Test("mechanism", inside))
     if "white" in boxes and ready.no_model:
         skipped.append(Skipped(pair.name, ready.no_model, "white"))
-    outside = [box for box in ("white", "black") if box in boxes and not (box == "white" and ready.no_model)]
+    outside = [
+        box
+        for box in ("white", "black")
+        if box in boxes and not (box == "white" and ready.no_model)
+    ]
     if outside:
         seen = run_pair(
-            ready.generator, pair, _look(ready, pair), runs=settings.runs, rows=ready.rows, seed=child(stream, 1), working=working
+            ready.generator,
+            pair,
+            _look(ready, pair),
+            runs=settings.runs,
+            rows=ready.rows,
+            seed=child(stream, 1),
+            working=working,
         )
         tests += [_Test(box, seen) for box in outside]
     return tests, skipped
@@ -193,7 +277,9 @@ def _claim(synthesiser: Any, epsilon: float | None, delta: float | None) -> tupl
     budget = _budget(synthesiser)
     if epsilon is None:
         if budget is None:
-            raise InputError("There is no claim to audit: the synthesiser states no epsilon. Pass the epsilon that is claimed.")
+            raise InputError(
+                "There is no claim to audit: the synthesiser states no epsilon. Pass the epsilon that is claimed."
+            )
         epsilon = float(budget.epsilon)
     if delta is None and budget is not None:
         delta = budget.delta
@@ -228,24 +314,42 @@ def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -
 
 
 def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
-    names = tuple(name for name in BOXES if name in box and (name == "black" or hasattr(synthesiser, "fit")))
+    names = tuple(
+        name for name in BOXES if name in box and (name == "black" or hasattr(synthesiser, "fit"))
+    )
     if not names:
         raise InputError("A function gives tables and no model to look into: use box='black'.")
     return names
 
 
 def _pair(
-    asked: str | Pair, unit: Unit, table: Table | None, settings: AuditSettings, threads: int | None, seed: np.random.SeedSequence
+    asked: str | Pair,
+    unit: Unit,
+    table: Table | None,
+    settings: AuditSettings,
+    threads: int | None,
+    seed: np.random.SeedSequence,
 ) -> Pair | Canaries | Skipped:
     if isinstance(asked, Pair):
         if asked.unit.neighbours != unit.neighbours:
-            raise InputError(f"Pair '{asked.name}' is made for another relation than the claim: '{unit.words}'.")
+            raise InputError(
+                f"Pair '{asked.name}' is made for another relation than the claim: '{unit.words}'."
+            )
         return asked
     if asked == "average":
         if table is None:
-            raise InputError("The pair 'average' is made from a table: pass table=..., or leave it out.")
+            raise InputError(
+                "The pair 'average' is made from a table: pass table=..., or leave it out."
+            )
         rng = np.random.default_rng(child(seed, 1 << 31))
-        return average_pair(table, unit, rows=settings.average_rows, threads=threads, threshold=settings.threshold, rng=rng)
+        return average_pair(
+            table,
+            unit,
+            rows=settings.average_rows,
+            threads=threads,
+            threshold=settings.threshold,
+            rng=rng,
+        )
     return made_canaries(unit) if asked == CANARIES else made_pair(asked, unit)
 
 
@@ -260,7 +364,11 @@ class _Ready:
 
 
 def _ready(
-    synthesiser: Any, pair: Pair | Canaries, rows: int | None, seed: np.random.SeedSequence, time_limit: float | None
+    synthesiser: Any,
+    pair: Pair | Canaries,
+    rows: int | None,
+    seed: np.random.SeedSequence,
+    time_limit: float | None,
 ) -> _Ready | Skipped:
     """Try both tables once. A synthesiser that refuses both cannot be audited; one that refuses one of them can."""
     generator = Watched(synthesiser, pair.base)
@@ -271,7 +379,9 @@ def _ready(
     for i, taken in enumerate(pair.draws):
         try:
             with within(time_limit):
-                release = generator.release(pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i))
+                release = generator.release(
+                    pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i)
+                )
         except OutOfTime:
             raise InputError(
                 f"A first run on pair '{pair.name}' took longer than the limit of {time_limit:g} s. Raise it."
@@ -285,7 +395,11 @@ def _ready(
     if all(answer.error for answer in tried):
         _refused(synthesiser, pair, wanted)
     model = next((answer.model for answer in tried if readable(answer.model, pair.base)), None)
-    no_model = "" if model is not None else "the model is of a kind, or has codes, that cannot be looked into"
+    no_model = (
+        ""
+        if model is not None
+        else "the model is of a kind, or has codes, that cannot be looked into"
+    )
     if not generator.models:
         # What a function returns is looked at as a whole, with room for more than was seen once.
         wanted = max(2 * max(answer.n_rows for answer in tried), 16)
@@ -306,7 +420,9 @@ def _refused(synthesiser: Any, pair: Pair | Canaries, rows: int) -> None:
         raise InputError(
             f"The synthesiser raised {type(error).__name__} on both tables of pair '{pair.name}'. Try it on such a table first."
         ) from None
-    raise InputError(f"The synthesiser failed on both tables of pair '{pair.name}'. Try it on such a table first.")
+    raise InputError(
+        f"The synthesiser failed on both tables of pair '{pair.name}'. Try it on such a table first."
+    )
 
 
 def _look(ready: _Ready, pair: Pair) -> Look:
@@ -317,7 +433,12 @@ def _look(ready: _Ready, pair: Pair) -> Look:
 
 
 def _finding(
-    test: _Test, claimed: tuple[float, float], budget: Any, level: float, seed: np.random.SeedSequence, threads: int | None
+    test: _Test,
+    claimed: tuple[float, float],
+    budget: Any,
+    level: float,
+    seed: np.random.SeedSequence,
+    threads: int | None,
 ) -> AuditFinding:
     """What the runs of a test prove, and which violation they would have shown."""
     seen = test.seen
@@ -327,7 +448,10 @@ def _finding(
     if isinstance(seen, MechanismRuns):
         claim = claim_of(*claimed, accounting=getattr(budget, "kind", "pure"), sigma=seen.sigma)
         name, guessed = attack_mechanism(seen, claim, level=level)
-        scores, power_of = recorded_scores(seen.examples, child(seed, 0)), exact_power(claim, guessed.runs, level=level)
+        scores, power_of = (
+            recorded_scores(seen.examples, child(seed, 0)),
+            exact_power(claim, guessed.runs, level=level),
+        )
     elif isinstance(seen, CanaryRuns):
         name, guessed, apart = attack_canaries(seen, claim, level=level, seed=seed, threads=threads)
         scores = normal_scores(apart, child(seed, 1 << 30))
@@ -335,16 +459,30 @@ def _finding(
     else:
         features = seen.cells if test.box == "white" else _outside(seen, threads)
         verdicts = attack(features, seen.member, claim, level=level, seed=seed)
-        name, guessed, scores = verdicts.attacker, verdicts.guessed, normal_scores(verdicts.apart, child(seed, 1 << 30))
+        name, guessed, scores = (
+            verdicts.attacker,
+            verdicts.guessed,
+            normal_scores(verdicts.apart, child(seed, 1 << 30)),
+        )
         power_of = guessed_power(claim, guessed.runs, level=level)
     return AuditFinding(
-        pair=seen.pair.name, box=test.box, measure=claim.measure, bound=guessed.bound, claim=claim.amount, runs=len(seen.member),
-        test_runs=guessed.runs, guesses=guessed.guesses, right=guessed.right, factor=_factor(claim, guessed, scores, power_of, budget),
+        pair=seen.pair.name,
+        box=test.box,
+        measure=claim.measure,
+        bound=guessed.bound,
+        claim=claim.amount,
+        runs=len(seen.member),
+        test_runs=guessed.runs,
+        guesses=guessed.guesses,
+        right=guessed.right,
+        factor=_factor(claim, guessed, scores, power_of, budget),
         attacker=name,
-    )  # fmt: skip
+    )
 
 
-def _factor(claim: Claim, guessed: Guessed, scores: Scores, power_of: Powers, budget: Any) -> float | None:
+def _factor(
+    claim: Claim, guessed: Guessed, scores: Scores, power_of: Powers, budget: Any
+) -> float | None:
     """How many times the claimed epsilon the true one must be to be found with a probability of 80 %; None where even far more is not.
 
     None too where the claim is refuted: then a violation has been found.
@@ -355,7 +493,11 @@ def _factor(claim: Claim, guessed: Guessed, scores: Scores, power_of: Powers, bu
     if times is None:
         return None
     # Noise is compared with what it is, which need not be what the claim needs.
-    own = claim if budget is None else replace(claim, epsilon=float(budget.epsilon), delta=float(budget.delta or 0.0))
+    own = (
+        claim
+        if budget is None
+        else replace(claim, epsilon=float(budget.epsilon), delta=float(budget.delta or 0.0))
+    )
     return max(own.epsilon_at(times) / claim.epsilon, 1.0)
 
 

@@ -18,16 +18,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...privacy.noise import Noise
-from ...privacy.samplers import exponential_log_law, gaussian_log_law, laplace_log_law, permute_and_flip_log_law
+from ...privacy.samplers import (
+    exponential_log_law,
+    gaussian_log_law,
+    laplace_log_law,
+    permute_and_flip_log_law,
+)
 
-__all__ = ["KINDS", "DivergedError", "Kind", "Query", "Recorder", "Replay", "log_law", "log_probability", "log_ratio"]
+__all__ = [
+    "KINDS",
+    "DivergedError",
+    "Kind",
+    "Query",
+    "Recorder",
+    "Replay",
+    "log_law",
+    "log_probability",
+    "log_ratio",
+]
 
 Kind = Literal["laplace", "gaussian", "exponential", "permute_and_flip"]
 KINDS: tuple[Kind, ...] = ("laplace", "gaussian", "exponential", "permute_and_flip")
 _LAWS: dict[str, Callable[[ArrayLike, float], NDArray[np.float64]]] = {
-    "laplace": laplace_log_law, "gaussian": gaussian_log_law, "exponential": exponential_log_law,
+    "laplace": laplace_log_law,
+    "gaussian": gaussian_log_law,
+    "exponential": exponential_log_law,
     "permute_and_flip": permute_and_flip_log_law,
-}  # fmt: skip
+}
 
 
 class DivergedError(Exception):
@@ -116,7 +133,9 @@ def log_probability(query: Query) -> float:
     if isinstance(query.answer, int):
         return float(_LAWS[query.kind](query.values, query.scale)[query.answer])
     # Differences as floats: true counts and noise are far below 2^53.
-    return float(_LAWS[query.kind](query.answer.astype(np.float64) - query.values, query.scale).sum())
+    return float(
+        _LAWS[query.kind](query.answer.astype(np.float64) - query.values, query.scale).sum()
+    )
 
 
 def log_ratio(with_: Sequence[Query], without: Sequence[Query]) -> float:

@@ -75,10 +75,20 @@ class Watched(Generator):
         """Whether there is a model between the data and the tables."""
         return hasattr(self.maker, "fit")
 
-    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
+    def release(
+        self,
+        table: Table,
+        *,
+        tables: int,
+        rows: int,
+        seed: np.random.SeedSequence,
+        sight: Any = None,
+    ) -> Released:
         """Return what a run on `table` gave, and what it did, as an `Answer` in place of the model. One table for each run."""
         fitting, drawing = (child(seed, i) for i in range(2))
-        out = np.full((1, rows, len(self.base.schema.names)), unknown_code(self._dtype), dtype=self._dtype)
+        out = np.full(
+            (1, rows, len(self.base.schema.names)), unknown_code(self._dtype), dtype=self._dtype
+        )
         model, codes, error = None, out[0, :0], ""
         with _warned() as messages:
             try:
@@ -109,10 +119,17 @@ class Look:
     @cached_property
     def _white(self) -> WhiteBox:
         sizes = dict(zip(self.base.schema.names, self.base.schema.sizes, strict=True))
-        families = [] if self.reference is None else [(name, *self.reference[name]) for name in sizes]
+        families = (
+            [] if self.reference is None else [(name, *self.reference[name]) for name in sizes]
+        )
         small = sum(prod(sizes[name] for name in family) for family in families) <= MOST_CELLS
         # Weights, not chances: a noisy count says more than its share of the others.
-        return WhiteBox.of(self.base.schema, self.records, reference=self.reference if small else None, values="weights")
+        return WhiteBox.of(
+            self.base.schema,
+            self.records,
+            reference=self.reference if small else None,
+            values="weights",
+        )
 
     @cached_property
     def _width(self) -> int:
@@ -141,14 +158,18 @@ class Look:
             edges[child, [names.index(parent) for parent in table.parents]] = 1
             weights[child] = table.total_weight
         own = [edges.ravel(), weights, [float(model.n_rows)]]
-        return np.concatenate([self._white.nodes(model).ravel(), self._white.cells(model), *own]).astype(np.float32)
+        return np.concatenate(
+            [self._white.nodes(model).ravel(), self._white.cells(model), *own]
+        ).astype(np.float32)
 
 
 def readable(model: Any, base: Table) -> bool:
     """Return whether a model is a network on the codes of the base table."""
     if not isinstance(model, BayesNetModel) or model.schema.names != base.schema.names:
         return False
-    return all(same_codes(model.schema[name].codec, base.schema[name].codec) for name in base.schema.names)
+    return all(
+        same_codes(model.schema[name].codec, base.schema[name].codec) for name in base.schema.names
+    )
 
 
 @contextmanager

@@ -12,6 +12,15 @@ from .result import MembershipResult, PartStrength, SecretBit
 from .settings import ShadowSettings
 from .study import membership
 
-__all__ = ["ATTACKERS", "MembershipAttacker", "MembershipResult", "PartStrength", "Rates", "SecretBit", "ShadowSettings", "membership"]
+__all__ = [
+    "ATTACKERS",
+    "MembershipAttacker",
+    "MembershipResult",
+    "PartStrength",
+    "Rates",
+    "SecretBit",
+    "ShadowSettings",
+    "membership",
+]
 
 del combined, linear, extra_trees, random_forest, kernel, ranked

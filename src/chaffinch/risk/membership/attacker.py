@@ -16,9 +16,21 @@ from ..._base.seeds import Seed
 from ...stats.scoring import auc
 
 __all__ = [
-    "ATTACKERS", "Calibration", "Cleaner", "FittedAttacker", "Kind", "Learner", "MembershipAttacker", "OddsAttacker", "TargetAttacker",
-    "auc_of", "blocks", "calibrated", "checked", "folds",
-]  # fmt: skip
+    "ATTACKERS",
+    "Calibration",
+    "Cleaner",
+    "FittedAttacker",
+    "Kind",
+    "Learner",
+    "MembershipAttacker",
+    "OddsAttacker",
+    "TargetAttacker",
+    "auc_of",
+    "blocks",
+    "calibrated",
+    "checked",
+    "folds",
+]
 
 Kind = Literal["counts", "real"]
 Floats = NDArray[np.float64]
@@ -58,7 +70,12 @@ class Learner(Protocol):
     """A way to learn an attacker from shadows: features (shadows, tables, d) and whether the target was in each shadow."""
 
     def fit(
-        self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
     ) -> TargetAttacker: ...
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> Learner:
@@ -97,7 +114,9 @@ class Calibration:
 
     def log_odds(self, score: NDArray[Any]) -> Floats:
         """Return the log-odds of scores."""
-        return np.asarray(self.slope * (np.asarray(score, dtype=np.float64) - self.middle), dtype=np.float64)
+        return np.asarray(
+            self.slope * (np.asarray(score, dtype=np.float64) - self.middle), dtype=np.float64
+        )
 
 
 def calibrated(score: NDArray[Any], member: Bools) -> Calibration:
@@ -117,11 +136,20 @@ def calibrated(score: NDArray[Any], member: Bools) -> Calibration:
     values = np.asarray(score, dtype=np.float64)
     inside, outside = int(member.sum()), int((~member).sum())
     spread, centre = float(values.std()), float(values.mean())
-    if not inside or not outside or not np.isfinite(spread) or spread <= 1e-12 * max(1.0, abs(centre)):
+    if (
+        not inside
+        or not outside
+        or not np.isfinite(spread)
+        or spread <= 1e-12 * max(1.0, abs(centre))
+    ):
         return Calibration(0.0, 0.0)
     x = ((values - centre) / spread).ravel()
-    label = np.repeat(np.where(member, (inside + 1) / (inside + 2), 1 / (outside + 2)), values.shape[1])
-    weight = np.repeat(np.where(member, 0.5 / inside, 0.5 / outside), values.shape[1]) / values.shape[1]
+    label = np.repeat(
+        np.where(member, (inside + 1) / (inside + 2), 1 / (outside + 2)), values.shape[1]
+    )
+    weight = (
+        np.repeat(np.where(member, 0.5 / inside, 0.5 / outside), values.shape[1]) / values.shape[1]
+    )
     design = np.column_stack([x, np.ones_like(x)])
 
     def loss(line: Floats) -> float:
@@ -179,7 +207,9 @@ class OddsAttacker:
         """Return features as an array, if they are as many as in training."""
         x = np.asarray(features, dtype=np.float32)
         if x.ndim < 1 or x.shape[-1] != self.width:
-            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
+            raise InputError(
+                f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}."
+            )
         return x
 
     def log_odds(self, features: ArrayLike) -> Floats:
@@ -227,12 +257,18 @@ def auc_of(odds: Floats, member: Bools) -> float:
 def checked(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Bools]:
     x, inside = np.asarray(features, dtype=np.float32), np.asarray(member)
     if x.ndim != 3 or 0 in x.shape:
-        raise InputError(f"Features of shadows have three axes: shadows, tables, numbers. Got shape {x.shape}.")
+        raise InputError(
+            f"Features of shadows have three axes: shadows, tables, numbers. Got shape {x.shape}."
+        )
     if inside.dtype != np.bool_ or inside.shape != x.shape[:1]:
-        raise InputError(f"member must say yes or no for each of {len(x)} shadows. Got shape {inside.shape}.")
+        raise InputError(
+            f"member must say yes or no for each of {len(x)} shadows. Got shape {inside.shape}."
+        )
     few = min(int(inside.sum()), int((~inside).sum()))
     if few < 2:
-        raise InputError("A target must be in at least 2 training shadows and missing from 2. Draw more shadows.")
+        raise InputError(
+            "A target must be in at least 2 training shadows and missing from 2. Draw more shadows."
+        )
     if kind == "counts" and not (np.isfinite(x).all() and x.min() >= 0):
         raise InputError('Counts must be finite and at least 0. For other numbers use kind="real".')
     return x, inside
@@ -251,7 +287,9 @@ def folds(member: Bools, rng: np.random.Generator) -> Ints:
     for side in (True, False):
         rows = rng.permutation(np.flatnonzero(member == side))
         # The two are dealt in opposite directions, or the first folds would be the larger ones twice.
-        fold[rows] = np.arange(len(rows)) % count if side else (count - 1) - np.arange(len(rows)) % count
+        fold[rows] = (
+            np.arange(len(rows)) % count if side else (count - 1) - np.arange(len(rows)) % count
+        )
     return fold
 
 

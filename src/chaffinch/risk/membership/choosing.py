@@ -31,14 +31,20 @@ def exclude_weak(aucs: ArrayLike, share: float) -> Bools:
     [False, False, True, True]
     """
     if not 0 <= share <= 1:
-        raise InputError(f"The share of weak classifiers to exclude must lie between 0 and 1. Got {share}.")
+        raise InputError(
+            f"The share of weak classifiers to exclude must lie between 0 and 1. Got {share}."
+        )
     values = np.asarray(aucs, dtype=np.float64)
     keep = np.ones(len(values), dtype=bool)
-    keep[np.argsort(values, kind="stable")[: min(int(share * len(values)), len(values) - 1)]] = False
+    keep[np.argsort(values, kind="stable")[: min(int(share * len(values)), len(values) - 1)]] = (
+        False
+    )
     return keep
 
 
-def chosen(log_odds: ArrayLike, *, weights: ArrayLike | None = None, keep: ArrayLike | None = None) -> Ints:
+def chosen(
+    log_odds: ArrayLike, *, weights: ArrayLike | None = None, keep: ArrayLike | None = None
+) -> Ints:
     """Return for each release (row) the target (column) whose chance, times its weight, is highest; the first of equals.
 
     Without options that is the largest log-odds. Weights multiply chances: log-odds have two signs, and a weak classifier's

@@ -32,7 +32,7 @@ from .attacker import (
     auc_of,
     calibrated,
     folds,
-)  # fmt: skip
+)
 from .focused import FocusedAttacker, learner_for, sees_something
 from .layout import TABLE, FeatureLayout
 from .ranked import VALUE_GROUPS
@@ -107,31 +107,51 @@ class CombinedLearner:
         each = [one for one in map(combined_of, attackers) if one is not None]
         learners = self._learners(each[0].width)
         return replace(
-            self, learners={name: one.narrowed([attacker.parts[name] for attacker in each]) for name, one in learners.items()}
+            self,
+            learners={
+                name: one.narrowed([attacker.parts[name] for attacker in each])
+                for name, one in learners.items()
+            },
         )
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         x, inside = np.asarray(features, dtype=np.float32), np.asarray(member)
         root = seed_sequence(seed)
         learners = self._learners(x.shape[-1])
         # With one seed all parts have the same folds, so that a shadow's log-odds come from parts that have not seen it.
-        parts = {name: one.fit(x, inside, seed=root, threads=threads) for name, one in learners.items()}
+        parts = {
+            name: one.fit(x, inside, seed=root, threads=threads) for name, one in learners.items()
+        }
         odds = np.stack([part.checked for part in parts.values()])
         fold = folds(inside, generator(root))
         weights, unseen, variance = stacked(odds, inside, fold)
         calibration = calibrated(unseen, inside)
         settings = {
-            "learner": "combined", "variance": variance,
-            "weights": {name: round(float(weight), 4) for name, weight in zip(parts, weights, strict=True)},
-        }  # fmt: skip
-        return CombinedAttacker(x.shape[-1], parts, weights, calibration, calibration.log_odds(unseen), inside, settings)
+            "learner": "combined",
+            "variance": variance,
+            "weights": {
+                name: round(float(weight), 4) for name, weight in zip(parts, weights, strict=True)
+            },
+        }
+        return CombinedAttacker(
+            x.shape[-1], parts, weights, calibration, calibration.log_odds(unseen), inside, settings
+        )
 
     def _learners(self, width: int) -> Mapping[str, Learner]:
         if self.learners is not None:
             return self.learners
         layout = self.layout or FeatureLayout({TABLE: width}, self.kind)
-        return {name: learner_for(name, layout) for name in self.parts if sees_something(name, layout)}
+        return {
+            name: learner_for(name, layout) for name in self.parts if sees_something(name, layout)
+        }
 
 
 def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, float]:
@@ -148,7 +168,12 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
     def losses(total: Floats) -> Floats:
         """The log loss of each shadow, members and others weighed alike."""
         weight = np.where(member, 0.5 / member.mean(), 0.5 / (1 - member.mean()))
-        return np.asarray(weight * (np.maximum(total, 0.0) + np.log1p(np.exp(-np.abs(total))) - member[:, None] * total).mean(axis=1))
+        return np.asarray(
+            weight
+            * (
+                np.maximum(total, 0.0) + np.log1p(np.exp(-np.abs(total))) - member[:, None] * total
+            ).mean(axis=1)
+        )
 
     every = np.ones(shadows, dtype=bool)
     of_parts = np.stack([losses(part) for part in odds])
@@ -185,7 +210,9 @@ def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Flo
     tables = odds.shape[2]
     z = np.ascontiguousarray(odds.reshape(len(odds), -1))
     label = np.repeat(member, tables).astype(np.float64)
-    weight = np.repeat(np.where(member, 0.5 / member.mean(), 0.5 / (1 - member.mean())), tables) / tables
+    weight = (
+        np.repeat(np.where(member, 0.5 / member.mean(), 0.5 / (1 - member.mean())), tables) / tables
+    )
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         """The penalised loss, and the sums that it is of."""

@@ -27,7 +27,7 @@ from .attacker import (
     calibrated,
     checked,
     folds,
-)  # fmt: skip
+)
 from .forest_kernels import add_votes, grow_forest
 
 __all__ = ["ExtraTrees", "Forest", "chances_out_of_fold", "grown", "in_columns", "searched"]
@@ -61,7 +61,13 @@ class Forest:
 
 
 def grown(
-    columns: NDArray[Any], member: Bools, rows: Ints, settings: Mapping[str, Any], *, seed: int, threads: int | None = None
+    columns: NDArray[Any],
+    member: Bools,
+    rows: Ints,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    threads: int | None = None,
 ) -> Forest:
     """Return trees grown from some records of features (features, records), with settings that have the names of `SEARCH`."""
     n_trees, width = int(settings["n_estimators"]), len(columns)
@@ -72,13 +78,29 @@ def grown(
     def piece(number: int) -> Any:
         trees = min(PIECE, n_trees - number * PIECE)
         split, leaf = int(settings["min_samples_split"]), int(settings["min_samples_leaf"])
-        return grow_forest(columns, label, rows, trees, bool(settings["bootstrap"]), visited, split, leaf, streams[number])
+        return grow_forest(
+            columns,
+            label,
+            rows,
+            trees,
+            bool(settings["bootstrap"]),
+            visited,
+            split,
+            leaf,
+            streams[number],
+        )
 
     return Forest(tuple(thread_map(piece, range(len(streams)), threads=threads)), n_trees)
 
 
 def chances_out_of_fold(
-    columns: NDArray[Any], member: Bools, fold: Ints, settings: Mapping[str, Any], *, seed: int, threads: int | None = None
+    columns: NDArray[Any],
+    member: Bools,
+    fold: Ints,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    threads: int | None = None,
 ) -> Floats:
     """Return the chance of each record from trees grown without its fold."""
     out = np.empty(len(fold))
@@ -90,7 +112,13 @@ def chances_out_of_fold(
 
 
 def searched(
-    columns: NDArray[Any], member: Bools, fold: Ints, draws: int, rng: np.random.Generator, *, threads: int | None = None
+    columns: NDArray[Any],
+    member: Bools,
+    fold: Ints,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    threads: int | None = None,
 ) -> tuple[dict[str, Any], Floats]:
     """Return the settings, out of some drawn from `SEARCH`, that are right most often out of fold, and their chances there."""
     from sklearn.model_selection import ParameterSampler
@@ -98,9 +126,13 @@ def searched(
     best: dict[str, Any] = {}
     unseen, most = np.empty(len(fold)), -1.0
     for settings in ParameterSampler(SEARCH, draws, random_state=int(rng.integers(2**31))):
-        chances = chances_out_of_fold(columns, member, fold, settings, seed=int(rng.integers(2**62)), threads=threads)
+        chances = chances_out_of_fold(
+            columns, member, fold, settings, seed=int(rng.integers(2**62)), threads=threads
+        )
         right = (chances > 0.5) == member
-        accuracy = float(np.mean([right[fold == number].mean() for number in range(int(fold.max()) + 1)]))
+        accuracy = float(
+            np.mean([right[fold == number].mean() for number in range(int(fold.max()) + 1)])
+        )
         if accuracy > most:
             best, unseen, most = settings, chances, accuracy
     return best, unseen
@@ -108,7 +140,12 @@ def searched(
 
 def in_columns(features: Singles, kind: Kind) -> NDArray[Any]:
     """Return features (records, features) with a row for each feature, counts as narrow whole numbers where they fit."""
-    narrow = kind == "counts" and len(features) and features.max() < 1 << 16 and (features == np.rint(features)).all()
+    narrow = (
+        kind == "counts"
+        and len(features)
+        and features.max() < 1 << 16
+        and (features == np.rint(features)).all()
+    )
     return np.ascontiguousarray(features.T, dtype=np.uint16 if narrow else np.float32)
 
 
@@ -127,16 +164,32 @@ class ExtraTrees:
         """Return the same: settings are searched for every target anew."""
         return self
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         x, inside = checked(features, member, self.kind)
         rng = generator(seed)
         fold = np.repeat(folds(inside, rng), x.shape[1])
         flat = x.reshape(-1, x.shape[2])
-        prepared: Callable[[Singles], Singles] = _as_it_is if self.kind == "counts" else Cleaner.of(flat)
+        prepared: Callable[[Singles], Singles] = (
+            _as_it_is if self.kind == "counts" else Cleaner.of(flat)
+        )
         columns, label = in_columns(prepared(flat), self.kind), np.repeat(inside, x.shape[1])
         best, unseen = searched(columns, label, fold, self.draws, rng, threads=threads)
-        forest = grown(columns, label, np.arange(len(label)), best, seed=int(rng.integers(2**62)), threads=threads)
+        forest = grown(
+            columns,
+            label,
+            np.arange(len(label)),
+            best,
+            seed=int(rng.integers(2**62)),
+            threads=threads,
+        )
         unseen = unseen.reshape(x.shape[:2])
         calibration = calibrated(unseen, inside)
 
@@ -144,7 +197,15 @@ class ExtraTrees:
             return forest.chances(in_columns(block, self.kind))
 
         odds = calibration.log_odds(unseen)
-        return FittedAttacker(x.shape[2], prepared, score, calibration, odds, inside, {"learner": "extra-trees", **best})
+        return FittedAttacker(
+            x.shape[2],
+            prepared,
+            score,
+            calibration,
+            odds,
+            inside,
+            {"learner": "extra-trees", **best},
+        )
 
 
 def _as_it_is(x: Singles) -> Singles:

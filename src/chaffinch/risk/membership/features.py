@@ -50,17 +50,30 @@ class BlackBox:
         if self.name == "queries":
             from .matches import subset_columns, subset_sample
 
-            subsets = subset_sample(len(self.sizes), most=1 << 17) if self.subsets is None else self.subsets
+            subsets = (
+                subset_sample(len(self.sizes), most=1 << 17)
+                if self.subsets is None
+                else self.subsets
+            )
             memberships = subset_columns(subsets, len(self.sizes)).tolist()
-            return tuple(f"rows that match: {', '.join(compress(self.columns, row))}" if any(row) else "rows" for row in memberships)
+            return tuple(
+                f"rows that match: {', '.join(compress(self.columns, row))}" if any(row) else "rows"
+                for row in memberships
+            )
         if self.name == "naive":
             both = zip(self.columns, self.ordered, strict=True)
             return tuple(f"{c}: {what}" for c, o in both for what in _NAIVE[: 6 if o else 3])
         if self.name == "histogram":
-            return tuple(f"{c}: code {i}" for c, size in zip(self.columns, self.sizes, strict=True) for i in range(size))
+            return tuple(
+                f"{c}: code {i}"
+                for c, size in zip(self.columns, self.sizes, strict=True)
+                for i in range(size)
+            )
         return ("closeness",)
 
-    def of(self, tables: NDArray[Any], target: ArrayLike, *, threads: int | None = None) -> NDArray[np.float32]:
+    def of(
+        self, tables: NDArray[Any], target: ArrayLike, *, threads: int | None = None
+    ) -> NDArray[np.float32]:
         """Return (..., d) features of tables (..., rows, columns) of codes, as seen by an attacker who looks for the target (columns,).
 
         "naive" and "histogram" do not look at the target. Unknown codes (255 or 65535) neither match nor count as a level.
@@ -68,15 +81,23 @@ class BlackBox:
         from . import matches
 
         if tables.ndim < 3 or tables.shape[-1] != len(self.sizes):
-            raise InputError(f"Tables must be an array of tables, rows and columns, with {len(self.sizes)} columns.")
-        flat = tables.reshape(prod(tables.shape[:-2]), *tables.shape[-2:])  # not -1: tables may be without rows
+            raise InputError(
+                f"Tables must be an array of tables, rows and columns, with {len(self.sizes)} columns."
+            )
+        flat = tables.reshape(
+            prod(tables.shape[:-2]), *tables.shape[-2:]
+        )  # not -1: tables may be without rows
         matches.checked_tables(flat)
         if max(self.sizes, default=0) > unknown_code(flat.dtype):
-            raise InputError(f"Codes of type {flat.dtype} do not hold all levels and the unknown one. Use a wider type.")
+            raise InputError(
+                f"Codes of type {flat.dtype} do not hold all levels and the unknown one. Use a wider type."
+            )
         if self.name == "queries" and self.subsets is None:
             out = matches.match_counts(flat, target, dtype=np.float32, threads=threads)
         elif self.name == "queries":
-            out = matches.sampled_counts(flat, target, cast(Any, self.subsets), dtype=np.float32, threads=threads)
+            out = matches.sampled_counts(
+                flat, target, cast(Any, self.subsets), dtype=np.float32, threads=threads
+            )
         elif self.name == "closest":
             near = matches.closest_matches(flat, target, threads=threads)
             out = (near - np.int32(len(self.sizes)))[:, None].astype(np.float32)
@@ -92,17 +113,30 @@ class BlackBox:
         for size, ordered in zip(self.sizes, self.ordered, strict=True):
             out += _summary(counts[:, at : at + size], ordered=ordered)
             at += size
-        return np.stack(out, axis=1).astype(np.float32) if out else np.zeros((len(counts), 0), dtype=np.float32)
+        return (
+            np.stack(out, axis=1).astype(np.float32)
+            if out
+            else np.zeros((len(counts), 0), dtype=np.float32)
+        )
 
 
-_NAIVE = ("levels that occur", "share of the most frequent", "share of the least frequent", "mean", "median", "variance")
+_NAIVE = (
+    "levels that occur",
+    "share of the most frequent",
+    "share of the least frequent",
+    "mean",
+    "median",
+    "variance",
+)
 
 
 def _summary(counts: NDArray[np.int32], *, ordered: bool) -> list[NDArray[np.float64]]:
     """Return summaries of one column of each table, from its counts (T, size); 0 where nothing is known."""
     total = counts.sum(axis=1)
     some = np.maximum(total, 1)
-    least = np.where(counts > 0, counts, np.iinfo(np.int32).max).min(axis=1, initial=np.iinfo(np.int32).max)
+    least = np.where(counts > 0, counts, np.iinfo(np.int32).max).min(
+        axis=1, initial=np.iinfo(np.int32).max
+    )
     out = [
         (counts > 0).sum(axis=1).astype(np.float64),
         counts.max(axis=1, initial=0) / some,
@@ -120,9 +154,14 @@ def _summary(counts: NDArray[np.int32], *, ordered: bool) -> list[NDArray[np.flo
 
 
 def black_box(
-    name: BlackBoxName, sizes: Sequence[int], *, columns: Sequence[str] | None = None,
-    ordered: Sequence[bool] | None = None, most: int = MOST, seed: Seed = None,
-) -> BlackBox:  # fmt: skip
+    name: BlackBoxName,
+    sizes: Sequence[int],
+    *,
+    columns: Sequence[str] | None = None,
+    ordered: Sequence[bool] | None = None,
+    most: int = MOST,
+    seed: Seed = None,
+) -> BlackBox:
     """Return how tables with so many codes in each column become features of one kind.
 
     Parameters
@@ -157,7 +196,9 @@ def black_box(
     named = [f"column {j}" for j in range(len(sizes))] if columns is None else list(columns)
     in_order = [True] * len(sizes) if ordered is None else [bool(o) for o in ordered]
     if len(named) != len(sizes) or len(in_order) != len(sizes):
-        raise InputError(f"columns and ordered need one entry for each of the {len(sizes)} columns.")
+        raise InputError(
+            f"columns and ordered need one entry for each of the {len(sizes)} columns."
+        )
     from .matches import ALL_UP_TO, subset_sample
 
     sampled = name == "queries" and len(sizes) > ALL_UP_TO

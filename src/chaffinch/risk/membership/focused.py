@@ -64,10 +64,21 @@ class Focused:
         inner = [attacker.inner for attacker in attackers if isinstance(attacker, FocusedAttacker)]
         return Focused(self.layout, self.groups, self.inner.narrowed(inner))
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         x = np.asarray(features, dtype=np.float32)
-        return FocusedAttacker(x.shape[-1], self.columns, self.inner.fit(x[..., self.columns], member, seed=seed, threads=threads))
+        return FocusedAttacker(
+            x.shape[-1],
+            self.columns,
+            self.inner.fit(x[..., self.columns], member, seed=seed, threads=threads),
+        )
 
 
 def sees_something(name: str, layout: FeatureLayout) -> bool:
@@ -85,5 +96,7 @@ def learner_for(name: str, layout: FeatureLayout, **options: Any) -> Learner:
         )
     groups = tuple(group for group in layout.sizes if group in attacker.sees)
     if attacker.by_groups:
-        options["layout"] = FeatureLayout({group: layout.sizes[group] for group in groups}, layout.kind)
+        options["layout"] = FeatureLayout(
+            {group: layout.sizes[group] for group in groups}, layout.kind
+        )
     return Focused(layout, groups, attacker.learner(layout.kind_of(groups), **options))

@@ -57,16 +57,48 @@ def grow_forest(columns, label, rows, n_trees, bootstrap, max_features, min_spli
         else:
             samples[:] = rows
         size = _grow(
-            columns, label, weight, samples[:n], max_features, min_split, min_leaf, state,
-            feature[at : at + most], threshold[at : at + most], left[at : at + most], right[at : at + most], share[at : at + most],
-        )  # fmt: skip
+            columns,
+            label,
+            weight,
+            samples[:n],
+            max_features,
+            min_split,
+            min_leaf,
+            state,
+            feature[at : at + most],
+            threshold[at : at + most],
+            left[at : at + most],
+            right[at : at + most],
+            share[at : at + most],
+        )
         starts[tree + 1] = at + size
     end = starts[n_trees]
-    return feature[:end].copy(), threshold[:end].copy(), left[:end].copy(), right[:end].copy(), share[:end].copy(), starts
+    return (
+        feature[:end].copy(),
+        threshold[:end].copy(),
+        left[:end].copy(),
+        right[:end].copy(),
+        share[:end].copy(),
+        starts,
+    )
 
 
 @compiled
-def _grow(columns, label, weight, samples, max_features, min_split, min_leaf, state, feature, threshold, left, right, share):  # type: ignore[no-untyped-def]
+def _grow(  # type: ignore[no-untyped-def]
+    columns,
+    label,
+    weight,
+    samples,
+    max_features,
+    min_split,
+    min_leaf,
+    state,
+    feature,
+    threshold,
+    left,
+    right,
+    share,
+):
     """Write a tree and return how many nodes it has. `samples` is reordered."""
     n_features, n = len(columns), len(samples)
     features, constants = np.arange(n_features), np.empty(n_features, np.int64)
@@ -132,7 +164,9 @@ def _grow(columns, label, weight, samples, max_features, min_split, min_leaf, st
                 continue
             w_high, p_high = total - w_low, positive - p_low
             low_others, high_others = float(w_low - p_low), float(w_high - p_high)
-            purity = (float(p_low) * p_low + low_others * low_others) / w_low + (float(p_high) * p_high + high_others * high_others) / w_high
+            purity = (float(p_low) * p_low + low_others * low_others) / w_low + (
+                float(p_high) * p_high + high_others * high_others
+            ) / w_high
             if purity > best:
                 best, best_feature, best_threshold = purity, f, float(cut)
         # What is known not to vary keeps its order: nodes beside this one rely on it.
@@ -164,5 +198,9 @@ def add_votes(forest, columns, rows, out):  # type: ignore[no-untyped-def]
         for i in range(len(rows)):
             node = at
             while feature[node] >= 0:
-                node = at + (left[node] if columns[feature[node], rows[i]] <= threshold[node] else right[node])
+                node = at + (
+                    left[node]
+                    if columns[feature[node], rows[i]] <= threshold[node]
+                    else right[node]
+                )
             out[i] += share[node]

@@ -27,7 +27,7 @@ from .attacker import (
     calibrated,
     checked,
     folds,
-)  # fmt: skip
+)
 from .layout import TABLE, FeatureLayout
 from .ranked import Ranks
 
@@ -54,13 +54,23 @@ class Kernel:
         """Return the same: nothing costs much."""
         return self
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         x, inside = checked(features, member, self.kind)
         shadows, tables, width = x.shape
         fold = folds(inside, generator(seed))
         layout = self.layout or FeatureLayout({TABLE: width}, self.kind)
-        of_table, others = layout.part((TABLE,)), layout.part([name for name in layout.sizes if name != TABLE])
+        of_table, others = (
+            layout.part((TABLE,)),
+            layout.part([name for name in layout.sizes if name != TABLE]),
+        )
 
         def scores_of(block: Singles) -> Singles:
             return np.concatenate([_summaries(block[:, of_table]), block[:, others]], axis=1)
@@ -88,7 +98,13 @@ class Kernel:
 
         settings = {"learner": "kernel", "width": spread}
         return FittedAttacker(
-            width, lambda block: ranks(scores_of(block)), score, calibration, calibration.log_odds(unseen), inside, settings
+            width,
+            lambda block: ranks(scores_of(block)),
+            score,
+            calibration,
+            calibration.log_odds(unseen),
+            inside,
+            settings,
         )
 
 
@@ -119,7 +135,8 @@ def _ratios(places: Floats, member: Bools, spread: float) -> Floats:
     for j in range(len(out)):
         near = np.rint(places[:, :, j]).astype(np.int64)
         inside, outside = (
-            kernel @ np.bincount(near[side].ravel(), minlength=GRID) / tables for side in (member, ~member)
+            kernel @ np.bincount(near[side].ravel(), minlength=GRID) / tables
+            for side in (member, ~member)
         )
         n, m = int(member.sum()), int((~member).sum())
         shared = PRIOR * (inside + outside) / (n + m) + 1e-300
@@ -129,7 +146,9 @@ def _ratios(places: Floats, member: Bools, spread: float) -> Floats:
 
 def _summed(table: Floats, places: Floats) -> Floats:
     grid = np.arange(GRID)
-    return np.asarray(sum(np.interp(places[..., j], grid, row) for j, row in enumerate(table)), dtype=np.float64)
+    return np.asarray(
+        sum(np.interp(places[..., j], grid, row) for j, row in enumerate(table)), dtype=np.float64
+    )
 
 
 ATTACKERS.register(

@@ -71,29 +71,50 @@ class Campaign:
         if self.plan.design == "neighbours":
             return neighbour_draws(self.world.n_population, self.world.targets, pairs=pairs, **size)  # type: ignore[arg-type]
         return shared_draws(
-            self.world.n_population, self.world.targets, shadows=2 * pairs, share=self.plan.share, **size  # type: ignore[arg-type]
-        )  # fmt: skip
+            self.world.n_population,
+            self.world.targets,
+            shadows=2 * pairs,
+            share=self.plan.share,
+            **size,  # type: ignore[arg-type]
+        )
 
-    def fitted(self, draws: Draws, name: str, step: int, *, tables: int, white: WhiteBox | None) -> Shadows:
+    def fitted(
+        self, draws: Draws, name: str, step: int, *, tables: int, white: WhiteBox | None
+    ) -> Shadows:
         """Return the shadows of draws, kept in a folder of this name where they are kept."""
 
         def progress(words: str, share: float) -> None:
             self.working.progress(f"{name}: {words}", share)
 
-        working = replace(self.working, keep=None if self.working.keep is None else self.working.keep / name, progress=progress)
-        looking = {"white": white, "sight": self.sight, "seed": self.stream(step), "working": working}
+        working = replace(
+            self.working,
+            keep=None if self.working.keep is None else self.working.keep / name,
+            progress=progress,
+        )
+        looking = {
+            "white": white,
+            "sight": self.sight,
+            "seed": self.stream(step),
+            "working": working,
+        }
         return run_shadows(self.generator, draws.rows, tables=tables, **looking)  # type: ignore[arg-type]
 
     @cached_property
     def sight(self) -> ValueSight | None:
         """What looks at released values; None where shadows have the population's grid: codes are all there is."""
-        return ValueSight.of(self.world.table, self.world.targets) if self.plan.grid == "release" else None
+        return (
+            ValueSight.of(self.world.table, self.world.targets)
+            if self.plan.grid == "release"
+            else None
+        )
 
     def learnt(self) -> Learnt:
         """Return an attacker for each target."""
         white = self._white() if self.plan.box == "whitebox" else None
         draws = self.drawn(self.plan.shadows, 0)
-        shadows = self.fitted(draws, "learn", 1, tables=1 if white is not None else self.plan.tables, white=white)
+        shadows = self.fitted(
+            draws, "learn", 1, tables=1 if white is not None else self.plan.tables, white=white
+        )
         looking = self._looking(white)
         learning: Learner | None = None
         attackers, chosen = [], []
@@ -103,7 +124,12 @@ class Campaign:
             features, used = looking.of(shadows, k, mine)
             if learning is None:
                 learning = learner_for(self.plan.learner, looking.layout(features.shape[-1]))
-            attacker = learning.fit(features, draws.member[mine, k], seed=child(self.seed, 2, k), threads=self.working.workers)
+            attacker = learning.fit(
+                features,
+                draws.member[mine, k],
+                seed=child(self.seed, 2, k),
+                threads=self.working.workers,
+            )
             _note(seen, k, mine, attacker.checked[:, 0], _parts_of(attacker, None))
             seen.closest[mine, k] = _closest(shadows, self.world, k, mine)
             attackers.append(attacker)
@@ -117,18 +143,26 @@ class Campaign:
     def _looking(self, white: WhiteBox | None) -> Looking:
         table = self.world.table
         rng = np.random.default_rng(self.stream(2))
-        box = black_box(self.plan.features, table.schema.sizes, columns=table.schema.names, seed=rng)
+        box = black_box(
+            self.plan.features, table.schema.sizes, columns=table.schema.names, seed=rng
+        )
         sees_table = TABLE in ATTACKERS[self.plan.learner].sees
         return Looking(self.world, box if sees_table else None, white, self.sight)
 
     def _white(self) -> WhiteBox:
         """What looks into models: the tables it lines up are those of a network learnt from the population, which is public."""
         if not self.generator.fits:
-            raise InputError("A function gives tables and no model to look into: use the black box.")
+            raise InputError(
+                "A function gives tables and no model to look into: use the black box."
+            )
         model = self.generator.maker.fit(self.world.table, seed=self.stream(99))
         if not hasattr(model, "network"):
-            raise InputError("The white box needs a model with a network and tables. Use the black box for this synthesiser.")
-        return WhiteBox.of(self.world.table.schema, self.world.target_codes, reference=model.network)
+            raise InputError(
+                "The white box needs a model with a network and tables. Use the black box for this synthesiser."
+            )
+        return WhiteBox.of(
+            self.world.table.schema, self.world.target_codes, reference=model.network
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +194,11 @@ class Learnt:
             features, _ = self.looking.of(shadows, k, mine, self.used[k])
             parts = _parts_of(attacker, features[:, 0])
             together = combined_of(attacker)
-            odds = attacker.log_odds(features[:, 0]) if together is None else together.together(np.stack(list(parts.values())))
+            odds = (
+                attacker.log_odds(features[:, 0])
+                if together is None
+                else together.together(np.stack(list(parts.values())))
+            )
             _note(seen, k, mine, odds, parts)
             seen.closest[mine, k] = _closest(shadows, world, k, mine)
             campaign.working.progress(f"{name}: attacking", (k + 1) / len(self.attackers))
@@ -168,30 +206,47 @@ class Learnt:
 
 
 def _unseen(draws: Draws, targets: int) -> Seen:
-    return Seen(draws, np.full((len(draws), targets), np.nan), np.full((len(draws), targets), np.nan))
+    return Seen(
+        draws, np.full((len(draws), targets), np.nan), np.full((len(draws), targets), np.nan)
+    )
 
 
-def _note(seen: Seen, k: int, mine: NDArray[np.int64], odds: NDArray[np.float64], parts: dict[str, NDArray[np.float64]]) -> None:
+def _note(
+    seen: Seen,
+    k: int,
+    mine: NDArray[np.int64],
+    odds: NDArray[np.float64],
+    parts: dict[str, NDArray[np.float64]],
+) -> None:
     """Write down what is thought of a target in its shadows."""
     seen.log_odds[mine, k] = odds
     for name, one in parts.items():
         seen.parts.setdefault(name, np.full(seen.log_odds.shape, np.nan))[mine, k] = one
 
 
-def _parts_of(attacker: TargetAttacker, features: NDArray[np.float32] | None) -> dict[str, NDArray[np.float64]]:
+def _parts_of(
+    attacker: TargetAttacker, features: NDArray[np.float32] | None
+) -> dict[str, NDArray[np.float64]]:
     """The log-odds of each part of an attacker who has parts, out of fold if there are no features."""
     together = combined_of(attacker)
     if together is None:
         return {}
-    odds = [part.checked[:, 0] for part in together.parts.values()] if features is None else together.part_odds(features)
+    odds = (
+        [part.checked[:, 0] for part in together.parts.values()]
+        if features is None
+        else together.part_odds(features)
+    )
     return dict(zip(together.parts, odds, strict=True))
 
 
-def _closest(shadows: Shadows, world: World, k: int, only: NDArray[np.int64]) -> NDArray[np.float64]:
+def _closest(
+    shadows: Shadows, world: World, k: int, only: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """On how many columns the nearest row of each shadow's first table matches a target."""
     target = world.target_codes[k]
     return np.asarray(
-        shadows.gather(lambda tables: closest_matches(tables, target), only=only, tables=1)[:, 0], dtype=np.float64
+        shadows.gather(lambda tables: closest_matches(tables, target), only=only, tables=1)[:, 0],
+        dtype=np.float64,
     )
 
 
@@ -206,13 +261,27 @@ class Looking:
 
     def layout(self, width: int) -> FeatureLayout:
         """Return which of `width` features are of which group."""
-        groups = {} if self.sight is None else {name: part.stop - part.start for name, part in self.sight.groups.items()}
+        groups = (
+            {}
+            if self.sight is None
+            else {name: part.stop - part.start for name, part in self.sight.groups.items()}
+        )
         table = width - sum(groups.values())
-        counts = self.white is None and self.box is not None and self.box.name in ("queries", "histogram")
-        return FeatureLayout({**({TABLE: table} if table else {}), **groups}, "counts" if counts else "real")
+        counts = (
+            self.white is None
+            and self.box is not None
+            and self.box.name in ("queries", "histogram")
+        )
+        return FeatureLayout(
+            {**({TABLE: table} if table else {}), **groups}, "counts" if counts else "real"
+        )
 
     def of(
-        self, shadows: Shadows, k: int, only: NDArray[np.int64], used: NDArray[np.int64] | None = None
+        self,
+        shadows: Shadows,
+        k: int,
+        only: NDArray[np.int64],
+        used: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.int64] | None]:
         """Return the features of a target in some shadows, (shadows, tables, features), and which of those of tables these have."""
         parts: list[NDArray[np.float32]] = []
@@ -224,20 +293,28 @@ class Looking:
             if used is None:
                 used = _affordable(shadows, box, target, only)
             places = slice(None) if used is None else used
-            parts.append(shadows.gather(lambda tables: box.of(tables, target)[:, places], only=only))
+            parts.append(
+                shadows.gather(lambda tables: box.of(tables, target)[:, places], only=only)
+            )
         if self.sight is not None:
             parts.append(shadows.values[only, :, k])
         if not parts:
-            raise InputError("This attacker looks at released values alone, and here only codes are seen. Use grid=\"release\", or the learner linear.")
+            raise InputError(
+                'This attacker looks at released values alone, and here only codes are seen. Use grid="release", or the learner linear.'
+            )
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2), used
 
 
-def _affordable(shadows: Shadows, box: BlackBox, target: NDArray[Any], only: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _affordable(
+    shadows: Shadows, box: BlackBox, target: NDArray[Any], only: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
     """Which features to learn from where all of them would not fit in memory: those that vary most in a few shadows. None for all."""
     width = len(box.names)
     room = MEMORY // (4 * len(only) * shadows.tables)
     if width <= room:
         return None
-    some = shadows.gather(lambda tables: box.of(tables, target), only=only[:: max(1, len(only) // 50)])
+    some = shadows.gather(
+        lambda tables: box.of(tables, target), only=only[:: max(1, len(only) // 50)]
+    )
     spread = np.sqrt(some.reshape(-1, width)).std(axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[: max(room, 1)])

@@ -33,14 +33,21 @@ from .attacker import (
     calibrated,
     checked,
     folds,
-)  # fmt: skip
+)
 
 __all__ = ["Linear"]
 
 FLOOR = 0.02
 """The least standard deviation a fourth root of a count is divided by: a count that was 1 once in 2,500 tables has it."""
 RIDGES: dict[str, tuple[tuple[bool, float], ...]] = {
-    "counts": ((False, 0.3), (False, 0.03), (False, 5e-3), (False, 8e-4), (False, 1e-4), (True, 1e-4)),
+    "counts": (
+        (False, 0.3),
+        (False, 0.03),
+        (False, 5e-3),
+        (False, 8e-4),
+        (False, 1e-4),
+        (True, 1e-4),
+    ),
     "real": ((True, 1.0), (True, 0.1), (True, 0.01), (True, 1e-3), (True, 1e-4)),
 }
 """Whether features are standardised, and the variance weights are thought to have beforehand (C of scikit-learn)."""
@@ -61,16 +68,27 @@ class Linear:
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> Linear:
         """Return the learner with no ridges but those that some attackers chose: for more targets of the same shadows, at less cost."""
-        ridges = {(bool(a.settings["standardised"]), float(a.settings["variance"])) for a in attackers}
+        ridges = {
+            (bool(a.settings["standardised"]), float(a.settings["variance"])) for a in attackers
+        }
         return replace(self, ridges=tuple(ridge for ridge in RIDGES[self.kind] if ridge in ridges))
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         x, inside = checked(features, member, self.kind)
         shadows, tables, width = x.shape
         fold = np.repeat(folds(inside, generator(seed)), tables)
         flat, label = x.reshape(-1, width), np.repeat(inside, tables)
-        prepared: Callable[[Singles], Singles] = _fourth_root if self.kind == "counts" else Cleaner.of(flat)
+        prepared: Callable[[Singles], Singles] = (
+            _fourth_root if self.kind == "counts" else Cleaner.of(flat)
+        )
         matrix = prepared(flat)
         if np.may_share_memory(matrix, flat):  # it is centred in place
             matrix = matrix.copy()
@@ -84,11 +102,18 @@ class Linear:
         standard = 1 / np.maximum(spread[first], FLOOR if self.kind == "counts" else 0.0)
         choices = RIDGES[self.kind] if self.ridges is None else self.ridges
         # To a ridge m equal features are one of sqrt(m) times the size: the same fit, in fewer columns.
-        ridges = [((standard if scaled else 1.0) * np.sqrt(copies), variance) for scaled, variance in choices]
+        ridges = [
+            ((standard if scaled else 1.0) * np.sqrt(copies), variance)
+            for scaled, variance in choices
+        ]
         # Products that spawn threads of their own may add in another order: blocks are the threads here.
         with one_blas_thread():
-            unseen, fitted = _ridge_logistic(matrix, label, fold, ridges, steps=self.steps, threads=threads)
-        best = int((np.logaddexp(0.0, unseen) - label * unseen).mean(axis=1, dtype=np.float64).argmin())
+            unseen, fitted = _ridge_logistic(
+                matrix, label, fold, ridges, steps=self.steps, threads=threads
+            )
+        best = int(
+            (np.logaddexp(0.0, unseen) - label * unseen).mean(axis=1, dtype=np.float64).argmin()
+        )
         weights = np.zeros(width, dtype=np.float32)
         weights[varying] = (fitted[0][:, best] / copies)[copy_of]
         constant = float(fitted[1][best]) - float(mean.astype(np.float64) @ weights)
@@ -101,7 +126,9 @@ class Linear:
 
         standardised, variance = choices[best]
         settings = {"learner": "linear", "standardised": standardised, "variance": variance}
-        return FittedAttacker(width, prepared, score, calibration, calibration.log_odds(outside), inside, settings)
+        return FittedAttacker(
+            width, prepared, score, calibration, calibration.log_odds(outside), inside, settings
+        )
 
 
 def _distinct(x: Singles, columns: Ints) -> tuple[Ints, Ints, Floats]:
@@ -109,9 +136,15 @@ def _distinct(x: Singles, columns: Ints) -> tuple[Ints, Ints, Floats]:
 
     Subsets of columns that never tell two rows apart have equal counts throughout: half of all, on many tables.
     """
-    _, first, copy_of, copies = np.unique(_hashes(x)[columns], return_index=True, return_inverse=True, return_counts=True)
+    _, first, copy_of, copies = np.unique(
+        _hashes(x)[columns], return_index=True, return_inverse=True, return_counts=True
+    )
     order = np.argsort(first)  # as they stood, not by what stands for them
-    return columns[first[order]], np.argsort(order)[copy_of.reshape(-1)], copies[order].astype(np.float64)
+    return (
+        columns[first[order]],
+        np.argsort(order)[copy_of.reshape(-1)],
+        copies[order].astype(np.float64),
+    )
 
 
 @compiled
@@ -127,7 +160,13 @@ def _hashes(x):  # type: ignore[no-untyped-def]
 
 
 def _ridge_logistic(
-    x: Singles, member: Bools, fold: Ints, ridges: Sequence[tuple[Floats, float]], *, steps: int, threads: int | None
+    x: Singles,
+    member: Bools,
+    fold: Ints,
+    ridges: Sequence[tuple[Floats, float]],
+    *,
+    steps: int,
+    threads: int | None,
 ) -> tuple[Singles, tuple[Singles, Floats]]:
     """Return scores out of fold (ridges, rows), and weights (features, ridges) and constants of the fits to all rows.
 
@@ -136,9 +175,13 @@ def _ridge_logistic(
     for each ridge the rows outside each fold, then all rows.
     """
     n_folds, n_ridges = int(fold.max()) + 1, len(ridges)
-    used = np.column_stack([fold != number for number in range(n_folds)] + [np.ones(len(fold), dtype=bool)])
+    used = np.column_stack(
+        [fold != number for number in range(n_folds)] + [np.ones(len(fold), dtype=bool)]
+    )
     used = np.tile(used, (1, n_ridges)).astype(np.float32)
-    scale = np.repeat(np.stack([s for s, _ in ridges], axis=1), n_folds + 1, axis=1).astype(np.float32)
+    scale = np.repeat(np.stack([s for s, _ in ridges], axis=1), n_folds + 1, axis=1).astype(
+        np.float32
+    )
     penalty = np.repeat([1 / variance for _, variance in ridges], n_folds + 1)
     y = member.astype(np.float32)[:, None]
     rows = list(blocks(len(x)))
@@ -149,7 +192,9 @@ def _ridge_logistic(
     def descent(score: Singles, weights: Singles) -> Singles:
         residual = used * (y - _logistic(score))
         parts = thread_map(lambda part: x[part].T @ residual[part], rows, threads=threads)
-        return scale * np.asarray(sum(parts), dtype=np.float32) - penalty.astype(np.float32) * weights
+        return (
+            scale * np.asarray(sum(parts), dtype=np.float32) - penalty.astype(np.float32) * weights
+        )
 
     share = _dots(used, np.broadcast_to(y, used.shape)) / used.sum(axis=0, dtype=np.float64)
     constant = np.log(share / (1 - share))
@@ -172,7 +217,9 @@ def _ridge_logistic(
     return unseen, ((scale * weights)[:, every + n_folds], constant[every + n_folds])
 
 
-def _lowest(score: Singles, move: Singles, y: Singles, used: Singles, ridge: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _lowest(
+    score: Singles, move: Singles, y: Singles, used: Singles, ridge: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
     """Return how far along its line each fit goes, and the change of its constant: Newton's steps, taken back if they harm."""
     along, shift = np.zeros(score.shape[1]), np.zeros(score.shape[1])
 
@@ -181,14 +228,19 @@ def _lowest(score: Singles, move: Singles, y: Singles, used: Singles, ridge: tup
 
     def loss(a: Floats, c: Floats, of: slice | Ints = slice(None)) -> Floats:
         z = score[:, of] + a[of].astype(np.float32) * move[:, of] + c[of].astype(np.float32)
-        return _dots(used[:, of], _softplus(z) - y * z) + a[of] * (ridge[0][of] + a[of] * ridge[1][of] / 2)
+        return _dots(used[:, of], _softplus(z) - y * z) + a[of] * (
+            ridge[0][of] + a[of] * ridge[1][of] / 2
+        )
 
     start = loss(along, shift)
     for _ in range(4):
         p = _logistic(at(along, shift))
         residual, curve = used * (p - y), used * p * (1 - p)
         bent = curve * move
-        slope_a, slope_c = _dots(residual, move) + ridge[0] + along * ridge[1], residual.sum(axis=0, dtype=np.float64)
+        slope_a, slope_c = (
+            _dots(residual, move) + ridge[0] + along * ridge[1],
+            residual.sum(axis=0, dtype=np.float64),
+        )
         aa, ac, cc = (
             _dots(bent, move) + ridge[1],
             bent.sum(axis=0, dtype=np.float64),

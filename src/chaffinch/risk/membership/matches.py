@@ -24,9 +24,15 @@ from ..._base.threads import thread_count, thread_map
 from ..shadows.generator import unknown_code
 
 __all__ = [
-    "ALL_UP_TO", "checked_tables", "closest_matches", "level_counts", "match_counts", "sampled_counts",
-    "subset_columns", "subset_sample",
-]  # fmt: skip
+    "ALL_UP_TO",
+    "checked_tables",
+    "closest_matches",
+    "level_counts",
+    "match_counts",
+    "sampled_counts",
+    "subset_columns",
+    "subset_sample",
+]
 
 ALL_UP_TO = 16
 """The most columns for which all subsets are counted: 65,536 numbers for each table."""
@@ -35,7 +41,9 @@ PIECES = 4
 """Pieces of work for each thread, so that none waits long for the last."""
 
 
-def match_counts(tables: NDArray[Any], target: ArrayLike, *, dtype: Any = np.int32, threads: int | None = None) -> NDArray[Any]:
+def match_counts(
+    tables: NDArray[Any], target: ArrayLike, *, dtype: Any = np.int32, threads: int | None = None
+) -> NDArray[Any]:
     """Return (T, 2^F) numbers of rows that match the target on every column of a subset; bit j of the place is column j.
 
     Place 0, the empty subset, counts all rows; a larger subset never has more. `dtype` may be a float type: float32 holds counts up to
@@ -58,7 +66,9 @@ def match_counts(tables: NDArray[Any], target: ArrayLike, *, dtype: Any = np.int
     return _each(tables, out, threads, lambda some, filled: _fill_all(some, wanted, bits, filled))
 
 
-def closest_matches(tables: NDArray[Any], target: ArrayLike, *, threads: int | None = None) -> NDArray[np.int32]:
+def closest_matches(
+    tables: NDArray[Any], target: ArrayLike, *, threads: int | None = None
+) -> NDArray[np.int32]:
     """Return (T,) the most columns on which any one row matches: F less the smallest Hamming distance; 0 without rows.
 
     Examples
@@ -69,10 +79,14 @@ def closest_matches(tables: NDArray[Any], target: ArrayLike, *, threads: int | N
     checked_tables(tables)
     wanted, bits = _wanted_bits(target, tables.shape[2], tables.dtype)
     out = np.zeros(len(tables), dtype=np.int32)
-    return _each(tables, out, threads, lambda some, filled: _fill_closest(some, wanted, bits, filled))
+    return _each(
+        tables, out, threads, lambda some, filled: _fill_closest(some, wanted, bits, filled)
+    )
 
 
-def level_counts(tables: NDArray[Any], sizes: Sequence[int], *, threads: int | None = None) -> NDArray[np.int32]:
+def level_counts(
+    tables: NDArray[Any], sizes: Sequence[int], *, threads: int | None = None
+) -> NDArray[np.int32]:
     """Return (T, sum of sizes) numbers of rows with each code of each column, column after column; unknown codes count nowhere.
 
     Examples
@@ -82,11 +96,15 @@ def level_counts(tables: NDArray[Any], sizes: Sequence[int], *, threads: int | N
     """
     checked_tables(tables)
     if tables.shape[2] != len(sizes):
-        raise InputError(f"Tables must have {len(sizes)} columns, one for each size. Got {tables.shape[2]}.")
+        raise InputError(
+            f"Tables must have {len(sizes)} columns, one for each size. Got {tables.shape[2]}."
+        )
     starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))])
     out = np.zeros((len(tables), int(starts[-1])), dtype=np.int32)
     unknown = unknown_code(tables.dtype)
-    return _each(tables, out, threads, lambda some, filled: _fill_levels(some, starts, unknown, filled))
+    return _each(
+        tables, out, threads, lambda some, filled: _fill_levels(some, starts, unknown, filled)
+    )
 
 
 def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> NDArray[np.uint64]:
@@ -105,7 +123,9 @@ def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> N
     (3000, 2)
     """
     if n_columns < 0 or most < n_columns + 2:
-        raise InputError(f"most must be at least the number of columns plus 2, {n_columns + 2}. Got {most}.")
+        raise InputError(
+            f"most must be at least the number of columns plus 2, {n_columns + 2}. Got {most}."
+        )
     if n_columns < 62 and 1 << n_columns <= most:
         return np.arange(1 << n_columns, dtype=np.uint64)[:, None]
     rng = generator(seed)
@@ -141,7 +161,9 @@ def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bo
     words = np.asarray(subsets, dtype=np.uint64)
     words = words[:, None] if words.ndim == 1 else words
     if words.shape[1] != max(1, -(-n_columns // 64)):
-        raise InputError(f"Subsets of {n_columns} columns need one word of 64 bits for each 64 of them.")
+        raise InputError(
+            f"Subsets of {n_columns} columns need one word of 64 bits for each 64 of them."
+        )
     spread = (words[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
     memberships = spread.reshape(len(words), -1).astype(bool)
     if memberships[:, n_columns:].any():
@@ -150,9 +172,13 @@ def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bo
 
 
 def sampled_counts(
-    tables: NDArray[Any], target: ArrayLike, subsets: NDArray[np.uint64], *, dtype: Any = np.int32,
+    tables: NDArray[Any],
+    target: ArrayLike,
+    subsets: NDArray[np.uint64],
+    *,
+    dtype: Any = np.int32,
     threads: int | None = None,
-) -> NDArray[Any]:  # fmt: skip
+) -> NDArray[Any]:
     """Return (T, Q) numbers of rows that match the target on every column of each subset (see `subset_sample`).
 
     Any number of columns; subsets of up to 64 may also be given as (Q,) masks.
@@ -170,22 +196,33 @@ def sampled_counts(
     columns = np.nonzero(memberships)[1]
     starts = np.concatenate([[0], np.cumsum(memberships.sum(axis=1))])
     out = np.zeros((n_tables, len(memberships)), dtype=dtype)
-    return _each(tables, out, threads, lambda some, filled: _fill_sampled(some, wanted, bits, columns, starts, filled))
+    return _each(
+        tables,
+        out,
+        threads,
+        lambda some, filled: _fill_sampled(some, wanted, bits, columns, starts, filled),
+    )
 
 
 def checked_tables(tables: NDArray[Any]) -> None:
     """Raise unless tables are (tables, rows, columns) of unsigned codes."""
     if tables.ndim != 3:
-        raise InputError(f"Tables must be one array of tables, rows and columns. Got {tables.ndim} dimensions.")
+        raise InputError(
+            f"Tables must be one array of tables, rows and columns. Got {tables.ndim} dimensions."
+        )
     if tables.dtype.kind != "u":
         raise InputError(f"Codes must be unsigned, uint8 or uint16. Got {tables.dtype}.")
 
 
-def _wanted_bits(target: ArrayLike, n_columns: int, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+def _wanted_bits(
+    target: ArrayLike, n_columns: int, kind: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[np.uint64]]:
     """Return the target's codes, and the bit that each column sets where it matches: none where the target's value is unknown."""
     codes = np.asarray(target)
     if codes.shape != (n_columns,) or codes.dtype.kind not in "ui":
-        raise InputError(f"A target needs one code for each of the {n_columns} columns of the tables.")
+        raise InputError(
+            f"A target needs one code for each of the {n_columns} columns of the tables."
+        )
     highest = unknown_code(kind)
     # A code that the type does not hold would wrap round and match another value.
     known = (codes >= 0) & (codes < highest) & (codes != unknown_code(codes.dtype))
@@ -193,12 +230,16 @@ def _wanted_bits(target: ArrayLike, n_columns: int, kind: np.dtype[Any]) -> tupl
     return np.where(known, codes, highest).astype(kind), np.where(known, place, np.uint64(0))
 
 
-def _each(tables: NDArray[Any], out: NDArray[Any], threads: int | None, fill: Callable[[Any, Any], None]) -> NDArray[Any]:
+def _each(
+    tables: NDArray[Any], out: NDArray[Any], threads: int | None, fill: Callable[[Any, Any], None]
+) -> NDArray[Any]:
     """Return `out` after its rows were filled from the tables, a few slices of them for each thread."""
     pieces = min(len(tables), PIECES * thread_count(threads))
     edges = [len(tables) * i // max(pieces, 1) for i in range(pieces + 1)]
     parts = [slice(a, b) for a, b in pairwise(edges)]
-    thread_map(lambda part: fill(np.ascontiguousarray(tables[part]), out[part]), parts, threads=threads)
+    thread_map(
+        lambda part: fill(np.ascontiguousarray(tables[part]), out[part]), parts, threads=threads
+    )
     return out
 
 
@@ -256,7 +297,9 @@ def _fill_levels(tables, starts, unknown, out):  # type: ignore[no-untyped-def]
 def _ones(word):  # type: ignore[no-untyped-def]
     """Return the number of set bits: sums of 2, 4 and 8 neighbours, then all bytes by one product."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 

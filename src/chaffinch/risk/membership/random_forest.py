@@ -24,7 +24,7 @@ from .attacker import (
     calibrated,
     checked,
     folds,
-)  # fmt: skip
+)
 
 __all__ = ["RandomForest"]
 
@@ -46,7 +46,14 @@ class RandomForest:
         """Return the same: nothing is chosen."""
         return self
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         from sklearn.ensemble import RandomForestClassifier
 
@@ -60,9 +67,12 @@ class RandomForest:
         def grown(used: Any) -> Any:
             some, mine = rows[used], label[used]
             forest = RandomForestClassifier(
-                self.trees, min_samples_leaf=5, max_samples=min(self.rows, len(some)), n_jobs=thread_count(threads),
+                self.trees,
+                min_samples_leaf=5,
+                max_samples=min(self.rows, len(some)),
+                n_jobs=thread_count(threads),
                 random_state=int(rng.integers(2**31)),
-            )  # fmt: skip
+            )
             # One thread asks the trees: with more they are added up in the order in which they answer.
             return forest.fit(some, mine).set_params(n_jobs=1)
 
@@ -78,7 +88,9 @@ class RandomForest:
             return _log_odds(forest.predict_proba(block)[:, 1])
 
         settings = {"learner": "random-forest", "trees": self.trees}
-        return FittedAttacker(x.shape[2], prepared, score, calibration, calibration.log_odds(scores), inside, settings)
+        return FittedAttacker(
+            x.shape[2], prepared, score, calibration, calibration.log_odds(scores), inside, settings
+        )
 
 
 def _log_odds(chance: Floats) -> Floats:

@@ -28,7 +28,7 @@ from .attacker import (
     calibrated,
     checked,
     folds,
-)  # fmt: skip
+)
 
 __all__ = ["VALUE_GROUPS", "Ranked", "Ranks"]
 
@@ -83,7 +83,14 @@ class Ranked:
         """Return the same: nothing costs much."""
         return self
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         x, inside = checked(features, member, self.kind)
         shadows, tables, width = x.shape
@@ -91,9 +98,13 @@ class Ranked:
         ranked = ranks(x.reshape(-1, width)).astype(np.float64)
         scale = 1 / np.maximum(ranked.std(axis=0), FLOOR)
         matrix = (ranked - ranked.mean(axis=0)) * scale
-        side = np.where(inside, 0.5 / inside.mean(), -0.5 / (1 - inside.mean()))  # members and others weigh alike
+        side = np.where(
+            inside, 0.5 / inside.mean(), -0.5 / (1 - inside.mean())
+        )  # members and others weigh alike
         with one_blas_thread():  # more threads may add in another order
-            unseen, weights, ridge = _ridge(matrix.reshape(shadows, tables, width), side, folds(inside, generator(seed)))
+            unseen, weights, ridge = _ridge(
+                matrix.reshape(shadows, tables, width), side, folds(inside, generator(seed))
+            )
         weights = weights * scale
         calibration = calibrated(unseen, inside)
 
@@ -101,9 +112,13 @@ class Ranked:
             return np.asarray(np.einsum("nd,d->n", block, weights), dtype=np.float64)
 
         # What is subtracted from ranks before is the same for all, out of fold too.
-        calibration = Calibration(calibration.slope, calibration.middle + float(ranked.mean(axis=0) @ weights))
+        calibration = Calibration(
+            calibration.slope, calibration.middle + float(ranked.mean(axis=0) @ weights)
+        )
         odds = calibration.log_odds(unseen + float(ranked.mean(axis=0) @ weights))
-        return FittedAttacker(width, ranks, score, calibration, odds, inside, {"learner": "ranked", "ridge": ridge})
+        return FittedAttacker(
+            width, ranks, score, calibration, odds, inside, {"learner": "ranked", "ridge": ridge}
+        )
 
 
 def _ridge(x: Floats, side: Floats, fold: Ints) -> tuple[Floats, Floats, float]:
@@ -121,7 +136,9 @@ def _ridge(x: Floats, side: Floats, fold: Ints) -> tuple[Floats, Floats, float]:
         unseen = np.empty((shadows, tables))
         for number in range(n_folds):
             out = fold == number
-            weights = _solved(gram - grams[number], total - sums[number], ridge * tables * int((~out).sum()))
+            weights = _solved(
+                gram - grams[number], total - sums[number], ridge * tables * int((~out).sum())
+            )
             unseen[out] = x[out] @ weights
         loss = float(((unseen - side[:, None]) ** 2).mean())
         if best is None or loss < best[0]:
@@ -135,21 +152,45 @@ def _solved(gram: Floats, total: Floats, ridge: float) -> Floats:
 
 
 for name, evidence, definition, reference in (
-    ("exact", "rare values that were released as they are", "Ranks of how often the target's rare values, alone and together, are released.", ""),
     (
-        "extremes", "the largest and smallest values",
-        "Ranks of the largest and smallest released numbers, and of how many lie beyond the target's.", "",
+        "exact",
+        "rare values that were released as they are",
+        "Ranks of how often the target's rare values, alone and together, are released.",
+        "",
     ),
-    ("nearest", "the nearest rows", "Ranks of the distance to the nearest released rows.", "Stadler et al. 2022"),
     (
-        "density", "the density of rows at a target",
-        "Ranks of the density of released rows at the target over that of the population.", "van Breugel et al. 2023 (DOMIAS)",
+        "extremes",
+        "the largest and smallest values",
+        "Ranks of the largest and smallest released numbers, and of how many lie beyond the target's.",
+        "",
     ),
-    ("presence", "which levels are released", "Ranks of how often the target's levels are released.", ""),
-):  # fmt: skip
+    (
+        "nearest",
+        "the nearest rows",
+        "Ranks of the distance to the nearest released rows.",
+        "Stadler et al. 2022",
+    ),
+    (
+        "density",
+        "the density of rows at a target",
+        "Ranks of the density of released rows at the target over that of the population.",
+        "van Breugel et al. 2023 (DOMIAS)",
+    ),
+    (
+        "presence",
+        "which levels are released",
+        "Ranks of how often the target's levels are released.",
+        "",
+    ),
+):
     ATTACKERS.register(
         MembershipAttacker(
-            name=name, definition=definition, reference=reference, learner=Ranked, sees=(name,), evidence=evidence
+            name=name,
+            definition=definition,
+            reference=reference,
+            learner=Ranked,
+            sees=(name,),
+            evidence=evidence,
         )
     )
 ATTACKERS.register(

@@ -48,7 +48,9 @@ def extremeness(numbers: Floats) -> Floats:
         low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
         unit = high - low if high > low else (float(np.std(x)) or 1.0)
         apart = np.abs(x / unit - middle / unit)
-        out[present] = np.maximum(out[present], -np.minimum(at_least, at_most) + apart / (1 + apart))
+        out[present] = np.maximum(
+            out[present], -np.minimum(at_least, at_most) + apart / (1 + apart)
+        )
     return out
 
 
@@ -68,8 +70,12 @@ def rarity(values: PlainValues) -> Floats:
 
 
 RANKINGS: dict[str, Callable[[Table, PlainValues, int | None], Floats]] = {
-    "hamming": lambda table, values, threads: vulnerability(table, distance="hamming", threads=threads),
-    "cosine": lambda table, values, threads: vulnerability(table, distance="cosine", threads=threads),
+    "hamming": lambda table, values, threads: vulnerability(
+        table, distance="hamming", threads=threads
+    ),
+    "cosine": lambda table, values, threads: vulnerability(
+        table, distance="cosine", threads=threads
+    ),
     "extremes": lambda table, values, threads: extremeness(values.numbers),
     "rarity": lambda table, values, threads: rarity(values),
 }
@@ -89,7 +95,9 @@ def round_robin(orders: Sequence[NDArray[np.int64]], k: int) -> tuple[NDArray[np
     taken: set[int] = set()
     shares = [0] * len(orders)
     places = [0] * len(orders)
-    while len(chosen) < k and any(place < len(order) for place, order in zip(places, orders, strict=True)):
+    while len(chosen) < k and any(
+        place < len(order) for place, order in zip(places, orders, strict=True)
+    ):
         for i, order in enumerate(orders):
             while places[i] < len(order) and int(order[places[i]]) in taken:
                 places[i] += 1
@@ -107,13 +115,17 @@ def targets_by(
     if ranking not in ("union", *RANKINGS):
         raise unknown_name("ranking", ranking, ("union", *RANKINGS))
     if k > own.sum():
-        raise InputError(f"There must be 1 to {int(own.sum()):,} targets, one record each. Got {k:,}.")
+        raise InputError(
+            f"There must be 1 to {int(own.sum()):,} targets, one record each. Got {k:,}."
+        )
     names = list(RANKINGS) if ranking == "union" else [ranking]
     values = value_reader(table).read(table)
     orders = []
     for name in names:
         if name == "extremes" and not len(values.numbers) and ranking == "union":
-            orders.append(np.empty(0, dtype=np.int64))  # nothing to be extreme in: all would be ties
+            orders.append(
+                np.empty(0, dtype=np.int64)
+            )  # nothing to be extreme in: all would be ties
             continue
         scores = np.where(own, RANKINGS[name](table, values, threads), -np.inf)
         orders.append(most_vulnerable(scores, k))

@@ -50,7 +50,9 @@ class Trials:
         if not np.isfinite(self.scores).all():
             raise InputError("Scores must be finite numbers. Some are not.")
         if not self.member.any() or self.member.all():
-            raise InputError("Trials must be of members and of others: one kind is absent. Draw more shadows.")
+            raise InputError(
+                "Trials must be of members and of others: one kind is absent. Draw more shadows."
+            )
         # Any numbers tell shadows apart; sums by shadow want them without gaps.
         object.__setattr__(self, "shadow", np.unique(self.shadow, return_inverse=True)[1])
         if self.target is not None:
@@ -63,7 +65,11 @@ class Trials:
         One target: scores (shadows, tables), member (shadows,). Pooled: (shadows, targets, tables) and (shadows, targets).
         """
         values, inside = np.asarray(scores, dtype=np.float64), np.asarray(member)
-        if inside.dtype != np.bool_ or inside.shape not in (values.shape, values.shape[:-1]) or not inside.ndim:
+        if (
+            inside.dtype != np.bool_
+            or inside.shape not in (values.shape, values.shape[:-1])
+            or not inside.ndim
+        ):
             raise InputError(
                 f"member must be yes or no for scores of shape {values.shape}, or for all but the last axis. "
                 f"Got shape {inside.shape}."
@@ -152,7 +158,13 @@ class Rates:
         return from_plain(cls, {"fpr": (), "tpr": (), **data, **curve, **trials}, what="rates")
 
 
-def rates(validation: Trials, test: Trials, *, levels: tuple[float, ...] = (0.01, 0.001), confidence: float = 0.95) -> Rates:
+def rates(
+    validation: Trials,
+    test: Trials,
+    *,
+    levels: tuple[float, ...] = (0.01, 0.001),
+    confidence: float = 0.95,
+) -> Rates:
     """Return the rates of test trials at thresholds chosen on validation trials.
 
     Examples
@@ -162,7 +174,9 @@ def rates(validation: Trials, test: Trials, *, levels: tuple[float, ...] = (0.01
     >>> found.auc, found.advantage, found.at[0].reason
     (1.0, 1.0, '1 % needs at least 100 validation trials of non-members.')
     """
-    value, ends = clustered_auc(test.scores, test.member, test.shadow, stratum=test.target, level=confidence)
+    value, ends = clustered_auc(
+        test.scores, test.member, test.shadow, stratum=test.target, level=confidence
+    )
     best = _best_threshold(validation)
     gain, gain_ends = _advantage(test, best, confidence)
     fpr, tpr = roc(test)
@@ -191,13 +205,20 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
     allowed = floor(level * len(others) + 1e-9)
     if allowed < 1:
         need = int(np.ceil(1 / level - 1e-9))
-        return AtFpr(level, reason=f"{100 * level:g} % needs at least {need} validation trials of non-members.")
+        return AtFpr(
+            level,
+            reason=f"{100 * level:g} % needs at least {need} validation trials of non-members.",
+        )
     threshold = float(others[min(allowed, len(others) - 1)])
     hits, falls = test.side(True, threshold), test.side(False, threshold)
     return AtFpr(
-        level, threshold, float(hits[0].mean()), float(falls[0].mean()), clustered_rate(*hits, level=confidence),
+        level,
+        threshold,
+        float(hits[0].mean()),
+        float(falls[0].mean()),
+        clustered_rate(*hits, level=confidence),
         clustered_rate(*falls, level=confidence),
-    )  # fmt: skip
+    )
 
 
 def _best_threshold(trials: Trials) -> float:
@@ -211,15 +232,22 @@ def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[flo
     hits, falls = trials.side(True, threshold), trials.side(False, threshold)
     tpr, fpr = float(hits[0].mean()), float(falls[0].mean())
     value = tpr - fpr
-    (low1, high1), (low0, high0) = (clustered_rate(*side, level=confidence) for side in (hits, falls))
-    down, up = sqrt((tpr - low1) ** 2 + (high0 - fpr) ** 2), sqrt((high1 - tpr) ** 2 + (fpr - low0) ** 2)
+    (low1, high1), (low0, high0) = (
+        clustered_rate(*side, level=confidence) for side in (hits, falls)
+    )
+    down, up = (
+        sqrt((tpr - low1) ** 2 + (high0 - fpr) ** 2),
+        sqrt((high1 - tpr) ** 2 + (fpr - low0) ** 2),
+    )
     # Both rates of a shadow may move together, or apart: that shows in the sums by shadow.
     part = np.empty(len(trials.member))
     part[trials.member] = (hits[0] - tpr) / len(hits[0])
     part[~trials.member] = -(falls[0] - fpr) / len(falls[0])
     summed = np.bincount(trials.shadow, weights=part)
     count = max(len(summed), 2)
-    half = student_quantile(0.5 + confidence / 2, count - 1) * sqrt(count / (count - 1) * float(summed @ summed))
+    half = student_quantile(0.5 + confidence / 2, count - 1) * sqrt(
+        count / (count - 1) * float(summed @ summed)
+    )
     return value, (max(-1.0, value - max(down, half)), min(1.0, value + max(up, half)))
 
 
@@ -244,12 +272,16 @@ def roc(trials: Trials, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
     """
     _, fpr, tpr = _curve(trials)
     # Points in the middle of a straight rise or run add nothing.
-    inner = ((fpr[1:-1] == fpr[:-2]) & (fpr[1:-1] == fpr[2:])) | ((tpr[1:-1] == tpr[:-2]) & (tpr[1:-1] == tpr[2:]))
+    inner = ((fpr[1:-1] == fpr[:-2]) & (fpr[1:-1] == fpr[2:])) | (
+        (tpr[1:-1] == tpr[:-2]) & (tpr[1:-1] == tpr[2:])
+    )
     keep = np.concatenate([[True], ~inner, [True]])
     fpr, tpr = fpr[keep], tpr[keep]
     if len(fpr) > most:
         grid = np.geomspace(fpr[fpr > 0].min(), 1.0, most - 2)
         # The highest point at or left of each: the curve is a stair, and is never shown above itself.
-        at = np.unique(np.concatenate([[0, len(fpr) - 1], np.searchsorted(fpr, grid, side="right") - 1]))
+        at = np.unique(
+            np.concatenate([[0, len(fpr) - 1], np.searchsorted(fpr, grid, side="right") - 1])
+        )
         fpr, tpr = fpr[at], tpr[at]
     return fpr, tpr

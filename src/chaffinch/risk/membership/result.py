@@ -122,7 +122,12 @@ class MembershipResult(MembershipFigures, ShadowResult):
         low, high = secret.interval
         head = f"The tossed value of '{secret.column}' is guessed in {percent(secret.accuracy)} (95 % interval {percent(low)} to {percent(high)}; AUC {self.auc:.3f}); "
         if low > 0.5:
-            return head + "a guess is right in 50.0%. " + self.explanation + "What is released tells values of the people in the data."
+            return (
+                head
+                + "a guess is right in 50.0%. "
+                + self.explanation
+                + "What is released tells values of the people in the data."
+            )
         return head + "a guess is right in 50.0%: no more was found than guessing gives."
 
     @property
@@ -151,7 +156,11 @@ class MembershipResult(MembershipFigures, ShadowResult):
         """Return the rates that plain data hold."""
         sides = {"pooled": "pooled", "closest": "closest_distance", "worst": "worst_target"}
         parts = {side: Rates.from_dict(data.get(word) or {}) for side, word in sides.items()}
-        return {**parts, "target_aucs": data.get("auc_of_targets"), "strengths": data.get("parts") or ()}
+        return {
+            **parts,
+            "target_aucs": data.get("auc_of_targets"),
+            "strengths": data.get("parts") or (),
+        }
 
     def confidential(self) -> dict[str, Any]:
         """Return the targets' records with how well each is told."""
@@ -159,24 +168,42 @@ class MembershipResult(MembershipFigures, ShadowResult):
             return {"confidential": True, "targets": []}
         records = self.world.table.data.take(self.world.targets).to_pylist()
         targets = [
-            {"record": {name: None if value is None else str(value) for name, value in record.items()}, "auc": one.auc}
+            {
+                "record": {
+                    name: None if value is None else str(value) for name, value in record.items()
+                },
+                "auc": one.auc,
+            }
             for record, one in zip(records, self.each, strict=True)
         ]
         return {"confidential": True, "targets": targets}
 
     def table(self, *, page: bool = False) -> Words:
         """Return the head and the rows of a table: all targets, the closest row alone, and the target told best."""
-        near, best, few = ("closest row alone", "target told best", "") if page else ("closest row", "worst target", "too few trials")
-        head = ["", "AUC", "95 % interval", "advantage", *(f"true positives at {100 * at.level:g} % false" for at in self.pooled.at)]  # fmt: skip
+        near, best, few = (
+            ("closest row alone", "target told best", "")
+            if page
+            else ("closest row", "worst target", "too few trials")
+        )
+        head = [
+            "",
+            "AUC",
+            "95 % interval",
+            "advantage",
+            *(f"true positives at {100 * at.level:g} % false" for at in self.pooled.at),
+        ]
         rows = []
         for name, one in (("attackers", self.pooled), (near, self.closest), (best, self.worst)):
             low, high = one.auc_interval
             rates = [
-                few if at.tpr is None or at.tpr_interval is None
+                few
+                if at.tpr is None or at.tpr_interval is None
                 else f"{at.tpr:.3f} ({at.tpr_interval[0]:.3f} to {at.tpr_interval[1]:.3f})"
                 for at in one.at
-            ]  # fmt: skip
-            rows.append([name, f"{one.auc:.3f}", f"{low:.3f} to {high:.3f}", f"{one.advantage:.3f}", *rates])
+            ]
+            rows.append(
+                [name, f"{one.auc:.3f}", f"{low:.3f} to {high:.3f}", f"{one.advantage:.3f}", *rates]
+            )
         return head, rows
 
     def __repr__(self) -> str:
@@ -185,11 +212,22 @@ class MembershipResult(MembershipFigures, ShadowResult):
 
     def plot(self) -> Markup:
         """Return the AUCs beside a guess."""
-        sides = (("attackers", self.pooled), ("closest row", self.closest), ("worst target", self.worst))
+        sides = (
+            ("attackers", self.pooled),
+            ("closest row", self.closest),
+            ("worst target", self.worst),
+        )
         lines = [(name, [Dot("AUC", one.auc, *one.auc_interval)]) for name, one in sides]
         words = "; ".join(f"{name}: {one.auc:.3f}" for name, one in sides)
         low = min(0.4, *(one.auc_interval[0] for _, one in sides))
         return dots(
-            "membership-auc", "How well members are told from others", words, lines, ("AUC",), line=0.5, low=low, high=1.0,
+            "membership-auc",
+            "How well members are told from others",
+            words,
+            lines,
+            ("AUC",),
+            line=0.5,
+            low=low,
+            high=1.0,
             label="AUC; the upright line is a guess, 0.5; bars: 95 % interval",
-        )  # fmt: skip
+        )

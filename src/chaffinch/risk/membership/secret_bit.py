@@ -38,7 +38,9 @@ class SecretCampaign(Campaign):
         """Return subsets that all targets are in, each with the one value in exactly half of them, by coins of its own."""
         rng = np.random.default_rng(self.stream(step))
         targets, shadows = self.world.targets, 2 * pairs
-        rest = np.setdiff1d(np.arange(self.world.n_population), np.concatenate([targets, self.others]))
+        rest = np.setdiff1d(
+            np.arange(self.world.n_population), np.concatenate([targets, self.others])
+        )
         coin = np.stack([rng.permutation(shadows) < pairs for _ in targets], axis=1)
         taken = np.empty((shadows, self.world.rows), dtype=np.int64)
         for s in range(shadows):
@@ -61,7 +63,9 @@ def secret_campaign(campaign: Campaign, column: str) -> SecretCampaign:
     if column not in table.schema.names:
         raise unknown_name("column", column, table.schema.names)
     if campaign.plan.design != "shared":
-        raise InputError('A secret is tossed in shadows that all targets share. Use design="shared".')
+        raise InputError(
+            'A secret is tossed in shadows that all targets share. Use design="shared".'
+        )
     check_sizes(world.n_population, world.rows, len(world.targets))
     if world.rows <= len(world.targets):
         raise InputError(
@@ -70,7 +74,12 @@ def secret_campaign(campaign: Campaign, column: str) -> SecretCampaign:
     codes = table.code(column)
     distinct, first = np.unique(codes, return_index=True)
     values = table.data.column(column).take(pa.array(first))
-    if len(distinct) != 2 or values.null_count or len(values.unique()) != 2 or table.data.column(column).null_count:
+    if (
+        len(distinct) != 2
+        or values.null_count
+        or len(values.unique()) != 2
+        or table.data.column(column).null_count
+    ):
         raise InputError(
             f"A secret must have two values and none missing: column '{column}' does not. Choose a column of yes and no, or make one of it."
         )
@@ -79,25 +88,41 @@ def secret_campaign(campaign: Campaign, column: str) -> SecretCampaign:
     is_second = codes[world.targets] == distinct[1]
     versions = replace(world, table=base, targets=np.where(is_second, world.targets, copies))
     return SecretCampaign(
-        versions, replace(campaign.generator, base=base), campaign.plan, campaign.seed, campaign.working,
-        np.where(is_second, copies, world.targets), np.concatenate([np.arange(table.n_rows), world.targets]),
-    )  # fmt: skip
+        versions,
+        replace(campaign.generator, base=base),
+        campaign.plan,
+        campaign.seed,
+        campaign.working,
+        np.where(is_second, copies, world.targets),
+        np.concatenate([np.arange(table.n_rows), world.targets]),
+    )
 
 
 def _with_versions(
-    table: Table, targets: NDArray[np.int64], column: str, second: NDArray[np.bool_], first: NDArray[np.int64]
-) -> Table:  # fmt: skip
+    table: Table,
+    targets: NDArray[np.int64],
+    column: str,
+    second: NDArray[np.bool_],
+    first: NDArray[np.int64],
+) -> Table:
     """The table, and below it the targets once more with the other of the column's two values."""
     names = table.schema.names
     data = table.data.select(names)
     source = np.where(second[targets], first[0], first[1])  # a record that has the other value
     versions = data.take(pa.array(targets))
     at = names.index(column)
-    versions = versions.set_column(at, data.schema.field(column), data.column(column).take(pa.array(source)))
-    codes = [np.concatenate([table.code(name), table.code(name)[source if name == column else targets]]) for name in names]
+    versions = versions.set_column(
+        at, data.schema.field(column), data.column(column).take(pa.array(source))
+    )
+    codes = [
+        np.concatenate([table.code(name), table.code(name)[source if name == column else targets]])
+        for name in names
+    ]
     both = pa.concat_tables([data, versions])
     schema = replace(
-        table.schema, columns=tuple(table.schema[name] for name in names), rows=None if table.schema.rows is None else both.num_rows
+        table.schema,
+        columns=tuple(table.schema[name] for name in names),
+        rows=None if table.schema.rows is None else both.num_rows,
     )
     return Table(schema, both, Codes.of(codes, schema.sizes), table.notes, table.origin)
 

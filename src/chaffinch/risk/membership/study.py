@@ -75,9 +75,17 @@ def membership(
         See `shadows.Working`.
     """
     campaign = campaign_against(
-        original, synthesiser, population, settings or ShadowSettings(**options), seed, Working(workers, executor, keep, time_limit, progress),
-        targets=targets, rows=rows, duplicates=duplicates, ranking=ranking,
-    )  # fmt: skip
+        original,
+        synthesiser,
+        population,
+        settings or ShadowSettings(**options),
+        seed,
+        Working(workers, executor, keep, time_limit, progress),
+        targets=targets,
+        rows=rows,
+        duplicates=duplicates,
+        ranking=ranking,
+    )
     if secret is not None:
         campaign = secret_campaign(campaign, secret)
     learnt = campaign.learnt()
@@ -87,12 +95,23 @@ def membership(
 
 
 def campaign_against(
-    original: Any, synthesiser: Any, population: Any, settings: ShadowSettings, seed: Seed, working: Working, *,
-    targets: int | Sequence[int], **world: Any,
-) -> Campaign:  # fmt: skip
+    original: Any,
+    synthesiser: Any,
+    population: Any,
+    settings: ShadowSettings,
+    seed: Seed,
+    working: Working,
+    *,
+    targets: int | Sequence[int],
+    **world: Any,
+) -> Campaign:
     """Return a campaign against a synthesiser; `targets` and what follows are those of `world_of`."""
     table = original if isinstance(original, Table) else read(original)
-    others = population if population is None or isinstance(population, Table) else read(population, table.schema)
+    others = (
+        population
+        if population is None or isinstance(population, Table)
+        else read(population, table.schema)
+    )
     whom = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
     # Where shadows have the population's grid, codes are all that is seen: equal codes are then the same record.
     equal = "values" if settings.grid == "release" else "codes"
@@ -100,7 +119,13 @@ def campaign_against(
     if working.keep is not None:
         working = replace(working, keep=Path(working.keep))
         seed = stored_seed(working.keep, seed)
-    return Campaign(drawn_from, Generator(synthesiser, drawn_from.table, settings.grid), settings, seed_sequence(seed), working)
+    return Campaign(
+        drawn_from,
+        Generator(synthesiser, drawn_from.table, settings.grid),
+        settings,
+        seed_sequence(seed),
+        working,
+    )
 
 
 def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:
@@ -123,7 +148,9 @@ def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> Membership
     """Return how well attackers did on shadows that they did not learn from."""
     checked, world = learnt.checked, learnt.campaign.world
 
-    def compared(of_checked: NDArray[np.float64], of_seen: NDArray[np.float64], target: int | None = None) -> Rates:
+    def compared(
+        of_checked: NDArray[np.float64], of_seen: NDArray[np.float64], target: int | None = None
+    ) -> Rates:
         return rates(_trials(checked, of_checked, target), _trials(seen, of_seen, target))
 
     each = tuple(compared(checked.log_odds, seen.log_odds, k) for k in range(len(world.targets)))

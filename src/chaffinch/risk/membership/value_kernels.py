@@ -21,7 +21,11 @@ def look_at_rows(numbers, ranks, words, own_numbers, own_ranks, own_words, rare,
     (equal in all columns, with a rare value, with two, and the most columns and rare values that a row has equal); the nearest distances by
     ranks; and the sums of the kernels exp(-d / width), of one width and of half of it.
     """
-    n_numbers, n_words, n_rows = numbers.shape[0], words.shape[0], max(numbers.shape[1], words.shape[1])
+    n_numbers, n_words, n_rows = (
+        numbers.shape[0],
+        words.shape[0],
+        max(numbers.shape[1], words.shape[1]),
+    )
     n_columns, n_targets = n_numbers + n_words, rare.shape[0]
     per_column = np.zeros((n_targets, n_columns))
     near = np.full((n_targets, 2), 1.0)
@@ -115,7 +119,9 @@ def outermost(numbers):  # type: ignore[no-untyped-def]
             if np.isnan(x):
                 continue
             present += 1
-            total += (x - total) / present  # a running mean: the sum of the largest floats has no end
+            total += (
+                x - total
+            ) / present  # a running mean: the sum of the largest floats has no end
             if x > high:
                 next_high = high
                 high = x

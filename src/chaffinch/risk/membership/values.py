@@ -31,11 +31,33 @@ SMALLEST = 1e-9
 """What is added to a density or a distance before its logarithm is taken."""
 MOST_EXTREMES = 4
 """Numeric columns whose ends are looked at: those in which the target is most extreme. More would be noise to learn through."""
-EXTREMES = ("end on the target's side", "second from that end", "mean", "values beyond the target's", "gap to the target's")
-ROWS = ("rows equal in all columns", "rows with a rare value of the target", "rows with two rare values of the target",
-        "most columns equal in a row", "most rare values in a row")  # fmt: skip
-NEAR = ("nearest", "second nearest", "nearest by ranks", "second nearest by ranks", "a row is equal", "nearest over second nearest")
-DENSITY = ("kernel log density", "kernel log density, half the width", "nearest-neighbour log density")
+EXTREMES = (
+    "end on the target's side",
+    "second from that end",
+    "mean",
+    "values beyond the target's",
+    "gap to the target's",
+)
+ROWS = (
+    "rows equal in all columns",
+    "rows with a rare value of the target",
+    "rows with two rare values of the target",
+    "most columns equal in a row",
+    "most rare values in a row",
+)
+NEAR = (
+    "nearest",
+    "second nearest",
+    "nearest by ranks",
+    "second nearest by ranks",
+    "a row is equal",
+    "nearest over second nearest",
+)
+DENSITY = (
+    "kernel log density",
+    "kernel log density, half the width",
+    "nearest-neighbour log density",
+)
 PRESENCE = ("is released", "times released")
 
 
@@ -58,9 +80,20 @@ class NumberScale:
         values, counts = np.unique(present, return_counts=True)
         ranks = (np.cumsum(counts) - counts / 2) / counts.sum()
         low, middle, high = np.quantile(present, [0.25, 0.5, 0.75])
-        unit = next((size for size in (high - low, float(np.std(present))) if size > 0 and np.isfinite(size)), 1.0)
-        spread = float(values[-1] / 2 - values[0] / 2) * 2  # halves: the span of the largest floats has no end
-        return cls(values, ranks, spread if 0 < spread < np.inf else 1.0, float(middle), float(unit))
+        unit = next(
+            (
+                size
+                for size in (high - low, float(np.std(present)))
+                if size > 0 and np.isfinite(size)
+            ),
+            1.0,
+        )
+        spread = (
+            float(values[-1] / 2 - values[0] / 2) * 2
+        )  # halves: the span of the largest floats has no end
+        return cls(
+            values, ranks, spread if 0 < spread < np.inf else 1.0, float(middle), float(unit)
+        )
 
     def rank(self, numbers: Floats) -> Floats:
         """Return ranks in the population, straight between its values; NaN where missing."""
@@ -94,15 +127,22 @@ class ValueSight:
         """Return the sight for targets, row numbers of the population."""
         rows = np.asarray(targets, dtype=np.int64)
         if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= population.n_rows:
-            raise InputError(f"targets must be numbers of rows of the population, 0 to {population.n_rows - 1:,}.")
+            raise InputError(
+                f"targets must be numbers of rows of the population, 0 to {population.n_rows - 1:,}."
+            )
         reader = value_reader(population)
         values = reader.read(population)
-        own = PlainValues(np.ascontiguousarray(values.numbers[:, rows]), np.ascontiguousarray(values.words[:, rows]))
+        own = PlainValues(
+            np.ascontiguousarray(values.numbers[:, rows]),
+            np.ascontiguousarray(values.words[:, rows]),
+        )
         scales = tuple(NumberScale.of(column) for column in values.numbers)
         counts = np.concatenate([_counts(values.numbers, rows), _counts(values.words, rows)]).T
         blank = np.ones(len(rows))
         bare = cls(reader, own, scales, counts, blank, np.zeros((len(rows), len(DENSITY))))
-        widths = np.maximum(bare._look(values)[1][:, 1:].mean(axis=1), 1e-3)  # the nearest is the target itself
+        widths = np.maximum(
+            bare._look(values)[1][:, 1:].mean(axis=1), 1e-3
+        )  # the nearest is the target itself
         bare = cls(reader, own, scales, counts, widths, np.zeros((len(rows), len(DENSITY))))
         others, near, kernels = bare._look(values)
         del others
@@ -125,14 +165,19 @@ class ValueSight:
 
     @cached_property
     def _words(self) -> dict[str, list[str]]:
-        rare, numbers, words = (part.shape[1] for part in (self._rarest, self._outermost, self._levels))
+        rare, numbers, words = (
+            part.shape[1] for part in (self._rarest, self._outermost, self._levels)
+        )
         # What the kernel attacker looks at follows the table, so that every attacker's features stand side by side and none are copied.
         return {
             "nearest": list(NEAR),
             "density": list(DENSITY),
             "exact": [*(f"rare value {i + 1}" for i in range(rare)), *ROWS],
             "extremes": [f"{word}, number {i + 1}" for i in range(numbers) for word in EXTREMES],
-            "presence": [*(f"level {i + 1} {word}" for i in range(words) for word in PRESENCE), "levels not released"],
+            "presence": [
+                *(f"level {i + 1} {word}" for i in range(words) for word in PRESENCE),
+                "levels not released",
+            ],
         }
 
     def of_table(self, table: Table) -> Singles:
@@ -152,26 +197,45 @@ class ValueSight:
         out[:, self.groups["extremes"]] = self._extremes(values)
         equal = flags[:, :1] > 0
         ratio = near[:, :1] / np.maximum(near[:, 1:2], SMALLEST)
-        out[:, self.groups["nearest"]] = np.concatenate([near, near_ranks[:, :2], equal, np.minimum(ratio, 1.0)], axis=1)
-        out[:, self.groups["density"]] = self._densities(kernels, near_ranks, values.n_rows) - self.reference
+        out[:, self.groups["nearest"]] = np.concatenate(
+            [near, near_ranks[:, :2], equal, np.minimum(ratio, 1.0)], axis=1
+        )
+        out[:, self.groups["density"]] = (
+            self._densities(kernels, near_ranks, values.n_rows) - self.reference
+        )
         of_levels = per_column[:, len(self.scales) :]
         pairs = np.stack([of_levels > 0, of_levels], axis=2)[each, self._levels]
         absent = (of_levels == 0).sum(axis=1, keepdims=True)
-        out[:, self.groups["presence"]] = np.concatenate([pairs.reshape(n_targets, -1), absent], axis=1)
+        out[:, self.groups["presence"]] = np.concatenate(
+            [pairs.reshape(n_targets, -1), absent], axis=1
+        )
         return out.astype(np.float32)
 
     def _look(self, values: PlainValues) -> tuple[tuple[Floats, Floats, Floats], Floats, Floats]:
         """What rows show: (equal values by column, nearest distances, counts of rows), nearest by ranks, sums of kernels."""
-        ranks = np.stack([scale.rank(x) for scale, x in zip(self.scales, values.numbers, strict=True)]) if self.scales else values.numbers
+        ranks = (
+            np.stack([scale.rank(x) for scale, x in zip(self.scales, values.numbers, strict=True)])
+            if self.scales
+            else values.numbers
+        )
         per_column, near, flags, near_ranks, kernels = look_at_rows(
-            values.numbers, ranks, values.words, self.targets.numbers, self._target_ranks, self.targets.words, self._is_rare,
-            np.array([scale.range for scale in self.scales]), self.widths,
-        )  # fmt: skip
+            values.numbers,
+            ranks,
+            values.words,
+            self.targets.numbers,
+            self._target_ranks,
+            self.targets.words,
+            self._is_rare,
+            np.array([scale.range for scale in self.scales]),
+            self.widths,
+        )
         return (per_column, near, flags), near_ranks, kernels
 
     def _densities(self, kernels: Floats, near_ranks: Floats, n_rows: int) -> Floats:
         smooth = np.log(np.maximum(kernels, 0.0) / n_rows + SMALLEST)
-        return np.concatenate([smooth, -np.log(near_ranks.mean(axis=1, keepdims=True) + 1e-3)], axis=1)
+        return np.concatenate(
+            [smooth, -np.log(near_ranks.mean(axis=1, keepdims=True) + 1e-3)], axis=1
+        )
 
     def _extremes(self, values: PlainValues) -> Floats:
         if not self.scales:
@@ -179,12 +243,16 @@ class ValueSight:
         ends = outermost(values.numbers)
         ends = np.stack([scale.robust(row) for scale, row in zip(self.scales, ends, strict=True)])
         beyond, gaps = count_beyond(values.numbers, self.targets.numbers, self._upper)
-        gaps = np.stack([np.arcsinh(gaps[:, i] / scale.unit) for i, scale in enumerate(self.scales)], axis=1)
+        gaps = np.stack(
+            [np.arcsinh(gaps[:, i] / scale.unit) for i, scale in enumerate(self.scales)], axis=1
+        )
         # The largest numbers where the target is above the median, the smallest where it is below.
         sides = np.where(self._upper.T[:, :, None], ends[None, :, :2], ends[None, :, 2:4])
         means = np.broadcast_to(ends[None, :, 4:], (*sides.shape[:2], 1))
         seen = np.concatenate([sides, means, beyond[:, :, None], gaps[:, :, None]], axis=2)
-        return np.take_along_axis(seen, self._outermost[:, :, None], axis=1).reshape(len(self.counts), -1)
+        return np.take_along_axis(seen, self._outermost[:, :, None], axis=1).reshape(
+            len(self.counts), -1
+        )
 
     @cached_property
     def _is_rare(self) -> NDArray[np.bool_]:
@@ -194,7 +262,9 @@ class ValueSight:
     def _target_ranks(self) -> Floats:
         if not self.scales:
             return self.targets.numbers
-        return np.stack([scale.rank(x) for scale, x in zip(self.scales, self.targets.numbers, strict=True)])
+        return np.stack(
+            [scale.rank(x) for scale, x in zip(self.scales, self.targets.numbers, strict=True)]
+        )
 
     @cached_property
     def _upper(self) -> NDArray[np.bool_]:
@@ -209,18 +279,32 @@ class ValueSight:
     @cached_property
     def _levels(self) -> NDArray[np.int64]:
         """The categorical columns in which a target's level is rarest, the rarest first."""
-        return np.argsort(self.counts[:, len(self.scales) :], axis=1, kind="stable")[:, :MOST_COLUMNS]
+        return np.argsort(self.counts[:, len(self.scales) :], axis=1, kind="stable")[
+            :, :MOST_COLUMNS
+        ]
 
     @cached_property
     def _outermost(self) -> NDArray[np.int64]:
         """The numeric columns in which a target is most extreme, the most extreme first."""
         apart = np.abs(np.nan_to_num(self._target_ranks, nan=0.5) - 0.5).T
-        size = np.stack([np.abs(scale.robust(x)) for scale, x in zip(self.scales, self.targets.numbers, strict=True)], axis=1) if self.scales else apart
+        size = (
+            np.stack(
+                [
+                    np.abs(scale.robust(x))
+                    for scale, x in zip(self.scales, self.targets.numbers, strict=True)
+                ],
+                axis=1,
+            )
+            if self.scales
+            else apart
+        )
         # By ranks; of columns in which it is equally far out, by how far that is.
         return np.lexsort((-size, -np.round(apart, 9)), axis=1)[:, :MOST_EXTREMES]
 
 
-def _counts(values: NDArray[np.float64] | NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _counts(
+    values: NDArray[np.float64] | NDArray[np.int32], rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """How many records have the value of each target, (columns, targets). Missing is a value here."""
     out = np.zeros((len(values), len(rows)), dtype=np.int64)
     for j, column in enumerate(values):

@@ -62,7 +62,12 @@ class WhiteBox:
 
     @classmethod
     def of(
-        cls, schema: Schema, targets: ArrayLike, *, reference: Network | None = None, values: Values = "chances"
+        cls,
+        schema: Schema,
+        targets: ArrayLike,
+        *,
+        reference: Network | None = None,
+        values: Values = "chances",
     ) -> WhiteBox:
         """Return the questions for targets, codes (targets, columns) in the order of the schema.
 
@@ -72,11 +77,19 @@ class WhiteBox:
         """
         rows = np.asarray(targets)
         sizes, names = schema.sizes, schema.names
-        if rows.ndim != 2 or rows.shape[1] != len(names) or not np.issubdtype(rows.dtype, np.integer):
-            raise InputError(f"Targets are codes: one row each, {len(names)} columns. Got shape {rows.shape}.")
+        if (
+            rows.ndim != 2
+            or rows.shape[1] != len(names)
+            or not np.issubdtype(rows.dtype, np.integer)
+        ):
+            raise InputError(
+                f"Targets are codes: one row each, {len(names)} columns. Got shape {rows.shape}."
+            )
         codes = rows.astype(np.int64)
         if len(codes) and (codes.min() < 0 or (codes.max(axis=0) >= np.asarray(sizes)).any()):
-            raise InputError("Targets must have codes of the schema. Some lie outside: encode them with the same schema.")
+            raise InputError(
+                "Targets must have codes of the schema. Some lie outside: encode them with the same schema."
+            )
         if values not in ("chances", "weights"):
             raise unknown_name("kind of values", values, ("chances", "weights"))
         return cls(schema, codes, () if reference is None else _families(schema, reference), values)
@@ -89,7 +102,9 @@ class WhiteBox:
     @cached_property
     def cell_names(self) -> tuple[str, ...]:
         """What the features of `cells` are, in order: the family and a place, no value."""
-        return tuple(f"{family}: {place}" for family in self.families for place in range(prod(family.sizes)))
+        return tuple(
+            f"{family}: {place}" for family in self.families for place in range(prod(family.sizes))
+        )
 
     def nodes(self, model: BayesNetModel) -> Singles:
         """Return for each target its log-probability and those of its columns given their parents, (targets, 1 + columns), nats.
@@ -118,7 +133,9 @@ class WhiteBox:
         for family in self.families:
             table = tables[family.child]
             if set(table.parents) == set(family.parents):
-                out[family.start : family.stop] = (_chances if self.values == "chances" else _weights)(family, table)
+                out[family.start : family.stop] = (
+                    _chances if self.values == "chances" else _weights
+                )(family, table)
         return out
 
     def places(self, target: int) -> NDArray[np.int64]:
@@ -137,15 +154,23 @@ class WhiteBox:
 
     def _check(self, model: BayesNetModel) -> None:
         if not isinstance(model, BayesNetModel):
-            raise InputError(f"White-box features are of Bayesian networks. Got {type(model).__name__}.")
+            raise InputError(
+                f"White-box features are of Bayesian networks. Got {type(model).__name__}."
+            )
         if model.schema is self.schema:
             return
         if model.schema.names != self.schema.names:
-            raise InputError("The model has other columns, or in another order, than the schema of the targets.")
+            raise InputError(
+                "The model has other columns, or in another order, than the schema of the targets."
+            )
         for name in self.schema.names:
             ours, theirs = self.schema[name].codec, model.schema[name].codec
-            if ours is not theirs and (ours is None or theirs is None or ours.to_dict() != theirs.to_dict()):
-                raise InputError(f"Column '{name}' has other codes in the model than in the schema of the targets.")
+            if ours is not theirs and (
+                ours is None or theirs is None or ours.to_dict() != theirs.to_dict()
+            ):
+                raise InputError(
+                    f"Column '{name}' has other codes in the model than in the schema of the targets."
+                )
 
 
 def _families(schema: Schema, reference: Network) -> tuple[NodeFamily, ...]:
@@ -158,9 +183,13 @@ def _families(schema: Schema, reference: Network) -> tuple[NodeFamily, ...]:
     for child in names:
         parents = tuple(sorted(reference[child], key=names.index))
         start = out[-1].stop if out else 0
-        out.append(NodeFamily(child, parents, tuple(size[name] for name in (*parents, child)), start))
+        out.append(
+            NodeFamily(child, parents, tuple(size[name] for name in (*parents, child)), start)
+        )
         if out[-1].stop > MOST_CELLS:
-            raise TooLargeError(f"The tables of the reference network have more than {MOST_CELLS} cells. Use fewer parents.")
+            raise TooLargeError(
+                f"The tables of the reference network have more than {MOST_CELLS} cells. Use fewer parents."
+            )
     return tuple(out)
 
 
@@ -187,5 +216,7 @@ def _leaf_weights(family: NodeFamily, table: TreeTable) -> NDArray[np.float64]:
     codes = dict(zip((*family.parents, family.child), grid, strict=True))
     leaves = table.leaves([codes[name] for name in table.parents], grid.shape[1])
     dense = np.zeros((len(table.splits), table.size))
-    dense[np.repeat(np.arange(len(table.splits)), np.diff(table.starts)), table.codes] = table.weights
+    dense[np.repeat(np.arange(len(table.splits)), np.diff(table.starts)), table.codes] = (
+        table.weights
+    )
     return np.asarray(dense[leaves, codes[family.child]])

@@ -4,11 +4,41 @@ from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, 
 
 # isort: off
 # The order of registration: tests run and show in it.
-from . import exact_row, copied_row, rare_value, rare_combination, density_ratio, nearest_row, k_map, replicated_uniques, linkability, predicates, repeated
+from . import (
+    exact_row,
+    copied_row,
+    rare_value,
+    rare_combination,
+    density_ratio,
+    nearest_row,
+    k_map,
+    replicated_uniques,
+    linkability,
+    predicates,
+    repeated,
+)
 
 # isort: on
 from .finding import MemorisationFinding
 
-__all__ = ["MEMORISATION_TESTS", "MemorisationFinding", "MemorisationTest", "NotApplicableError", "ReleaseCase"]
+__all__ = [
+    "MEMORISATION_TESTS",
+    "MemorisationFinding",
+    "MemorisationTest",
+    "NotApplicableError",
+    "ReleaseCase",
+]
 
-del exact_row, copied_row, rare_value, rare_combination, density_ratio, nearest_row, k_map, replicated_uniques, linkability, predicates, repeated
+del (
+    exact_row,
+    copied_row,
+    rare_value,
+    rare_combination,
+    density_ratio,
+    nearest_row,
+    k_map,
+    replicated_uniques,
+    linkability,
+    predicates,
+    repeated,
+)

@@ -21,7 +21,14 @@ from ...stats.scores import Scores
 from ...stats.splits import child
 from ...table.table import Table
 from .finding import MemorisationFinding
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, NotApplicableError, Parts, ReleaseCase
+from .protocol import (
+    MEMORISATION_TESTS,
+    MemorisationTest,
+    NobodyConcernedError,
+    NotApplicableError,
+    Parts,
+    ReleaseCase,
+)
 
 __all__ = ["Trial", "findings", "stacked", "trials", "with_family"]
 
@@ -55,17 +62,34 @@ class Trial:
 
 
 def trials(
-    released: Table, members: Table, others: Table | None, names: Sequence[str], *, keys: Sequence[str] = (),
-    parts: Parts | None = None, tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence, threads: int | None = None,
+    released: Table,
+    members: Table,
+    others: Table | None,
+    names: Sequence[str],
+    *,
+    keys: Sequence[str] = (),
+    parts: Parts | None = None,
+    tolerance: Mapping[str, float] | None = None,
+    seed: np.random.SeedSequence,
+    threads: int | None = None,
     release_of: NDArray[np.int64] | None = None,
-) -> list[Trial]:  # fmt: skip
+) -> list[Trial]:
     """Return what some tests score the members and the others by; the tables are under one schema (see `align`)."""
     people = [members, *([] if others is None else [others])]
     case = ReleaseCase.of(
-        released, people, keys=keys, parts=parts, tolerance=tolerance, seed=child(seed, 1), threads=threads, release_of=release_of
+        released,
+        people,
+        keys=keys,
+        parts=parts,
+        tolerance=tolerance,
+        seed=child(seed, 1),
+        threads=threads,
+        release_of=release_of,
     )
     order = np.random.default_rng(child(seed, 0)).permutation(case.n_people)
-    return trials_of(case.take(order), np.argsort(order), members.n_rows, names, alone=others is None)
+    return trials_of(
+        case.take(order), np.argsort(order), members.n_rows, names, alone=others is None
+    )
 
 
 def trials_of(
@@ -77,7 +101,9 @@ def trials_of(
         reason, about_nobody = "", False
         try:
             if not test.applies(case.keys, case.parts):
-                raise NotApplicableError("It is about columns that an outsider knows. Name them as keys.")
+                raise NotApplicableError(
+                    "It is about columns that an outsider knows. Name them as keys."
+                )
             scores = test.score(case)
         except NotApplicableError as none:
             scores, reason = Scores(np.zeros(case.n_people), np.zeros(case.n_people)), str(none)
@@ -86,7 +112,9 @@ def trials_of(
         numerator = scores.numerator[place]
         if test.direction == "higher is safer":
             numerator = weight - numerator
-        first, second = ((numerator[part], weight[part]) for part in (slice(n_members), slice(n_members, None)))
+        first, second = (
+            (numerator[part], weight[part]) for part in (slice(n_members), slice(n_members, None))
+        )
         baseline = None if test.baseline is None or reason else test.baseline(case)
         out.append(Trial(test, first, None if alone else second, reason, baseline, about_nobody))
     return out
@@ -102,26 +130,52 @@ def stacked(first: Trial, second: Trial) -> Trial:
 
     members = both(first.members, second.members)
     assert members is not None
-    return Trial(first.test, members, both(first.others, second.others), first.reason or second.reason, first.baseline, first.about_nobody and second.about_nobody)
+    return Trial(
+        first.test,
+        members,
+        both(first.others, second.others),
+        first.reason or second.reason,
+        first.baseline,
+        first.about_nobody and second.about_nobody,
+    )
 
 
 def findings(
-    every: Sequence[Sequence[Trial]], root: np.random.SeedSequence, *, resamples: int, threads: int | None = None
+    every: Sequence[Sequence[Trial]],
+    root: np.random.SeedSequence,
+    *,
+    resamples: int,
+    threads: int | None = None,
 ) -> tuple[MemorisationFinding, ...]:
     """Return what each test found, from its trial on each of several tables made alike."""
-    return tuple(_finding(tables, child(root, tables[0].test.stream), resamples, threads) for tables in every)
+    return tuple(
+        _finding(tables, child(root, tables[0].test.stream), resamples, threads) for tables in every
+    )
 
 
 def with_family(
-    plain: Sequence[MemorisationFinding], family: Family, first: int, every: Sequence[Sequence[Trial]], threshold: int
+    plain: Sequence[MemorisationFinding],
+    family: Family,
+    first: int,
+    every: Sequence[Sequence[Trial]],
+    threshold: int,
 ) -> tuple[MemorisationFinding, ...]:
     """Return findings with what the family says of them (the tests stand in it from number `first` on), as they may leave."""
     out = []
     for number, (one, tables) in enumerate(zip(plain, every, strict=True), start=first):
         if family.adjusted:
-            one = replace(one, p_family=family.adjusted[number], lower_bound=family.lower[number], upper_bound=family.upper[number])
-        sums = [[_people(group) for group in (t.members, t.others) if group is not None] for t in tables]
-        members, others = (min((side[k] for side in sums if len(side) > k), default=0) for k in (0, 1))
+            one = replace(
+                one,
+                p_family=family.adjusted[number],
+                lower_bound=family.lower[number],
+                upper_bound=family.upper[number],
+            )
+        sums = [
+            [_people(group) for group in (t.members, t.others) if group is not None] for t in tables
+        ]
+        members, others = (
+            min((side[k] for side in sums if len(side) > k), default=0) for k in (0, 1)
+        )
         out.append(one.masked(threshold, members, others))
     return tuple(out)
 
@@ -137,23 +191,38 @@ def _finding(
     first = tables[0]
     value = _mean([trial.value(trial.members) for trial in tables])
     out = MemorisationFinding(
-        test=first.test.name, value=value, holdout=_mean([trial.value(trial.others) for trial in tables]),
-        direction=first.test.direction, guess=first.baseline, n_people=first.n_people, reason=first.reason or None,
-    )  # fmt: skip
+        test=first.test.name,
+        value=value,
+        holdout=_mean([trial.value(trial.others) for trial in tables]),
+        direction=first.test.direction,
+        guess=first.baseline,
+        n_people=first.n_people,
+        reason=first.reason or None,
+    )
     if first.others is None:
         return replace(out, reason=out.reason or NO_HOLDOUT)
     if value is None:
         return replace(out, reason=out.reason or "Nobody counts.")
     excesses: list[Excess] = [
-        excess(trial.members, trial.others, resamples=resamples, seed=child(stream, number), threads=threads)
+        excess(
+            trial.members,
+            trial.others,
+            resamples=resamples,
+            seed=child(stream, number),
+            threads=threads,
+        )
         for number, trial in enumerate(tables)
         if trial.others is not None
     ]
     both, one = combine(excesses), excesses[0]
     return replace(
-        out, excess=both.value, excess_interval=both.interval, p_value=one.p_value, detectable=one.detectable,
+        out,
+        excess=both.value,
+        excess_interval=both.interval,
+        p_value=one.p_value,
+        detectable=one.detectable,
         reason=out.reason or one.reason or None,
-    )  # fmt: skip
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -36,7 +36,9 @@ def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS
     Of more people than `most_rows`, so many are drawn at random to estimate it from, whoever is a member.
     """
     _, classes, size = case.whole_rows
-    equal = float(np.bincount(classes, minlength=size)[classes].mean() - 1.0) / max(case.n_people - 1, 1)
+    equal = float(np.bincount(classes, minlength=size)[classes].mean() - 1.0) / max(
+        case.n_people - 1, 1
+    )
     if not equal > 0 or not len(people):
         return np.zeros(len(people))
     rng = np.random.default_rng(child(case.seed, 2))
@@ -51,7 +53,9 @@ def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS
         from .chance_kernels import alike_weights
 
         out = np.empty(len(some_people))
-        alike_weights(np.ascontiguousarray(codes[:, some_people]), rows, place[some_people], weights, out)
+        alike_weights(
+            np.ascontiguousarray(codes[:, some_people]), rows, place[some_people], weights, out
+        )
         return out / np.maximum(len(others) - (place[some_people] >= 0), 1)
 
     def kernels(chosen: Ints) -> Floats:

@@ -38,7 +38,9 @@ def all_distances(numbers, levels, row_numbers, row_levels, own, out):  # type: 
 
 
 @compiled
-def neighbours(numbers, levels, row_numbers, row_levels, own, kernel, step, nearest, second, density):  # type: ignore[no-untyped-def]
+def neighbours(  # type: ignore[no-untyped-def]
+    numbers, levels, row_numbers, row_levels, own, kernel, step, nearest, second, density
+):
     """Set for each person the distances to the nearest two rows, and the sum over rows of `kernel[distance / step]` (0 beyond its end).
 
     Row `own[i]` is the person's own, and left out; -1 for none.

@@ -66,7 +66,11 @@ class Distances:
         people = some(case.n_people, most_people, rng)
         rows, others = some(case.n_released, most_rows, rng), some(case.n_people, most_rows, rng)
         released, everybody = scaled(case.columns)
-        near, reference, looked_at = _take(released, rows), _take(everybody, others), _take(everybody, people)
+        near, reference, looked_at = (
+            _take(released, rows),
+            _take(everybody, others),
+            _take(everybody, people),
+        )
         own = np.full(case.n_people, -1, dtype=np.int64)
         own[others] = np.arange(len(others))
         width = _bandwidth(looked_at, reference, own[people])
@@ -76,9 +80,13 @@ class Distances:
         n_columns = len(case.columns)
         compared = len(others) - (own[people] >= 0)
         return cls(
-            people, case.n_people, nearest / n_columns, second / n_columns, density / max(len(rows), 1),
+            people,
+            case.n_people,
+            nearest / n_columns,
+            second / n_columns,
+            density / max(len(rows), 1),
             background / np.maximum(compared, 1),
-        )  # fmt: skip
+        )
 
     def scores(self, numbers: Floats) -> Scores:
         """Return numbers from 0 to 1 of the people looked at as scores of all: the others have no weight."""
@@ -87,7 +95,9 @@ class Distances:
         return Scores(numerator, weight)
 
     def __repr__(self) -> str:
-        return f"Distances(people: {masked_count(len(self.people))} of {masked_count(self.n_people)})"
+        return (
+            f"Distances(people: {masked_count(len(self.people))} of {masked_count(self.n_people)})"
+        )
 
 
 def some(n: int, most: int, rng: np.random.Generator) -> Ints:
@@ -100,7 +110,9 @@ def scaled(columns: Sequence[ColumnValues]) -> tuple[Rows, Rows]:
     sides = []
     for side in ("released", "people"):
         numbers = [_scaled(column, getattr(column, side)) for column in columns if column.numeric]
-        levels = [getattr(column, side).astype(np.int32) for column in columns if not column.numeric]
+        levels = [
+            getattr(column, side).astype(np.int32) for column in columns if not column.numeric
+        ]
         n = len(getattr(columns[0], side))
         sides.append((_matrix(numbers, n, np.float32), _matrix(levels, n, np.int32)))
     return sides[0], sides[1]
@@ -111,7 +123,9 @@ def _scaled(column: ColumnValues, codes: Ints) -> NDArray[np.float32]:
     people = column.numbers[column.people]
     low, high = (np.nanmin(people), np.nanmax(people)) if not np.isnan(people).all() else (0.0, 1.0)
     values = (column.numbers - low) / ((high - low) or 1.0)
-    return np.where(np.isnan(values), ABSENT, np.clip(values, -1.0, 2.0 - 1e-3))[codes].astype(np.float32)
+    return np.where(np.isnan(values), ABSENT, np.clip(values, -1.0, 2.0 - 1e-3))[codes].astype(
+        np.float32
+    )
 
 
 def _matrix(rows: Sequence[NDArray[Any]], n: int, kind: Any) -> NDArray[Any]:
@@ -135,7 +149,9 @@ def _bandwidth(people: Rows, reference: Rows, own: Ints) -> float:
     return width if width > 1e-6 else 0.5  # many equal rows: half of one different level
 
 
-def _among(people: Rows, rows: Rows, own: Ints, width: float, threads: int | None) -> tuple[Floats, Floats, Floats]:
+def _among(
+    people: Rows, rows: Rows, own: Ints, width: float, threads: int | None
+) -> tuple[Floats, Floats, Floats]:
     from .distance_kernels import neighbours
 
     n = people[0].shape[1]
@@ -148,7 +164,9 @@ def _among(people: Rows, rows: Rows, own: Ints, width: float, threads: int | Non
     def block(start: int) -> None:
         part = slice(start, min(start + BLOCK, n))
         some_people = _take(people, np.arange(n)[part])
-        neighbours(*some_people, *rows, own[part], kernel, step, nearest[part], second[part], density[part])
+        neighbours(
+            *some_people, *rows, own[part], kernel, step, nearest[part], second[part], density[part]
+        )
 
     thread_map(block, list(range(0, n, BLOCK)), threads=threads)
     return nearest.astype(np.float64), second.astype(np.float64), density

@@ -67,8 +67,15 @@ class MemorisationFinding:
             return out
         reason = f"It is about fewer than {threshold} people, so its value does not leave; whether it is more than chance does."
         return replace(
-            out, value=None if few_members else self.value, holdout=None, excess=None, excess_interval=None, upper_bound=None, detectable=None, reason=reason
-        )  # fmt: skip
+            out,
+            value=None if few_members else self.value,
+            holdout=None,
+            excess=None,
+            excess_interval=None,
+            upper_bound=None,
+            detectable=None,
+            reason=reason,
+        )
 
 
 def finding_sentence(finding: MemorisationFinding) -> str:
@@ -87,7 +94,9 @@ def finding_sentence(finding: MemorisationFinding) -> str:
     text = finding.about.sentence
     if finding.holdout is None:
         text = (
-            text[: max(text.rfind(mark, 0, text.index("{holdout}")) for mark in ",;")] if "{holdout}" in text else text
+            text[: max(text.rfind(mark, 0, text.index("{holdout}")) for mark in ",;")]
+            if "{holdout}" in text
+            else text
         )
     text = text.replace("{value}", words(finding.value))
     text = text.replace("{holdout}", "" if finding.holdout is None else words(finding.holdout))
@@ -112,8 +121,13 @@ def finding_rows(findings: Sequence[MemorisationFinding]) -> list[list[str]]:
 
     return [
         [
-            one.about.title, words(one.value), words(one.holdout), "" if one.excess is None else signed(one.excess),
-            "" if one.excess_interval is None else between(one.excess_interval), words(one.p_value), words(one.p_family),
+            one.about.title,
+            words(one.value),
+            words(one.holdout),
+            "" if one.excess is None else signed(one.excess),
+            "" if one.excess_interval is None else between(one.excess_interval),
+            words(one.p_value),
+            words(one.p_family),
         ]
         for one in findings
-    ]  # fmt: skip
+    ]

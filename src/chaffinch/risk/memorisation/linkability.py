@@ -31,7 +31,9 @@ MOST_PAIRS = 100_000_000
 """Pairs of a person and a released row that are looked at: of more people, so many are asked about, whoever is a member."""
 
 
-def linkability(case: ReleaseCase, k: int = 1, parts: tuple[Sequence[str], Sequence[str]] | None = None) -> Scores:
+def linkability(
+    case: ReleaseCase, k: int = 1, parts: tuple[Sequence[str], Sequence[str]] | None = None
+) -> Scores:
     """Return for each person the chance that the two parts of the record are linked by one released row.
 
     `parts`: the two sets of columns; unless given those of the case, or its keys and all other columns. Distances are Gower's: the
@@ -76,7 +78,9 @@ def chance_of_link(counts: Ints, k: int) -> Floats:
     """
     from scipy.special import gammaln
 
-    near_a, tied_a, near_b, tied_b, near_both, tied_near, near_tied, tied_both = counts.astype(np.float64).T
+    near_a, tied_a, near_b, tied_b, near_both, tied_near, near_tied, tied_both = counts.astype(
+        np.float64
+    ).T
     room_a, room_b = k - near_a, k - near_b
 
     def ways(n: Floats, m: Floats) -> Floats:
@@ -88,7 +92,11 @@ def chance_of_link(counts: Ints, k: int) -> Floats:
     apart = np.zeros(len(counts))
     for both in range(k + 1):
         j = np.full(len(counts), float(both))
-        log = ways(tied_both, j) + ways(tied_a - tied_near - tied_both, room_a - j) - ways(tied_a, room_a)
+        log = (
+            ways(tied_both, j)
+            + ways(tied_a - tied_near - tied_both, room_a - j)
+            - ways(tied_a, room_a)
+        )
         log = log + ways(tied_b - near_tied - j, room_b) - ways(tied_b, room_b)
         apart += np.exp(log)
     chance: Floats = np.where(near_both > 0, 1.0, np.clip(1.0 - apart, 0.0, 1.0))
@@ -99,28 +107,48 @@ def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None)
     if parts is None and case.parts is not None:
         parts = case.parts
     if parts is None:
-        parts = case.keys, tuple(column.name for column in case.columns if column.name not in case.keys)
+        parts = (
+            case.keys,
+            tuple(column.name for column in case.columns if column.name not in case.keys),
+        )
     first, second = (tuple(part) for part in parts)
     if set(first) & set(second):
-        raise InputError("Linkability is between two sets of columns that have none in common. Some column is in both.")
+        raise InputError(
+            "Linkability is between two sets of columns that have none in common. Some column is in both."
+        )
     if not first or not second:
-        raise NotApplicableError("It is between two sets of columns. One of them is empty: name fewer columns as keys.")
+        raise NotApplicableError(
+            "It is between two sets of columns. One of them is empty: name fewer columns as keys."
+        )
     return first, second
 
 
-def _counts(case: ReleaseCase, first: Sequence[str], second: Sequence[str], k: int, asked: int) -> Ints:
+def _counts(
+    case: ReleaseCase, first: Sequence[str], second: Sequence[str], k: int, asked: int
+) -> Ints:
     """Return the counts of `shared_neighbours`; those of the registered tests are worked out together, since distances are most of the work."""
     together = k in NEAREST and case.n_released >= 2 * max(NEAREST)
     ks = NEAREST if together else (k,)
-    counts = case.once(f"linkability {(ks, tuple(first), tuple(second))}", lambda: _counts_of(case, first, second, ks, asked))
+    counts = case.once(
+        f"linkability {(ks, tuple(first), tuple(second))}",
+        lambda: _counts_of(case, first, second, ks, asked),
+    )
     return counts[ks.index(k)]
 
 
-def _counts_of(case: ReleaseCase, first: Sequence[str], second: Sequence[str], ks: Sequence[int], asked: int) -> Ints:
+def _counts_of(
+    case: ReleaseCase, first: Sequence[str], second: Sequence[str], ks: Sequence[int], asked: int
+) -> Ints:
     from .linkability_kernels import COUNTS, shared_neighbours
 
     sides = (case.named(first), case.named(second))
-    parts = [(*_arrays(columns, released=True, asked=asked), *_arrays(columns, released=False, asked=asked)) for columns in sides]
+    parts = [
+        (
+            *_arrays(columns, released=True, asked=asked),
+            *_arrays(columns, released=False, asked=asked),
+        )
+        for columns in sides
+    ]
     out = np.zeros((len(ks), asked, COUNTS), dtype=np.int64)
     size = -(-asked // (4 * thread_count(case.threads)))
     numbers = np.array(ks, dtype=np.int64)
@@ -136,7 +164,11 @@ def _arrays(columns: Sequence[ColumnValues], *, released: bool, asked: int) -> t
     """Return numbers, scaled to a range of 1, and levels; one row a column."""
     codes = [column.released if released else column.people[:asked] for column in columns]
     n = len(codes[0])
-    numbers = [column.numbers[code] / _range(column) for column, code in zip(columns, codes, strict=True) if column.numbers is not None]
+    numbers = [
+        column.numbers[code] / _range(column)
+        for column, code in zip(columns, codes, strict=True)
+        if column.numbers is not None
+    ]
     levels = [code for column, code in zip(columns, codes, strict=True) if column.numbers is None]
     return (
         np.ascontiguousarray(numbers, dtype=np.float64).reshape(len(numbers), n),
@@ -172,9 +204,11 @@ def _register(k: int) -> MemorisationTest:
             reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023), A unified framework for quantifying privacy risk in synthetic data",
             needs_keys=True,
             takes_parts=True,
-            baseline=lambda case: link_by_chance(case.n_released, k) if case.n_released >= 2 * k else None,
+            baseline=lambda case: (
+                link_by_chance(case.n_released, k) if case.n_released >= 2 * k else None
+            ),
         )
-    )  # fmt: skip
+    )
 
 
 LINKABILITY, LINKABILITY_5 = (_register(k) for k in NEAREST)

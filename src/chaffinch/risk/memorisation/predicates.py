@@ -20,7 +20,14 @@ from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
 from .values import ColumnValues
 
-__all__ = ["SINGLED_OUT", "SINGLED_OUT_BY_SEVERAL", "Predicates", "isolated", "predicates_of_columns", "predicates_of_values"]
+__all__ = [
+    "SINGLED_OUT",
+    "SINGLED_OUT_BY_SEVERAL",
+    "Predicates",
+    "isolated",
+    "predicates_of_columns",
+    "predicates_of_values",
+]
 
 Ints = NDArray[np.int64]
 
@@ -70,7 +77,12 @@ class Predicates:
 
         out = np.zeros(len(self), dtype=np.int64)
         limit = codes.shape[1] if most is None else most
-        self._blocks(lambda part, at: count_matches(codes, part.columns, part.low, part.high, limit, out[at]), threads)
+        self._blocks(
+            lambda part, at: count_matches(
+                codes, part.columns, part.low, part.high, limit, out[at]
+            ),
+            threads,
+        )
         return out
 
     def only(self, codes: Ints, *, threads: int | None = None) -> Ints:
@@ -80,7 +92,9 @@ class Predicates:
         if self.columns.shape[1] == 1:
             return self._only_by_code(codes)
         out = np.full(len(self), -1, dtype=np.int64)
-        self._blocks(lambda part, at: only_match(codes, part.columns, part.low, part.high, out[at]), threads)
+        self._blocks(
+            lambda part, at: only_match(codes, part.columns, part.low, part.high, out[at]), threads
+        )
         return out
 
     def _only_by_code(self, codes: Ints) -> Ints:
@@ -111,9 +125,13 @@ def isolated(case: ReleaseCase, n_columns: int) -> Scores:
     All people, members and others, stand together, so that nobody's score depends on who is a member: a difference of the two shares is
     then exact. `Predicates.counts` on one table gives the share of predicates that isolate in it.
     """
-    predicates = predicates_of_values(case) if n_columns == 1 else predicates_of_columns(case, n_columns)
+    predicates = (
+        predicates_of_values(case) if n_columns == 1 else predicates_of_columns(case, n_columns)
+    )
     if not len(predicates):
-        raise NotApplicableError("No predicate of so many columns isolates a row of the released table.")
+        raise NotApplicableError(
+            "No predicate of so many columns isolates a row of the released table."
+        )
     people = predicates.only(_codes(case.columns, released=False), threads=case.threads)
     times = np.bincount(people[people >= 0], minlength=case.n_people)
     return Scores(np.minimum(times, ENOUGH) / ENOUGH, np.ones(case.n_people))
@@ -124,26 +142,37 @@ def predicates_of_values(case: ReleaseCase, *, most: int = MOST) -> Predicates:
 
     Where there are more than `most`, as many are drawn.
     """
-    parts = [one for place, column in enumerate(case.columns) for one in _single_values(place, column)]
+    parts = [
+        one for place, column in enumerate(case.columns) for one in _single_values(place, column)
+    ]
     conditions = np.array(parts, dtype=np.int64).reshape(-1, 3)
     every = Predicates(conditions[:, [0]], conditions[:, [1]], conditions[:, [2]])
     return _some(every, most, np.random.default_rng(case.seed))
 
 
-def predicates_of_columns(case: ReleaseCase, n_columns: int, *, most: int = MOST, draws: int = DRAWS) -> Predicates:
+def predicates_of_columns(
+    case: ReleaseCase, n_columns: int, *, most: int = MOST, draws: int = DRAWS
+) -> Predicates:
     """Return predicates of several columns that isolate a released row, from rows and columns that are drawn."""
     if n_columns < 1:
         raise InputError(f"A predicate is of at least 1 column. Got {n_columns}.")
     if n_columns > len(case.columns):
         raise NotApplicableError(f"The table has fewer than {n_columns} columns.")
     rng = np.random.default_rng(case.seed)
-    places = rng.random((draws, len(case.columns))).argpartition(n_columns - 1, axis=1)[:, :n_columns]
+    places = rng.random((draws, len(case.columns))).argpartition(n_columns - 1, axis=1)[
+        :, :n_columns
+    ]
     columns = np.sort(places, axis=1).astype(np.int64)
     rows = rng.integers(0, case.n_released, draws)
     codes = _codes(case.columns, released=True)
     ranges = [_range_of(column) for column in case.columns]
-    low, high = (np.stack([side[value] for side, value in zip(sides, codes, strict=True)]) for sides in zip(*ranges, strict=True))
-    every = Predicates(columns, low[columns, rows[:, None]], high[columns, rows[:, None]]).distinct()
+    low, high = (
+        np.stack([side[value] for side, value in zip(sides, codes, strict=True)])
+        for sides in zip(*ranges, strict=True)
+    )
+    every = Predicates(
+        columns, low[columns, rows[:, None]], high[columns, rows[:, None]]
+    ).distinct()
     true_of_one = every.counts(codes, most=1, threads=case.threads) == 1
     return _some(every.take(np.flatnonzero(true_of_one)), most, rng)
 
@@ -158,7 +187,9 @@ def _single_values(place: int, column: ColumnValues) -> list[tuple[int, int, int
     if len(known):
         last = _n_values(column) - 1
         least, largest = int(known[0]), int(known[-1])
-        out += [(place, 0, least)] * int(counts[least] == 1) + [(place, largest, last)] * int(counts[largest] == 1)
+        out += [(place, 0, least)] * int(counts[least] == 1) + [(place, largest, last)] * int(
+            counts[largest] == 1
+        )
     return out
 
 
@@ -184,7 +215,9 @@ def _n_values(column: ColumnValues) -> int:
 
 
 def _codes(columns: Sequence[ColumnValues], *, released: bool) -> Ints:
-    return np.stack([column.released if released else column.people for column in columns]).astype(np.int64)
+    return np.stack([column.released if released else column.people for column in columns]).astype(
+        np.int64
+    )
 
 
 def _some(every: Predicates, most: int, rng: np.random.Generator) -> Predicates:
@@ -215,7 +248,7 @@ def _register(name: str, most_columns: int) -> MemorisationTest:
             singles_out=True,
             reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023); predicate singling out: Cohen and Nissim (2020)",
         )
-    )  # fmt: skip
+    )
 
 
 SINGLED_OUT = _register("singled_out", 1)

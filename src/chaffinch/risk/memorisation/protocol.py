@@ -95,19 +95,33 @@ class ReleaseCase:
 
     @classmethod
     def of(
-        cls, released: Table, people: Sequence[Table], *, keys: Sequence[str] = (), parts: Parts | None = None,
-        tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence | None = None, threads: int | None = None,
+        cls,
+        released: Table,
+        people: Sequence[Table],
+        *,
+        keys: Sequence[str] = (),
+        parts: Parts | None = None,
+        tolerance: Mapping[str, float] | None = None,
+        seed: np.random.SeedSequence | None = None,
+        threads: int | None = None,
         release_of: Ints | None = None,
-    ) -> ReleaseCase:  # fmt: skip
+    ) -> ReleaseCase:
         """Return the case of tables under one schema, people in the order of their tables."""
         columns = column_values(released, people, tolerance)
         root = np.random.SeedSequence(0) if seed is None else seed
         n_people = sum(table.n_rows for table in people)
-        return cls(columns, released.n_rows, n_people, tuple(keys), root, threads, parts, release_of)
+        return cls(
+            columns, released.n_rows, n_people, tuple(keys), root, threads, parts, release_of
+        )
 
     def take(self, people: Ints) -> ReleaseCase:
         """Return the case with people in another order, or some of them."""
-        return replace(self, columns=tuple(column.take(people) for column in self.columns), n_people=len(people), _shared={})
+        return replace(
+            self,
+            columns=tuple(column.take(people) for column in self.columns),
+            n_people=len(people),
+            _shared={},
+        )
 
     def named(self, names: Sequence[str]) -> tuple[ColumnValues, ...]:
         """Return some of the columns."""
@@ -224,6 +238,10 @@ def memorisation_test_of(name: str) -> MemorisationTest:
         raise NotApplicableError("It is not registered here.")
 
     return MemorisationTest(
-        name=name, score=score, title=title, definition="Not described here.", blindness="Not described here.",
+        name=name,
+        score=score,
+        title=title,
+        definition="Not described here.",
+        blindness="Not described here.",
         sentence=f"The test “{title}” is at {{value}} for the people in the data, {{holdout}} for people who are not",
-    )  # fmt: skip
+    )

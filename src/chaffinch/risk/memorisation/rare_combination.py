@@ -17,12 +17,16 @@ MOST_PAIRS = 300
 """Pairs of columns that are looked at; of more, so many are drawn at random."""
 
 
-def rare_combinations(case: ReleaseCase, rare_below: int = RARE_BELOW, most_pairs: int = MOST_PAIRS) -> Scores:
+def rare_combinations(
+    case: ReleaseCase, rare_below: int = RARE_BELOW, most_pairs: int = MOST_PAIRS
+) -> Scores:
     """Return for each person how many of their rare pairs of values are in the released table, of how many they have.
 
     Values that are rare by themselves are left out: their pairs are rare whatever they stand with.
     """
-    common = [np.bincount(column.people, minlength=column.size) >= rare_below for column in case.columns]
+    common = [
+        np.bincount(column.people, minlength=column.size) >= rare_below for column in case.columns
+    ]
     pairs = list(combinations(range(len(case.columns)), 2))
     if len(pairs) > most_pairs:
         rng = np.random.default_rng(child(case.seed, 1))
@@ -49,7 +53,9 @@ def rare_combinations(case: ReleaseCase, rare_below: int = RARE_BELOW, most_pair
         weight[both[rare]] += 1
         numerator[both[rare & seen]] += 1
     if not weight.any():
-        raise NobodyConcernedError("There are no rare pairs of values: each is shared by more people.")
+        raise NobodyConcernedError(
+            "There are no rare pairs of values: each is shared by more people."
+        )
     return Scores(numerator, weight)
 
 

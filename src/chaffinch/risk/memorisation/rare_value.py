@@ -16,7 +16,9 @@ RARE_BELOW = 3
 """A value is rare if fewer people than this have it, members and others together."""
 
 
-def rare_values(case: ReleaseCase, columns: Sequence[ColumnValues], rare_below: int = RARE_BELOW) -> Scores:
+def rare_values(
+    case: ReleaseCase, columns: Sequence[ColumnValues], rare_below: int = RARE_BELOW
+) -> Scores:
     """Return for each person how many of their rare values are in the released table, of how many they have; missing is no value."""
     numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
     for column in columns:

@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stats.scores import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, NotApplicableError, ReleaseCase
+from .protocol import (
+    MEMORISATION_TESTS,
+    MemorisationTest,
+    NobodyConcernedError,
+    NotApplicableError,
+    ReleaseCase,
+)
 from .rare_value import RARE_BELOW
 
 __all__ = ["REPEATED_ROW", "REPEATED_VALUE", "repeated_rows", "repeated_values"]

@@ -48,7 +48,9 @@ class ColumnValues:
 
     def take(self, people: Ints) -> ColumnValues:
         """Return the column with people in another order, or some of them."""
-        return ColumnValues(self.name, self.released, self.people[people], self.size, self.n_values, self.numbers)
+        return ColumnValues(
+            self.name, self.released, self.people[people], self.size, self.n_values, self.numbers
+        )
 
     def __repr__(self) -> str:
         return f"ColumnValues({self.name}, released: {masked_count(len(self.released))}, people: {masked_count(len(self.people))})"
@@ -71,7 +73,9 @@ def column_values(
     ([2, 0], [0, 1], [1.5, 99.0])
     """
     widths = dict(tolerance or {})
-    return tuple(_column([released, *people], name, widths.get(name)) for name in released.schema.names)
+    return tuple(
+        _column([released, *people], name, widths.get(name)) for name in released.schema.names
+    )
 
 
 def joint_codes(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
@@ -103,7 +107,9 @@ def _column(tables: Sequence[Table], name: str, width: float | None) -> ColumnVa
             numbers = [np.round(values / width) * width for values in numbers]
         every = np.unique(np.concatenate([values[~np.isnan(values)] for values in numbers]))
         codes = [
-            np.where(np.isnan(values), len(every) + kind, np.searchsorted(every, np.nan_to_num(values)))
+            np.where(
+                np.isnan(values), len(every) + kind, np.searchsorted(every, np.nan_to_num(values))
+            )
             for values, kind in zip(numbers, kinds, strict=True)
         ]
         n_values = len(every)
@@ -111,11 +117,19 @@ def _column(tables: Sequence[Table], name: str, width: float | None) -> ColumnVa
         stands_for: Floats | None = np.concatenate([every, np.full(size - n_values, np.nan)])
     else:
         words, n_values = _levels([table.data.column(name) for table in tables])
-        codes = [np.where(word < 0, n_values + kind, word) for word, kind in zip(words, kinds, strict=True)]
+        codes = [
+            np.where(word < 0, n_values + kind, word)
+            for word, kind in zip(words, kinds, strict=True)
+        ]
         size, stands_for = _size(codes, n_values), None
     released, *people = codes
     return ColumnValues(
-        name, released.astype(np.int64), np.concatenate(people).astype(np.int64), size, n_values, stands_for
+        name,
+        released.astype(np.int64),
+        np.concatenate(people).astype(np.int64),
+        size,
+        n_values,
+        stands_for,
     )
 
 
@@ -155,6 +169,10 @@ def _words(array: Any) -> Any:
     """Return levels of different types as words; whole numbers are written without a fraction."""
     if pa.types.is_floating(array.type):
         return pa.array(
-            [None if x is None else str(int(x)) if x == int(x) else str(x) for x in array.to_pylist()], pa.string()
+            [
+                None if x is None else str(int(x)) if x == int(x) else str(x)
+                for x in array.to_pylist()
+            ],
+            pa.string(),
         )
     return array.cast(pa.string())

@@ -7,5 +7,14 @@ from .work import Working
 from .world import World, world_of
 
 __all__ = [
-    "Draws", "Generator", "Shadows", "Working", "World", "fresh_draws", "neighbour_draws", "run_shadows", "shared_draws", "world_of",
-]  # fmt: skip
+    "Draws",
+    "Generator",
+    "Shadows",
+    "Working",
+    "World",
+    "fresh_draws",
+    "neighbour_draws",
+    "run_shadows",
+    "shared_draws",
+    "world_of",
+]

@@ -58,13 +58,20 @@ def check_sizes(n_population: int, n_rows: int, n_targets: int) -> None:
             "ask for fewer rows, or give a larger population."
         )
     if not 1 <= n_targets <= n_population:
-        raise InputError(f"There must be 1 to {n_population:,} targets, one record each. Got {n_targets:,}.")
+        raise InputError(
+            f"There must be 1 to {n_population:,} targets, one record each. Got {n_targets:,}."
+        )
 
 
 def shared_draws(
-    n_population: int, targets: NDArray[np.int64], *, rows: int, shadows: int, share: Share = "half",
+    n_population: int,
+    targets: NDArray[np.int64],
+    *,
+    rows: int,
+    shadows: int,
+    share: Share = "half",
     rng: np.random.Generator,
-) -> Draws:  # fmt: skip
+) -> Draws:
     """Return subsets that serve all targets; each target is in exactly half of them, or in its natural share.
 
     With many targets for the size of a subset, half of the shadows would leave no room for others: then "half" falls back to the
@@ -78,7 +85,9 @@ def shared_draws(
     """
     check_sizes(n_population, rows, len(targets))
     if shadows < 2:
-        raise InputError(f"At least 2 shadows are needed: one with a target and one without. Got {shadows}.")
+        raise InputError(
+            f"At least 2 shadows are needed: one with a target and one without. Got {shadows}."
+        )
     others = np.setdiff1d(np.arange(n_population), targets)
     crowded = len(targets) > rows or rows > len(others)
     if share == "natural" or crowded:
@@ -94,7 +103,14 @@ def shared_draws(
     return Draws(taken, member, np.full(shadows, -1, dtype=np.int64))
 
 
-def fresh_draws(n_population: int, targets: NDArray[np.int64], *, rows: int, shadows: int, rng: np.random.Generator) -> Draws:
+def fresh_draws(
+    n_population: int,
+    targets: NDArray[np.int64],
+    *,
+    rows: int,
+    shadows: int,
+    rng: np.random.Generator,
+) -> Draws:
     """Return subsets drawn without replacement, targets or not: what a publisher of Sedlmeyr (2024) draws (section 3.1)."""
     check_sizes(n_population, rows, len(targets))
     taken = np.empty((shadows, rows), dtype=np.int64)
@@ -105,7 +121,14 @@ def fresh_draws(n_population: int, targets: NDArray[np.int64], *, rows: int, sha
     return Draws(taken, member, np.full(shadows, -1, dtype=np.int64))
 
 
-def neighbour_draws(n_population: int, targets: NDArray[np.int64], *, rows: int, pairs: int, rng: np.random.Generator) -> Draws:
+def neighbour_draws(
+    n_population: int,
+    targets: NDArray[np.int64],
+    *,
+    rows: int,
+    pairs: int,
+    rng: np.random.Generator,
+) -> Draws:
     """Return pairs of subsets for each target that differ in one record: shadow 2i has it, 2i + 1 another in its place."""
     check_sizes(n_population, rows, len(targets))
     if pairs < 1:
@@ -115,7 +138,9 @@ def neighbour_draws(n_population: int, targets: NDArray[np.int64], *, rows: int,
     for k, target in enumerate(targets):
         others = np.delete(np.arange(n_population), target)
         for p in range(pairs):
-            drawn = rng.choice(others, size=rows, replace=False)  # the last of them is who stands in for the target
+            drawn = rng.choice(
+                others, size=rows, replace=False
+            )  # the last of them is who stands in for the target
             at = 2 * (k * pairs + p)
             taken[at] = np.sort(np.append(drawn[:-1], target))
             taken[at + 1] = np.sort(drawn)

@@ -58,7 +58,9 @@ def _narrow(table: Table) -> Any:
     """The narrowest type that has room for every level and for an unknown one."""
     largest = max(table.schema.sizes, default=0)
     if largest >= 1 << 16:
-        raise InputError("A column has more than 65,535 levels: too many to look for matches in. Leave it out or bin it.")
+        raise InputError(
+            "A column has more than 65,535 levels: too many to look for matches in. Leave it out or bin it."
+        )
     return np.uint8 if largest < 1 << 8 else np.uint16
 
 
@@ -85,7 +87,15 @@ class Generator(TableGenerator):
         """Return rows of the population as the table that a release of them would be fitted to."""
         return self.base.take(rows) if self._reading is None else self._reading.read(rows)
 
-    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
+    def release(
+        self,
+        table: Table,
+        *,
+        tables: int,
+        rows: int,
+        seed: np.random.SeedSequence,
+        sight: Any = None,
+    ) -> Released:
         """Return what a fit on `table` releases. The fit and each table have random streams of their own.
 
         `sight`: what looks at released values: an object with `look(values)`.
@@ -96,7 +106,9 @@ class Generator(TableGenerator):
         seen = None if sight is None else np.stack([values for _, values in parts])
         return Released(np.stack([codes for codes, _ in parts]), model, seen)
 
-    def _one(self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence, sight: Any) -> tuple[NDArray[Any], Any]:
+    def _one(
+        self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence, sight: Any
+    ) -> tuple[NDArray[Any], Any]:
         # Rules may change what was drawn: what is attacked is what leaves.
         plain = model is not None and hasattr(model, "draw_codes") and not model.schema.rules
         if sight is None and plain and self._same_grid(model.schema):
@@ -107,7 +119,9 @@ class Generator(TableGenerator):
             return out, None
         released, codes = self._read(self.draw(model, table, rows, stream), rows)
         if released.n_rows < rows:
-            raise InputError(f"The generator returned fewer rows than the {rows:,} that were asked for.")
+            raise InputError(
+                f"The generator returned fewer rows than the {rows:,} that were asked for."
+            )
         values = self._reader.read(released) if sight is not None or codes is None else None
         if codes is None:
             codes = self._reader.grid_codes(released, values, self._dtype)
@@ -116,7 +130,11 @@ class Generator(TableGenerator):
     def codes_of(self, table: Any) -> NDArray[Any]:
         """Return the codes of any table on the levels and bins of the population."""
         same, codes = self._read(table, None)
-        return self._reader.grid_codes(same, self._reader.read(same), self._dtype) if codes is None else codes
+        return (
+            self._reader.grid_codes(same, self._reader.read(same), self._dtype)
+            if codes is None
+            else codes
+        )
 
     def _read(self, table: Any, rows: int | None) -> tuple[Table, NDArray[Any] | None]:
         """A released table in the population's types, cut to so many rows, and its codes on the population's grid where these are at hand."""
@@ -124,7 +142,9 @@ class Generator(TableGenerator):
         if isinstance(table, Table):
             table = table if rows is None or table.n_rows <= rows else table.take(np.arange(rows))
             if self._same_grid(table.schema):
-                return table, np.stack([table.code(name).astype(self._dtype) for name in names], axis=1)
+                return table, np.stack(
+                    [table.code(name).astype(self._dtype) for name in names], axis=1
+                )
             if self._reader.reads(table):
                 return table, None
         grid, same = align(self._grid, table, names=("generated",))
@@ -162,6 +182,9 @@ class Generator(TableGenerator):
     @cached_property
     def _grid(self) -> Table:
         """A few rows of the population that have all its levels between them: cheap to compare with, the same grid."""
-        firsts = [np.unique(self.base.codes[j], return_index=True)[1] for j in range(len(self.base.schema.names))]
+        firsts = [
+            np.unique(self.base.codes[j], return_index=True)[1]
+            for j in range(len(self.base.schema.names))
+        ]
         rows = np.unique(np.concatenate([*firsts, np.arange(min(2, self.base.n_rows))]))
         return self.base.take(rows)

@@ -46,9 +46,12 @@ class Shadows:
     """Time that the fits took in this run; shadows found finished cost nothing."""
 
     def gather(
-        self, look: Callable[[NDArray[Any]], NDArray[Any]], *, only: NDArray[np.int64] | None = None,
+        self,
+        look: Callable[[NDArray[Any]], NDArray[Any]],
+        *,
+        only: NDArray[np.int64] | None = None,
         tables: int | None = None,
-    ) -> NDArray[Any]:  # fmt: skip
+    ) -> NDArray[Any]:
         """Return what `look` sees in each table, (shadows, tables, ...); `look` is given (tables, rows, columns).
 
         `only` names the shadows to look at, in the order in which they are returned, and `tables` how many of each; without them all.
@@ -94,9 +97,16 @@ class Shadows:
 
 
 def run_shadows(
-    generator: Generator, draws: Sequence[NDArray[np.int64]] | NDArray[np.int64], *, tables: int = 1,
-    rows: int | None = None, white: Any = None, sight: Any = None, seed: Seed = None, working: Working | None = None,
-) -> Shadows:  # fmt: skip
+    generator: Generator,
+    draws: Sequence[NDArray[np.int64]] | NDArray[np.int64],
+    *,
+    tables: int = 1,
+    rows: int | None = None,
+    white: Any = None,
+    sight: Any = None,
+    seed: Seed = None,
+    working: Working | None = None,
+) -> Shadows:
     """Fit a generator to subsets of its population, each with independent noise, and return what they released.
 
     `draws`: for each shadow the rows of `generator.base` that it is fitted to. `tables`: synthetic tables to draw from each fit.
@@ -113,16 +123,34 @@ def run_shadows(
     working = working or Working()
     working.check("shadow")
     if white is not None and not generator.fits:
-        raise InputError("A function gives tables and no model to look into: attack it from its tables.")
+        raise InputError(
+            "A function gives tables and no model to look into: attack it from its tables."
+        )
     root = seed_sequence(seed)
-    store = store_for(working.keep, _fingerprint(generator, draws, root, tables, rows, white, sight))
+    store = store_for(
+        working.keep, _fingerprint(generator, draws, root, tables, rows, white, sight)
+    )
     done = np.concatenate([np.empty(0, dtype=np.int64), *(part.ids for part in store.parts())])
     left = np.setdiff1d(np.arange(len(draws)), done)
     size = max(SMALLEST, min(LARGEST, ceil(len(draws) / PARTS)))
-    jobs = [
-        ShadowJob(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root, white, working.time_limit, sight)
-        for ids in np.array_split(left, ceil(len(left) / size) if len(left) else 0)
-    ] if len(left) else []  # fmt: skip
+    jobs = (
+        [
+            ShadowJob(
+                generator,
+                ids,
+                tuple(np.asarray(draws[i]) for i in ids),
+                tables,
+                rows,
+                root,
+                white,
+                working.time_limit,
+                sight,
+            )
+            for ids in np.array_split(left, ceil(len(left) / size) if len(left) else 0)
+        ]
+        if len(left)
+        else []
+    )
     began = time.monotonic()
     finished = len(done)
     for result in results(jobs, working):
@@ -131,7 +159,10 @@ def run_shadows(
             finished += len(result.part.ids)
         if result.failed is not None:
             raise _failure(result, store, finished, len(draws))
-        working.progress(stage_words(finished, len(draws), len(left), time.monotonic() - began), finished / len(draws))
+        working.progress(
+            stage_words(finished, len(draws), len(left), time.monotonic() - began),
+            finished / len(draws),
+        )
     return Shadows(store, tuple(store.parts()), len(draws), tables, time.monotonic() - began)
 
 
@@ -147,7 +178,9 @@ def _failure(result: Done, store: Store, finished: int, total: int) -> InputErro
     where = ""
     if finished:
         where = f" {finished:,} finished shadows are kept in '{store.leave()}': name it as the folder to keep shadows in to go on, or delete it."
-    return InputError(f"Shadow {result.failed} of {total:,} (counted from 0) failed: {result.reason.rstrip('.')}.{where}")
+    return InputError(
+        f"Shadow {result.failed} of {total:,} (counted from 0) failed: {result.reason.rstrip('.')}.{where}"
+    )
 
 
 def results(jobs: list[ShadowJob], working: Working) -> Iterator[Done]:
@@ -168,11 +201,17 @@ def results(jobs: list[ShadowJob], working: Working) -> Iterator[Done]:
             future = executor.submit(work, job)
             numbers[future] = job
             pending.add(future)
-        limit = None if jobs[0].time_limit is None else jobs[0].time_limit * max(len(job.ids) for job in jobs) + GRACE
+        limit = (
+            None
+            if jobs[0].time_limit is None
+            else jobs[0].time_limit * max(len(job.ids) for job in jobs) + GRACE
+        )
         while pending:
             ready, pending = wait(pending, timeout=limit, return_when=FIRST_COMPLETED)
             if not ready:
-                hung = min(int(numbers[f].ids[0]) for f in ({f for f in pending if f.running()} or pending))
+                hung = min(
+                    int(numbers[f].ids[0]) for f in ({f for f in pending if f.running()} or pending)
+                )
                 if own:
                     executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
                 words = f"it, or one of the {LARGEST} after it, took longer than the limit and could not be interrupted"
@@ -198,19 +237,35 @@ def _result(future: Future[Done], job: ShadowJob) -> Done:
 
 
 def _fingerprint(
-    generator: Generator, draws: Sequence[NDArray[np.int64]] | NDArray[np.int64], root: np.random.SeedSequence, tables: int, rows: int | None, white: Any,
+    generator: Generator,
+    draws: Sequence[NDArray[np.int64]] | NDArray[np.int64],
+    root: np.random.SeedSequence,
+    tables: int,
+    rows: int | None,
+    white: Any,
     sight: Any,
-) -> str:  # fmt: skip
+) -> str:
     """A hash of all that shadows depend on. A function is known by its name: who changes it names another folder."""
     digest = hashlib.sha256()
     base: Table = generator.base
-    settings = (root.entropy, root.spawn_key, tables, rows, white is not None, generator.grid, getattr(sight, "names", None))
+    settings = (
+        root.entropy,
+        root.spawn_key,
+        tables,
+        rows,
+        white is not None,
+        generator.grid,
+        getattr(sight, "names", None),
+    )
     for word in (generator.words, base.schema.names, base.schema.sizes, *settings):
         digest.update(repr(word).encode() + b"\0")
     digest.update(np.ascontiguousarray(coded(base)).tobytes())
     if generator.grid == "release":  # shadows are made of values, not of codes
         plain = value_reader(base).read(base)
-        digest.update(np.ascontiguousarray(plain.numbers).tobytes() + np.ascontiguousarray(plain.words).tobytes())
+        digest.update(
+            np.ascontiguousarray(plain.numbers).tobytes()
+            + np.ascontiguousarray(plain.words).tobytes()
+        )
     if sight is not None:
         digest.update(sight.targets.numbers.tobytes() + sight.targets.words.tobytes())
     for taken in draws:

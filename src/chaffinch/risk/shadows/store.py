@@ -76,7 +76,9 @@ class UnnamedStore:
         offset = self._file.seek(0, 2)
         self._file.write(codes.tobytes())
         self._file.flush()
-        mapped = np.memmap(self._file, codes.dtype, "r", offset, codes.shape) if codes.size else codes
+        mapped = (
+            np.memmap(self._file, codes.dtype, "r", offset, codes.shape) if codes.size else codes
+        )
         self._parts.append(replace(part, codes=mapped))
 
     def parts(self) -> list[ShadowPart]:
@@ -106,7 +108,12 @@ class FolderStore:
         about = _about(self.folder)
         own = about.get("fingerprint")
         if own is None:
-            write_text(self.folder / ABOUT, json.dumps({**about, "fingerprint": fingerprint}), mode=0o600, overwrite=True)
+            write_text(
+                self.folder / ABOUT,
+                json.dumps({**about, "fingerprint": fingerprint}),
+                mode=0o600,
+                overwrite=True,
+            )
         elif own != fingerprint:
             raise InputError(
                 f"The folder '{self.folder}' holds shadows of other data or other settings. Name another, or delete it."
@@ -115,10 +122,20 @@ class FolderStore:
     def add(self, part: ShadowPart) -> None:
         """Write a part; it is there when its second file is."""
         name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
-        with replacing(self.folder / f"codes-{name}.npy", mode=0o600) as path, open(path, "wb") as handle:
+        with (
+            replacing(self.folder / f"codes-{name}.npy", mode=0o600) as path,
+            open(path, "wb") as handle,
+        ):
             np.save(handle, part.codes)
-        seen = {key: value for key in ("nodes", "cells", "values") if (value := getattr(part, key)) is not None}
-        with replacing(self.folder / f"shadows-{name}.npz", mode=0o600) as path, open(path, "wb") as handle:
+        seen = {
+            key: value
+            for key in ("nodes", "cells", "values")
+            if (value := getattr(part, key)) is not None
+        }
+        with (
+            replacing(self.folder / f"shadows-{name}.npz", mode=0o600) as path,
+            open(path, "wb") as handle,
+        ):
             np.savez(handle, ids=part.ids, **seen)
 
     def parts(self) -> list[ShadowPart]:
@@ -144,7 +161,11 @@ def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     path = _made(folder)
     about = _about(path)
     if "seed" not in about:
-        number = seed if isinstance(seed, int) else int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+        number = (
+            seed
+            if isinstance(seed, int)
+            else int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+        )
         about["seed"] = number
         write_text(path / ABOUT, json.dumps(about), mode=0o600, overwrite=True)
     return int(about["seed"]) if seed is None else seed
@@ -156,11 +177,15 @@ def _made(folder: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise FileError(f"Cannot keep shadows in '{path}': it is a file. Name a folder.")
     if path.is_dir() and any(path.iterdir()) and not (path / ABOUT).exists():
-        raise FileError(f"Cannot keep shadows in '{path}': it holds other files. Name an empty folder or one with shadows.")
+        raise FileError(
+            f"Cannot keep shadows in '{path}': it holds other files. Name an empty folder or one with shadows."
+        )
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise FileError(f"Cannot make the folder '{path}': {error.strerror or 'the system refused'}.") from error
+        raise FileError(
+            f"Cannot make the folder '{path}': {error.strerror or 'the system refused'}."
+        ) from error
     return path
 
 
@@ -171,7 +196,9 @@ def _about(folder: Path) -> dict[str, Any]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise FileError(f"The file '{path}' is damaged. Delete the folder to begin anew.") from error
+        raise FileError(
+            f"The file '{path}' is damaged. Delete the folder to begin anew."
+        ) from error
     if not isinstance(facts, dict):
         raise FileError(f"The file '{path}' is not about shadows. Name another folder.")
     return facts

@@ -74,10 +74,14 @@ class ValueReader:
     def of(cls, population: Table, unknown: int) -> ValueReader:
         """Return the reader of tables like a population; `unknown` is the grid code of a value that the population lacks."""
         columns = population.schema.modelled
-        numeric = tuple(j for j, column in enumerate(columns) if isinstance(column.codec, Intervals))
+        numeric = tuple(
+            j for j, column in enumerate(columns) if isinstance(column.codec, Intervals)
+        )
         categorical = tuple(j for j in range(len(columns)) if j not in numeric)
         words = {j: _words_of(columns[j], population, unknown) for j in categorical}
-        return cls(tuple(_roomy(column) for column in columns), numeric, categorical, words, unknown)
+        return cls(
+            tuple(_roomy(column) for column in columns), numeric, categorical, words, unknown
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,9 +124,15 @@ class ValueReader:
             if column.name not in table.data.column_names:
                 continue
             codec = column.fitted_codec
-            codes = encode_column(column, table.data.column(column.name), _tokens(table, column)).astype(np.int64)
-            if not column.nullable:  # room for missing values was made here: the population has none
-                codes = np.where(codes == codec.n_values, self.unknown, codes - (codes > codec.n_values))
+            codes = encode_column(
+                column, table.data.column(column.name), _tokens(table, column)
+            ).astype(np.int64)
+            if (
+                not column.nullable
+            ):  # room for missing values was made here: the population has none
+                codes = np.where(
+                    codes == codec.n_values, self.unknown, codes - (codes > codec.n_values)
+                )
             out[:, j] = codes
         return out
 
@@ -138,11 +148,15 @@ class ValueReader:
     def _words(self, j: int, table: Table) -> NDArray[np.int32]:
         words = self.words[j]
         distinct, indices = _dictionary(table.data.column(self.columns[j].name))
-        codes = np.array([*(words.codes.get(_key(word), UNSEEN) for word in distinct), NULL], dtype=np.int32)
+        codes = np.array(
+            [*(words.codes.get(_key(word), UNSEEN) for word in distinct), NULL], dtype=np.int32
+        )
         out = codes[indices]
         tokens = _tokens(table, self.columns[j])
         if tokens is not None and (tokens >= 0).any():
-            of_tokens = np.array([words.codes[("missing", code)] for code in words.missing], dtype=np.int32)
+            of_tokens = np.array(
+                [words.codes[("missing", code)] for code in words.missing], dtype=np.int32
+            )
             out = np.where((out == NULL) & (tokens >= 0), of_tokens[tokens], out)
         return out
 
@@ -154,7 +168,13 @@ def _roomy(column: Column) -> Column:
         return column
     wide = replace(codec, null=True, bounds=None)
     return replace(
-        column, codec=wide, nullable=codec.null, out_of_range="clip", edges=None, binning="quantile", bounds=None
+        column,
+        codec=wide,
+        nullable=codec.null,
+        out_of_range="clip",
+        edges=None,
+        binning="quantile",
+        bounds=None,
     )
 
 
@@ -165,7 +185,9 @@ def _words_of(column: Column, population: Table, unknown: int) -> _Words:
     of_grid = population.code(column.name).astype(np.int64)
     keys: dict[Any, int] = {None: NULL}
     pooled = codec.n_values - 1 if codec.other else unknown
-    as_null = codec.other and not is_words(parse_type(column.type))  # such a pooled level is written as null
+    as_null = codec.other and not is_words(
+        parse_type(column.type)
+    )  # such a pooled level is written as null
     grid = [codec.n_values if codec.null else pooled if as_null else unknown]
 
     def add(key: Any, code: int) -> None:

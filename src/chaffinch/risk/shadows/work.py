@@ -48,7 +48,9 @@ class Working:
     def check(self, what: str) -> None:
         """Raise unless the time limit leaves time."""
         if self.time_limit is not None and not self.time_limit > 0:
-            raise InputError(f"The time limit of a {what} must be above 0 seconds. Got {self.time_limit:g}.")
+            raise InputError(
+                f"The time limit of a {what} must be above 0 seconds. Got {self.time_limit:g}."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,9 @@ def work(job: ShadowJob) -> Done:
                 with within(job.time_limit):
                     table = job.generator.subset(rows)
                     n_rows = len(rows) if job.n_rows is None else job.n_rows
-                    release = job.generator.release(table, tables=job.tables, rows=n_rows, seed=stream, sight=job.sight)
+                    release = job.generator.release(
+                        table, tables=job.tables, rows=n_rows, seed=stream, sight=job.sight
+                    )
                     if job.white is not None:
                         nodes.append(job.white.nodes(release.model))
                         cells.append(job.white.cells(release.model))
@@ -98,17 +102,26 @@ def work(job: ShadowJob) -> Done:
                 if release.values is not None:
                     values.append(release.values)
             except OutOfTime:
-                failed, reason = int(number), f"it took longer than the limit of {job.time_limit:g} s"
+                failed, reason = (
+                    int(number),
+                    f"it took longer than the limit of {job.time_limit:g} s",
+                )
             except ChaffinchError as error:
                 failed, reason = int(number), str(error)
-            except Exception as error:  # a stranger's message may quote a record: it is not passed on
+            except (
+                Exception
+            ) as error:  # a stranger's message may quote a record: it is not passed on
                 failed, reason = int(number), f"the generator raised {type(error).__name__}"
             if failed is not None:
                 break
     n_done = len(codes)
     if not n_done:
         return Done(None, failed, reason)
-    seen = {} if job.white is None else {"nodes": np.stack(nodes[:n_done]), "cells": np.stack(cells[:n_done])}
+    seen = (
+        {}
+        if job.white is None
+        else {"nodes": np.stack(nodes[:n_done]), "cells": np.stack(cells[:n_done])}
+    )
     if job.sight is not None:
         seen["values"] = np.stack(values)
     return Done(ShadowPart(job.ids[:n_done], np.stack(codes), **seen), failed, reason)

@@ -69,9 +69,16 @@ class World:
 
 
 def world_of(
-    table: Table, population: Table | None = None, *, targets: int | NDArray[np.int64] = 50, rows: int | None = None,
-    duplicates: Duplicates = "drop", ranking: Ranking = "union", equal: Equal = "values", threads: int | None = None,
-) -> World:  # fmt: skip
+    table: Table,
+    population: Table | None = None,
+    *,
+    targets: int | NDArray[np.int64] = 50,
+    rows: int | None = None,
+    duplicates: Duplicates = "drop",
+    ranking: Ranking = "union",
+    equal: Equal = "values",
+    threads: int | None = None,
+) -> World:
     """Return the population of a table, and the most vulnerable records of the table as targets.
 
     Without a `population` the table itself is one, and subsets have a fifth of its rows, as in Sedlmeyr (2024). With one, both together are
@@ -86,7 +93,13 @@ def world_of(
     if duplicates not in ("drop", "keep"):
         raise unknown_name("way with duplicates", duplicates, ("drop", "keep"))
     both = table if population is None else _joined(table, population)
-    size = rows if rows is not None else table.n_rows if population is not None else max(1, table.n_rows // 5)
+    size = (
+        rows
+        if rows is not None
+        else table.n_rows
+        if population is not None
+        else max(1, table.n_rows // 5)
+    )
     records = _records(both, equal)
     _, first, place = np.unique(records, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
@@ -95,13 +108,19 @@ def world_of(
     if not isinstance(targets, int | np.integer):
         chosen = np.asarray(targets, dtype=np.int64)
         if chosen.ndim != 1 or len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= table.n_rows:
-            raise InputError(f"targets must be numbers of rows of the table, 0 to {table.n_rows - 1:,}.")
+            raise InputError(
+                f"targets must be numbers of rows of the table, 0 to {table.n_rows - 1:,}."
+            )
         if len(np.unique(place[chosen])) < len(chosen):
-            raise InputError("targets must be different records. Got some twice, or two with the same values.")
+            raise InputError(
+                "targets must be different records. Got some twice, or two with the same values."
+            )
     if duplicates == "drop":
         distinct_rows = np.sort(first)
     else:
-        twins = np.isin(place, [] if chosen is None else place[chosen]) & (np.arange(len(place)) != first[place])
+        twins = np.isin(place, [] if chosen is None else place[chosen]) & (
+            np.arange(len(place)) != first[place]
+        )
         distinct_rows = np.flatnonzero(~twins)
     if chosen is None:
         from ..membership.ranking import targets_by
@@ -110,14 +129,25 @@ def world_of(
         own = (distinct_rows < table.n_rows) & (
             distinct_rows == first[place[distinct_rows]]
         )  # of copies the first, so that no two targets are alike
-        chosen, ranked = targets_by(ranking, both.take(distinct_rows), own, int(targets), threads=threads)
+        chosen, ranked = targets_by(
+            ranking, both.take(distinct_rows), own, int(targets), threads=threads
+        )
         if duplicates == "keep":
-            again = world_of(table, population, targets=distinct_rows[chosen], rows=rows, duplicates="keep", equal=equal)
+            again = world_of(
+                table,
+                population,
+                targets=distinct_rows[chosen],
+                rows=rows,
+                duplicates="keep",
+                equal=equal,
+            )
             return replace(again, ranked=ranked)
     else:
         chosen = np.searchsorted(distinct_rows, first[place[chosen]])
     check_sizes(len(distinct_rows), size, len(chosen))
-    return World(both.take(distinct_rows), chosen, size, len(records) - len(distinct_rows), equal, ranked)
+    return World(
+        both.take(distinct_rows), chosen, size, len(records) - len(distinct_rows), equal, ranked
+    )
 
 
 def _records(table: Table, equal: Equal) -> NDArray[Any]:
@@ -131,7 +161,10 @@ def _joined(table: Table, population: Table) -> Table:
     """Both tables as one, on the grid of the first."""
     names = table.schema.names
     for name in names:
-        if name not in population.schema.names or population.schema[name].codec != table.schema[name].codec:
+        if (
+            name not in population.schema.names
+            or population.schema[name].codec != table.schema[name].codec
+        ):
             raise InputError(
                 f"Column '{name}' of the population has other levels or bins than that of the table. Read it with the table's "
                 "schema: chaffinch.read(population, schema=table.schema)."
@@ -140,5 +173,7 @@ def _joined(table: Table, population: Table) -> Table:
     data = pa.concat_tables([table.data.select(names), population.data.select(names).cast(fields)])
     codes = [np.concatenate([table.code(name), population.code(name)]) for name in names]
     columns = tuple(table.schema[name] for name in names)
-    schema = replace(table.schema, columns=columns, rows=None if table.schema.rows is None else data.num_rows)
+    schema = replace(
+        table.schema, columns=columns, rows=None if table.schema.rows is None else data.num_rows
+    )
     return Table(schema, data, Codes.of(codes, schema.sizes), table.notes, table.origin)

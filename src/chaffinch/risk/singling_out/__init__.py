@@ -5,6 +5,12 @@ from .result import Isolation, SinglingOutResult
 from .study import singling_out
 
 __all__ = [
-    "Isolation", "SinglingOutResult", "baseline", "blind_chance", "blind_chance_at_most", "drawn_chance", "nobody_in",
+    "Isolation",
+    "SinglingOutResult",
+    "baseline",
+    "blind_chance",
+    "blind_chance_at_most",
+    "drawn_chance",
+    "nobody_in",
     "singling_out",
-]  # fmt: skip
+]

@@ -76,7 +76,11 @@ def drawn_chance(matches: int, n_rows: int, n_population: int) -> float:
         raise InputError(f"There are 0 to {n_population:,} records to match. Got {matches:,}.")
     if matches == 0 or n_rows - 1 > n_population - matches:
         return 0.0
-    return exp(log(matches) + _log_choose(n_population - matches, n_rows - 1) - _log_choose(n_population, n_rows))
+    return exp(
+        log(matches)
+        + _log_choose(n_population - matches, n_rows - 1)
+        - _log_choose(n_population, n_rows)
+    )
 
 
 def _log_choose(n: int, k: int) -> float:
@@ -85,4 +89,6 @@ def _log_choose(n: int, k: int) -> float:
 
 def _check(n_rows: int, n_population: int) -> None:
     if not 1 <= n_rows <= n_population:
-        raise InputError(f"The data must have 1 to {n_population:,} records of the population. Got {n_rows:,}.")
+        raise InputError(
+            f"The data must have 1 to {n_population:,} records of the population. Got {n_rows:,}."
+        )

@@ -52,7 +52,9 @@ def lightest(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
     n_columns = population.shape[1]
     if n_columns > ALL_SUBSETS:
         return _one_by_one(population, target)
-    same = (population == target).astype(np.uint8)  # whether it is the target's value: records may have more values than codes have room for
+    same = (population == target).astype(
+        np.uint8
+    )  # whether it is the target's value: records may have more values than codes have room for
     counts = match_counts(same[None], np.ones(n_columns, dtype=np.uint8))[0]
     masks = np.arange(1 << n_columns)
     size = np.array([int(mask).bit_count() for mask in masks])
@@ -78,11 +80,15 @@ def _one_by_one(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
     return Lightest(columns, matches)
 
 
-def isolates(data: NDArray[Any], target: NDArray[Any], columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def isolates(
+    data: NDArray[Any], target: NDArray[Any], columns: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Return for each set of attributes whether exactly one record of the data matches the target on it.
 
     `columns` is (sets, columns).
     """
-    missed = (data != target).astype(np.int32) @ columns.T.astype(np.int32)  # attributes on which a record differs
+    missed = (data != target).astype(np.int32) @ columns.T.astype(
+        np.int32
+    )  # attributes on which a record differs
     alone: NDArray[np.bool_] = (missed == 0).sum(axis=0) == 1
     return alone

@@ -43,9 +43,13 @@ class Isolation:
         """Return the row of a table."""
         low, high = self.interval
         return [
-            f"{self.attributes}{more}", f"{self.success:.3f}", f"{low:.3f} to {high:.3f}", f"{self.weight:.2g}",
-            f"{self.blind_attacker:.3f}", f"{self.without_release:.3f}",
-        ]  # fmt: skip
+            f"{self.attributes}{more}",
+            f"{self.success:.3f}",
+            f"{low:.3f} to {high:.3f}",
+            f"{self.weight:.2g}",
+            f"{self.blind_attacker:.3f}",
+            f"{self.without_release:.3f}",
+        ]
 
 
 @dataclass(frozen=True)
@@ -156,9 +160,13 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
         if not data.get("by_attributes"):
             raise InputError("The data are no study of singling out: 'by_attributes' is missing.")
         names = {
-            "isolations": "by_attributes", "closest": "closest_distance", "guess": "baseline", "nobody": "nobody_of_targets_in_data",
-            "skill": "auc_of_attackers", "above": "above_baseline",
-        }  # fmt: skip
+            "isolations": "by_attributes",
+            "closest": "closest_distance",
+            "guess": "baseline",
+            "nobody": "nobody_of_targets_in_data",
+            "skill": "auc_of_attackers",
+            "above": "above_baseline",
+        }
         return {name: data.get(word) for name, word in names.items()}
 
     def confidential(self) -> dict[str, Any]:
@@ -183,7 +191,10 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
 
     def table(self, *, page: bool = False) -> Words:
         """Return the success by number of attributes, the closest row alone last."""
-        return HEAD, [*(one.words() for one in self.isolations), self.closest.words(", closest row")]
+        return HEAD, [
+            *(one.words() for one in self.isolations),
+            self.closest.words(", closest row"),
+        ]
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -192,14 +203,27 @@ class SinglingOutResult(SinglingOutFigures, ShadowResult):
     def plot(self) -> Markup:
         """Return the success by number of attributes, beside a guess."""
         lines = [
-            (f"{one.attributes} attributes", [Dot("attack", one.success, *one.interval), Dot("blind attacker", one.blind_attacker)])
+            (
+                f"{one.attributes} attributes",
+                [
+                    Dot("attack", one.success, *one.interval),
+                    Dot("blind attacker", one.blind_attacker),
+                ],
+            )
             for one in self.isolations
-        ]  # fmt: skip
+        ]
         words = "; ".join(f"{name}: {marks[0].value:.3f}" for name, marks in lines)
         return dots(
-            "singling-out", "How often somebody is singled out", words, lines, ("attack", "blind attacker"), line=self.baseline, low=0.0,
-            high=1.0, label="share of releases; the upright line is a guess; bars: 95 % interval",
-        )  # fmt: skip
+            "singling-out",
+            "How often somebody is singled out",
+            words,
+            lines,
+            ("attack", "blind attacker"),
+            line=self.baseline,
+            low=0.0,
+            high=1.0,
+            label="share of releases; the upright line is a guess; bars: 95 % interval",
+        )
 
 
 def _plain(value: Any) -> Any:

@@ -72,17 +72,29 @@ def singling_out(
     if releases < 1:
         raise InputError(f"There must be at least 1 release to attack. Got {releases}.")
     campaign = campaign_against(
-        original, synthesiser, population, settings or ShadowSettings(**options), seed, Working(workers, executor, keep, time_limit, progress),
-        targets=targets, rows=rows, duplicates=duplicates, ranking=ranking,
-    )  # fmt: skip
+        original,
+        synthesiser,
+        population,
+        settings or ShadowSettings(**options),
+        seed,
+        Working(workers, executor, keep, time_limit, progress),
+        targets=targets,
+        rows=rows,
+        duplicates=duplicates,
+        ranking=ranking,
+    )
     world = campaign.world
     learnt = campaign.learnt()
     rng = np.random.default_rng(campaign.stream(5))
-    draws = fresh_draws(world.n_population, world.targets, rows=world.rows, shadows=releases, rng=rng)
+    draws = fresh_draws(
+        world.n_population, world.targets, rows=world.rows, shadows=releases, rng=rng
+    )
     return judged(learnt, learnt.look(draws, "attack", 6), rng, threshold)
 
 
-def judged(learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int = THRESHOLD) -> SinglingOutResult:
+def judged(
+    learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int = THRESHOLD
+) -> SinglingOutResult:
     """Return the result of naming one target for each release."""
     world, plan, sizes = learnt.campaign.world, learnt.campaign.plan, sizes_of(learnt, threshold)
     named = _choice(seen.log_odds, learnt.aucs, plan.combine, rng)
@@ -96,7 +108,9 @@ def judged(learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int 
         guess=baseline(world.rows, world.n_population),
         nobody=nobody_in(world.rows, world.n_population, len(world.targets)),
         releases=len(seen.draws),
-        attributes_that_suffice=float(np.mean([min(one.shortest, len(isolations)) for one in known])),
+        attributes_that_suffice=float(
+            np.mean([min(one.shortest, len(isolations)) for one in known])
+        ),
         skill=AttackerSkill(float(np.mean(aucs)), min(aucs), max(aucs)),
         aucs=aucs,
         named=named,
@@ -115,24 +129,34 @@ def _choice(
     return np.asarray(order[chosen(scores[:, order], weights=weights, keep=keep)])
 
 
-def _isolations(world: World, seen: Seen, named: NDArray[np.int64], known: Sequence[Lightest]) -> tuple[Isolation, ...]:
+def _isolations(
+    world: World, seen: Seen, named: NDArray[np.int64], known: Sequence[Lightest]
+) -> tuple[Isolation, ...]:
     """How often the lightest predicates of each size about the named targets isolated."""
     records, targets = world.records, world.records[world.targets]
     hits = np.stack(
-        [isolates(records[rows], targets[k], known[k].columns) for rows, k in zip(seen.draws.rows, named, strict=True)]
+        [
+            isolates(records[rows], targets[k], known[k].columns)
+            for rows, k in zip(seen.draws.rows, named, strict=True)
+        ]
     )
     matches = np.stack([known[k].matches for k in named])
     out = []
     for a in range(hits.shape[1]):
         weights = matches[:, a] / world.n_population
-        each = {int(m): drawn_chance(int(m), world.rows, world.n_population) for m in np.unique(matches[:, a])}
+        each = {
+            int(m): drawn_chance(int(m), world.rows, world.n_population)
+            for m in np.unique(matches[:, a])
+        }
         out.append(
             Isolation(
                 attributes=a + 1,
                 success=float(hits[:, a].mean()),
                 interval=clopper_pearson(int(hits[:, a].sum()), len(hits)),
                 weight=float(weights.mean()),
-                blind_attacker=float(np.mean([blind_chance_at_most(float(w), world.rows) for w in weights])),
+                blind_attacker=float(
+                    np.mean([blind_chance_at_most(float(w), world.rows) for w in weights])
+                ),
                 without_release=float(np.mean([each[int(m)] for m in matches[:, a]])),
             )
         )

@@ -34,7 +34,9 @@ def network_drawing(model: BayesNetModel) -> Drawing:
     network = model.network
     width_of = {name: 22 + PER_CHARACTER * len(name) for name in network.order}
     layers = layered(network)
-    width: dict[Point, float] = {p: width_of[p] if isinstance(p, str) else WAY for layer in layers for p in layer}
+    width: dict[Point, float] = {
+        p: width_of[p] if isinstance(p, str) else WAY for layer in layers for p in layer
+    }
     x_of = spread(network, layers, width)
     left = min(x_of[p] - width[p] / 2 for p in x_of) - MARGIN
     right = max(x_of[p] + width[p] / 2 for p in x_of) + MARGIN
@@ -47,9 +49,13 @@ def network_drawing(model: BayesNetModel) -> Drawing:
     }
     legend_y = MARGIN + len(layers) * GAP_Y
     body = [*_edges(model, centre), *_nodes(model, centre, width_of), *_legend(model, legend_y)]
-    families = "; ".join(f"{child} from {', '.join(network[child])}" for child in network.order if network[child])
+    families = "; ".join(
+        f"{child} from {', '.join(network[child])}" for child in network.order if network[child]
+    )
     title = f"Bayesian network of {len(network.order)} columns and {len(network.edges)} edges"
-    return Drawing(canvas(breadth, legend_y + 40, body, title=title, desc=families or "No edges", defs=TIP))
+    return Drawing(
+        canvas(breadth, legend_y + 40, body, title=title, desc=families or "No edges", defs=TIP)
+    )
 
 
 def _edges(model: BayesNetModel, centre: Centres) -> list[str]:
@@ -76,8 +82,17 @@ def _nodes(model: BayesNetModel, centre: Centres, width_of: dict[str, float]) ->
         x, y = centre[name]
         fill, dashes = COLOURS[model.role(name) or "other"]
         out.append(
-            rectangle(x - width_of[name] / 2, y - HEIGHT / 2, width_of[name], HEIGHT, fill=fill, radius=8, stroke_width=1.2, dashes=dashes)
-        )  # fmt: skip
+            rectangle(
+                x - width_of[name] / 2,
+                y - HEIGHT / 2,
+                width_of[name],
+                HEIGHT,
+                fill=fill,
+                radius=8,
+                stroke_width=1.2,
+                dashes=dashes,
+            )
+        )
         out.append(label(x, y + 4.5, name, anchor="middle", fill="#111"))
     return out
 

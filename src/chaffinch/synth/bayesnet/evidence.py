@@ -73,15 +73,21 @@ class Evidence:
                     "The given values occur together less than once in a million rows of this model, or never. "
                     "Give fewer, or others."
                 )
-            fixed = {name: np.full(size, code, dtype=np.uint32) for name, code in self.codes.items()}
-            codes = self.model.draw_codes(size, rng, fixed, draw="independent" if self._rejects else None)
+            fixed = {
+                name: np.full(size, code, dtype=np.uint32) for name, code in self.codes.items()
+            }
+            codes = self.model.draw_codes(
+                size, rng, fixed, draw="independent" if self._rejects else None
+            )
             stay = rng.random(size) < self._share(codes)
             accepted.append({name: codes[name][stay] for name in names})
             have, drawn = have + int(stay.sum()), drawn + size
             rate = max(have / drawn, 1e-5)
             size = int(min(max((n_rows - have) / rate * 1.1, 1024), 1 << 20))
         return {
-            name: np.concatenate([part[name] for part in accepted] or [np.empty(0, np.uint32)])[:n_rows]
+            name: np.concatenate([part[name] for part in accepted] or [np.empty(0, np.uint32)])[
+                :n_rows
+            ]
             for name in names
         }
 
@@ -114,11 +120,23 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     codec = column.codec
     assert codec is not None
-    if isinstance(value, str | int | float) and not isinstance(value, bool) and value in codec.missing:
+    if (
+        isinstance(value, str | int | float)
+        and not isinstance(value, bool)
+        and value in codec.missing
+    ):
         return codec.n_values + codec.null + codec.missing.index(value), pa.scalar(None, inner)
     try:
-        array = _spelled(column, value, inner) if isinstance(value, str) else pa.array([value]).cast(inner)
-        if isinstance(codec, Categories) and array[0].as_py() not in (None, *codec.levels, "(other)"):
+        array = (
+            _spelled(column, value, inner)
+            if isinstance(value, str)
+            else pa.array([value]).cast(inner)
+        )
+        if isinstance(codec, Categories) and array[0].as_py() not in (
+            None,
+            *codec.levels,
+            "(other)",
+        ):
             raise SchemaError
         if pa.types.is_floating(inner) and array.null_count == 0 and np.isinf(array[0].as_py()):
             raise SchemaError

@@ -33,7 +33,9 @@ class Evolution:
 
     def __post_init__(self) -> None:
         if not 1 <= self.selected <= self.population:
-            raise InputError(f"selected must lie between 1 and population = {self.population}. Got {self.selected}.")
+            raise InputError(
+                f"selected must lie between 1 and population = {self.population}. Got {self.selected}."
+            )
         if self.mutation is not None and not 0 <= self.mutation <= 1:
             raise InputError(f"mutation must lie between 0 and 1. Got {self.mutation}.")
         if self.generations < 0:
@@ -41,7 +43,10 @@ class Evolution:
 
 
 def genetic_search(
-    pairs: NDArray[np.float64], rules: Rules, rng: np.random.Generator, evolution: Evolution | None = None
+    pairs: NDArray[np.float64],
+    rules: Rules,
+    rng: np.random.Generator,
+    evolution: Evolution | None = None,
 ) -> tuple[list[Columns], NDArray[np.float64]]:
     """Return the parents of each column and the best fitness of each generation."""
     evolution = evolution or Evolution()
@@ -62,15 +67,24 @@ def genetic_search(
     if k == 0:
         return [()] * d, np.zeros(evolution.generations + 1)
     sizes = (evolution.population, evolution.selected, evolution.generations)
-    order, lists, history = _evolve((gains, rules.allowed, must), (block, members, rules.fixed), k, sizes, rate, rng)
+    order, lists, history = _evolve(
+        (gains, rules.allowed, must), (block, members, rules.fixed), k, sizes, rate, rng
+    )
     place = np.empty(d, dtype=np.int64)
     # Required parents come first, also where evolution has not got there.
     place[parents_first(order.tolist(), dict(enumerate(rules.required)))] = np.arange(d)
     out: list[Columns] = []
     for child in range(d):
-        chosen = list(rules.required[child])  # the parents that count in `_fitness`: required ones, then as listed
+        chosen = list(
+            rules.required[child]
+        )  # the parents that count in `_fitness`: required ones, then as listed
         for p in map(int, lists[child]):
-            if place[p] < place[child] and rules.allowed[child, p] and p not in chosen and len(chosen) < k:
+            if (
+                place[p] < place[child]
+                and rules.allowed[child, p]
+                and p not in chosen
+                and len(chosen) < k
+            ):
                 chosen.append(p)
         out.append(tuple(sorted(chosen)))
     return out, history
@@ -90,7 +104,11 @@ def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
         _initialise(orders[i], lists[i], place, block, members, fixed, rng)
         fitness[i] = _fitness(orders[i], lists[i], place, gains, allowed, must)
     history = np.empty(generations + 1)
-    new_orders, new_lists, new_fitness = np.empty_like(orders), np.empty_like(lists), np.empty_like(fitness)
+    new_orders, new_lists, new_fitness = (
+        np.empty_like(orders),
+        np.empty_like(lists),
+        np.empty_like(fitness),
+    )
     for e in range(generations):  # Next Generation
         elite = np.argsort(-fitness, kind="mergesort")[:selected]
         history[e] = fitness[elite[0]]
@@ -159,7 +177,12 @@ def _fitness(order, lists, place, gains, allowed, must):  # type: ignore[no-unty
                 room -= 1
         for c in range(k):
             parent = lists[child, c]
-            if place[parent] < place[child] and allowed[child, parent] and not must[child, parent] and room > 0:
+            if (
+                place[parent] < place[child]
+                and allowed[child, parent]
+                and not must[child, parent]
+                and room > 0
+            ):
                 total += gains[child, parent]
                 room -= 1
     return total

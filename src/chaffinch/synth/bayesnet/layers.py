@@ -30,7 +30,9 @@ def layered(network: Network) -> list[list[Point]]:
         layers[depth[name]].append(name)
     links: list[tuple[Point, Point]] = []
     for parent, child in network.edges:
-        between: list[Point] = [(parent, child, at) for at in range(depth[parent] + 1, depth[child])]
+        between: list[Point] = [
+            (parent, child, at) for at in range(depth[parent] + 1, depth[child])
+        ]
         for point, at in zip(between, range(depth[parent] + 1, depth[child]), strict=True):
             layers[at].append(point)
         links += pairwise([parent, *between, child])
@@ -47,7 +49,9 @@ def layered(network: Network) -> list[list[Point]]:
     return best
 
 
-def spread(network: Network, layers: list[list[Point]], width: Mapping[Point, float]) -> dict[Point, float]:
+def spread(
+    network: Network, layers: list[list[Point]], width: Mapping[Point, float]
+) -> dict[Point, float]:
     """Return the centre of each point: close to its neighbours, in order, without overlap."""
     x: dict[Point, float] = {}
     for layer in layers:
@@ -62,20 +66,30 @@ def spread(network: Network, layers: list[list[Point]], width: Mapping[Point, fl
             wanted = {p: _mean(_neighbours(p, links, x), x[p]) for p in layer}
             placed: list[float] = []
             for i, point in enumerate(layer):
-                least = placed[-1] + (width[layer[i - 1]] + width[point]) / 2 + GAP if placed else wanted[point]
+                least = (
+                    placed[-1] + (width[layer[i - 1]] + width[point]) / 2 + GAP
+                    if placed
+                    else wanted[point]
+                )
                 placed.append(max(wanted[point], least))
-            shift = sum(wanted[p] - q for p, q in zip(layer, placed, strict=True)) / max(len(layer), 1)
+            shift = sum(wanted[p] - q for p, q in zip(layer, placed, strict=True)) / max(
+                len(layer), 1
+            )
             x.update({p: q + shift for p, q in zip(layer, placed, strict=True)})
     return x
 
 
 def way(edge: tuple[str, str], points: Collection[Point]) -> list[Point]:
     """Return the points that an edge passes: its parent, its places between, its child."""
-    between = sorted((p for p in points if isinstance(p, tuple) and p[:2] == edge), key=lambda p: p[2])
+    between = sorted(
+        (p for p in points if isinstance(p, tuple) and p[:2] == edge), key=lambda p: p[2]
+    )
     return [edge[0], *between, edge[1]]
 
 
-def _neighbours(point: Point, links: list[tuple[Point, Point]], place: Mapping[Point, float]) -> list[float]:
+def _neighbours(
+    point: Point, links: list[tuple[Point, Point]], place: Mapping[Point, float]
+) -> list[float]:
     ends = [b if a == point else a for a, b in links if point in (a, b)]
     return [place[end] for end in ends if end in place]
 
@@ -91,5 +105,7 @@ def _crossings(layers: list[list[Point]], links: list[tuple[Point, Point]]) -> i
         above = {p: i for i, p in enumerate(upper)}
         below = {p: i for i, p in enumerate(lower)}
         ends = [(above[a], below[b]) for a, b in links if a in above and b in below]
-        total += sum((a - c) * (b - d) < 0 for i, (a, b) in enumerate(ends) for c, d in ends[i + 1 :])
+        total += sum(
+            (a - c) * (b - d) < 0 for i, (a, b) in enumerate(ends) for c, d in ends[i + 1 :]
+        )
     return total

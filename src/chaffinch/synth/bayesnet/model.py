@@ -80,7 +80,9 @@ class BayesNetModel(FittedModel):
         if sorted(self.network.order) != sorted(self.schema.names):
             raise InputError("The network and the schema of a model must have the same columns.")
         sizes = dict(zip(self.schema.names, self.schema.sizes, strict=True))
-        for name, parents, table in zip(self.network.order, self.network.parents, self.tables, strict=True):
+        for name, parents, table in zip(
+            self.network.order, self.network.parents, self.tables, strict=True
+        ):
             fits = table.child == name and table.parents == parents and table.size == sizes[name]
             if not fits or table.sizes != tuple(sizes[p] for p in parents):
                 raise InputError(f"The table of column '{name}' does not belong to the network.")
@@ -112,21 +114,42 @@ class BayesNetModel(FittedModel):
 
     def role(self, name: str) -> str:
         """Return "label", "sensitive" or nothing."""
-        return "label" if name == self.fitted.label else "sensitive" if name in self.fitted.sensitive else ""
+        return (
+            "label"
+            if name == self.fitted.label
+            else "sensitive"
+            if name in self.fitted.sensitive
+            else ""
+        )
 
-    def complete(self, data: Any, *, keep: Sequence[str], seed: Seed = None, threads: int | None = None) -> Table:
+    def complete(
+        self, data: Any, *, keep: Sequence[str], seed: Seed = None, threads: int | None = None
+    ) -> Table:
         """Return a table with the kept columns as they are and all others drawn given them.
 
         The model must have been fitted with the same `keep`, so that no drawn column is a parent of a kept one: then drawing
         in order is exact.
         """
         table = self._coded(data, keep)
-        return joined(list(self.complete_batches([table], table.n_rows, keep=keep, seed=seed, like=table, threads=threads)))
+        return joined(
+            list(
+                self.complete_batches(
+                    [table], table.n_rows, keep=keep, seed=seed, like=table, threads=threads
+                )
+            )
+        )
 
     def complete_batches(
-        self, parts: Iterable[Table], n_rows: int, *, keep: Sequence[str], seed: Seed = None, like: Table | None = None, threads: int | None = None,
+        self,
+        parts: Iterable[Table],
+        n_rows: int,
+        *,
+        keep: Sequence[str],
+        seed: Seed = None,
+        like: Table | None = None,
+        threads: int | None = None,
         progress: Progress = silent,
-    ) -> Iterator[Table]:  # fmt: skip
+    ) -> Iterator[Table]:
         """Return the same rows as `complete`, as tables of at most `batch_rows`, of a table that comes in parts.
 
         `parts` have a multiple of `batch_rows` each, but for the last, and `n_rows` rows between them. `like` as in `batches`.
@@ -143,23 +166,37 @@ class BayesNetModel(FittedModel):
         root, first, size = seed_sequence(seed), 0, self.batch_rows
         for part in parts:
             if first % size:
-                raise InputError(f"Parts of a table that is completed must have a multiple of {size:,} rows each, but for the last.")
-            numbers = range(first // size, max(-(-(first + part.n_rows) // size), first // size + (n_rows == 0)))
+                raise InputError(
+                    f"Parts of a table that is completed must have a multiple of {size:,} rows each, but for the last."
+                )
+            numbers = range(
+                first // size, max(-(-(first + part.n_rows) // size), first // size + (n_rows == 0))
+            )
             draw, given = self._completing(self._coded(part, keep), first, keep)
-            yield from self.drawn(n_rows, draw, seed=root, like=like, threads=threads, given=given, numbers=numbers)
+            yield from self.drawn(
+                n_rows, draw, seed=root, like=like, threads=threads, given=given, numbers=numbers
+            )
             first += part.n_rows
             progress("drawing rows", first / max(n_rows, 1))
         if first != n_rows:
-            raise InputError(f"The parts of a table that is completed have other rows than it has: {n_rows:,} were to come.")
+            raise InputError(
+                f"The parts of a table that is completed have other rows than it has: {n_rows:,} were to come."
+            )
 
     def _completing(
         self, table: Table, first: int, keep: Sequence[str]
-    ) -> tuple[Callable[[NDArray[np.int64], np.random.Generator], Mapping[str, NDArray[np.uint32]]], Given]:
+    ) -> tuple[
+        Callable[[NDArray[np.int64], np.random.Generator], Mapping[str, NDArray[np.uint32]]], Given
+    ]:
         """Return what draws rows given the kept columns of a table, whose rows are numbered from `first` on, and what stamps those on them."""
         fixed = {name: table.code(name).astype(np.uint32) for name in keep}
 
-        def draw(rows: NDArray[np.int64], rng: np.random.Generator) -> Mapping[str, NDArray[np.uint32]]:
-            drawn = self.draw_codes(len(rows), rng, {name: codes[rows - first] for name, codes in fixed.items()})
+        def draw(
+            rows: NDArray[np.int64], rng: np.random.Generator
+        ) -> Mapping[str, NDArray[np.uint32]]:
+            drawn = self.draw_codes(
+                len(rows), rng, {name: codes[rows - first] for name, codes in fixed.items()}
+            )
             return keep_constraints(self, drawn, rng, fixed=keep)
 
         def stamp(drawn: Table, rows: NDArray[np.int64]) -> Table:
@@ -194,7 +231,9 @@ class BayesNetModel(FittedModel):
         return network_state(self)
 
     @classmethod
-    def from_state(cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(
+        cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
         """Return the model of a file, every part checked."""
         from .file import network_from_state
 
@@ -225,9 +264,14 @@ class BayesNetModel(FittedModel):
 
     def describe(self) -> ModelDescription:
         """Return the network in words: each column with its parents and what these tell of it, and what protection cut."""
-        fitted, strength = self.fitted, dict(zip(self.network.edges, self.fitted.strengths, strict=True))
+        fitted, strength = (
+            self.fitted,
+            dict(zip(self.network.edges, self.fitted.strengths, strict=True)),
+        )
         columns = tuple(
-            ModelColumn(child, self.role(child), ", ".join(f"{p} {strength[p, child]:.3f}" for p in parents))
+            ModelColumn(
+                child, self.role(child), ", ".join(f"{p} {strength[p, child]:.3f}" for p in parents)
+            )
             for child, parents in self._families
         )
         noisy = "" if fitted.privacy is None else ", from released tables"
@@ -239,7 +283,11 @@ class BayesNetModel(FittedModel):
             columns=columns,
             promise=None if fitted.privacy is None else fitted.privacy.short,
             notes=(
-                *(() if fitted.protection is None else fitted.protection.sentences(fitted.label, fitted.sensitive)),
+                *(
+                    ()
+                    if fitted.protection is None
+                    else fitted.protection.sentences(fitted.label, fitted.sensitive)
+                ),
                 *((fitted.note,) if fitted.note else ()),
             ),
         )
@@ -249,12 +297,12 @@ class BayesNetModel(FittedModel):
         return network_drawing(self)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{child} <- {', '.join(ps)}" if ps else child for child, ps in self._families[:4])
+        shown = ", ".join(
+            f"{child} <- {', '.join(ps)}" if ps else child for child, ps in self._families[:4]
+        )
         more = ", ..." * (len(self._families) > 4)
         promise = f"; {self.privacy.short}" if self.privacy is not None else ""
-        return (
-            f"BayesNetModel({len(self.network.order)} columns, {len(self.network.edges)} edges: {shown}{more}{promise})"
-        )
+        return f"BayesNetModel({len(self.network.order)} columns, {len(self.network.edges)} edges: {shown}{more}{promise})"
 
     @property
     def _families(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -266,8 +314,14 @@ class BayesNetModel(FittedModel):
 
     @cached_property
     def _samplers(self) -> tuple[Sampler | TreeSampler, ...]:
-        few = sum(len(table.weights) for table in self.tables if isinstance(table, TreeTable)) <= MOST_KEPT
-        return tuple(table.sampler(kept=few) if isinstance(table, TreeTable) else Sampler(table) for table in self.tables)
+        few = (
+            sum(len(table.weights) for table in self.tables if isinstance(table, TreeTable))
+            <= MOST_KEPT
+        )
+        return tuple(
+            table.sampler(kept=few) if isinstance(table, TreeTable) else Sampler(table)
+            for table in self.tables
+        )
 
     def draw_codes(
         self,
@@ -289,7 +343,10 @@ class BayesNetModel(FittedModel):
             parents = [codes[p] for p in sampler.table.parents]
             if systematic:
                 others = [other for other in codes if other not in sampler.table.parents]
-                ties = [(codes[other], self._sizes[other]) for other in others[max(len(others) - TIES, 0) :]]
+                ties = [
+                    (codes[other], self._sizes[other])
+                    for other in others[max(len(others) - TIES, 0) :]
+                ]
                 codes[name] = sampler.draw_systematic(parents, ties, n_rows, rng)
             else:
                 codes[name] = sampler.draw(parents, rng.random(n_rows))

@@ -44,7 +44,9 @@ class Network:
             seen.add(child)
 
     @classmethod
-    def of(cls, columns: Sequence[str], edges: Iterable[tuple[str, str]], *, first: Sequence[str] = ()) -> Network:
+    def of(
+        cls, columns: Sequence[str], edges: Iterable[tuple[str, str]], *, first: Sequence[str] = ()
+    ) -> Network:
         """Return the network with these edges (parent, child); columns in `first` come as early as they can."""
         edges = list(dict.fromkeys(edges))
         known, early = set(columns), set(first)
@@ -53,7 +55,9 @@ class Network:
                 if name not in known:
                     raise unknown_name("column", name, columns)
         if cycle := find_cycle(columns, edges):
-            raise InputError(f"The edges form a cycle: {' -> '.join(cycle)}. Leave one of them out.")
+            raise InputError(
+                f"The edges form a cycle: {' -> '.join(cycle)}. Leave one of them out."
+            )
         wanted = [*first, *(name for name in columns if name not in early)]
         parents: dict[str, list[str]] = {name: [] for name in columns}
         for parent, child in edges:
@@ -73,7 +77,11 @@ class Network:
     @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
         """All edges as (parent, child), by the order of the children."""
-        return tuple((p, child) for child, parents in zip(self.order, self.parents, strict=True) for p in parents)
+        return tuple(
+            (p, child)
+            for child, parents in zip(self.order, self.parents, strict=True)
+            for p in parents
+        )
 
     @property
     def most_parents(self) -> int:

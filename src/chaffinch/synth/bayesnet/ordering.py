@@ -42,12 +42,18 @@ def ordering_search(
     if score != "pairwise":
         scores.ask((child, parents) for child, sets in enumerate(families) for parents in sets)
     value = _values(scores, pairs, score)
-    weighed = [np.array([value(child, parents) for parents in sets]) for child, sets in enumerate(families)]
+    weighed = [
+        np.array([value(child, parents) for parents in sets]) for child, sets in enumerate(families)
+    ]
     chosen = _local(families, weighed, rules, pairs, rng)
-    return [families[i][c] for i, c in enumerate(chosen)], float(sum(weighed[i][c] for i, c in enumerate(chosen)))
+    return [families[i][c] for i, c in enumerate(chosen)], float(
+        sum(weighed[i][c] for i, c in enumerate(chosen))
+    )
 
 
-def _values(scores: FamilyScores, pairs: NDArray[np.float64], score: Score) -> Callable[[int, Columns], float]:
+def _values(
+    scores: FamilyScores, pairs: NDArray[np.float64], score: Score
+) -> Callable[[int, Columns], float]:
     if score == "pairwise":
         return lambda child, parents: float(pairs[child, list(parents)].sum())
     function: Callable[[int, Columns], float] = getattr(scores, score)
@@ -62,7 +68,9 @@ def _families(rules: Rules, pairs: NDArray[np.float64]) -> list[list[Columns]]:
         nearest = np.argsort(-pairs[child], kind="stable")
         free = [p for p in nearest[rules.allowed[child, nearest]].tolist() if p not in must]
         room = rules.most - len(must)
-        if room > 1:  # single parents are few: with all of them, one parent gives the maximum spanning tree
+        if (
+            room > 1
+        ):  # single parents are few: with all of them, one parent gives the maximum spanning tree
             free = free[: _closest(room)]
         sets = [
             tuple(sorted((*must, *more)))
@@ -186,11 +194,15 @@ def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
 
 
 def _random_order(rules: Rules, rng: np.random.Generator) -> NDArray[np.int64]:
-    parts = [np.array(columns) if rules.fixed else rng.permutation(columns) for columns in rules.blocks]
+    parts = [
+        np.array(columns) if rules.fixed else rng.permutation(columns) for columns in rules.blocks
+    ]
     return np.concatenate(parts).astype(np.int64)
 
 
-def _kicked(order: NDArray[np.int64], block: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _kicked(
+    order: NDArray[np.int64], block: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
     """Return the order with three pairs of columns of one block in each other's place."""
     out = order.copy()
     for _ in range(3):
@@ -299,7 +311,9 @@ def _climb(order, block, sets, values, near, fixed):  # type: ignore[no-untyped-
                 order[best_place], place[column] = column, 2 * best_place
                 k = before - 1 if step < 0 else before
                 while 0 <= k < n and (spots[k] - best_place) * step <= 0:
-                    other = order[spots[k] - step]  # passed: it stands one nearer to where the column came from
+                    other = order[
+                        spots[k] - step
+                    ]  # passed: it stands one nearer to where the column came from
                     if near[other, column]:
                         worth[other] = _worth(other, place, sets, values)
                     k += step

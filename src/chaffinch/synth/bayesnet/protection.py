@@ -51,7 +51,12 @@ class Protection:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"protect": self.protect, "cut_information": self.information, "cuts": to_plain(self.cuts), **({"rules": list(self.rules)} if self.rules else {})}
+        return {
+            "protect": self.protect,
+            "cut_information": self.information,
+            "cuts": to_plain(self.cuts),
+            **({"rules": list(self.rules)} if self.rules else {}),
+        }
 
     def sentences(self, label: str | None, sensitive: Sequence[str]) -> tuple[str, ...]:
         """Return what was cut in all, what still passes through the label if there is one, and the ten largest cuts."""
@@ -66,18 +71,26 @@ class Protection:
             lines.append(f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut{rest}")
         if self.rules:
             texts = listed((f"'{text}'" for text in self.rules), most=5)
-            lines.append(f"  Rules that all records keep and drawn rows do not, since they tie what is cut: {texts}. A column that tells a protected one carries it: declare it sensitive too, or drop it.")
+            lines.append(
+                f"  Rules that all records keep and drawn rows do not, since they tie what is cut: {texts}. A column that tells a protected one carries it: declare it sensitive too, or drop it."
+            )
         return tuple(lines)
 
 
-def protected_schema(schema: Schema, label: str | None, sensitive: Sequence[str], protect: Protect) -> tuple[Schema, tuple[str, ...]]:
+def protected_schema(
+    schema: Schema, label: str | None, sensitive: Sequence[str], protect: Protect
+) -> tuple[Schema, tuple[str, ...]]:
     """Return the schema without rules that were found and tie columns that protection keeps apart, and those rules.
 
     Raises InputError for such a rule that was declared: the one who wrote it asks for both.
     """
     apart = {frozenset(pair) for pair in cut_pairs(schema.names, label, sensitive, protect)}
     rules = [(rule.text, rule.columns) for rule in (*relations_of(schema), *rules_of(schema))]
-    tying = [(text, columns) for text, columns in rules if any(frozenset(pair) in apart for pair in combinations(dict.fromkeys(columns), 2))]
+    tying = [
+        (text, columns)
+        for text, columns in rules
+        if any(frozenset(pair) in apart for pair in combinations(dict.fromkeys(columns), 2))
+    ]
     for text, columns in tying:
         if text not in schema.found:
             hidden = next(name for name in columns if name in sensitive)
@@ -86,10 +99,18 @@ def protected_schema(schema: Schema, label: str | None, sensitive: Sequence[str]
                 "Declare them sensitive too, with protect = 'together', or leave out the rule."
             )
     texts = tuple(dict.fromkeys(text for text, _ in tying))
-    return (replace(schema, rules=tuple(t for t in schema.rules if t not in texts)) if texts else schema), texts
+    return (
+        replace(schema, rules=tuple(t for t in schema.rules if t not in texts)) if texts else schema
+    ), texts
 
 
-def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str], protect: Protect, rules: tuple[str, ...] = ()) -> Protection:
+def protection_of(
+    counter: Counter,
+    label: str | None,
+    sensitive: Sequence[str],
+    protect: Protect,
+    rules: tuple[str, ...] = (),
+) -> Protection:
     """Return the pairs that protection cuts, with what they tell of each other.
 
     Pairs of a sensitive column and another that is neither sensitive nor the label; with "separate" also pairs of
@@ -98,7 +119,11 @@ def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str],
     pairs = cut_pairs(counter.schema.names, label, sensitive, protect)
     mentioned = sorted({name for pair in pairs for name in pair})
     joints = counter.marginals(pairs)
-    with_label = dict(zip(mentioned, counter.marginals([(label, n) for n in mentioned]), strict=True)) if label else {}
+    with_label = (
+        dict(zip(mentioned, counter.marginals([(label, n) for n in mentioned]), strict=True))
+        if label
+        else {}
+    )
     cuts = []
     for (s, o), joint in zip(pairs, joints, strict=True):
         through = through_label(with_label[s], with_label[o]) if label else 0.0

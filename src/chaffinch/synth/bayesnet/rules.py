@@ -77,7 +77,13 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
     """Return the rules that constraints amount to; raise where they contradict each other."""
     names = tuple(columns)
     _check(names, constraints)
-    most, label, sensitive, order, root = constraints.most, constraints.label, constraints.sensitive, constraints.order, constraints.root
+    most, label, sensitive, order, root = (
+        constraints.most,
+        constraints.label,
+        constraints.sensitive,
+        constraints.order,
+        constraints.root,
+    )
     d, at = len(names), {name: i for i, name in enumerate(names)}
     allowed = ~np.eye(d, dtype=bool)
     blocks = [tuple(range(d))]
@@ -133,20 +139,38 @@ def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
                     f"{names[parent_at]}:{names[i]} out. Drop it, keep the label too, or use protect = 'together'."
                 )
         if len(parents) > most:
-            raise InputError(f"Column '{names[i]}' must have {len(parents)} parents, but parents = {most}. Raise it.")
+            raise InputError(
+                f"Column '{names[i]}' must have {len(parents)} parents, but parents = {most}. Raise it."
+            )
     return Rules(
-        names, most, allowed, tuple(tuple(sorted(p)) for p in must), tuple(b for b in blocks if b), order is not None
+        names,
+        most,
+        allowed,
+        tuple(tuple(sorted(p)) for p in must),
+        tuple(b for b in blocks if b),
+        order is not None,
     )
 
 
 def _check(names: tuple[str, ...], constraints: Constraints) -> None:
-    most, label, sensitive, order, root = constraints.most, constraints.label, constraints.sensitive, constraints.order, constraints.root
+    most, label, sensitive, order, root = (
+        constraints.most,
+        constraints.label,
+        constraints.sensitive,
+        constraints.order,
+        constraints.root,
+    )
     require, forbid = constraints.require, constraints.forbid
     if most < 1:
         raise InputError(f"parents must be at least 1. Got {most}.")
     if constraints.protect not in get_args(Protect):
         raise unknown_name("way to protect", constraints.protect, get_args(Protect))
-    mentioned = [*sensitive, *constraints.keep, *(n for edge in [*require, *forbid] for n in edge), *(order or ())]
+    mentioned = [
+        *sensitive,
+        *constraints.keep,
+        *(n for edge in [*require, *forbid] for n in edge),
+        *(order or ()),
+    ]
     for name in [*mentioned, *([label] if label else []), *([root] if root else [])]:
         if name not in names:
             raise unknown_name("column", name, names)
@@ -160,7 +184,9 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
             f"order must name every column once. Missing: {listed(missing) or 'none, but one stands twice'}."
         )
     if root is not None and order is not None and order[0] != root:
-        raise InputError(f"The root '{root}' is not the first column of the order. Leave one of the two out.")
+        raise InputError(
+            f"The root '{root}' is not the first column of the order. Leave one of the two out."
+        )
     if root is not None and sensitive and label not in (None, root):
         raise InputError(
             f"With sensitive columns the label '{label}' comes first: it cannot have another root, '{root}'."
@@ -173,6 +199,10 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
         if parent == child:
             raise InputError(f"An edge needs two columns. Got {parent}:{child}.")
     if both := set(require) & set(forbid):
-        raise InputError(f"Edges are required and forbidden at once: {listed(f'{p}:{c}' for p, c in sorted(both))}.")
+        raise InputError(
+            f"Edges are required and forbidden at once: {listed(f'{p}:{c}' for p, c in sorted(both))}."
+        )
     if cycle := find_cycle(names, require):
-        raise InputError(f"The required edges form a cycle: {' -> '.join(cycle)}. Leave one of them out.")
+        raise InputError(
+            f"The required edges form a cycle: {' -> '.join(cycle)}. Leave one of them out."
+        )

@@ -31,7 +31,8 @@ class Sampler:
         first_lookup = np.cumsum([0, *(len(level.lookup) for level in levels)])
         entries = np.cumsum([0, *(len(level.codes) for level in levels)])
         starts = np.concatenate(
-            [level.starts[:-1] + at for level, at in zip(levels, entries[:-1], strict=True)] + [entries[-1:]]
+            [level.starts[:-1] + at for level, at in zip(levels, entries[:-1], strict=True)]
+            + [entries[-1:]]
         )
         codes = np.concatenate([level.codes for level in levels])
         cumulated = np.concatenate([level.cumulated for level in levels])
@@ -39,7 +40,9 @@ class Sampler:
         sizes = np.array([*levels[-1].sizes, 0], dtype=np.int64)
         return sizes, keys, first_key, lookup, first_lookup, starts, codes, cumulated, totals
 
-    def draw(self, parents: Sequence[NDArray[np.uint32]], uniform: NDArray[np.float64]) -> NDArray[np.uint32]:
+    def draw(
+        self, parents: Sequence[NDArray[np.uint32]], uniform: NDArray[np.float64]
+    ) -> NDArray[np.uint32]:
         """Return a code for each row, given the codes of the parents and a uniform number for each row."""
         out = np.empty(len(uniform), dtype=np.uint32)
         given = np.stack(parents) if parents else np.empty((0, len(uniform)), dtype=np.uint32)
@@ -59,7 +62,9 @@ class Sampler:
         """
         given = np.stack(parents) if parents else np.empty((0, n_rows), dtype=np.uint32)
         groups = _rows(given, self._arrays) if parents else np.zeros(n_rows, dtype=np.int64)
-        order, starts, numbers = rows_by_group(groups, len(self._arrays[1]) if parents else 1, ties, rng)
+        order, starts, numbers = rows_by_group(
+            groups, len(self._arrays[1]) if parents else 1, ties, rng
+        )
         if self.table.smoothing > 0:
             return self.draw(parents, systematic_uniforms(order, starts, rng.random(len(numbers))))
         uniforms = rng.random(self.table.size - 1)

@@ -38,7 +38,9 @@ def default_penalty(n_rows: int, parents: int) -> float:
     return 0.5 if parents <= 2 else 0.26 * (1 + 7 / max(n_rows, 1) ** 0.5)
 
 
-_DIGITS = 12  # engines differ in the last bits: ties between equivalent networks must not hang on them
+_DIGITS = (
+    12  # engines differ in the last bits: ties between equivalent networks must not hang on them
+)
 
 
 class FamilyScores:
@@ -48,7 +50,9 @@ class FamilyScores:
         self.known = JointEntropies(counter)
         self.counter = counter
         self.d = len(counter.schema.names)
-        self.n_rows = getattr(counter, "total", None) or counter.n_rows  # of weighted records those that tell as much
+        self.n_rows = (
+            getattr(counter, "total", None) or counter.n_rows
+        )  # of weighted records those that tell as much
         self.penalty = penalty
         self._pairs: NDArray[np.float64] | None = None
         self._masked: tuple[int, NDArray[np.float64], NDArray[np.int64]] | None = None
@@ -63,20 +67,31 @@ class FamilyScores:
         if self.d <= MOST_MASKED:
             bits = 1 << np.arange(self.d)
             values, _ = self._by_mask(2)
-            out = values[bits][:, None] + values[bits][None, :] - values[bits[:, None] | bits[None, :]]
+            out = (
+                values[bits][:, None]
+                + values[bits][None, :]
+                - values[bits[:, None] | bits[None, :]]
+            )
             np.fill_diagonal(out, 0.0)
             return np.round(np.maximum(out, 0.0), _DIGITS)
         self.known.ask([(i,) for i in range(self.d)])
-        alone, both = np.array([self.known.entropy((i,)) for i in range(self.d)]), self.known.ask_pairs()
+        alone, both = (
+            np.array([self.known.entropy((i,)) for i in range(self.d)]),
+            self.known.ask_pairs(),
+        )
         out, first = np.zeros((self.d, self.d)), 0
         for i in range(self.d):
             others = slice(i + 1, self.d)
             own = both[first : first + self.d - i - 1]
-            out[i, others] = out[others, i] = np.round(np.maximum(alone[i] + alone[others] - own, 0.0), _DIGITS)
+            out[i, others] = out[others, i] = np.round(
+                np.maximum(alone[i] + alone[others] - own, 0.0), _DIGITS
+            )
             first += self.d - i - 1
         return out
 
-    def masked(self, score: Score, child: int, parents: NDArray[np.int64], *, most: int) -> NDArray[np.float64]:
+    def masked(
+        self, score: Score, child: int, parents: NDArray[np.int64], *, most: int
+    ) -> NDArray[np.float64]:
         """Return the scores of a child with many parent sets, given as bit masks; for at most 16 columns.
 
         `most` is the largest number of parents that will be asked for.
@@ -85,7 +100,9 @@ class FamilyScores:
             return (parents[:, None] >> np.arange(self.d) & 1) @ self.pairs()[child]
         values, filled = self._by_mask(most + 1)
         both = parents | (1 << child)
-        gain = np.round(np.maximum(values[1 << child] + values[parents] - values[both], 0.0), _DIGITS)
+        gain = np.round(
+            np.maximum(values[1 << child] + values[parents] - values[both], 0.0), _DIGITS
+        )
         if score == "joint":
             return gain
         return gain - self._cost((filled[1 << child] - 1) * (filled[parents] - 1))
@@ -98,7 +115,9 @@ class FamilyScores:
             return float(sum(family(child, chosen) for child, chosen in enumerate(parents)))
         most = max(len(chosen) for chosen in parents)
         masks = [np.array([sum(1 << p for p in chosen)]) for chosen in parents]
-        return float(sum(self.masked(score, child, mask, most=most)[0] for child, mask in enumerate(masks)))
+        return float(
+            sum(self.masked(score, child, mask, most=most)[0] for child, mask in enumerate(masks))
+        )
 
     def _by_mask(self, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         width = min(width, self.d)

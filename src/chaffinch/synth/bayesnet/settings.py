@@ -137,7 +137,9 @@ class BayesNet(Settings):
         for name in ("sensitive", "keep", "order"):
             value = getattr(self, name)
             if isinstance(value, str):
-                raise InputError(f"{name} is a list of columns. Got the text '{value}': write ('{value}',).")
+                raise InputError(
+                    f"{name} is a list of columns. Got the text '{value}': write ('{value}',)."
+                )
             if value is not None:
                 object.__setattr__(self, name, tuple(value))
         for name in ("require", "forbid"):
@@ -153,11 +155,21 @@ class BayesNet(Settings):
         elif self.delta is not None:
             raise InputError("delta is part of a promise: give epsilon too.")
         if self.conditionals is not None and self.conditionals not in get_args(Conditionals):
-            raise unknown_name("setting for conditionals", self.conditionals, get_args(Conditionals))
+            raise unknown_name(
+                "setting for conditionals", self.conditionals, get_args(Conditionals)
+            )
         if self.conditionals == "trees" and self.epsilon is not None:
-            raise InputError('Trees have no private fit: leave out conditionals="trees", or leave out epsilon.')
-        if isinstance(self.leaf, bool) or not isinstance(self.leaf, int | np.integer) or self.leaf < 1:
-            raise InputError(f"leaf must be a whole number of records, at least 1. Got {self.leaf!r}.")
+            raise InputError(
+                'Trees have no private fit: leave out conditionals="trees", or leave out epsilon.'
+            )
+        if (
+            isinstance(self.leaf, bool)
+            or not isinstance(self.leaf, int | np.integer)
+            or self.leaf < 1
+        ):
+            raise InputError(
+                f"leaf must be a whole number of records, at least 1. Got {self.leaf!r}."
+            )
         if self.search not in _SCORES:
             raise unknown_name("search", self.search, _SCORES)
         if self.score is not None and self.score not in _SCORES[self.search]:
@@ -209,18 +221,26 @@ class BayesNet(Settings):
         if self.conditionals is None and self.has_trees and not isinstance(counter, RowCounter):
             return replace(self, conditionals="tables").fit(counter, seed=seed, progress=progress)
         if counter.schema.only("person") is not None:
-            raise InputError("People have several rows here, which a network of rows would take for people: fit chaffinch.Panel(BayesNet(...)).")
+            raise InputError(
+                "People have several rows here, which a network of rows would take for people: fit chaffinch.Panel(BayesNet(...))."
+            )
         names = counter.schema.names
         rules = self.rules(names)
         schema, untied = protected_schema(counter.schema, self.label, self.sensitive, self.protect)
-        price = default_penalty(counter.n_rows, self.most_parents) if self.penalty is None else self.penalty
+        price = (
+            default_penalty(counter.n_rows, self.most_parents)
+            if self.penalty is None
+            else self.penalty
+        )
         scores = FamilyScores(counter, penalty=price)
         progress("searching the network", -1)
         parents, fitness = self._structure(scores, rules, generator(seed))
         progress("counting the tables", -1)
         pairs = scores.pairs()
         del scores  # a hundred thousand sets and more, of many columns
-        strongest = [sorted(chosen, key=(-pairs[i]).__getitem__) for i, chosen in enumerate(parents)]
+        strongest = [
+            sorted(chosen, key=(-pairs[i]).__getitem__) for i, chosen in enumerate(parents)
+        ]
         network = _network(rules, strongest, label=self.label if self.sensitive else None)
         cliques = [(*network[name], name) for name in network.order]
         tables: tuple[ConditionalTable | TreeTable, ...]
@@ -231,7 +251,10 @@ class BayesNet(Settings):
             tables = self._trees(fine, rules, network, pairs)
             network = Network(network.order, tuple(table.parents for table in tables))
         else:
-            tables = tuple(table_from_marginal(m, smoothing=self.weight_above) for m in counter.marginals(cliques))
+            tables = tuple(
+                table_from_marginal(m, smoothing=self.weight_above)
+                for m in counter.marginals(cliques)
+            )
         number = {name: i for i, name in enumerate(names)}
         strengths = tuple(float(pairs[number[child], number[p]]) for p, child in network.edges)
         fitted = FitSummary(
@@ -244,13 +267,19 @@ class BayesNet(Settings):
             label=self.label,
             sensitive=self.sensitive,
             keep=self.keep,
-            protection=protection_of(counter, self.label, self.sensitive, self.protect, untied) if self.sensitive else None,
+            protection=protection_of(counter, self.label, self.sensitive, self.protect, untied)
+            if self.sensitive
+            else None,
             n_rows=counter.n_rows,
-            parents=(TREE_PARENTS if self.parents is None else self.most_parents) if self.has_trees else self.most_parents,
+            parents=(TREE_PARENTS if self.parents is None else self.most_parents)
+            if self.has_trees
+            else self.most_parents,
         )
         return BayesNetModel(schema, network, tables, fitted, origin)
 
-    def _trees(self, counter: RowCounter, rules: Rules, network: Network, pairs: NDArray[np.float64]) -> tuple[TreeTable, ...]:
+    def _trees(
+        self, counter: RowCounter, rules: Rules, network: Network, pairs: NDArray[np.float64]
+    ) -> tuple[TreeTable, ...]:
         """The tree of each column, over those before it that rules allow, of these the ones that tell most of it and its parents among tables."""
         names, given = counter.schema.names, self.network is not None
         number = {name: j for j, name in enumerate(names)}
@@ -259,16 +288,29 @@ class BayesNet(Settings):
         for place, name in enumerate(network.order):
             child, own, before = number[name], list(network[name]), order[:place]
             allowed = before[rules.allowed[child, before]]
-            nearest = allowed[np.argsort(-pairs[child, allowed], kind="stable")[: CANDIDATES + len(own)]]
+            nearest = allowed[
+                np.argsort(-pairs[child, allowed], kind="stable")[: CANDIDATES + len(own)]
+            ]
             every = list(dict.fromkeys([*own, *(names[j] for j in nearest)]))
             candidates[name] = own if given else every[: max(CANDIDATES, len(own))]
-        required = {name: list(network[name]) if given else [names[j] for j in rules.required[number[name]]] for name in names}
-        settings = TreeSettings(least=self.leaf, parents=TREE_PARENTS if self.parents is None else self.most_parents, smoothing=self.weight_above)
+        required = {
+            name: list(network[name]) if given else [names[j] for j in rules.required[number[name]]]
+            for name in names
+        }
+        settings = TreeSettings(
+            least=self.leaf,
+            parents=TREE_PARENTS if self.parents is None else self.most_parents,
+            smoothing=self.weight_above,
+        )
         return learn_trees(counter, network.order, candidates, required, settings)
 
     def rules(self, names: Sequence[str]) -> Rules:
         """Return the rules that the settings amount to for these columns; raise where they contradict each other."""
-        same = {field.name: getattr(self, field.name) for field in fields(Constraints) if field.name != "most"}
+        same = {
+            field.name: getattr(self, field.name)
+            for field in fields(Constraints)
+            if field.name != "most"
+        }
         return make_rules(names, Constraints(self.most_parents, **same))
 
     def plan(self, schema: Schema) -> Plan:
@@ -286,7 +328,11 @@ class BayesNet(Settings):
             return n_columns
         width = 2 if self.search == "genetic" else self.most_parents + 1
         every = n_columns <= 16 or self.search == "greedy"
-        return sum(comb(n_columns, w) for w in range(1, width + 1)) if every else n_columns * 600 + comb(n_columns, 2)
+        return (
+            sum(comb(n_columns, w) for w in range(1, width + 1))
+            if every
+            else n_columns * 600 + comb(n_columns, 2)
+        )
 
     def _check_private(self) -> None:
         """Raise unless a private fit can follow the settings."""
@@ -296,7 +342,9 @@ class BayesNet(Settings):
                 "keep copies columns of the original, which no promise can cover: leave it out, or leave out epsilon."
             )
         if self.search == "greedy":
-            raise InputError("Greedy search under a promise is PrivBayes: use PrivBayes(epsilon=...).")
+            raise InputError(
+                "Greedy search under a promise is PrivBayes: use PrivBayes(epsilon=...)."
+            )
         if self.score is not None or self.penalty is not None:
             raise InputError(
                 "score and penalty are for fits without epsilon: a private fit weighs distances against noise."
@@ -306,7 +354,9 @@ class BayesNet(Settings):
     def _score(self) -> Score:
         return self.score or _SCORES[self.search][0]
 
-    def _structure(self, scores: FamilyScores, rules: Rules, rng: np.random.Generator) -> tuple[list[Columns], float]:
+    def _structure(
+        self, scores: FamilyScores, rules: Rules, rng: np.random.Generator
+    ) -> tuple[list[Columns], float]:
         if self.network is not None:
             parents = self.given_parents(rules)
             return parents, scores.total("joint", parents)
@@ -338,7 +388,9 @@ class BayesNet(Settings):
                     )
             for parent in rules.required[i]:
                 if parent not in chosen:
-                    raise InputError(f"The given network lacks the edge {names[parent]}:{name}, which is required.")
+                    raise InputError(
+                        f"The given network lacks the edge {names[parent]}:{name}, which is required."
+                    )
             parents.append(chosen)
         return parents
 

@@ -26,7 +26,15 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 
-__all__ = ["TIES", "rows_by_group", "shuffled", "sorted_by", "step_of", "systematic_codes", "systematic_uniforms"]
+__all__ = [
+    "TIES",
+    "rows_by_group",
+    "shuffled",
+    "sorted_by",
+    "step_of",
+    "systematic_codes",
+    "systematic_uniforms",
+]
 
 TIES = 2
 """How many of the columns drawn last rows with the same parents are sorted by."""
@@ -37,7 +45,10 @@ Order = NDArray[np.int32]
 
 
 def rows_by_group(
-    groups: NDArray[np.int64], n_groups: int, ties: Sequence[tuple[NDArray[np.uint32], int]], rng: np.random.Generator
+    groups: NDArray[np.int64],
+    n_groups: int,
+    ties: Sequence[tuple[NDArray[np.uint32], int]],
+    rng: np.random.Generator,
 ) -> tuple[Order, NDArray[np.int64], NDArray[np.int64]]:
     """Return rows sorted by group, where each group begins (one more at the end), and the number of each group.
 
@@ -136,11 +147,16 @@ def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[
     entries, codes, cumulated = arrays
     n, size = order.size, uniforms.size + 1
     out = np.empty(n, dtype=np.uint32)
-    rows, which = order.copy(), np.empty(n, dtype=np.int32)  # at each place, a row and its distribution
+    rows, which = (
+        order.copy(),
+        np.empty(n, dtype=np.int32),
+    )  # at each place, a row and its distribution
     for g in range(starts.size - 1):
         which[starts[g] : starts[g + 1]] = numbers[g]
     other_rows, other_which = np.empty_like(rows), np.empty_like(which)
-    nodes = np.empty((66, 4), dtype=np.int64)  # halves of halves: never more than one for each bit of a number of codes
+    nodes = np.empty(
+        (66, 4), dtype=np.int64
+    )  # halves of halves: never more than one for each bit of a number of codes
     nodes[0] = (0, size, 0, n)
     waiting, used = 1, 0
     while waiting > 0:
@@ -169,7 +185,9 @@ def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[
                 width = cumulated[high - 1] - before if high > low else 0.0
                 if cut == high:
                     share = 1.0
-                elif cut == low or width <= 0.0:  # weights so small that the sum of those before hides them
+                elif (
+                    cut == low or width <= 0.0
+                ):  # weights so small that the sum of those before hides them
                     share = 0.0
                 else:
                     share = (cumulated[cut - 1] - before) / width

@@ -53,11 +53,19 @@ class Level:
             and bool((np.diff(self.starts) > 0).all())
             and bool((np.diff(self.keys) > 0).all())
             and (n == 0 or (self.keys[0] >= 0 and self.keys[-1] < prod(self.sizes)))
-            and bool(((self.weights > 0) & (self.weights < 1e290)).all())  # and so their sums are finite
-            and bool((np.diff(np.repeat(np.arange(n), np.diff(self.starts)) << 32 | self.codes) > 0).all())
+            and bool(
+                ((self.weights > 0) & (self.weights < 1e290)).all()
+            )  # and so their sums are finite
+            and bool(
+                (
+                    np.diff(np.repeat(np.arange(n), np.diff(self.starts)) << 32 | self.codes) > 0
+                ).all()
+            )
         )
         if not sound:
-            raise InputError("A conditional table does not fit together. The file that holds it is damaged.")
+            raise InputError(
+                "A conditional table does not fit together. The file that holds it is damaged."
+            )
 
     @cached_property
     def totals(self) -> NDArray[np.float64]:
@@ -67,7 +75,9 @@ class Level:
     @cached_property
     def cumulated(self) -> NDArray[np.float64]:
         """The running sums of the weights inside each combination, each from 0: a small one is not lost among large ones."""
-        return np.asarray(_running_sums(np.asarray(self.weights, dtype=np.float64), np.asarray(self.starts)))
+        return np.asarray(
+            _running_sums(np.asarray(self.weights, dtype=np.float64), np.asarray(self.starts))
+        )
 
     @cached_property
     def lookup(self) -> NDArray[np.int32]:
@@ -113,13 +123,17 @@ class ConditionalTable:
         for level in self.levels:
             level.check()
         if len(self.levels) != len(self.parents) + 1 or len(self.levels[0].keys) != 1:
-            raise InputError(f"The table of '{self.child}' needs a level for each number of parents.")
+            raise InputError(
+                f"The table of '{self.child}' needs a level for each number of parents."
+            )
         if not np.isfinite(self.smoothing) or self.smoothing < 0:
             raise InputError(f"smoothing must be at least 0. Got {self.smoothing}.")
         if any(len(level.codes) and int(level.codes.max()) >= self.size for level in self.levels):
             raise InputError(f"The table of '{self.child}' has a code outside the column.")
 
-    def probabilities(self, codes: NDArray[np.integer], parents: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
+    def probabilities(
+        self, codes: NDArray[np.integer], parents: Sequence[NDArray[np.integer]]
+    ) -> NDArray[np.float64]:
         """Return the probability of each code given the codes of its parents."""
         out = np.zeros(len(codes))
         key = np.zeros(len(codes), dtype=np.int64)
@@ -150,7 +164,9 @@ class ConditionalTable:
         return min(bound, 1.0)
 
 
-def _weights_of(level: Level, rows: NDArray[np.int64], codes: NDArray[np.integer], size: int) -> NDArray[np.float64]:
+def _weights_of(
+    level: Level, rows: NDArray[np.int64], codes: NDArray[np.integer], size: int
+) -> NDArray[np.float64]:
     """Return the weight of a code in a row, 0 if it does not occur."""
     if not len(rows):
         return np.empty(0)
@@ -179,7 +195,9 @@ def table_from_marginal(marginal: Marginal, *, smoothing: float) -> ConditionalT
         levels = [_sparse_level(marginal, width) for width in range(len(parents) + 1)]
     if not len(levels[0].keys):
         every = np.arange(size, dtype=np.uint32)
-        levels[0] = Level((), np.zeros(1, dtype=np.int64), np.array([0, size]), every, np.ones(size))
+        levels[0] = Level(
+            (), np.zeros(1, dtype=np.int64), np.array([0, size]), every, np.ones(size)
+        )
     return ConditionalTable(child, size, tuple(parents), tuple(levels), smoothing)
 
 
@@ -204,13 +222,17 @@ def _sparse_level(marginal: Marginal, width: int) -> Level:
     return _level(sizes, cell, summed, size)
 
 
-def _level(sizes: tuple[int, ...], cells: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> Level:
+def _level(
+    sizes: tuple[int, ...], cells: NDArray[np.int64], weights: NDArray[np.float64], size: int
+) -> Level:
     """A level from its filled cells (parents and child), ascending, and their weights."""
     keys, codes = np.divmod(cells, size)
     new = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
     first = np.flatnonzero(new)
-    return Level(sizes, keys[first], np.concatenate([first, [len(cells)]]), codes.astype(np.uint32), weights)
+    return Level(
+        sizes, keys[first], np.concatenate([first, [len(cells)]]), codes.astype(np.uint32), weights
+    )
 
 
 @compiled

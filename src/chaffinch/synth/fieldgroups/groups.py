@@ -46,7 +46,9 @@ def parse_groups(text: str) -> tuple[Group, ...]:
     >>> parse_groups("age, sex; job, pay")
     (('age', 'sex'), ('job', 'pay'))
     """
-    split = (tuple(word.strip() for word in part.split(",") if word.strip()) for part in text.split(";"))
+    split = (
+        tuple(word.strip() for word in part.split(",") if word.strip()) for part in text.split(";")
+    )
     return tuple(group for group in split if group)
 
 
@@ -54,7 +56,9 @@ def check_groups(groups: Iterable[Iterable[str]]) -> tuple[Group, ...]:
     """Return groups as tuples of names; raise unless no column is in two of them and none is empty."""
     groups = (groups,) if isinstance(groups, str) else tuple(groups)
     if any(isinstance(group, str) for group in groups):
-        raise InputError("groups is a list of lists of columns, such as (('age', 'sex'), ('job', 'pay')). Got text.")
+        raise InputError(
+            "groups is a list of lists of columns, such as (('age', 'sex'), ('job', 'pay')). Got text."
+        )
     tuples = tuple(tuple(group) for group in groups)
     if not all(tuples):
         raise InputError("A group needs at least one column. Leave empty groups out.")
@@ -63,7 +67,9 @@ def check_groups(groups: Iterable[Iterable[str]]) -> tuple[Group, ...]:
         if not isinstance(name, str):
             raise InputError("groups is a list of lists of names of columns.")
         if name in seen:
-            raise InputError(f"Column '{name}' is in groups twice. Groups may not overlap: name it once.")
+            raise InputError(
+                f"Column '{name}' is in groups twice. Groups may not overlap: name it once."
+            )
         seen.add(name)
     return tuples
 
@@ -79,7 +85,10 @@ def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Gr
     for name in named:
         if name not in sizes:
             raise unknown_name("column", name, schema.names)
-    every: tuple[Group, ...] = (*map(tuple, groups), *((name,) for name in schema.names if name not in named))
+    every: tuple[Group, ...] = (
+        *map(tuple, groups),
+        *((name,) for name in schema.names if name not in named),
+    )
     for group in every:
         cells = prod(sizes[name] for name in group)
         if cells > MOST_CELLS:
@@ -126,7 +135,10 @@ def chance_distance(model: Margin, stds: tuple[float, float]) -> float:
     16.0
     """
     total = max(float(model.sum()), 1e-300)
-    rows, columns = model.sum(axis=1, keepdims=True) / total, model.sum(axis=0, keepdims=True) / total
+    rows, columns = (
+        model.sum(axis=1, keepdims=True) / total,
+        model.sum(axis=0, keepdims=True) / total,
+    )
     variance = model + (stds[0] * columns) ** 2 + (stds[1] * rows) ** 2
     return 0.4 * float(np.sqrt(variance).sum())
 
@@ -173,13 +185,18 @@ def merged_groups(
     total = float(margins[0].sum()) if margins else 0.0
     group_of = {c: [c] for c in range(len(margins))}
     costs = _Costs(margins, total, epsilon, l1, factor)
-    order = sorted((i for i in range(len(pairs)) if distances[i] > clear), key=lambda i: (-distances[i], i))
+    order = sorted(
+        (i for i in range(len(pairs)) if distances[i] > clear), key=lambda i: (-distances[i], i)
+    )
     joined = total > 0
     while joined:
         joined = False
         for i in order:
             first, second = (group_of[c] for c in pairs[i])
-            if first is second or prod(margins[c].size for c in (*first, *second)) > MOST_LEARNT_CELLS:
+            if (
+                first is second
+                or prod(margins[c].size for c in (*first, *second)) > MOST_LEARNT_CELLS
+            ):
                 continue
             n_groups = len({id(group) for group in group_of.values()})
             apart = costs.of(first, n_groups) + costs.of(second, n_groups)

@@ -25,7 +25,9 @@ SPARSE = 1 << 12
 """Cells beyond which the cells that are left after the threshold are kept as a list."""
 
 
-def measured_columns(counter: PrivateCounter, split: GroupSplit) -> tuple[list[Margin], list[float]]:
+def measured_columns(
+    counter: PrivateCounter, split: GroupSplit
+) -> tuple[list[Margin], list[float]]:
     """Return all single columns, without negative counts and of one total of at least 1; and the deviations of their noise."""
     noisy = single_columns(counter, split.columns, why="groups")
     stds = [table.std for table in noisy]
@@ -34,7 +36,12 @@ def measured_columns(counter: PrivateCounter, split: GroupSplit) -> tuple[list[M
 
 
 def learnt_groups(
-    counter: PrivateCounter, split: GroupSplit, margins: Sequence[Margin], stds: Sequence[float], *, factor: float
+    counter: PrivateCounter,
+    split: GroupSplit,
+    margins: Sequence[Margin],
+    stds: Sequence[float],
+    *,
+    factor: float,
 ) -> tuple[Group, ...]:
     """Return groups learnt from one query: how far each pair is from the product of its noisy columns, beyond what chance does."""
     names = counter.schema.names
@@ -48,7 +55,9 @@ def learnt_groups(
             yield model
 
     cliques = [(names[i], names[j]) for i, j in split.pairs]
-    distances, std = counter.distances(cliques, models(), split.distances * (1 - 1e-12), why="groups")
+    distances, std = counter.distances(
+        cliques, models(), split.distances * (1 - 1e-12), why="groups"
+    )
     merged = merged_groups(
         split.pairs,
         distances - np.array(chance),
@@ -73,7 +82,12 @@ def cut(counts: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
 
 
 def tables_of(
-    noisy: Sequence[NoisyTable], scale: float, *, factor: float, empty: Empty, columns: dict[str, Margin]
+    noisy: Sequence[NoisyTable],
+    scale: float,
+    *,
+    factor: float,
+    empty: Empty,
+    columns: dict[str, Margin],
 ) -> tuple[list[Marginal], list[bool]]:
     """Return the tables that rows are drawn from, and for each group whether its columns hang together in them.
 
@@ -89,7 +103,10 @@ def tables_of(
         if whole[-1]:
             out += _prefixes(_marginal(table, counts))
         elif empty == "first":
-            out += [_single(name, _first(size)) for name, size in zip(table.columns, table.sizes, strict=True)]
+            out += [
+                _single(name, _first(size))
+                for name, size in zip(table.columns, table.sizes, strict=True)
+            ]
         else:
             for axis, name in enumerate(table.columns):
                 known = columns.get(name)

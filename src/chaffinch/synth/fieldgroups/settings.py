@@ -108,8 +108,12 @@ class FieldGroups(PureMethod):
         """Return what to expect of the budget; columns of different groups are never linked."""
         split, sizes, rows = self.plan(schema), schema.sizes, schema.rows or 0
         if self.groups is None:
-            return expect(self.title, split, sizes, rows, n_tables=len(sizes), linked=len(split.steps) > 1)
-        groups = [[schema.names.index(n) for n in group] for group in resolved_groups(self.groups, schema)]
+            return expect(
+                self.title, split, sizes, rows, n_tables=len(sizes), linked=len(split.steps) > 1
+            )
+        groups = [
+            [schema.names.index(n) for n in group] for group in resolved_groups(self.groups, schema)
+        ]
         return expect(self.title, split, sizes, rows, n_tables=len(groups), groups=groups)
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
@@ -120,7 +124,9 @@ class FieldGroups(PureMethod):
         """
         rng = generator(seed)
         data, origin = private_data(data)
-        with open_private(data, self.budget, self.unit, seed=None if seed is None else rng) as counter:
+        with open_private(
+            data, self.budget, self.unit, seed=None if seed is None else rng
+        ) as counter:
             schema = counter.schema
             groups = resolved_groups(self.groups or (), schema)
             rows, how = public_rows(counter)
@@ -135,7 +141,9 @@ class FieldGroups(PureMethod):
             each = counter.ledger.left / len(groups) * (1 - 1e-12)
             noisy = counter.tables(groups, [each] * len(groups), why="tables")
             account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
-        tables, whole = tables_of(noisy, self.unit.l1 / each, factor=self.threshold, empty=self.empty, columns=columns)
+        tables, whole = tables_of(
+            noisy, self.unit.l1 / each, factor=self.threshold, empty=self.empty, columns=columns
+        )
         order = [schema.names.index(name) for group in groups for name in group]
         parents: list[list[int]] = []
         for group, linked in zip(groups, whole, strict=True):

@@ -64,7 +64,10 @@ class PanelModel(FittedModel):
             and sorted(self.first.schema.names) == sorted([*parts, LENGTH])
             and dynamics.order == self.schema.only("order")
             and (self.steps is not None or not dynamics.stepped)
-            and all(isinstance(self.first.schema[name].codec, Intervals) for name in (*dynamics.moving, LENGTH))
+            and all(
+                isinstance(self.first.schema[name].codec, Intervals)
+                for name in (*dynamics.moving, LENGTH)
+            )
             and all(0 <= share <= 1 for share in dynamics.kept.values())
             and all(isinstance(self.schema[name].codec, Intervals) for name in dynamics.kept)
         )
@@ -74,7 +77,9 @@ class PanelModel(FittedModel):
             known = [*dynamics.constant, *map(before, (*dynamics.moving, *dynamics.free))]
             drawn = [*map(step, dynamics.moving), *dynamics.free]
             early = self.steps.network.order[: len(known)]
-            if sorted(self.steps.schema.names) != sorted([*known, *drawn]) or sorted(early) != sorted(known):
+            if sorted(self.steps.schema.names) != sorted([*known, *drawn]) or sorted(
+                early
+            ) != sorted(known):
                 raise InputError("The network of steps does not belong to the panel.")
 
     @property
@@ -102,7 +107,9 @@ class PanelModel(FittedModel):
         if given:
             self.conditioned(given)
         if numbers is not None:
-            raise InputError("Batches of persons' rows hang on how many rows came before: draw them one after the other, and not by their numbers.")
+            raise InputError(
+                "Batches of persons' rows hang on how many rows came before: draw them one after the other, and not by their numbers."
+            )
         rows = self.n_rows if n_rows is None else whole_rows(n_rows)
         root, look = seed_sequence(seed), self.origin if like is None else like
         persons_at_a_time = max(1, int(BATCH_ROWS * self.n_persons / max(self.n_rows, 1)))
@@ -111,41 +118,72 @@ class PanelModel(FittedModel):
             stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, batch))
             drawn = _Drawing(self, persons_at_a_time, np.random.default_rng(stream)).drawn()
             table = self._table(drawn, persons, look, made_up_key(root))
-            yield table if drawn_rows + table.n_rows <= rows else table.take(np.arange(rows - drawn_rows))
+            yield (
+                table
+                if drawn_rows + table.n_rows <= rows
+                else table.take(np.arange(rows - drawn_rows))
+            )
             drawn_rows += table.n_rows
             persons += persons_at_a_time
             batch += 1
             progress("drawing rows", min(1.0, drawn_rows / max(rows, 1)))
 
-    def _table(self, drawn: _Drawn, first_person: int, look: Origin | Table | None, key: int) -> Table:
+    def _table(
+        self, drawn: _Drawn, first_person: int, look: Origin | Table | None, key: int
+    ) -> Table:
         """Return drawn sequences as a table, with new ids and made-up values that repeat as often as a person has rows."""
         arrays, codes = dict(drawn.values), []
         n_persons = int(drawn.persons.max(initial=-1)) + 1
         for column in self.schema:
             if column.output == "fake":
                 rng = np.random.default_rng([key, first_person])
-                made = fake_values(replace(column, repeats=column.repeats and 1), first_person, n_persons, key=key, rng=rng)
+                made = fake_values(
+                    replace(column, repeats=column.repeats and 1),
+                    first_person,
+                    n_persons,
+                    key=key,
+                    rng=rng,
+                )
                 arrays[column.name] = made.take(pa.array(drawn.persons))
             elif column.role == "person":
                 ids = new_identifiers(column, first_person, n_persons)
                 arrays[column.name] = ids.take(pa.array(drawn.persons))
             elif column.modelled:
                 own = column.name != self.dynamics.order
-                codes.append(drawn.codes[column.name] if own else encode_column(column, arrays[column.name]))
+                codes.append(
+                    drawn.codes[column.name] if own else encode_column(column, arrays[column.name])
+                )
             elif column.written:
                 arrays[column.name] = new_identifiers(column, first_person, len(drawn.persons))
         coded = Codes.of(codes, self.schema.sizes, n_rows=len(drawn.persons))
-        return replace(Table.from_arrays(self.schema, arrays, coded, like=look), person_of=first_person + drawn.persons)
+        return replace(
+            Table.from_arrays(self.schema, arrays, coded, like=look),
+            person_of=first_person + drawn.persons,
+        )
 
     def describe(self) -> ModelDescription:
         """Return both networks in words: how rows begin, and what each column depends on from then on."""
         first = {column.name: column for column in self.first.describe().columns}
-        steps = {} if self.steps is None else {column.name: column.detail for column in self.steps.describe().columns}
+        steps = (
+            {}
+            if self.steps is None
+            else {column.name: column.detail for column in self.steps.describe().columns}
+        )
         columns = []
         for name in (*self.schema.names, LENGTH):
             later = steps.get(step(name) if name in self.dynamics.moving else name, "")
-            how = "constant within a person" if name in self.dynamics.constant else f"then {later}" if later else ""
-            columns.append(ModelColumn(name, first[name].role, "; ".join(filter(None, (first[name].detail, how)))))
+            how = (
+                "constant within a person"
+                if name in self.dynamics.constant
+                else f"then {later}"
+                if later
+                else ""
+            )
+            columns.append(
+                ModelColumn(
+                    name, first[name].role, "; ".join(filter(None, (first[name].detail, how)))
+                )
+            )
         mean = self.n_rows / max(self.n_persons, 1)
         return ModelDescription(
             method=self.method,
@@ -176,7 +214,10 @@ class PanelModel(FittedModel):
         """Return what a file needs beside the schema: the parts, each with a schema of its own."""
         from ..model_file import schema_to_dict
 
-        data: dict[str, Any] = {"learnt_rows": self.learnt_rows, "dynamics": _dynamics_dict(self.dynamics)}
+        data: dict[str, Any] = {
+            "learnt_rows": self.learnt_rows,
+            "dynamics": _dynamics_dict(self.dynamics),
+        }
         arrays: dict[str, NDArray[Any]] = {}
         for part in ("first", "steps"):
             model = getattr(self, part)
@@ -188,17 +229,31 @@ class PanelModel(FittedModel):
         return data, arrays
 
     @classmethod
-    def from_state(cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(
+        cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
         """Return the model of a file, every part checked."""
         from ..model_file import schema_from_dict
 
         models: dict[str, Any] = {}
         for part in ("first", "steps"):
             entry, prefix = data[part], f"{part}."
-            tables = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            models[part] = None if entry is None else BayesNetModel.from_state(schema_from_dict(entry["schema"]), entry, tables)
+            tables = {
+                name.removeprefix(prefix): array
+                for name, array in arrays.items()
+                if name.startswith(prefix)
+            }
+            models[part] = (
+                None
+                if entry is None
+                else BayesNetModel.from_state(schema_from_dict(entry["schema"]), entry, tables)
+            )
         plain = data["dynamics"]
-        names = {f.name: tuple(plain[f.name]) for f in fields(Dynamics) if f.name not in ("order", "kept")}
+        names = {
+            f.name: tuple(plain[f.name])
+            for f in fields(Dynamics)
+            if f.name not in ("order", "kept")
+        }
         dynamics = Dynamics(plain["order"], kept=dict(plain["kept"]), **names)
         rows = data["learnt_rows"]
         if models["first"] is None or not isinstance(rows, int) or rows < 0:
@@ -211,7 +266,10 @@ class PanelModel(FittedModel):
 
 def _dynamics_dict(dynamics: Dynamics) -> dict[str, Any]:
     plain = {f.name: getattr(dynamics, f.name) for f in fields(Dynamics)}
-    return {name: list(value) if isinstance(value, tuple) else dict(value) if name == "kept" else value for name, value in plain.items()}
+    return {
+        name: list(value) if isinstance(value, tuple) else dict(value) if name == "kept" else value
+        for name, value in plain.items()
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +288,9 @@ class _Drawing:
         self.model, self.rng = model, rng
         self.columns = {name: model.first.schema[name] for name in model.schema.names}
         self.persons = np.arange(n_persons)
-        self.blocks: list[tuple[NDArray[np.int64], dict[str, pa.Array], dict[str, NDArray[np.uint32]]]] = []
+        self.blocks: list[
+            tuple[NDArray[np.int64], dict[str, pa.Array], dict[str, NDArray[np.uint32]]]
+        ] = []
 
     def drawn(self) -> _Drawn:
         """Return all rows, each person's together and in their order."""
@@ -242,37 +302,56 @@ class _Drawing:
         persons = np.concatenate([block[0] for block in self.blocks])
         order = np.argsort(persons, kind="stable")
         values = {
-            name: pa.chunked_array([block[1][name] for block in self.blocks]).combine_chunks().take(pa.array(order))
+            name: pa.chunked_array([block[1][name] for block in self.blocks])
+            .combine_chunks()
+            .take(pa.array(order))
             for name in self.columns
         }
-        codes = {name: np.concatenate([block[2][name] for block in self.blocks])[order] for name in self.columns}
+        codes = {
+            name: np.concatenate([block[2][name] for block in self.blocks])[order]
+            for name in self.columns
+        }
         return _Drawn(persons[order], values, codes)
 
     def _begin(self) -> NDArray[np.int64]:
         """Draw first rows; return how many rows each person is to have."""
         codes = dict(self.model.first.draw_codes(len(self.persons), self.rng))
         lengths = decode_column(self.model.first.schema[LENGTH], codes.pop(LENGTH), self.rng)
-        values = {name: decode_column(column, codes[name], self.rng) for name, column in self.columns.items()}
+        values = {
+            name: decode_column(column, codes[name], self.rng)
+            for name, column in self.columns.items()
+        }
         if self.model.dynamics.order is not None:
             self._place(values, codes)
         self.blocks.append((self.persons, values, codes))
         return np.maximum(to_numbers(lengths)[0].astype(np.int64), 1)
 
-    def _place(self, values: dict[str, pa.Array], codes: dict[str, NDArray[np.uint32]]) -> NDArray[np.bool_]:
+    def _place(
+        self, values: dict[str, pa.Array], codes: dict[str, NDArray[np.uint32]]
+    ) -> NDArray[np.bool_]:
         """Bring the order onto values that the table's column can have, in place; return which rows still have one."""
         order = self.model.dynamics.order
         assert order is not None
         ours, theirs = self.columns[order], self.model.schema[order]
         numbers, inside = to_numbers(values[order])[0], np.ones(len(values[order]), dtype=bool)
         if isinstance(codec := theirs.codec, Categories):
-            levels = np.sort(np.array([level for level in codec.levels if not isinstance(level, str)], dtype=numbers.dtype))
+            levels = np.sort(
+                np.array(
+                    [level for level in codec.levels if not isinstance(level, str)],
+                    dtype=numbers.dtype,
+                )
+            )
             at = np.searchsorted(levels, numbers)
             inside = at < len(levels)
             numbers = levels[np.minimum(at, len(levels) - 1)]
         elif isinstance(ours.codec, Intervals):
             inside = numbers <= ours.codec.ranges()[1].max()
-        values[order] = from_numbers(numbers, np.ones(len(numbers), dtype=bool), value_type(parse_type(theirs.type)))
-        codes[order] = encode_column(ours, values[order].cast(value_type(parse_type(ours.type)))).astype(np.uint32)
+        values[order] = from_numbers(
+            numbers, np.ones(len(numbers), dtype=bool), value_type(parse_type(theirs.type))
+        )
+        codes[order] = encode_column(
+            ours, values[order].cast(value_type(parse_type(ours.type)))
+        ).astype(np.uint32)
         return inside
 
     def _go_on(self, left: NDArray[np.int64], number: int) -> NDArray[np.int64]:
@@ -287,14 +366,18 @@ class _Drawing:
         last_codes = {name: codes[stay] for name, codes in last_codes.items()}
         known = {name: last_codes[name] for name in dynamics.constant}
         known |= {before(name): last_codes[name] for name in (*dynamics.moving, *dynamics.free)}
-        drawn: ColumnCodes = steps.draw_codes(len(persons), self.rng, {name: codes.astype(np.uint32) for name, codes in known.items()})
+        drawn: ColumnCodes = steps.draw_codes(
+            len(persons), self.rng, {name: codes.astype(np.uint32) for name, codes in known.items()}
+        )
         values = {name: last_values[name] for name in dynamics.constant}
         codes = {name: last_codes[name] for name in dynamics.constant}
         for name in dynamics.free:
             codes[name] = drawn[name]
             values[name] = self._free(name, drawn[name], last_values[name], last_codes[name])
         for name in dynamics.moving:
-            amounts, _ = to_numbers(decode_column(steps.schema[step(name)], drawn[step(name)], self.rng))
+            amounts, _ = to_numbers(
+                decode_column(steps.schema[step(name)], drawn[step(name)], self.rng)
+            )
             values[name], codes[name] = _moved(self.columns[name], last_values[name], amounts)
         if dynamics.order is not None:
             inside = self._place(values, codes)
@@ -307,7 +390,11 @@ class _Drawing:
         return left
 
     def _free(
-        self, name: str, codes: NDArray[np.uint32], last_values: pa.Array, last_codes: NDArray[np.uint32]
+        self,
+        name: str,
+        codes: NDArray[np.uint32],
+        last_values: pa.Array,
+        last_codes: NDArray[np.uint32],
     ) -> pa.Array:
         """Return values for codes; where the code is that of the row before, its value as often as it stays in the original."""
         values = decode_column(self.columns[name], codes, self.rng)
@@ -319,7 +406,9 @@ class _Drawing:
         return pa.concat_arrays([values, last_values]).take(pa.array(at))
 
 
-def _moved(column: Column, last: pa.Array, amounts: NDArray[Any]) -> tuple[pa.Array, NDArray[np.uint32]]:
+def _moved(
+    column: Column, last: pa.Array, amounts: NDArray[Any]
+) -> tuple[pa.Array, NDArray[np.uint32]]:
     """Return numbers after a step as values and codes of a column, inside the range that was declared for it.
 
     Where none was, a step may lead a little beyond what the original has: an age that grows by one a year goes on growing.
@@ -327,11 +416,14 @@ def _moved(column: Column, last: pa.Array, amounts: NDArray[Any]) -> tuple[pa.Ar
     codec = column.fitted_codec
     assert isinstance(codec, Intervals)
     numbers = to_numbers(last)[0] + amounts
-    if (bounds := codec.bounds or (None if column.edges is None else (column.edges[0], column.edges[-1]))) is not None:
+    if (
+        bounds := codec.bounds
+        or (None if column.edges is None else (column.edges[0], column.edges[-1]))
+    ) is not None:
         numbers = np.clip(numbers, *bounds).astype(numbers.dtype)
     if not codec.whole and codec.decimals is not None:
         numbers = np.round(numbers, codec.decimals)
-    values = from_numbers(numbers, np.ones(len(numbers), dtype=bool), value_type(parse_type(column.type)))
+    values = from_numbers(
+        numbers, np.ones(len(numbers), dtype=bool), value_type(parse_type(column.type))
+    )
     return values, encode_column(column, values).astype(np.uint32)
-
-

@@ -97,9 +97,13 @@ def sequences_of(table: Table) -> Sequences:
     """Return the sequences of a table whose schema says whose rows they are; raise where they cannot be told."""
     schema, rows = table.schema, person_rows(table)
     order = schema.only("order")
-    taken = [name for name in schema.names if name == LENGTH or name.startswith((before(""), step("")))]
+    taken = [
+        name for name in schema.names if name == LENGTH or name.startswith((before(""), step("")))
+    ]
     if taken:
-        raise InputError(f"Columns have names that a panel needs for itself: {listed(taken)}. Rename them.")
+        raise InputError(
+            f"Columns have names that a panel needs for itself: {listed(taken)}. Rename them."
+        )
     columns = {name: schema[name] for name in schema.names}
     codes: dict[str, NDArray[np.integer]] = {name: table.code(name) for name in schema.names}
     if order is not None:
@@ -125,7 +129,10 @@ def sequences_of(table: Table) -> Sequences:
         numbers, _ = to_numbers(table.data.column(name))
         moved = pa.array(numbers[later] - numbers[earlier])
         kind: Kind = "integer" if pa.types.is_integer(moved.type) else "float"
-        parts[step(name)] = _fitted(Column(step(name), kind, type=type_name(moved.type), decimals=columns[name].decimals), moved)
+        parts[step(name)] = _fitted(
+            Column(step(name), kind, type=type_name(moved.type), decimals=columns[name].decimals),
+            moved,
+        )
     for name in dynamics.free:
         parts[name] = (columns[name], codes[name][later])
     return Sequences(first, _coded(parts, len(later)), dynamics)
@@ -139,7 +146,9 @@ class _Steps(NamedTuple):
     whose: NDArray[np.int64]
 
 
-def _dynamics(table: Table, columns: Mapping[str, Column], steps: _Steps, order: str | None) -> Dynamics:
+def _dynamics(
+    table: Table, columns: Mapping[str, Column], steps: _Steps, order: str | None
+) -> Dynamics:
     """Return what each column does from a row to the next of the same person."""
     constant: list[str] = []
     stepped: list[str] = []
@@ -178,7 +187,9 @@ def _steps_are_few(moved: NDArray[Any], whose: NDArray[np.int64], numbers: NDArr
     amounts, which = np.unique(moved, return_inverse=True)
     if len(amounts) > MOST_STEPS or 3 * len(amounts) > len(np.unique(numbers)):
         return False
-    persons = np.bincount(np.unique(which * (int(whose.max()) + 1) + whose) // (int(whose.max()) + 1))
+    persons = np.bincount(
+        np.unique(which * (int(whose.max()) + 1) + whose) // (int(whose.max()) + 1)
+    )
     return bool((persons >= THRESHOLD).all())
 
 
@@ -189,7 +200,9 @@ def _as_number(column: Column, values: pa.ChunkedArray) -> tuple[Column, NDArray
         return column, encode_column(column, values.combine_chunks())
     kind = value_type(parse_type(column.type))
     number: Kind = "integer" if is_whole(kind) else "float"
-    plain = Column(column.name, number, "order", type_name(kind), decimals=column.decimals, step=column.step)
+    plain = Column(
+        column.name, number, "order", type_name(kind), decimals=column.decimals, step=column.step
+    )
     return _fitted(plain, values.combine_chunks().cast(kind))
 
 

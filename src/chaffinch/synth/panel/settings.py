@@ -61,9 +61,15 @@ class Panel(Settings):
     def __post_init__(self) -> None:
         if not isinstance(self.rows, BayesNet):
             raise InputError(f"rows must be a BayesNet. Got {type(self.rows).__name__}.")
-        unfit = [name for name in ("epsilon", "keep", "order", "root", "network") if getattr(self.rows, name)]
+        unfit = [
+            name
+            for name in ("epsilon", "keep", "order", "root", "network")
+            if getattr(self.rows, name)
+        ]
         if unfit:
-            raise InputError(f"A panel draws sequences without a promise, in an order of its own: leave out {listed(unfit)}.")
+            raise InputError(
+                f"A panel draws sequences without a promise, in an order of its own: leave out {listed(unfit)}."
+            )
         if self.rows.conditionals == "trees":
             raise InputError('A panel has tables, not trees yet: leave out conditionals="trees".')
 
@@ -95,12 +101,22 @@ class Panel(Settings):
             enough_to_learn(table.n_rows, table.person_of)
         threads = data.threads if isinstance(data, MemoryCounter) else None
         schema, person = table.schema, table.schema.only("person")
-        kept = [text for text in schema.rules if isinstance(rule := parsed(text), Determines) and rule.left == person]  # by how it is drawn
+        kept = [
+            text
+            for text in schema.rules
+            if isinstance(rule := parsed(text), Determines) and rule.left == person
+        ]  # by how it is drawn
         if any(text not in (*schema.found, *kept) for text in schema.rules):
-            raise InputError("A panel does not keep rules yet: take them out of the schema, or leave out the role person.")
-        table = replace(table, schema=replace(schema, rules=(), found=(), suggested=(), functions=()))
+            raise InputError(
+                "A panel does not keep rules yet: take them out of the schema, or leave out the role person."
+            )
+        table = replace(
+            table, schema=replace(schema, rules=(), found=(), suggested=(), functions=())
+        )
         if table.schema.only("weight") is not None:
-            raise InputError("A panel is not weighted yet: take the role weight away, and the weights are a column like others.")
+            raise InputError(
+                "A panel is not weighted yet: take the role weight away, and the weights are a column like others."
+            )
         _check_names(self.rows, table.schema)
         rng = generator(seed)
         sequences = sequences_of(table)
@@ -113,7 +129,12 @@ class Panel(Settings):
             settings = _step_settings(rows, sequences.dynamics, sequences.steps.schema.names)
             steps = settings.fit(MemoryCounter(sequences.steps, threads=threads), seed=rng)
         return PanelModel(
-            schema=table.schema, first=first, steps=steps, dynamics=sequences.dynamics, learnt_rows=table.n_rows, origin=table.look
+            schema=table.schema,
+            first=first,
+            steps=steps,
+            dynamics=sequences.dynamics,
+            learnt_rows=table.n_rows,
+            origin=table.look,
         )
 
 
@@ -129,14 +150,20 @@ def _step_settings(rows: BayesNet, dynamics: Dynamics, names: Sequence[str]) -> 
     hidden = set(rows.sensitive)
     known = [name for name in names if name in dynamics.constant or name.startswith(before(""))]
     drawn = [name for name in names if name not in known]
-    secret = [name for name in known if name in hidden or any(name == before(column) for column in hidden)]
-    inside = [(a, b) for a, b in permutations(known, 2)]  # how known columns hang together is not asked
+    secret = [
+        name for name in known if name in hidden or any(name == before(column) for column in hidden)
+    ]
+    inside = [
+        (a, b) for a, b in permutations(known, 2)
+    ]  # how known columns hang together is not asked
     cut = [(name, child) for name in secret for child in drawn]
     forbid = [
         (source, target)
-        for parent, target in rows.forbid if target in drawn
-        for source in (parent, before(parent)) if source in names
-    ]  # fmt: skip
+        for parent, target in rows.forbid
+        if target in drawn
+        for source in (parent, before(parent))
+        if source in names
+    ]
     sensitive = tuple(name for name in rows.sensitive if name in drawn)
     label = rows.label if rows.label in names else None
     return replace(

@@ -62,9 +62,17 @@ def exact_candidates(
     width = min(k, len(placed))
     every = comb(len(placed), width)
     if every * len(left) <= most:
-        return [(child, tuple(sorted(chosen))) for child in left for chosen in combinations(placed, width)]
+        return [
+            (child, tuple(sorted(chosen)))
+            for child in left
+            for chosen in combinations(placed, width)
+        ]
     each = max(1, most // len(left))
-    return [(child, chosen) for child in left for chosen in dict.fromkeys(_drawn(placed, width, each, rng))]
+    return [
+        (child, chosen)
+        for child in left
+        for chosen in dict.fromkeys(_drawn(placed, width, each, rng))
+    ]
 
 
 def maximal_candidates(
@@ -90,7 +98,12 @@ def maximal_candidates(
 
 
 def maximal_sets(
-    columns: Sequence[int], sizes: Sequence[int], cells: float, *, most: int, rng: np.random.Generator
+    columns: Sequence[int],
+    sizes: Sequence[int],
+    cells: float,
+    *,
+    most: int,
+    rng: np.random.Generator,
 ) -> list[Columns]:
     """Return the sets of columns with at most `cells` combinations to which no further column could be added.
 
@@ -117,7 +130,9 @@ def maximal_sets(
     return sorted(drawn)
 
 
-def _enumerate(order: Sequence[int], sizes: Sequence[int], cells: float, most: int) -> list[Columns] | None:
+def _enumerate(
+    order: Sequence[int], sizes: Sequence[int], cells: float, most: int
+) -> list[Columns] | None:
     """Every maximal set, or None if they are more than `most` (or the search for them takes too long).
 
     Columns are weighed from the smallest to the largest. A set that left out a column of size s is maximal only if s no longer
@@ -144,7 +159,9 @@ def _enumerate(order: Sequence[int], sizes: Sequence[int], cells: float, most: i
     return maximal
 
 
-def _drawn(columns: Sequence[int], width: int, many: int, rng: np.random.Generator) -> list[Columns]:
+def _drawn(
+    columns: Sequence[int], width: int, many: int, rng: np.random.Generator
+) -> list[Columns]:
     """Sets of columns drawn at random: where the smallest of as many uniform numbers as there are columns stand."""
     out: list[Columns] = []
     some = max(1, (1 << 20) // len(columns))  # rows of numbers held at a time

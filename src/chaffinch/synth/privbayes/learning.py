@@ -28,7 +28,11 @@ class Structure:
 
 
 def learn(
-    counter: PrivateCounter, settings: PrivBayes, split: FamilySplit, rows: int, rng: np.random.Generator
+    counter: PrivateCounter,
+    settings: PrivBayes,
+    split: FamilySplit,
+    rows: int,
+    rng: np.random.Generator,
 ) -> Structure:
     """Return a structure chosen family by family (PrivBayes, algorithms 2 and 4).
 
@@ -43,14 +47,23 @@ def learn(
     parents: list[Columns] = [()]
     while left:
         if split.parents is not None:
-            families = exact_candidates(placed, left, split.parents, most=settings.most_candidates, rng=rng)
+            families = exact_candidates(
+                placed, left, split.parents, most=settings.most_candidates, rng=rng
+            )
         else:
-            families = maximal_candidates(placed, left, sizes, split.cells, most=settings.most_candidates, rng=rng)
+            families = maximal_candidates(
+                placed, left, sizes, split.cells, most=settings.most_candidates, rng=rng
+            )
         if len(families) == 1 or not any(chosen for _, chosen in families):
             best = int(rng.integers(len(families)))
         else:
             best = counter.select(
-                families, split.score, split.each_selection, rows=rows, why="structure", mechanism=settings.mechanism
+                families,
+                split.score,
+                split.each_selection,
+                rows=rows,
+                why="structure",
+                mechanism=settings.mechanism,
             )
         child, chosen = families[best]
         placed.append(child)
@@ -68,7 +81,9 @@ def measure(counter: PrivateCounter, structure: Structure, split: FamilySplit) -
     joint = tuple(names[i] for i in structure.order[: split.joint_columns])
     cliques = [joint] + [
         (*(names[p] for p in chosen), names[child])
-        for child, chosen in list(zip(structure.order, structure.parents, strict=True))[split.joint_columns :]
+        for child, chosen in list(zip(structure.order, structure.parents, strict=True))[
+            split.joint_columns :
+        ]
     ]
     each = counter.ledger.left / len(cliques)
     return counter.tables(cliques, [each] * len(cliques), why="tables")

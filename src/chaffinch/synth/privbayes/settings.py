@@ -128,8 +128,12 @@ class PrivBayes(PureMethod):
             raise InputError(f"theta must be above 0. Got {self.theta}.")
         for name, least in (("parents", 0), ("most_candidates", 1)):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int) or value < least
+            ):
+                raise InputError(
+                    f"{name} must be a whole number of at least {least}. Got {value!r}."
+                )
 
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:
@@ -154,10 +158,21 @@ class PrivBayes(PureMethod):
         parents = len(sizes) - last.times or own.parents
         # Its own rule weighs counts against the scale of the noise, not against its standard deviation.
         cells = rows * last.charge.cost("pure") / (self.unit.l1 * self.theta)
-        if not linked:  # it spends nothing on structure now, but would if there were links to choose
+        if (
+            not linked
+        ):  # it spends nothing on structure now, but would if there were links to choose
             cells *= 1 - (self.beta or own.beta)
         degree = parents if linked else None
-        return expect(self.title, split, sizes, rows, n_tables=last.times, linked=linked, largest=cells, parents=degree)
+        return expect(
+            self.title,
+            split,
+            sizes,
+            rows,
+            n_tables=last.times,
+            linked=linked,
+            largest=cells,
+            parents=degree,
+        )
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return a private model of a table with a declared schema (`chaffinch.prepare`).
@@ -167,7 +182,9 @@ class PrivBayes(PureMethod):
         settings = self._resolved()
         rng = generator(seed)
         data, origin = private_data(data)
-        with open_private(data, self.budget, self.unit, seed=None if seed is None else rng) as counter:
+        with open_private(
+            data, self.budget, self.unit, seed=None if seed is None else rng
+        ) as counter:
             rows, how = public_rows(counter)
             split = split_of(settings, counter.schema, counter.ledger.left, rows)
             progress("choosing the network", -1)
@@ -175,7 +192,9 @@ class PrivBayes(PureMethod):
             progress("measuring the tables", -1)
             tables = measure(counter, structure, split)
             account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
-        summary = FitSummary(self.title, "privbayes", split.score, privacy=account, draw=self.drawing)
+        summary = FitSummary(
+            self.title, "privbayes", split.score, privacy=account, draw=self.drawing
+        )
         return private_model(
             counter.schema,
             structure.order,

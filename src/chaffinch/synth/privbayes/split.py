@@ -59,7 +59,9 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> F
     cells = useful_cells(rows, for_tables, tables=d, l1=l1, theta=settings.theta)
     smallest = sorted(sizes)[:2]
     linked = d > 1 and (parents > 0 if parents is not None else smallest[0] * smallest[1] <= cells)
-    together = min(parents, d - 1) + 1 if linked and parents is not None and settings.joint_start else 1
+    together = (
+        min(parents, d - 1) + 1 if linked and parents is not None and settings.joint_start else 1
+    )
     if linked and parents is not None:
         _check_widest(named, parents)
     # The last column has a single family to choose where all before it are its parents: nothing is spent on that.
@@ -111,8 +113,16 @@ def planned(settings: PrivBayes, schema: Schema) -> Plan:
     steps = []
     if split.selections:
         cost, law = split.each_selection, settings.mechanism
-        choice = Charge("choice of a family", "structure", epsilon=cost, mechanism=law, noise=f"score {split.score}")
+        choice = Charge(
+            "choice of a family",
+            "structure",
+            epsilon=cost,
+            mechanism=law,
+            noise=f"score {split.score}",
+        )
         steps.append(Step(choice, split.selections))
     each = split.tables / split.n_tables
     noise = f"standard deviation {laplace_std(settings.unit.l1 / each):.4g}"
-    return opening.plan([*steps, noise_step("table of a family", "tables", each, noise=noise, times=split.n_tables)])
+    return opening.plan(
+        [*steps, noise_step("table of a family", "tables", each, noise=noise, times=split.n_tables)]
+    )

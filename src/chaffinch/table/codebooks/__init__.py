@@ -7,4 +7,13 @@ from . import sdv, csvw, table_schema, stat_files
 
 # isort: on
 
-__all__ = ["CODEBOOKS", "Codebook", "csvw", "read_codebook", "schema_from_json", "sdv", "stat_files", "table_schema"]
+__all__ = [
+    "CODEBOOKS",
+    "Codebook",
+    "csvw",
+    "read_codebook",
+    "schema_from_json",
+    "sdv",
+    "stat_files",
+    "table_schema",
+]

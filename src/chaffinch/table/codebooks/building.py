@@ -34,10 +34,18 @@ def words_in(value: Any) -> list[str]:
     >>> words_in("a"), words_in(["a", 3]), words_in(3)
     (['a'], ['a'], [])
     """
-    return [value] if isinstance(value, str) else [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+    return (
+        [value]
+        if isinstance(value, str)
+        else [word for word in value if isinstance(word, str)]
+        if isinstance(value, list)
+        else []
+    )
 
 
-def codes_of(values: Any, kind: Kind | None, levels: Sequence[Scalar] | None = None) -> tuple[Scalar, ...]:
+def codes_of(
+    values: Any, kind: Kind | None, levels: Sequence[Scalar] | None = None
+) -> tuple[Scalar, ...]:
     """Return missing codes as values of a column: numbers where it has numbers. Empty cells are null, and no code.
 
     Examples
@@ -46,8 +54,17 @@ def codes_of(values: Any, kind: Kind | None, levels: Sequence[Scalar] | None = N
     (('NA', -99), ('-99',))
     """
     numeric = kind in NUMERIC_KINDS or any(isinstance(level, int | float) for level in levels or ())
-    codes = [_number(value) if numeric else value for value in (values if isinstance(values, list) else [])]
-    return tuple(dict.fromkeys(code for code in codes if code != "" and isinstance(code, str | int | float) and code not in (levels or ())))
+    codes = [
+        _number(value) if numeric else value
+        for value in (values if isinstance(values, list) else [])
+    ]
+    return tuple(
+        dict.fromkeys(
+            code
+            for code in codes
+            if code != "" and isinstance(code, str | int | float) and code not in (levels or ())
+        )
+    )
 
 
 def _number(value: Any) -> Any:
@@ -69,7 +86,10 @@ def bounds_of(low: Any, high: Any, kind: Kind | None, name: str) -> tuple[float,
     if low is None or high is None or kind not in NUMERIC_KINDS:
         return None
     try:
-        ends = tuple(_moment(end, kind) if kind in ("date", "datetime") else float(end) for end in (low, high))
+        ends = tuple(
+            _moment(end, kind) if kind in ("date", "datetime") else float(end)
+            for end in (low, high)
+        )
     except (TypeError, ValueError, OverflowError):
         raise SchemaError(f"Column '{name}': its minimum or maximum is no {kind}.") from None
     return (ends[0], ends[1]) if all(map(math.isfinite, ends)) and ends[0] < ends[1] else None
@@ -84,18 +104,37 @@ def _moment(value: Any, kind: Kind) -> float:
 
 
 def declared_column(
-    name: str, kind: Kind | None, *, source: str, title: str = "", levels: Iterable[Any] | None = None,
-    labels: tuple[tuple[Any, str], ...] = (), decimal: Literal[".", ","] = ".", **settings: Any,
-) -> Column:  # fmt: skip
+    name: str,
+    kind: Kind | None,
+    *,
+    source: str,
+    title: str = "",
+    levels: Iterable[Any] | None = None,
+    labels: tuple[tuple[Any, str], ...] = (),
+    decimal: Literal[".", ","] = ".",
+    **settings: Any,
+) -> Column:
     """Return a column as a codebook says it is; the kind stays open where it says none."""
     reason = f"from {source}"
     if kind in ("identifier", "text"):
         role: Literal["identifier", "other"] = "identifier" if kind == "identifier" else "other"
         return Column(name, kind, role, title=title, reason=reason)
     listed = None if levels is None else tuple(levels)
-    if listed is not None and any(isinstance(level, bool) or not isinstance(level, str | int | float) for level in listed):
+    if listed is not None and any(
+        isinstance(level, bool) or not isinstance(level, str | int | float) for level in listed
+    ):
         raise SchemaError(f"Column '{name}': its allowed values must be words or numbers.")
     if kind == "boolean":
         listed = (False, True)
     form = kind or UNKNOWN
-    return Column(name, form, type=usual_type(form, listed), title=title, levels=listed, labels=labels, decimal=decimal, reason=reason, **settings)
+    return Column(
+        name,
+        form,
+        type=usual_type(form, listed),
+        title=title,
+        levels=listed,
+        labels=labels,
+        decimal=decimal,
+        reason=reason,
+        **settings,
+    )

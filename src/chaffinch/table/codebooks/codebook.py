@@ -19,7 +19,14 @@ from ..._base.registry import Registry
 from ..._base.safe_files import read_small
 from ..schema import Schema
 
-__all__ = ["CODEBOOKS", "MOST_BYTES", "Codebook", "json_object", "read_codebook", "schema_from_json"]
+__all__ = [
+    "CODEBOOKS",
+    "MOST_BYTES",
+    "Codebook",
+    "json_object",
+    "read_codebook",
+    "schema_from_json",
+]
 
 MOST_BYTES = 64 << 20
 
@@ -73,7 +80,9 @@ def read_codebook(path: str | os.PathLike[str], header: Header = None) -> Schema
             return kind.from_file(file, header)
     text = read_small(file, what="codebook", most=MOST_BYTES, next_step="Name a codebook.")
     if not text.lstrip().startswith("{"):
-        raise SchemaError(f"'{file}' is no codebook that is known. Codebooks: {listed(kind.title for kind in CODEBOOKS)}.")
+        raise SchemaError(
+            f"'{file}' is no codebook that is known. Codebooks: {listed(kind.title for kind in CODEBOOKS)}."
+        )
     return schema_from_json(text, str(file), header)
 
 
@@ -84,7 +93,9 @@ def schema_from_json(text: str, name: str, header: Header = None) -> Schema:
         if kind.describes is not None and kind.from_json is not None and kind.describes(data):
             return kind.from_json(data, name, header)
     kinds = listed(kind.title for kind in CODEBOOKS if kind.describes is not None)
-    raise SchemaError(f"'{name}' is JSON, but none of {kinds}. Schemas are TOML: `chaffinch schema` writes one.")
+    raise SchemaError(
+        f"'{name}' is JSON, but none of {kinds}. Schemas are TOML: `chaffinch schema` writes one."
+    )
 
 
 def json_object(text: str, name: str) -> dict[str, Any]:

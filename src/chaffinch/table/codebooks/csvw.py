@@ -16,14 +16,30 @@ from .codebook import CODEBOOKS, Codebook, Header
 __all__ = ["schema_from_csvw"]
 
 _WHOLE = (
-    "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger",
-    "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "gYear",
-)  # fmt: skip
+    "integer",
+    "long",
+    "int",
+    "short",
+    "byte",
+    "nonNegativeInteger",
+    "positiveInteger",
+    "nonPositiveInteger",
+    "negativeInteger",
+    "unsignedLong",
+    "unsignedInt",
+    "unsignedShort",
+    "unsignedByte",
+    "gYear",
+)
 _KINDS: dict[str, Kind] = {
-    **dict.fromkeys(_WHOLE, "integer"), **dict.fromkeys(("number", "decimal", "double", "float"), "float"), "boolean": "boolean",
-    "date": "date", **dict.fromkeys(("datetime", "dateTime", "dateTimeStamp"), "datetime"), "anyURI": "identifier",
+    **dict.fromkeys(_WHOLE, "integer"),
+    **dict.fromkeys(("number", "decimal", "double", "float"), "float"),
+    "boolean": "boolean",
+    "date": "date",
+    **dict.fromkeys(("datetime", "dateTime", "dateTimeStamp"), "datetime"),
+    "anyURI": "identifier",
     **dict.fromkeys(("xml", "html", "json"), "text"),
-}  # fmt: skip
+}
 _LISTED = re.compile(r"\(?([^\\\[\](){}*+?^$.|]+(?:\|[^\\\[\](){}*+?^$.|]+)+)\)?")
 _LEAST = {"nonNegativeInteger": 0.0, "positiveInteger": 1.0, "unsignedByte": 0.0}
 
@@ -63,7 +79,10 @@ def _column(entry: dict[str, Any], keys: list[str], header: Header, number: int)
     base = detail.get("base", "string") if detail else datatype
     kind = _KINDS.get(str(base))
     form = detail.get("format")
-    title = next((entry[key] for key in ("dc:title", "dc:description") if isinstance(entry.get(key), str)), "")
+    title = next(
+        (entry[key] for key in ("dc:title", "dc:description") if isinstance(entry.get(key), str)),
+        "",
+    )
     if entry.get("name") in keys or entry.get("propertyUrl") == "schema:identifier":
         return declared_column(name, "identifier", title=title, source="CSVW")
     if "separator" in entry:
@@ -71,14 +90,25 @@ def _column(entry: dict[str, Any], keys: list[str], header: Header, number: int)
     levels = None
     if kind is None and isinstance(form, str) and (match := _LISTED.fullmatch(form)):
         kind, levels = "categorical", tuple(match[1].split("|"))
-    low = next((detail[key] for key in ("minimum", "minInclusive", "minExclusive") if key in detail), _LEAST.get(str(base)))
-    high = next((detail[key] for key in ("maximum", "maxInclusive", "maxExclusive") if key in detail), None)
+    low = next(
+        (detail[key] for key in ("minimum", "minInclusive", "minExclusive") if key in detail),
+        _LEAST.get(str(base)),
+    )
+    high = next(
+        (detail[key] for key in ("maximum", "maxInclusive", "maxExclusive") if key in detail), None
+    )
     nulls = entry.get("null", [""])
     return declared_column(
-        name, kind, title=title, levels=levels, bounds=bounds_of(low, high, kind, name), source="CSVW",
-        nullable=entry.get("required") is not True, missing=codes_of([nulls] if isinstance(nulls, str) else nulls, kind),
+        name,
+        kind,
+        title=title,
+        levels=levels,
+        bounds=bounds_of(low, high, kind, name),
+        source="CSVW",
+        nullable=entry.get("required") is not True,
+        missing=codes_of([nulls] if isinstance(nulls, str) else nulls, kind),
         format=form.replace("|", "/") if kind == "boolean" and isinstance(form, str) else "",
-    )  # fmt: skip
+    )
 
 
 def _describes(data: Any) -> bool:

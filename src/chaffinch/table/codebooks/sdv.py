@@ -68,10 +68,19 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
     reason = f"SDV metadata: {sdtype}"
     if primary or sdtype not in (*_KINDS, "numerical", "unknown"):
         return Column(
-            name, "identifier", "identifier", "string", output="regenerate" if primary else "drop", reason=reason
+            name,
+            "identifier",
+            "identifier",
+            "string",
+            output="regenerate" if primary else "drop",
+            reason=reason,
         )
     if sdtype == "numerical":
-        kind: Kind = "integer" if _WHOLE.fullmatch(str(entry.get("computer_representation", ""))) else "float"
+        kind: Kind = (
+            "integer"
+            if _WHOLE.fullmatch(str(entry.get("computer_representation", "")))
+            else "float"
+        )
         return Column(name, kind, type=usual_type(kind), nullable=True, reason=reason)
     if sdtype == "unknown":
         return Column(name, "text", reason=reason)
@@ -88,10 +97,20 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
         if any(not isinstance(level, str | int | float) for level in order):
             raise SchemaError(f"Column '{name}': order must list words or numbers.")
         levels = tuple(order)
-        return Column(name, kind, type=usual_type(kind, levels), nullable=True, levels=levels, ordered=True, reason=reason)
+        return Column(
+            name,
+            kind,
+            type=usual_type(kind, levels),
+            nullable=True,
+            levels=levels,
+            ordered=True,
+            reason=reason,
+        )
     ordered = entry.get("order_by") == "numerical_value"
     plain = Column(name, kind, type=usual_type(kind), nullable=True, reason=reason)
-    return replace(plain, levels=(False, True) if kind == "boolean" else None, ordered=ordered, format=form)
+    return replace(
+        plain, levels=(False, True) if kind == "boolean" else None, ordered=ordered, format=form
+    )
 
 
 def _describes(data: Any) -> bool:

@@ -30,15 +30,34 @@ _WHOLE = re.compile(r"[FN][0-9]+(\.0)?|%-?[0-9]+\.0[fg]c?")
 def column_from_labels(name: str, kind: pa.DataType, labels: Labels, source: str) -> Column:
     """Return a column as its labels say it is."""
     missing = tuple(_plain(code) for code in labels.missing)
-    values = {_plain(value): label for value, label in labels.values.items() if is_words(kind) or not isinstance(value, str)}
+    values = {
+        _plain(value): label
+        for value, label in labels.values.items()
+        if is_words(kind) or not isinstance(value, str)
+    }
     levels = tuple(value for value in values if value not in missing)
     named = tuple((value, label) for value, label in values.items())
     if _categorical(labels.measure, levels, kind):
         return declared_column(
-            name, "categorical", source=source, title=labels.title, levels=levels, labels=named, missing=missing, other=True, nullable=True,
+            name,
+            "categorical",
+            source=source,
+            title=labels.title,
+            levels=levels,
+            labels=named,
+            missing=missing,
+            other=True,
+            nullable=True,
             ordered=labels.measure == "ordinal",
-        )  # fmt: skip
-    return declared_column(name, _kind(kind, labels.display), source=source, title=labels.title, missing=missing, nullable=True)
+        )
+    return declared_column(
+        name,
+        _kind(kind, labels.display),
+        source=source,
+        title=labels.title,
+        missing=missing,
+        nullable=True,
+    )
 
 
 def _plain(value: Scalar) -> Scalar:
@@ -50,7 +69,10 @@ def _categorical(measure: str, levels: tuple[Scalar, ...], kind: pa.DataType) ->
         return False
     if measure in ("nominal", "ordinal") or is_words(kind):
         return True
-    return len(levels) > 1 and min((v for v in levels if not isinstance(v, str) and v >= 0), default=2) <= 1
+    return (
+        len(levels) > 1
+        and min((v for v in levels if not isinstance(v, str) and v >= 0), default=2) <= 1
+    )
 
 
 def _kind(kind: pa.DataType, display: str) -> Kind | None:
@@ -64,8 +86,17 @@ def _kind(kind: pa.DataType, display: str) -> Kind | None:
 def _read(program: Program, path: Path, header: Header) -> Schema:
     variables: Mapping[str, tuple[pa.DataType, Labels]] = read_labels(path, program)
     title = FORMATS[program].title
-    return Schema(tuple(column_from_labels(name, kind, labels, title) for name, (kind, labels) in variables.items()))
+    return Schema(
+        tuple(
+            column_from_labels(name, kind, labels, title)
+            for name, (kind, labels) in variables.items()
+        )
+    )
 
 
-CODEBOOKS.register(Codebook("sav", "SPSS .sav", magic=FORMATS["sav"].magic, from_file=partial(_read, "sav")))
-CODEBOOKS.register(Codebook("dta", "Stata .dta", magic=FORMATS["dta"].magic, from_file=partial(_read, "dta")))
+CODEBOOKS.register(
+    Codebook("sav", "SPSS .sav", magic=FORMATS["sav"].magic, from_file=partial(_read, "sav"))
+)
+CODEBOOKS.register(
+    Codebook("dta", "Stata .dta", magic=FORMATS["dta"].magic, from_file=partial(_read, "dta"))
+)

@@ -5,7 +5,20 @@
 from .format import FORMATS, Format, Labels, Source, Tagged
 from .layout import FileLayout
 from .options import FileOptions, ReadOptions
-from . import delimited, parquet, folder, arrow, spss_stata, sas, rds, workbook, json_lines, databases, refused, zipped
+from . import (
+    delimited,
+    parquet,
+    folder,
+    arrow,
+    spss_stata,
+    sas,
+    rds,
+    workbook,
+    json_lines,
+    databases,
+    refused,
+    zipped,
+)
 from .objects import OBJECTS, ObjectKind
 
 # isort: on
@@ -33,4 +46,4 @@ __all__ = [
     "spss_stata",
     "workbook",
     "zipped",
-]  # fmt: skip
+]

@@ -39,20 +39,30 @@ def _open(path: Path, options: ReadOptions) -> Source:
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         handle, opened = reader()
         with handle:
-            batches = opened if stream else (opened.get_batch(i) for i in range(opened.num_record_batches))
+            batches = (
+                opened
+                if stream
+                else (opened.get_batch(i) for i in range(opened.num_record_batches))
+            )
             for batch in batches:
                 batch = batch if columns is None else batch.select(list(columns))
                 if tolerant:
                     arrays = [_sound(array) for array in batch.columns]
                     batch = pa.RecordBatch.from_arrays(arrays, schema=_words_as_bytes(batch.schema))
                 else:
-                    batch.validate(full=True)  # a damaged file may hold offsets that point outside it
+                    batch.validate(
+                        full=True
+                    )  # a damaged file may hold offsets that point outside it
                 yield batch
 
     return Source(str(path), schema, read)
 
 
-_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
 
 
 def _as_bytes(kind: pa.DataType) -> pa.DataType:
@@ -73,7 +83,9 @@ def _sound(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_dictionary(kind):
         array.indices.validate(full=True)
-        return pa.DictionaryArray.from_arrays(array.indices, _sound(array.dictionary), ordered=kind.ordered)
+        return pa.DictionaryArray.from_arrays(
+            array.indices, _sound(array.dictionary), ordered=kind.ordered
+        )
     if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
         return pa.nulls(len(array), kind)
     if kind in _BYTES:
@@ -87,7 +99,9 @@ def _shape(path: Path, options: ReadOptions) -> tuple[int, int] | None:
         return None
     with pa.memory_map(str(path)) as handle:
         opened = pa.ipc.open_file(handle)
-        return sum(opened.get_batch(i).num_rows for i in range(opened.num_record_batches)), len(opened.schema)
+        return sum(opened.get_batch(i).num_rows for i in range(opened.num_record_batches)), len(
+            opened.schema
+        )
 
 
 def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
@@ -96,7 +110,13 @@ def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table]
 
 ARROW = FORMATS.register(
     Format(
-        "arrow", "Arrow/Feather", (".arrow", ".feather"), (b"ARROW1", _STREAM), open=_open, writer=_writer,
-        shape=_shape, private=True,
+        "arrow",
+        "Arrow/Feather",
+        (".arrow", ".feather"),
+        (b"ARROW1", _STREAM),
+        open=_open,
+        writer=_writer,
+        shape=_shape,
+        private=True,
     )
-)  # fmt: skip
+)

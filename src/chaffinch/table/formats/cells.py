@@ -16,15 +16,23 @@ __all__ = ["chosen_table", "spelled_column", "spelled_source"]
 
 
 def spelled_source(
-    name: str, columns: dict[str, pa.Array], layout: FileLayout, notes: Sequence[Note] = (), labels: dict[str, Labels] | None = None
+    name: str,
+    columns: dict[str, pa.Array],
+    layout: FileLayout,
+    notes: Sequence[Note] = (),
+    labels: dict[str, Labels] | None = None,
 ) -> Source:
     """Return columns of words as a source."""
     table = pa.table(columns)
 
     def read(names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from (table if names is None else table.select(list(names))).to_batches(max_chunksize=BATCH_ROWS)
+        yield from (table if names is None else table.select(list(names))).to_batches(
+            max_chunksize=BATCH_ROWS
+        )
 
-    return Source(name, table.schema, read, text=True, layout=layout, notes=tuple(notes), labels=labels or {})
+    return Source(
+        name, table.schema, read, text=True, layout=layout, notes=tuple(notes), labels=labels or {}
+    )
 
 
 def spelled_column(cells: Sequence[Any]) -> pa.Array:
@@ -37,7 +45,9 @@ def spelled_column(cells: Sequence[Any]) -> pa.Array:
     >>> spelled_column([1.0, 2.5, "007", None, True, datetime.date(2020, 1, 2)]).to_pylist()
     ['1', '2.5', '007', '', 'TRUE', '2020-01-02']
     """
-    timed = any(isinstance(cell, datetime.datetime) and cell.time() != datetime.time() for cell in cells)
+    timed = any(
+        isinstance(cell, datetime.datetime) and cell.time() != datetime.time() for cell in cells
+    )
     return pa.array([_spelled(cell, timed) for cell in cells], pa.string())
 
 

@@ -32,7 +32,9 @@ def _quoted(name: str) -> str:
 def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection that cannot write, load code or follow what a stranger's schema says beyond SQL."""
     try:
-        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True
+        )
         try:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA query_only = ON")
@@ -42,7 +44,9 @@ def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             connection.close()
     except (sqlite3.Error, OverflowError):
-        raise FileError(f"Cannot read '{path}': it is damaged, truncated or not of the format it claims.") from None
+        raise FileError(
+            f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
+        ) from None
 
 
 def _open_sqlite(path: Path, options: ReadOptions) -> Source:
@@ -51,27 +55,47 @@ def _open_sqlite(path: Path, options: ReadOptions) -> Source:
         sentence = "The database has a journal beside it (-wal) that is not read: close the program that writes to it to have all rows."
         notes.append(Note("", "database", sentence))
     with _sqlite(path) as connection:
-        found = connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name")
+        found = connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        )
         table = chosen_table(path, options.table, [name for (name,) in found], "table")
         asked = connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0")  # noqa: S608 (quoted, and a name of the file's own)
         names = [column[0] for column in asked.description]
         blobs = [
-            name for name in names
-            if connection.execute(f"SELECT 1 FROM {_quoted(table)} WHERE typeof({_quoted(name)}) = 'blob' LIMIT 1").fetchone()  # noqa: S608
-        ]  # fmt: skip
+            name
+            for name in names
+            if connection.execute(
+                f"SELECT 1 FROM {_quoted(table)} WHERE typeof({_quoted(name)}) = 'blob' LIMIT 1"  # noqa: S608
+            ).fetchone()
+        ]
     if blobs:
-        notes.append(Note("", "bytes", f"Columns that hold bytes and no values are left out: {listed(blobs)}."))
+        notes.append(
+            Note(
+                "", "bytes", f"Columns that hold bytes and no values are left out: {listed(blobs)}."
+            )
+        )
     names = [name for name in names if name not in blobs]
     schema = pa.schema([(name, pa.string()) for name in names])
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         chosen = names if columns is None else list(columns)
         with _sqlite(path) as connection:
-            cursor = connection.execute(f"SELECT {', '.join(map(_quoted, chosen))} FROM {_quoted(table)}")  # noqa: S608
+            cursor = connection.execute(
+                f"SELECT {', '.join(map(_quoted, chosen))} FROM {_quoted(table)}"  # noqa: S608
+            )
             while rows := cursor.fetchmany(SQLITE_ROWS):
-                yield pa.RecordBatch.from_arrays([spelled_column(cells) for cells in zip(*rows, strict=True)], names=chosen)
+                yield pa.RecordBatch.from_arrays(
+                    [spelled_column(cells) for cells in zip(*rows, strict=True)], names=chosen
+                )
 
-    return Source(f"{path}::{table}", schema, read, text=True, layout=FileLayout("sqlite", table), notes=tuple(notes))
+    return Source(
+        f"{path}::{table}",
+        schema,
+        read,
+        text=True,
+        layout=FileLayout("sqlite", table),
+        notes=tuple(notes),
+    )
 
 
 @contextlib.contextmanager
@@ -82,8 +106,11 @@ def _duckdb(path: Path) -> Iterator[Any]:
     except ImportError:
         raise MissingExtraError("Reading DuckDB files", "duckdb") from None
     config = {
-        "enable_external_access": "false", "autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "lock_configuration": "true",
-    }  # fmt: skip
+        "enable_external_access": "false",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "lock_configuration": "true",
+    }
     try:
         connection = duckdb.connect(str(path.absolute()), read_only=True, config=config)
         try:
@@ -92,7 +119,9 @@ def _duckdb(path: Path) -> Iterator[Any]:
             connection.close()
     except duckdb.Error as error:
         if isinstance(error, duckdb.PermissionException):
-            raise FileError(f"'{path}' has a view that reads other files, which is not allowed. Make a table of it, and name that.") from None
+            raise FileError(
+                f"'{path}' has a view that reads other files, which is not allowed. Make a table of it, and name that."
+            ) from None
         raise FileError(
             f"Cannot read '{path}': it is damaged, in use by another program, or of another version of DuckDB. EXPORT DATABASE writes Parquet."
         ) from None
@@ -100,14 +129,20 @@ def _duckdb(path: Path) -> Iterator[Any]:
 
 def _open_duckdb(path: Path, options: ReadOptions) -> Source:
     with _duckdb(path) as connection:
-        found = connection.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name").fetchall()
+        found = connection.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
+        ).fetchall()
         table = chosen_table(path, options.table, [name for (name,) in found], "table")
-        schema = connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0").to_arrow_table().schema  # noqa: S608
+        schema = (
+            connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT 0").to_arrow_table().schema  # noqa: S608
+        )
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         chosen = schema.names if columns is None else list(columns)
         with _duckdb(path) as connection:
-            asked = connection.execute(f"SELECT {', '.join(map(_quoted, chosen))} FROM {_quoted(table)}")  # noqa: S608
+            asked = connection.execute(
+                f"SELECT {', '.join(map(_quoted, chosen))} FROM {_quoted(table)}"  # noqa: S608
+            )
             yield from asked.to_arrow_reader(BATCH_ROWS)
 
     return Source(f"{path}::{table}", schema, read, layout=FileLayout("duckdb", table))
@@ -115,13 +150,25 @@ def _open_duckdb(path: Path, options: ReadOptions) -> Source:
 
 SQLITE = FORMATS.register(
     Format(
-        "sqlite", "a table of SQLite", read_endings=(".sqlite", ".sqlite3", ".db"), magic=(b"SQLite format 3\0",), open=_open_sqlite, tables=True,
+        "sqlite",
+        "a table of SQLite",
+        read_endings=(".sqlite", ".sqlite3", ".db"),
+        magic=(b"SQLite format 3\0",),
+        open=_open_sqlite,
+        tables=True,
         files="a database of SQLite",
     )
-)  # fmt: skip
+)
 DUCKDB = FORMATS.register(
     Format(
-        "duckdb", "a table of DuckDB", read_endings=(".duckdb",), recognise=lambda head, name: head[8:12] == b"DUCK", open=_open_duckdb, tables=True,
-        extra="duckdb", files="a database of DuckDB", written_as=".parquet",
+        "duckdb",
+        "a table of DuckDB",
+        read_endings=(".duckdb",),
+        recognise=lambda head, name: head[8:12] == b"DUCK",
+        open=_open_duckdb,
+        tables=True,
+        extra="duckdb",
+        files="a database of DuckDB",
+        written_as=".parquet",
     )
-)  # fmt: skip
+)

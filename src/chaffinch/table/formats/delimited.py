@@ -33,14 +33,20 @@ if TYPE_CHECKING:
 __all__ = ["CSV", "TSV", "open_text"]
 
 
-def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None, form: str = "csv") -> Source:
+def open_text(
+    file: TextFile, options: ReadOptions, delimiter: str | None = None, form: str = "csv"
+) -> Source:
     """Return a text file as a source of words: its encoding, delimiter, comments and header as given, or as found.
 
     With `tolerant` nothing is found but the delimiter, from the line with the names, which are public; without such a line nothing is.
     """
     import pyarrow.csv as pv
 
-    top = given_top(file, options, delimiter) if options.tolerant else found_top(file, options, delimiter)
+    top = (
+        given_top(file, options, delimiter)
+        if options.tolerant
+        else found_top(file, options, delimiter)
+    )
     names, delimiter, encoding = top.names.names, top.delimiter, top.encoding
     if len(names) < 2 and not options.tolerant:
         raise InputError(
@@ -49,20 +55,41 @@ def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None
         )
     schema = pa.schema([(name, pa.string()) for name in names])
     header, comment = top.names.row is not None, top.comment or "#" * bool(top.comments)
-    layout = FileLayout(form, "", encoding, delimiter, header, top.line, bool(top.names.units), comment, top.found)
-    units = {name: Labels(title=unit.strip()) for name, unit in zip(names, top.names.units, strict=False) if unit.strip()}
+    layout = FileLayout(
+        form, "", encoding, delimiter, header, top.line, bool(top.names.units), comment, top.found
+    )
+    units = {
+        name: Labels(title=unit.strip())
+        for name, unit in zip(names, top.names.units, strict=False)
+        if unit.strip()
+    }
     if options.tolerant:
-        if any("\ufffd" in name for name in names):  # names are public: only what comes after them is read whatever it is
+        if any(
+            "\ufffd" in name for name in names
+        ):  # names are public: only what comes after them is read whatever it is
             raise not_in(file.name, encoding)
-        return Source(file.name, schema, every_row(file, top, schema, line_breaks=options.line_breaks), text=True, layout=layout, notes=top.names.notes, labels=units)
+        return Source(
+            file.name,
+            schema,
+            every_row(file, top, schema, line_breaks=options.line_breaks),
+            text=True,
+            layout=layout,
+            notes=top.names.notes,
+            labels=units,
+        )
 
-    def read(columns: Sequence[str] | None, block_bytes: int = BLOCK_BYTES) -> Iterator[pa.RecordBatch]:
+    def read(
+        columns: Sequence[str] | None, block_bytes: int = BLOCK_BYTES
+    ) -> Iterator[pa.RecordBatch]:
         try:
             with _stream(file, options.comment, encoding) as stream:
                 yield from pv.open_csv(
                     stream,
                     read_options=pv.ReadOptions(
-                        block_size=block_bytes, encoding="utf-8" if options.comment else encoding, skip_rows=top.lines, column_names=list(names)
+                        block_size=block_bytes,
+                        encoding="utf-8" if options.comment else encoding,
+                        skip_rows=top.lines,
+                        column_names=list(names),
                     ),
                     parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                     convert_options=as_words(names, columns),
@@ -83,8 +110,15 @@ def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None
             ) from None
 
     return Source(
-        file.name, schema, read, text=True, layout=layout, notes=top.notes, labels=units, head=lambda n_rows: read(names, HEAD_BYTES)
-    )  # fmt: skip
+        file.name,
+        schema,
+        read,
+        text=True,
+        layout=layout,
+        notes=top.notes,
+        labels=units,
+        head=lambda n_rows: read(names, HEAD_BYTES),
+    )
 
 
 def _stream(file: TextFile, comment: str | None, encoding: str) -> Any:
@@ -103,17 +137,31 @@ def _shape(path: Path, options: ReadOptions, *, delimiter: str | None) -> tuple[
     with open(path, "rb") as handle:
         head = handle.read(1 << 20)
     lines = head.count(b"\n")
-    return (round(path.stat().st_size * lines / (head.rindex(b"\n") + 1)) - 1, columns) if lines else None
+    return (
+        (round(path.stat().st_size * lines / (head.rindex(b"\n") + 1)) - 1, columns)
+        if lines
+        else None
+    )
 
 
 def _open(path: Path, options: ReadOptions, *, delimiter: str | None) -> Source:
-    return open_text(TextFile.of(path, by_name=options.undescribed), options, delimiter, "tsv" if delimiter == "\t" else "csv")
+    return open_text(
+        TextFile.of(path, by_name=options.undescribed),
+        options,
+        delimiter,
+        "tsv" if delimiter == "\t" else "csv",
+    )
 
 
 @contextlib.contextmanager
-def _writer(part: Path, target: Path, *, delimiter: str | None) -> Iterator[Callable[[Table], None]]:
+def _writer(
+    part: Path, target: Path, *, delimiter: str | None
+) -> Iterator[Callable[[Table], None]]:
     encoders: list[Any] = []
-    codec = next((packing.codec for packing in PACKINGS if target.name.lower().endswith(packing.ending)), None)
+    codec = next(
+        (packing.codec for packing in PACKINGS if target.name.lower().endswith(packing.ending)),
+        None,
+    )
     with pa.output_stream(str(part), compression=codec) as stream:
 
         def write(table: Table) -> None:
@@ -142,7 +190,11 @@ def _delimiter(table: Table) -> str:
     """Return what divides the cells of a CSV file: as they came, else a comma, or a semicolon beside decimal commas."""
     if table.origin.layout.delimiter not in ("", "\t"):
         return table.origin.layout.delimiter
-    return ";" if any(column.decimal == "," and has_decimals(column) for column in table.schema) else ","
+    return (
+        ";"
+        if any(column.decimal == "," and has_decimals(column) for column in table.schema)
+        else ","
+    )
 
 
 def _rows(table: Table, start: int, length: int, delimiter: str) -> str:
@@ -150,7 +202,9 @@ def _rows(table: Table, start: int, length: int, delimiter: str) -> str:
     cells = []
     for column in table.schema:
         values = whole_array(table.data.column(column.name).slice(start, length))
-        words = _quote(format_values(values, column.format, column.decimal, column.thousands), delimiter)
+        words = _quote(
+            format_values(values, column.format, column.decimal, column.thousands), delimiter
+        )
         if column.modelled:
             spelled = missing_words(column, table.code(column.name)[start : start + length])
             if spelled is not None:
@@ -170,13 +224,20 @@ def _quote(words: pa.Array, delimiter: str) -> pa.Array:
     return pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), words)
 
 
-def _delimited(name: str, title: str, delimiter: str | None, read_endings: tuple[str, ...] = ()) -> Format:
+def _delimited(
+    name: str, title: str, delimiter: str | None, read_endings: tuple[str, ...] = ()
+) -> Format:
     return Format(
-        name, title, (f".{name}", *(f".{name}{packing.ending}" for packing in PACKINGS if packing.codec)), open=partial(_open, delimiter=delimiter),
-        writer=partial(_writer, delimiter=delimiter), shape=partial(_shape, delimiter=delimiter), private=True,
+        name,
+        title,
+        (f".{name}", *(f".{name}{packing.ending}" for packing in PACKINGS if packing.codec)),
+        open=partial(_open, delimiter=delimiter),
+        writer=partial(_writer, delimiter=delimiter),
+        shape=partial(_shape, delimiter=delimiter),
+        private=True,
         packed=True,
         read_endings=read_endings,
-    )  # fmt: skip
+    )
 
 
 CSV = FORMATS.register(_delimited("csv", "CSV", None))

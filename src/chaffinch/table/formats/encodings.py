@@ -18,7 +18,12 @@ __all__ = ["NAMES", "encoding_of", "normal", "not_in"]
 
 BLOCK = 1 << 22
 
-NAMES = {"utf-16": "UTF-16", "utf-32": "UTF-32", "cp1252": "Windows-1252 (cp1252)", "iso8859-1": "latin-1"}
+NAMES = {
+    "utf-16": "UTF-16",
+    "utf-32": "UTF-32",
+    "cp1252": "Windows-1252 (cp1252)",
+    "iso8859-1": "latin-1",
+}
 """What encodings are called in sentences."""
 
 _MARKS = (
@@ -59,7 +64,9 @@ def normal(encoding: str) -> str:
     return codecs.lookup(encoding).name
 
 
-def encoding_of(open_bytes: Callable[[], BinaryIO], name: str, check: Callable[[int], None] = lambda n: None) -> str:
+def encoding_of(
+    open_bytes: Callable[[], BinaryIO], name: str, check: Callable[[int], None] = lambda n: None
+) -> str:
     """Return the encoding of a text file from all of its bytes, or raise a FileError where they leave a doubt.
 
     `check` is called with the number of bytes that have been read.
@@ -127,10 +134,17 @@ def _is_western(open_bytes: Callable[[], BinaryIO]) -> bool:
             for match in _SPELLED.finditer(text):
                 sign = match[0].lower()
                 if sign in _SIGNS:
-                    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+                    before, after = (
+                        text[match.start() - 1 : match.start()],
+                        text[match.end() : match.end() + 1],
+                    )
                     beside = (before.isalpha(), after.isalpha())
                     joined = all(beside) and sign not in "’–—\xad\xa0"
-                    if joined or (beside[0] and sign not in _AFTER_LETTERS) or (beside[1] and sign not in _BEFORE_LETTERS):
+                    if (
+                        joined
+                        or (beside[0] and sign not in _AFTER_LETTERS)
+                        or (beside[1] and sign not in _BEFORE_LETTERS)
+                    ):
                         return False  # it is a letter of another encoding
                     signs.add(sign)
                 elif sign.isalpha():

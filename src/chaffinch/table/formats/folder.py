@@ -26,12 +26,18 @@ def _files(path: Path) -> list[str]:
     """Return the files of a folder or pattern, in the order of their names; hidden ones and those that start with _ are left out."""
     if path.is_dir():
         inside = (file for file in path.rglob("*") if file.is_file())
-        names = [str(f) for f in inside if not any(part.startswith((".", "_")) for part in f.relative_to(path).parts)]
+        names = [
+            str(f)
+            for f in inside
+            if not any(part.startswith((".", "_")) for part in f.relative_to(path).parts)
+        ]
     else:
         names = [name for name in glob.glob(str(path), recursive=True) if Path(name).is_file()]
     if not names:
         what = "a folder without files" if path.is_dir() else "a pattern that no file fits"
-        raise FileError(f"'{path}' is {what}. Name a file, or a folder or pattern of Parquet files.")
+        raise FileError(
+            f"'{path}' is {what}. Name a file, or a folder or pattern of Parquet files."
+        )
     for name in names:
         with open(name, "rb") as handle:
             if handle.read(4) != b"PAR1":
@@ -50,7 +56,9 @@ def _dataset(path: Path, files: list[str]) -> Any:
     for file in files[1:]:
         schema = pq.read_schema(file)
         if schema.remove_metadata() != first.remove_metadata():
-            differing = sorted(set(first.names) ^ set(schema.names)) or [f.name for f in first if schema.field(f.name).type != f.type]
+            differing = sorted(set(first.names) ^ set(schema.names)) or [
+                f.name for f in first if schema.field(f.name).type != f.type
+            ]
             why = f"in columns {listed(differing)}" if differing else "in the order of columns"
             raise InputError(
                 f"The files of '{path}' are not of one table: '{Path(file).name}' differs from '{Path(files[0]).name}' {why}. Write them alike, "
@@ -66,7 +74,9 @@ def _open(path: Path, options: ReadOptions) -> Source:
     dataset = _dataset(path, files)
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from dataset.to_batches(columns=None if columns is None else list(columns), batch_size=BATCH_ROWS)
+        yield from dataset.to_batches(
+            columns=None if columns is None else list(columns), batch_size=BATCH_ROWS
+        )
 
     return Source(str(path), dataset.schema, read, n_rows=dataset.count_rows(), files=known)
 
@@ -78,7 +88,12 @@ def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:
 
 FOLDER = FORMATS.register(
     Format(
-        "folder", "a folder or 'pattern*' of Parquet files", open=_open, shape=_shape, recognise=lambda head, name: False,
-        files="a folder or pattern of Parquet files", written_as=".parquet",
+        "folder",
+        "a folder or 'pattern*' of Parquet files",
+        open=_open,
+        shape=_shape,
+        recognise=lambda head, name: False,
+        files="a folder or pattern of Parquet files",
+        written_as=".parquet",
     )
-)  # fmt: skip
+)

@@ -29,8 +29,16 @@ if TYPE_CHECKING:
     from ..table import Table
 
 __all__ = [
-    "BATCH_ROWS", "FORMATS", "Format", "Labels", "Source", "Tagged", "Writer", "appending", "readable",
-]  # fmt: skip
+    "BATCH_ROWS",
+    "FORMATS",
+    "Format",
+    "Labels",
+    "Source",
+    "Tagged",
+    "Writer",
+    "appending",
+    "readable",
+]
 
 BATCH_ROWS = 1 << 18
 
@@ -109,7 +117,9 @@ class Source:
         def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
             yield from rows if columns is None else (batch.select(list(columns)) for batch in rows)
 
-        return replace(self, read=read, head=None, files=(), n_rows=sum(batch.num_rows for batch in rows))
+        return replace(
+            self, read=read, head=None, files=(), n_rows=sum(batch.num_rows for batch in rows)
+        )
 
     def table(self) -> pa.Table:
         """Return all rows."""
@@ -188,12 +198,16 @@ class Format:
 
     def starts(self, head: bytes, name: str) -> bool:
         """Return whether a file that starts so, and is called so, is of this format by what is in it."""
-        return head.startswith(self.magic) or (self.recognise is not None and self.recognise(head, name))
+        return head.startswith(self.magic) or (
+            self.recognise is not None and self.recognise(head, name)
+        )
 
     def claims(self, name: str) -> bool:
         """Return whether a file name in small letters ends as this format's do, packed or not."""
         endings = (*self.endings, *self.read_endings)
-        return bool(endings) and name.endswith((*endings, *(ending + packed for ending in endings for packed in ENDINGS)))
+        return bool(endings) and name.endswith(
+            (*endings, *(ending + packed for ending in endings for packed in ENDINGS))
+        )
 
 
 FORMATS: Registry[Format] = Registry("format")
@@ -223,8 +237,18 @@ def readable(name: str) -> Iterator[None]:
     except (FileError, InputError):
         raise
     except (
-        pa.ArrowException, csv.Error, EOFError, lzma.LZMAError, UnicodeDecodeError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError,
-    ) as error:  # fmt: skip
+        pa.ArrowException,
+        csv.Error,
+        EOFError,
+        lzma.LZMAError,
+        UnicodeDecodeError,
+        OSError,
+        zlib.error,
+        zipfile.BadZipFile,
+        NotImplementedError,
+    ) as error:
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
-        raise FileError(f"Cannot read '{name}': it is damaged, truncated or not of the format it claims.") from None
+        raise FileError(
+            f"Cannot read '{name}': it is damaged, truncated or not of the format it claims."
+        ) from None

@@ -47,8 +47,12 @@ class FileIdentity:
         with path.open("rb") as handle:
             handle.seek(max(found.st_size - TAIL, 0))
             end = hashlib.blake2b(handle.read(TAIL), digest_size=16).digest()
-        changed = found.st_ctime_ns if os.name == "posix" else 0  # elsewhere it is when the file was made
-        return cls(path, (found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns, changed, end)
+        changed = (
+            found.st_ctime_ns if os.name == "posix" else 0
+        )  # elsewhere it is when the file was made
+        return cls(
+            path, (found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns, changed, end
+        )
 
 
 def identities(paths: Iterable[str | os.PathLike[str]]) -> tuple[FileIdentity, ...]:

@@ -64,7 +64,10 @@ def _table(path: Path) -> pa.Table:
 
 @contextlib.contextmanager
 def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
-    codec = next((packing.codec for packing in PACKINGS if target.name.lower().endswith(packing.ending)), None)
+    codec = next(
+        (packing.codec for packing in PACKINGS if target.name.lower().endswith(packing.ending)),
+        None,
+    )
     with pa.output_stream(str(part), compression=codec) as stream:
 
         def write(table: Table) -> None:
@@ -84,7 +87,13 @@ def _plain(value: Any) -> Any:
 
 JSON_LINES = FORMATS.register(
     Format(
-        "jsonl", "JSON lines", tuple(end + packed for end in (".jsonl", ".ndjson") for packed in ("", ".gz", ".zst")),
-        recognise=lambda head, name: bool(_START.match(head)), open=_open, writer=_writer, packed=True, files="a file of JSON lines",
+        "jsonl",
+        "JSON lines",
+        tuple(end + packed for end in (".jsonl", ".ndjson") for packed in ("", ".gz", ".zst")),
+        recognise=lambda head, name: bool(_START.match(head)),
+        open=_open,
+        writer=_writer,
+        packed=True,
+        files="a file of JSON lines",
     )
-)  # fmt: skip
+)

@@ -24,8 +24,12 @@ Cells = Sequence[str]
 
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,' ][0-9]+)*|[.,][0-9]+)([eE][+-]?[0-9]{1,3})?%?")
 _WHOLE = re.compile(r"[0-9]{1,4}")
-_DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9:.Z+]+)?|[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?")
-_NOTHING = frozenset(("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".", "-"))
+_DATE = re.compile(
+    r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9:.Z+]+)?|[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?"
+)
+_NOTHING = frozenset(
+    ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".", "-")
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,9 @@ def plain_names(rows: Sequence[Cells], header: str | int | None, what: str) -> N
     return Names(names, row, row + 2, units, notes)
 
 
-def find_names(rows: Sequence[Cells], header: str | int | None, what: str, *, above: int = 0) -> Names:
+def find_names(
+    rows: Sequence[Cells], header: str | int | None, what: str, *, above: int = 0
+) -> Names:
     """Return the names of the columns from the rows at the top of a file, as found where `header` does not say; raise where they leave a doubt.
 
     `above` is how many lines there are above these rows.
@@ -103,7 +109,13 @@ def find_names(rows: Sequence[Cells], header: str | int | None, what: str, *, ab
     top, padded = _first_row(rows)
     notes, found = [], []
     if top:
-        notes.append(Note("", "header", f"The names of columns stand in line {above + top + 1}; what is above them is left out."))
+        notes.append(
+            Note(
+                "",
+                "header",
+                f"The names of columns stand in line {above + top + 1}; what is above them is left out.",
+            )
+        )
         found.append("line")
     first, below = rows[top], [row for row in rows[top + 1 :] if any(cell.strip() for cell in row)]
     if padded:
@@ -115,12 +127,20 @@ def find_names(rows: Sequence[Cells], header: str | int | None, what: str, *, ab
     units: tuple[str, ...] = ()
     if below and _are_units(below[0], below[1:]):
         units = tuple(below[0])
-        notes.append(Note("", "units", "The line after the names has units: it is no record, and is not written again."))
+        notes.append(
+            Note(
+                "",
+                "units",
+                "The line after the names has units: it is no record, and is not written again.",
+            )
+        )
         found.append("units")
     return Names(names, top, top + 1 + bool(units), units, (*notes, *renamed), tuple(found))
 
 
-def distinct_names(cells: Cells, *, numbered: bool = False) -> tuple[tuple[str, ...], tuple[Note, ...]]:
+def distinct_names(
+    cells: Cells, *, numbered: bool = False
+) -> tuple[tuple[str, ...], tuple[Note, ...]]:
     """Return names that differ from each other and are not blank, and what was changed to that end.
 
     Examples
@@ -129,8 +149,12 @@ def distinct_names(cells: Cells, *, numbered: bool = False) -> tuple[tuple[str, 
     ('a', 'column_2', 'a_2')
     """
     if numbered:
-        sentence = f"No line has the names of columns: they are called column_1 to column_{len(cells)}."
-        return tuple(f"column_{i}" for i in range(1, len(cells) + 1)), (Note("", "header", sentence),)
+        sentence = (
+            f"No line has the names of columns: they are called column_1 to column_{len(cells)}."
+        )
+        return tuple(f"column_{i}" for i in range(1, len(cells) + 1)), (
+            Note("", "header", sentence),
+        )
     given, names = set(cells), []
     changes: dict[str, list[str]] = {"blank": [], "double": []}
     seen: set[str] = set()
@@ -150,7 +174,9 @@ def distinct_names(cells: Cells, *, numbered: bool = False) -> tuple[tuple[str, 
         "blank": "Columns without a name are called {}.",
         "double": "Columns with a name that another has are called {}.",
     }
-    notes = (Note("", "names", sentences[how].format(listed(new))) for how, new in changes.items() if new)
+    notes = (
+        Note("", "names", sentences[how].format(listed(new))) for how, new in changes.items() if new
+    )
     return tuple(names), tuple(notes)
 
 
@@ -167,7 +193,9 @@ def _first_row(rows: Sequence[Cells]) -> tuple[int, bool]:
     """
     widths = [len(row) for row in rows]
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    usual = Counter(width for width, cells in zip(widths, filled, strict=True) if cells).most_common(1)
+    usual = Counter(
+        width for width, cells in zip(widths, filled, strict=True) if cells
+    ).most_common(1)
     width = usual[0][0] if usual else 0
     if width < 2 or len(rows) < 3:
         return 0, False
@@ -195,8 +223,16 @@ def _is_record(first: Cells, below: Sequence[Cells], what: str) -> bool:
     one step: those may be years, waves, the numbers of columns.
     """
     values = [cell for cell in first if _is_value(cell)]
-    words = [(place, cell) for place, cell in enumerate(first) if cell.strip() not in _NOTHING and not _is_value(cell)]
-    again = [place for place, cell in words if any(len(row) > place and row[place] == cell for row in below)]
+    words = [
+        (place, cell)
+        for place, cell in enumerate(first)
+        if cell.strip() not in _NOTHING and not _is_value(cell)
+    ]
+    again = [
+        place
+        for place, cell in words
+        if any(len(row) > place and row[place] == cell for row in below)
+    ]
     if not values and not words:
         raise _doubt(what)
     if not values:

@@ -58,14 +58,19 @@ def open_object(source: Any, *, tolerant: bool) -> Source:
 
 
 def table_source(
-    table: pa.Table, native: str = "arrow", dtypes: Mapping[str, Any] | None = None, index: tuple[str, ...] = ()
+    table: pa.Table,
+    native: str = "arrow",
+    dtypes: Mapping[str, Any] | None = None,
+    index: tuple[str, ...] = (),
 ) -> Source:
     """Return an Arrow table as a source."""
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         yield from (table if columns is None else table.select(list(columns))).to_batches()
 
-    return Source(f"{native} table", table.schema, read, native=native, dtypes=dtypes or {}, index=index)
+    return Source(
+        f"{native} table", table.schema, read, native=native, dtypes=dtypes or {}, index=index
+    )
 
 
 def _is_arrow(source: Any) -> bool:
@@ -73,7 +78,9 @@ def _is_arrow(source: Any) -> bool:
 
 
 def _open_arrow(source: Any, tolerant: bool) -> Source:
-    return table_source(pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source)
+    return table_source(
+        pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
+    )
 
 
 def _is_pandas(source: Any) -> bool:
@@ -100,7 +107,9 @@ def _with_index(frame: Any) -> tuple[Any, tuple[str, ...]]:
 def _is_polars(source: Any) -> bool:
     import narwhals as nw
 
-    return nw.dependencies.is_polars_dataframe(source) or nw.dependencies.is_polars_lazyframe(source)
+    return nw.dependencies.is_polars_dataframe(source) or nw.dependencies.is_polars_lazyframe(
+        source
+    )
 
 
 def _open_polars(source: Any, tolerant: bool) -> Source:
@@ -119,7 +128,9 @@ def _open_dataset(dataset: Any, tolerant: bool) -> Source:
     """A pyarrow dataset: a folder of files, read batch by batch."""
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from dataset.to_batches(columns=None if columns is None else list(columns), batch_size=BATCH_ROWS)
+        yield from dataset.to_batches(
+            columns=None if columns is None else list(columns), batch_size=BATCH_ROWS
+        )
 
     return Source("dataset", dataset.schema, read)
 
@@ -148,8 +159,12 @@ def _from_pandas(frame: Any, tolerant: bool) -> pa.Table:
 def _by_dtype(column: Any) -> pa.Array | pa.ChunkedArray:
     """Return a pandas column in the type that its dtype alone decides; Python objects, categories and the like as words."""
     if column.dtype != object and not hasattr(column.dtype, "categories"):
-        with contextlib.suppress(pa.ArrowException, TypeError, ValueError):  # also UnicodeError, which is a ValueError
-            kind = pa.Array.from_pandas(column.iloc[:0]).type  # fails for a dtype that Arrow has no type for
+        with contextlib.suppress(
+            pa.ArrowException, TypeError, ValueError
+        ):  # also UnicodeError, which is a ValueError
+            kind = pa.Array.from_pandas(
+                column.iloc[:0]
+            ).type  # fails for a dtype that Arrow has no type for
             if not isinstance(kind, pa.BaseExtensionType):
                 return pa.Array.from_pandas(column).cast(kind)
     return _spelt(column.tolist())
@@ -161,7 +176,9 @@ def _spelt(cells: Iterable[Any]) -> pa.Array:
 
 def _from_polars(frame: Any) -> pa.Table:
     """Return a polars table, each column in the type that its dtype alone decides; as words where Arrow has none for it."""
-    return pa.Table.from_arrays([_polars_column(frame[name]) for name in frame.columns], names=list(frame.columns))
+    return pa.Table.from_arrays(
+        [_polars_column(frame[name]) for name in frame.columns], names=list(frame.columns)
+    )
 
 
 def _polars_column(column: Any) -> pa.Array | pa.ChunkedArray:

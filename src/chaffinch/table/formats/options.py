@@ -68,16 +68,39 @@ class ReadOptions:
         return self.tolerant and self.header == "no"
 
     @classmethod
-    def of(cls, options: FileOptions, *, tolerant: bool = False, columns: int | None = None, line_breaks: bool = False) -> ReadOptions:
+    def of(
+        cls,
+        options: FileOptions,
+        *,
+        tolerant: bool = False,
+        columns: int | None = None,
+        line_breaks: bool = False,
+    ) -> ReadOptions:
         """Return checked options, or raise an InputError that says what may be said."""
-        encoding, delimiter, comment = options.get("encoding"), options.get("delimiter"), options.get("comment")
+        encoding, delimiter, comment = (
+            options.get("encoding"),
+            options.get("delimiter"),
+            options.get("comment"),
+        )
         if encoding is not None:
             _check_encoding(encoding)
         for name, sign in (("delimiter", delimiter), ("comment", comment)):
             if sign is not None and (len(sign) != 1 or sign in '"\r\n'):
-                raise InputError(f"{name} must be one character, and no quote or line break. Got {sign!r}.")
+                raise InputError(
+                    f"{name} must be one character, and no quote or line break. Got {sign!r}."
+                )
         header = _checked_header(options.get("header"))
-        return cls(encoding, delimiter, check_sign(options.get("decimal")), header, comment, options.get("table"), tolerant, columns, line_breaks)
+        return cls(
+            encoding,
+            delimiter,
+            check_sign(options.get("decimal")),
+            header,
+            comment,
+            options.get("table"),
+            tolerant,
+            columns,
+            line_breaks,
+        )
 
 
 def _check_encoding(encoding: str) -> None:
@@ -86,7 +109,9 @@ def _check_encoding(encoding: str) -> None:
     except (LookupError, ValueError):
         known = False
     if not known:
-        raise InputError(f"Unknown encoding '{encoding}'. Examples: utf-8, cp1252, latin-1, utf-16.")
+        raise InputError(
+            f"Unknown encoding '{encoding}'. Examples: utf-8, cp1252, latin-1, utf-16."
+        )
 
 
 def _checked_header(header: str | int | bool | None) -> str | int | None:
@@ -98,4 +123,6 @@ def _checked_header(header: str | int | bool | None) -> str | int | None:
         header = int(header)
     if header in HEADERS or (isinstance(header, int) and 1 <= header <= 1000):
         return header
-    raise InputError(f"header must be one of {', '.join(HEADERS)}, or the number of the line with the names, up to 1000. Got {header!r}.")
+    raise InputError(
+        f"header must be one of {', '.join(HEADERS)}, or the number of the line with the names, up to 1000. Got {header!r}."
+    )

@@ -17,7 +17,18 @@ import pyarrow as pa
 
 from ..._base.errors import FileError
 
-__all__ = ["ENDINGS", "PACKINGS", "ZIP", "Packing", "archive_names", "check_archive", "check_ratio", "open_unpacked", "packing_of", "unpacked_head"]
+__all__ = [
+    "ENDINGS",
+    "PACKINGS",
+    "ZIP",
+    "Packing",
+    "archive_names",
+    "check_archive",
+    "check_ratio",
+    "open_unpacked",
+    "packing_of",
+    "unpacked_head",
+]
 
 MOST_RATIO = 1000
 """A file that grows by more than this, and beyond `FREE_BYTES`, is taken for one that is made to fill a memory."""
@@ -46,7 +57,9 @@ def _open(kind: Callable[..., Any], path: Path) -> BinaryIO:
 
 
 def _open_zstd(path: Path) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(cast(Any, pa.input_stream(str(path), compression="zstd"))))
+    return cast(
+        BinaryIO, io.BufferedReader(cast(Any, pa.input_stream(str(path), compression="zstd")))
+    )
 
 
 PACKINGS = (
@@ -86,7 +99,13 @@ def archive_names(path: Path) -> bytes:
             return b""
     try:
         with zipfile.ZipFile(path) as archive:
-            return b"\n" + b"\n".join(name.encode("utf-8", "replace") for name in archive.namelist()[:10_000]) + b"\n"
+            return (
+                b"\n"
+                + b"\n".join(
+                    name.encode("utf-8", "replace") for name in archive.namelist()[:10_000]
+                )
+                + b"\n"
+            )
     except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeError):
         return b""
 
@@ -96,7 +115,9 @@ def check_archive(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.flag_bits & 1:
-                raise FileError(f"'{path}' is locked by a password. Save it without one, inside your own walls, and name that file.")
+                raise FileError(
+                    f"'{path}' is locked by a password. Save it without one, inside your own walls, and name that file."
+                )
             check_ratio(str(path), member.file_size, member.compress_size)
 
 

@@ -35,28 +35,40 @@ def _open(path: Path, options: ReadOptions) -> Source:
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path)
-    words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+    words = [
+        f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)
+    ]
     # Dictionaries of words that are asked for as such come as they are; others are checked, and bytes that are no text stop it.
-    coded = [f.name for f in schema if options.tolerant and pa.types.is_dictionary(f.type) and is_words(f.type)]
+    coded = [
+        f.name
+        for f in schema
+        if options.tolerant and pa.types.is_dictionary(f.type) and is_words(f.type)
+    ]
     if coded:
         schema = _file(path, coded).schema_arrow
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         wanted = set(schema.names if columns is None else columns)
         dictionaries = [*coded, *(name for name in words if name in wanted and columns is not None)]
-        yield from _file(path, dictionaries).iter_batches(_batch_rows(len(wanted)), columns=None if columns is None else list(columns))
+        yield from _file(path, dictionaries).iter_batches(
+            _batch_rows(len(wanted)), columns=None if columns is None else list(columns)
+        )
 
     def head(n_rows: int) -> Iterator[pa.RecordBatch]:
         yield from _file(path, [*coded, *words]).iter_batches(n_rows, use_threads=False)
 
-    return Source(str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows, head=head)
+    return Source(
+        str(path), schema, read, native="arrow", n_rows=pq.read_metadata(path).num_rows, head=head
+    )
 
 
 def _file(path: Path, dictionaries: Sequence[str]) -> Any:
     """Open a file that is read batch by batch. Arrow's own buffers would hold all of its bytes, or of a row group's, until the last batch is read."""
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(path, read_dictionary=list(dictionaries), pre_buffer=False, buffer_size=BUFFER_BYTES)
+    return pq.ParquetFile(
+        path, read_dictionary=list(dictionaries), pre_buffer=False, buffer_size=BUFFER_BYTES
+    )
 
 
 def _batch_rows(n_columns: int) -> int:
@@ -87,7 +99,10 @@ class _RowGroups:
     def write_table(self, table: pa.Table) -> None:
         """Write a table, or keep it until a group is full."""
         self.waiting.append(table)
-        rows, size = sum(one.num_rows for one in self.waiting), sum(one.nbytes for one in self.waiting)
+        rows, size = (
+            sum(one.num_rows for one in self.waiting),
+            sum(one.nbytes for one in self.waiting),
+        )
         if table.num_columns <= GATHERED_FROM or rows >= GROUP_ROWS or size >= GROUP_BYTES:
             self._write()
 
@@ -105,5 +120,14 @@ class _RowGroups:
 
 
 PARQUET = FORMATS.register(
-    Format("parquet", "Parquet", (".parquet",), (b"PAR1",), open=_open, writer=_writer, shape=_shape, private=True)
+    Format(
+        "parquet",
+        "Parquet",
+        (".parquet",),
+        (b"PAR1",),
+        open=_open,
+        writer=_writer,
+        shape=_shape,
+        private=True,
+    )
 )

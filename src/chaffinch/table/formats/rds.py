@@ -29,7 +29,13 @@ MOST_DEPTH = 50
 """How deep lists in lists may go: those of a data frame are shallow."""
 
 NA_INTEGER = -(2**31)
-_NULLS = (254, 253, 242, 241, 251)  # nil, global, base and empty environments, missing argument: each a word that stands for itself
+_NULLS = (
+    254,
+    253,
+    242,
+    241,
+    251,
+)  # nil, global, base and empty environments, missing argument: each a word that stands for itself
 
 
 class _UnreadableError(Exception):
@@ -108,7 +114,11 @@ class _Reader:
             return self.symbols[-1]
         if kind == 9:
             n = self.whole()
-            return None if n == -1 else self.take(n).decode("latin-1" if flags & 0x4000 else "utf-8", "replace")
+            return (
+                None
+                if n == -1
+                else self.take(n).decode("latin-1" if flags & 0x4000 else "utf-8", "replace")
+            )
         if kind == 2:
             return self.pairs(attributed, tagged, depth)
         if kind == 238:
@@ -124,7 +134,11 @@ class _Reader:
         n = self.length()
         if kind in (10, 13):
             numbers = np.frombuffer(self.take(4 * n), ">i4").astype(np.int32)
-            return numbers if kind == 13 else np.where(numbers == NA_INTEGER, -1, numbers != 0).astype(np.int8)
+            return (
+                numbers
+                if kind == 13
+                else np.where(numbers == NA_INTEGER, -1, numbers != 0).astype(np.int8)
+            )
         if kind == 14:
             return np.frombuffer(self.take(8 * n), ">f8").astype(np.float64)
         if kind == 15:
@@ -150,14 +164,29 @@ class _Reader:
 
     def compact(self, depth: int) -> Any:
         """Return a vector that R keeps in a short form: a range of numbers, words of numbers, or another with a note beside it."""
-        info, state, attributes = self.item(depth + 1), self.item(depth + 1), _named(self.item(depth + 1))
+        info, state, attributes = (
+            self.item(depth + 1),
+            self.item(depth + 1),
+            _named(self.item(depth + 1)),
+        )
         name = str(info[0][1]) if isinstance(info, list) and info else ""
         if name in ("compact_intseq", "compact_realseq") and isinstance(state, _Vector):
             n, first, step = (float(x) for x in state.values[:3])
             if not 0 <= n < 2**31:
                 raise EOFError
-            return _Vector((first + step * np.arange(int(n))).astype(np.int32 if name == "compact_intseq" else np.float64), attributes)
-        inner = state.values[0] if isinstance(state, _Vector) and len(state.values) else state[0][1] if isinstance(state, list) and state else None
+            return _Vector(
+                (first + step * np.arange(int(n))).astype(
+                    np.int32 if name == "compact_intseq" else np.float64
+                ),
+                attributes,
+            )
+        inner = (
+            state.values[0]
+            if isinstance(state, _Vector) and len(state.values)
+            else state[0][1]
+            if isinstance(state, list) and state
+            else None
+        )
         if name.startswith("wrap_") and isinstance(inner, _Vector):
             return _Vector(inner.values, {**inner.attributes, **attributes})
         if name == "deferred_string" and isinstance(inner, _Vector):
@@ -178,7 +207,11 @@ def _as_r_says(number: float) -> str | None:
 def _open(path: Path, options: ReadOptions) -> Source:
     frame = _frame(path)
     held = frame.attributes.get("names")
-    cells = [str(name or "") for name in held.values] if isinstance(held, _Vector) else [""] * len(frame.values)
+    cells = (
+        [str(name or "") for name in held.values]
+        if isinstance(held, _Vector)
+        else [""] * len(frame.values)
+    )
     names, notes = distinct_names(cells)
     columns, dropped, labels = {}, [], {}
     for name, vector in zip(names, frame.values, strict=True):
@@ -188,13 +221,32 @@ def _open(path: Path, options: ReadOptions) -> Source:
             continue
         columns[name] = array
         title = vector.attributes.get("label")
-        if isinstance(title, _Vector) and len(title.values) == 1 and isinstance(title.values[0], str):
+        if (
+            isinstance(title, _Vector)
+            and len(title.values) == 1
+            and isinstance(title.values[0], str)
+        ):
             labels[name] = Labels(title=title.values[0])
     if len({len(array) for array in columns.values()}) > 1:
-        raise FileError(f"Cannot read '{path}': its columns are not of one length, so it is damaged or no data frame.")
+        raise FileError(
+            f"Cannot read '{path}': its columns are not of one length, so it is damaged or no data frame."
+        )
     if not columns:
         raise InputError(f"'{path}' has no column that is a plain vector.")
-    said = [*notes, *([Note("", "columns", f"Columns that hold lists or other objects are left out: {listed(dropped)}.")] if dropped else [])]
+    said = [
+        *notes,
+        *(
+            [
+                Note(
+                    "",
+                    "columns",
+                    f"Columns that hold lists or other objects are left out: {listed(dropped)}.",
+                )
+            ]
+            if dropped
+            else []
+        ),
+    ]
     table = pa.table(columns)
 
     def read(chosen: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
@@ -210,28 +262,51 @@ def _frame(path: Path) -> _Vector:
         try:
             start = reader.take(2)
             if start != b"X\n":
-                raise FileError(f"'{path}' was saved by R as text or in the order of one machine. In R: saveRDS(table, 'table.rds') without ascii.")
+                raise FileError(
+                    f"'{path}' was saved by R as text or in the order of one machine. In R: saveRDS(table, 'table.rds') without ascii."
+                )
             reader.start()
             held = reader.item()
-        except (EOFError, struct.error, ValueError, OverflowError, AttributeError, TypeError, IndexError, RecursionError):
-            raise FileError(f"Cannot read '{path}': it is damaged, truncated or not of the format it claims.") from None
+        except (
+            EOFError,
+            struct.error,
+            ValueError,
+            OverflowError,
+            AttributeError,
+            TypeError,
+            IndexError,
+            RecursionError,
+        ):
+            raise FileError(
+                f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
+            ) from None
         except _UnreadableError as error:
             raise _no_frame(path, f"holds {error}") from None
-    if not isinstance(held, _Vector) or "data.frame" not in held.classes or not isinstance(held.values, list):
+    if (
+        not isinstance(held, _Vector)
+        or "data.frame" not in held.classes
+        or not isinstance(held.values, list)
+    ):
         what = held.classes[0] if isinstance(held, _Vector) and held.classes else "vector or list"
         raise _no_frame(path, f"holds a {what[:40]} and no data frame")
     return held
 
 
 def _no_frame(path: Path, why: str) -> FileError:
-    return FileError(f"'{path}' {why}. In R: saveRDS(as.data.frame(x), 'table.rds'), or write.csv(x, 'table.csv', row.names = FALSE).")
+    return FileError(
+        f"'{path}' {why}. In R: saveRDS(as.data.frame(x), 'table.rds'), or write.csv(x, 'table.csv', row.names = FALSE)."
+    )
 
 
 def _array(vector: _Vector) -> pa.Array | None:
     """Return a column as Arrow values; None for lists and other objects that are no plain vectors."""
     values, classes = vector.values, vector.classes
     if isinstance(values, list):
-        return pa.array(values, pa.string()) if all(value is None or isinstance(value, str) for value in values) else None
+        return (
+            pa.array(values, pa.string())
+            if all(value is None or isinstance(value, str) for value in values)
+            else None
+        )
     if "dim" in vector.attributes or values.dtype.kind not in "if":
         return None
     if values.dtype == np.int8:
@@ -241,7 +316,9 @@ def _array(vector: _Vector) -> pa.Array | None:
         levels = vector.attributes.get("levels")
         if "factor" in classes and isinstance(levels, _Vector):
             codes = pa.array(np.where(absent, 0, values - 1).astype(np.int32), mask=absent)
-            return pa.DictionaryArray.from_arrays(codes, pa.array(levels.values, pa.string()), ordered="ordered" in classes)
+            return pa.DictionaryArray.from_arrays(
+                codes, pa.array(levels.values, pa.string()), ordered="ordered" in classes
+            )
         numbers = values.astype(np.float64)
     else:
         numbers = values
@@ -261,13 +338,33 @@ def _array(vector: _Vector) -> pa.Array | None:
 
 
 def _moments(numbers: Any, absent: Any, units: pa.DataType, kind: pa.DataType) -> pa.Array:
-    safe = np.where(absent | ~np.isfinite(numbers) | (np.abs(numbers) >= 2.0 ** (units.bit_width - 1)), 0, numbers)
-    return pa.array(safe.astype(np.int64), mask=absent | (safe != np.where(absent, 0, numbers))).cast(units).cast(kind)
+    safe = np.where(
+        absent | ~np.isfinite(numbers) | (np.abs(numbers) >= 2.0 ** (units.bit_width - 1)),
+        0,
+        numbers,
+    )
+    return (
+        pa.array(safe.astype(np.int64), mask=absent | (safe != np.where(absent, 0, numbers)))
+        .cast(units)
+        .cast(kind)
+    )
 
 
 RDS = FORMATS.register(
     Format(
-        "rds", "R .rds", read_endings=(".rds",), magic=(b"X\n\0\0\0\2", b"X\n\0\0\0\3", b"A\n2\n", b"A\n3\n", b"B\n\2\0\0\0", b"B\n\3\0\0\0"), open=_open,
-        packed=True, files="a file of R (.rds)",
+        "rds",
+        "R .rds",
+        read_endings=(".rds",),
+        magic=(
+            b"X\n\0\0\0\2",
+            b"X\n\0\0\0\3",
+            b"A\n2\n",
+            b"A\n3\n",
+            b"B\n\2\0\0\0",
+            b"B\n\3\0\0\0",
+        ),
+        open=_open,
+        packed=True,
+        files="a file of R (.rds)",
     )
-)  # fmt: skip
+)

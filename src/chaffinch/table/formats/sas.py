@@ -36,7 +36,9 @@ BATCH_ROWS = 1 << 16
 _DATE = Moment(pa.date32(), 3_653, "DATE9")  # days since 1 January 1960
 _TIME = Moment(pa.timestamp("ms"), 315_619_200_000, "DATETIME20", up=1000)  # seconds since then
 _CLOCK = Moment(pa.time32("ms"), 0, "TIME8", up=1000)
-_DATES = re.compile(r"(DATE|DAY|DDMMYY|MMDDYY|YYMMDD|YYMM|MMYY|MONYY|YYMON|YEAR|JULIAN|WEEKDATE|WORDDATE|E8601DA|B8601DA|NLDATE)[A-Z]?\d*")
+_DATES = re.compile(
+    r"(DATE|DAY|DDMMYY|MMDDYY|YYMMDD|YYMM|MMYY|MONYY|YYMON|YEAR|JULIAN|WEEKDATE|WORDDATE|E8601DA|B8601DA|NLDATE)[A-Z]?\d*"
+)
 _TIMES = re.compile(r"(DATETIME|DTDATE|E8601DT|B8601DT|DATEAMPM|NLDATM)[A-Z]*\d*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 
@@ -70,7 +72,9 @@ def _read(path: Path, form: SasForm, **options: Any) -> tuple[dict[str, list[Any
     package = _pyreadstat("Reading")
     read = package.read_sas7bdat if form == "sas7bdat" else package.read_xport
     try:
-        cells, metadata = read(str(path.absolute()), disable_datetime_conversion=True, output_format="dict", **options)
+        cells, metadata = read(
+            str(path.absolute()), disable_datetime_conversion=True, output_format="dict", **options
+        )
     except MemoryError:
         raise
     except Exception:
@@ -79,7 +83,9 @@ def _read(path: Path, form: SasForm, **options: Any) -> tuple[dict[str, list[Any
 
 
 def _damaged(path: Path) -> FileError:
-    return FileError(f"Cannot read '{path}': it is damaged, truncated or not of the format it claims.")
+    return FileError(
+        f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
+    )
 
 
 def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
@@ -88,19 +94,39 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
     if None in names:
         raise _damaged(path)
     words = {name: metadata.readstat_variable_types[name] == "string" for name in names}
-    moments = {name: None if words[name] else _moment(metadata.original_variable_types[name] or "") for name in names}
-    kinds = {name: pa.string() if words[name] else moment.kind if (moment := moments[name]) else pa.float64() for name in names}
+    moments = {
+        name: None if words[name] else _moment(metadata.original_variable_types[name] or "")
+        for name in names
+    }
+    kinds = {
+        name: pa.string()
+        if words[name]
+        else moment.kind
+        if (moment := moments[name])
+        else pa.float64()
+        for name in names
+    }
     schema = pa.schema([(name, kinds[name]) for name in names])
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         chosen, start = names if columns is None else list(columns), 0
         while True:
-            cells = _read(path, form, usecols=None if columns is None else chosen, row_offset=start, row_limit=BATCH_ROWS)[0]
+            cells = _read(
+                path,
+                form,
+                usecols=None if columns is None else chosen,
+                row_offset=start,
+                row_limit=BATCH_ROWS,
+            )[0]
             if any(name not in cells for name in chosen):
                 raise _damaged(path)
-            arrays = [_values(path, name, cells[name], kinds[name], moments[name]) for name in chosen]
+            arrays = [
+                _values(path, name, cells[name], kinds[name], moments[name]) for name in chosen
+            ]
             if len(arrays[0]):
-                yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema([schema.field(name) for name in chosen]))
+                yield pa.RecordBatch.from_arrays(
+                    arrays, schema=pa.schema([schema.field(name) for name in chosen])
+                )
             start += len(arrays[0])
             if len(arrays[0]) < BATCH_ROWS:
                 break
@@ -111,20 +137,29 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
     return Source(str(path), schema, read, labels=labels)
 
 
-def _values(path: Path, name: str, cells: list[Any], kind: pa.DataType, moment: Moment | None) -> pa.Array:
+def _values(
+    path: Path, name: str, cells: list[Any], kind: pa.DataType, moment: Moment | None
+) -> pa.Array:
     """Return cells as Arrow values, null where they are missing; an empty text is missing, as SAS has it."""
     if is_words(kind):
         text = pa.array(cells, pa.string())
         return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-    numbers = np.array([np.nan if cell is None or isinstance(cell, str) else cell for cell in cells], dtype=np.float64)
+    numbers = np.array(
+        [np.nan if cell is None or isinstance(cell, str) else cell for cell in cells],
+        dtype=np.float64,
+    )
     absent = np.isnan(numbers)
     if moment is None:
         return pa.array(numbers, mask=absent)
     whole = np.where(absent, 0, moment.incoming(numbers))
     units = pa.int64() if pa.types.is_timestamp(kind) else pa.int32()
     day = 86_400_000
-    if (np.abs(whole) >= 2.0 ** (units.bit_width - 1)).any() or (pa.types.is_time(kind) and ((whole < 0) | (whole >= day)).any()):
-        raise FileError(f"Cannot read '{path}': column '{name}' holds dates or times beyond any calendar or day.")
+    if (np.abs(whole) >= 2.0 ** (units.bit_width - 1)).any() or (
+        pa.types.is_time(kind) and ((whole < 0) | (whole >= day)).any()
+    ):
+        raise FileError(
+            f"Cannot read '{path}': column '{name}' holds dates or times beyond any calendar or day."
+        )
     return pa.array(whole.astype(np.int64), mask=absent).cast(units).cast(kind)
 
 
@@ -157,7 +192,11 @@ def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     frame = pandas.DataFrame({name: cells for name, (cells, _) in columns.items()})
     try:
         package.write_xport(
-            frame, str(part.absolute()), column_labels=titles or None, variable_format=formats or None, file_format_version=8
+            frame,
+            str(part.absolute()),
+            column_labels=titles or None,
+            variable_format=formats or None,
+            file_format_version=8,
         )
     except (MemoryError, OSError):
         raise
@@ -170,14 +209,24 @@ def _outgoing(tables: Sequence[Table], name: str) -> tuple[Any, Moment | None]:
     first = tables[0]
     kind = value_type(first.data.schema.field(name).type)
     chunks = [table.data.column(name).cast(kind) for table in tables]
-    values = pa.chunked_array([chunk for each in chunks for chunk in each.chunks], type=kind).combine_chunks()
+    values = pa.chunked_array(
+        [chunk for each in chunks for chunk in each.chunks], type=kind
+    ).combine_chunks()
     if is_words(kind):
         column = first.schema[name]
         if column.modelled:
             words = missing_words(column, np.concatenate([table.code(name) for table in tables]))
             values = values if words is None else pc.coalesce(words, values.cast(pa.string()))
         return np.array(pc.fill_null(values.cast(pa.string()), "").to_pylist(), dtype=object), None
-    moment = _DATE if pa.types.is_date(kind) else _TIME if pa.types.is_timestamp(kind) else _CLOCK if pa.types.is_time(kind) else None
+    moment = (
+        _DATE
+        if pa.types.is_date(kind)
+        else _TIME
+        if pa.types.is_timestamp(kind)
+        else _CLOCK
+        if pa.types.is_time(kind)
+        else None
+    )
     if moment is not None:
         if pa.types.is_timestamp(kind) and kind.tz:
             values = pc.local_timestamp(values)
@@ -192,13 +241,25 @@ _TABLE = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
 
 SAS7BDAT = FORMATS.register(
     Format(
-        "sas7bdat", "SAS .sas7bdat", read_endings=(".sas7bdat",), magic=(_TABLE,), open=partial(_open, form="sas7bdat"), extra="pyreadstat",
-        files="a table of SAS", written_as=".xpt",
+        "sas7bdat",
+        "SAS .sas7bdat",
+        read_endings=(".sas7bdat",),
+        magic=(_TABLE,),
+        open=partial(_open, form="sas7bdat"),
+        extra="pyreadstat",
+        files="a table of SAS",
+        written_as=".xpt",
     )
-)  # fmt: skip
+)
 XPT = FORMATS.register(
     Format(
-        "xpt", "SAS .xpt", (".xpt",), (b"HEADER RECORD*******LIB",), open=partial(_open, form="xpt"), writer=_writer, extra="pyreadstat",
+        "xpt",
+        "SAS .xpt",
+        (".xpt",),
+        (b"HEADER RECORD*******LIB",),
+        open=partial(_open, form="xpt"),
+        writer=_writer,
+        extra="pyreadstat",
         files="a transport file of SAS",
     )
-)  # fmt: skip
+)

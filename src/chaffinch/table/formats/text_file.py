@@ -33,8 +33,13 @@ class TextFile:
     def of(cls, path: Path, *, by_name: bool = False) -> TextFile:
         """Return the text file at a path, packed as its first bytes say, or, `by_name`, as its name does."""
         if by_name:
-            packing = next((packing for packing in PACKINGS if path.name.lower().endswith(packing.ending)), None)
-            opened: Callable[[], Any] = partial(open, path, "rb") if packing is None else partial(packing.open, path)
+            packing = next(
+                (packing for packing in PACKINGS if path.name.lower().endswith(packing.ending)),
+                None,
+            )
+            opened: Callable[[], Any] = (
+                partial(open, path, "rb") if packing is None else partial(packing.open, path)
+            )
         else:
             packing, opened = packing_of(path), partial(open_unpacked, path)
         if packing is None or packing.codec is not None:
@@ -72,7 +77,9 @@ class Uncommented(io.RawIOBase):
             block = self._rest + piece
             cut = len(block) if self._ended else block.rfind(b"\n") + 1
             whole, self._rest = block[:cut], block[cut:]
-            if lines := b"".join(line for line in whole.splitlines(keepends=True) if self._is_record(line)):
+            if lines := b"".join(
+                line for line in whole.splitlines(keepends=True) if self._is_record(line)
+            ):
                 return lines
         return b""
 

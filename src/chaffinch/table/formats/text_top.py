@@ -21,7 +21,15 @@ from .layout import LOOKED_AT, Names, find_names, plain_names
 from .options import ReadOptions
 from .text_file import TextFile
 
-__all__ = ["BLOCK_BYTES", "HEAD_BYTES", "TextTop", "as_words", "closed_line", "found_top", "given_top"]
+__all__ = [
+    "BLOCK_BYTES",
+    "HEAD_BYTES",
+    "TextTop",
+    "as_words",
+    "closed_line",
+    "found_top",
+    "given_top",
+]
 
 BLOCK_BYTES = 1 << 24
 """Bytes of a text file that Arrow takes at a time."""
@@ -74,7 +82,9 @@ def given_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
             raise not_in(file.name, encoding)
         with io.TextIOWrapper(handle, encoding=encoding, errors="replace") as text:
             every = _lines(text)
-            lines = (line for line in every if not (options.comment and line.startswith(options.comment)))
+            lines = (
+                line for line in every if not (options.comment and line.startswith(options.comment))
+            )
             first = next(lines, "").removeprefix("\ufeff")
             skipped = 0
             if isinstance(options.header, int):
@@ -83,25 +93,33 @@ def given_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
             sign = options.delimiter or delimiter or _sniff(first)
             if options.tolerant and not options.line_breaks:
                 if not closed_line(sign).fullmatch(first.rstrip("\r\n").encode("utf-8", "replace")):
-                    raise InputError(f"The line with the names of '{file.name}' ends inside quotes. Close them, or declare line_breaks = true in the schema.")
+                    raise InputError(
+                        f"The line with the names of '{file.name}' ends inside quotes. Close them, or declare line_breaks = true in the schema."
+                    )
                 top = [first, *itertools.islice(lines, int(options.header == "units"))]
                 rows, n_lines = [_cells(line, sign) for line in top], len(top)
             else:
                 reader = csv.reader(itertools.chain([first], lines), delimiter=sign)
                 rows = list(itertools.islice(reader, 1 + (options.header == "units"))) or [[]]
                 n_lines = reader.line_num
-            names = plain_names(rows, None if isinstance(options.header, int) else options.header, f"'{file.name}'")
+            names = plain_names(
+                rows, None if isinstance(options.header, int) else options.header, f"'{file.name}'"
+            )
     if options.header == "no":
         n_lines = 0
-    return TextTop(names, encoding, sign, skipped + n_lines, options.comment or "", notes=names.notes)
+    return TextTop(
+        names, encoding, sign, skipped + n_lines, options.comment or "", notes=names.notes
+    )
 
 
-def _undescribed_top(file: TextFile, options: ReadOptions, delimiter: str | None, encoding: str) -> TextTop:
+def _undescribed_top(
+    file: TextFile, options: ReadOptions, delimiter: str | None, encoding: str
+) -> TextTop:
     """Return the top of a file without a line of names, from what is declared alone."""
     if delimiter is None:
         raise InputError(
             f"No line of '{file.name}' has the names of columns, and under a promise of privacy no record is asked what divides its cells. "
-            "Say it: --delimiter , (delimiter=\",\" in Python)."
+            'Say it: --delimiter , (delimiter="," in Python).'
         )
     if options.columns is None:
         raise InputError(
@@ -130,14 +148,30 @@ def closed_line(delimiter: str) -> re.Pattern[bytes]:
 
 def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> TextTop:
     """Return the top of a file as given or found, with notes on what was found and is not usual."""
-    encoding = normal(options.encoding) if options.encoding else encoding_of(file.open, file.name, file.check)
+    encoding = (
+        normal(options.encoding)
+        if options.encoding
+        else encoding_of(file.open, file.name, file.check)
+    )
     notes, found = [], []
     if options.encoding is None and encoding != "utf-8":
-        notes.append(Note("", "encoding", f"The file is read as {NAMES.get(encoding, encoding)}, and written so."))
+        notes.append(
+            Note(
+                "",
+                "encoding",
+                f"The file is read as {NAMES.get(encoding, encoding)}, and written so.",
+            )
+        )
         found.append("encoding")
     lines, comments = _top_lines(file, encoding, options.comment)
     if comments and not options.comment:
-        notes.append(Note("", "comment", "Lines above the names that start with # are left out, and not written again."))
+        notes.append(
+            Note(
+                "",
+                "comment",
+                "Lines above the names that start with # are left out, and not written again.",
+            )
+        )
         found.append("comment")
     sign = options.delimiter or delimiter or _found_delimiter(lines)
     reader = csv.reader(lines, delimiter=sign)
@@ -148,7 +182,9 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
         if len(rows) == LOOKED_AT:
             break
     if not rows:
-        raise FileError(f"'{file.name}' has no line that is not a comment. A table needs column names and rows.")
+        raise FileError(
+            f"'{file.name}' has no line that is not a comment. A table needs column names and rows."
+        )
     header = options.header
     if isinstance(header, int):
         header = 1 + sum(end < header - comments for end in ends)
@@ -157,13 +193,23 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
         raise not_in(file.name, encoding)
     before = (ends[names.skip - 1] if names.skip else 0) + (0 if options.comment else comments)
     return TextTop(
-        names, encoding, sign, before, options.comment or "", comments, (*notes, *names.notes), (*found, *names.found)
+        names,
+        encoding,
+        sign,
+        before,
+        options.comment or "",
+        comments,
+        (*notes, *names.notes),
+        (*found, *names.found),
     )
 
 
 def _top_lines(file: TextFile, encoding: str, comment: str | None) -> tuple[list[str], int]:
     """Return the first lines of a file without those at the top that are comments, and how many those are."""
-    with file.open() as handle, io.TextIOWrapper(handle, encoding=encoding, errors="replace", newline="") as text:
+    with (
+        file.open() as handle,
+        io.TextIOWrapper(handle, encoding=encoding, errors="replace", newline="") as text,
+    ):
         lines = []
         for line in _lines(text):
             lines.append(line)
@@ -186,9 +232,9 @@ def _is_header(comment: str, below: Sequence[str]) -> bool:
     if widths[0] < 2 or len(set(widths)) > 1 or len(widths) < 3:
         return False
     first, second = _cells(below[0], sign), _cells(below[1], sign)
-    return sum(a[:1].isdigit() == b[:1].isdigit() for a, b in zip(first, second, strict=True)) == len(first) and any(
-        cell[:1].isdigit() for cell in first
-    )
+    return sum(
+        a[:1].isdigit() == b[:1].isdigit() for a, b in zip(first, second, strict=True)
+    ) == len(first) and any(cell[:1].isdigit() for cell in first)
 
 
 def _lines(text: io.TextIOWrapper) -> Iterator[str]:

@@ -40,11 +40,17 @@ def every_row(
             try:
                 with file.open() as raw:
                     stream = _Recoded(raw, top.encoding)
-                    lines: Any = stream if not (line_breaks and top.comment) else Uncommented(stream, top.comment)
+                    lines: Any = (
+                        stream
+                        if not (line_breaks and top.comment)
+                        else Uncommented(stream, top.comment)
+                    )
                     lines = lines if line_breaks else _LineRecords(lines, top, len(schema))
                     rows = pv.read_csv(
                         pa.PythonFile(lines, mode="r"),
-                        read_options=pv.ReadOptions(block_size=block, skip_rows=top.lines, column_names=schema.names),
+                        read_options=pv.ReadOptions(
+                            block_size=block, skip_rows=top.lines, column_names=schema.names
+                        ),
                         parse_options=pv.ParseOptions(
                             delimiter=top.delimiter,
                             newlines_in_values=True,
@@ -59,14 +65,18 @@ def every_row(
                 if "straddling" in str(error) and block < MOST_BLOCK:
                     block = min(block * 8, MOST_BLOCK)  # one row is longer than a block
                     continue
-                if "Empty CSV" in str(error) or "Could not skip" in str(error):  # a header without the end of its line
+                if "Empty CSV" in str(error) or "Could not skip" in str(
+                    error
+                ):  # a header without the end of its line
                     return
                 raise
         if stream.marked:
             rows = pa.Table.from_arrays([_restored(column) for column in rows.columns], names=names)
         yield from rows.to_batches()
         if ragged:
-            yield pa.RecordBatch.from_arrays([pa.nulls(len(ragged), pa.string())] * len(names), names=names)
+            yield pa.RecordBatch.from_arrays(
+                [pa.nulls(len(ragged), pa.string())] * len(names), names=names
+            )
 
     return read
 
@@ -92,7 +102,11 @@ class _LineRecords(io.RawIOBase):
             piece = self._raw.read(size)
             self._ended = not piece
             # A carriage return that ends a piece may be half of the end of a line.
-            cut = len(piece) if self._ended else max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
+            cut = (
+                len(piece)
+                if self._ended
+                else max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
+            )
             if not cut and not self._ended:
                 self._rest.append(piece)
                 continue
@@ -107,7 +121,13 @@ class _LineRecords(io.RawIOBase):
     def _records(self, block: bytes) -> bytes:
         if self._comment or (self._marked and codecs.BOM_UTF8 in block):
             block = b"".join(self._bare(line) for line in _LINE.findall(block))
-        return _QUOTED.sub(lambda line: line[0] if self._closed.fullmatch(line[0]) else self._ragged, block) if b'"' in block else block
+        return (
+            _QUOTED.sub(
+                lambda line: line[0] if self._closed.fullmatch(line[0]) else self._ragged, block
+            )
+            if b'"' in block
+            else block
+        )
 
     def _bare(self, line: bytes) -> bytes:
         while self._marked and line.startswith(codecs.BOM_UTF8):
@@ -156,7 +176,9 @@ codecs.register_error(_APART, _apart)
 
 # A byte that is no text is one of the last 256 characters of Unicode; those, and the one before them, have that one put before them.
 _UNSAFE = re.compile("[\udc00-\udcff\U0010feff-\U0010ffff]")
-_MARKED = re.compile(rb"\xf4\x8f\xbb\xbf(\xf4\x8f[\xbb-\xbf][\x80-\xbf])|\xf4\x8f([\xbc-\xbf])([\x80-\xbf])")
+_MARKED = re.compile(
+    rb"\xf4\x8f\xbb\xbf(\xf4\x8f[\xbb-\xbf][\x80-\xbf])|\xf4\x8f([\xbc-\xbf])([\x80-\xbf])"
+)
 
 
 def _mark(match: re.Match[str]) -> str:
@@ -173,5 +195,7 @@ def _restored(column: pa.ChunkedArray) -> pa.ChunkedArray:
     chunks = []
     for chunk in column.chunks:
         words = [_MARKED.sub(bare, word) for word in chunk.cast(pa.binary()).to_pylist()]
-        chunks.append(pa.array(words, pa.binary()).view(pa.string()))  # not cast: Arrow would refuse what is no text
+        chunks.append(
+            pa.array(words, pa.binary()).view(pa.string())
+        )  # not cast: Arrow would refuse what is no text
     return pa.chunked_array(chunks, pa.string())

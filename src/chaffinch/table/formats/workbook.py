@@ -47,8 +47,12 @@ _SHEET = re.compile(r"<(?:\w{1,20}:)?sheet\b[^<>]*>")
 _NUMBER = re.compile(r"\s*[+-]?[0-9]+([.,][0-9]+)?\s*")
 
 
-_PROPERTY = re.compile(rb"<(?:(?:dc|cp|meta):(?:title|subject|description|keywords?|category|user-defined)|vt:\w{1,20})\b[^<>]*>([^<]*)<")
-_APP_VERSION = re.compile(rb'<(meta:user-defined|property)\b[^<>]*name="AppVersion"[^<>]*>.{0,200}?</\1>', re.DOTALL)
+_PROPERTY = re.compile(
+    rb"<(?:(?:dc|cp|meta):(?:title|subject|description|keywords?|category|user-defined)|vt:\w{1,20})\b[^<>]*>([^<]*)<"
+)
+_APP_VERSION = re.compile(
+    rb'<(meta:user-defined|property)\b[^<>]*name="AppVersion"[^<>]*>.{0,200}?</\1>', re.DOTALL
+)
 """The version of the program that wrote a workbook, which LibreOffice files among the properties."""
 
 _READ_PARTS = re.compile(
@@ -105,7 +109,9 @@ def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
     workbook, sheets, zipped = _workbook(path)
     every = []
     if len(sheets) > MOST_SHEETS:
-        raise InputError(f"'{path}' has over {MOST_SHEETS} sheets, more than outputs have. Check it in parts.")
+        raise InputError(
+            f"'{path}' has over {MOST_SHEETS} sheets, more than outputs have. Check it in parts."
+        )
     for name, visible in sheets.items():
         if not _is_filled(path, workbook, name, zipped):
             continue
@@ -113,11 +119,18 @@ def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
         if (look := _looked_at(path, name) if zipped else None) is not None:
             look.check(what)
             if look.errors:
-                raise InputError(f"{what} has cells with an error, in columns {listed(list(look.errors))}. Mend them in the spreadsheet program.")
+                raise InputError(
+                    f"{what} has cells with an error, in columns {listed(list(look.errors))}. Mend them in the spreadsheet program."
+                )
         sheet, rows, merged = _cells(workbook, name, what)
         start = sheet.start or (0, 0)
-        spelled = tuple(tuple(_text(cell) for cell in spelled_column(row).to_pylist()) for row in rows)
-        corners = tuple(((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1])) for a, b in merged)
+        spelled = tuple(
+            tuple(_text(cell) for cell in spelled_column(row).to_pylist()) for row in rows
+        )
+        corners = tuple(
+            ((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1]))
+            for a, b in merged
+        )
         every.append(SheetCells(name, start[0] + 1, spelled, corners, visible))
     return every
 
@@ -129,28 +142,43 @@ def _check_unpacked(path: Path, most_cells: int) -> None:
         check_archive(path)
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile:
-        raise FileError(f"Cannot read '{path}' as a workbook: it is damaged, or an old one. Save it as .xlsx.") from None
+        raise FileError(
+            f"Cannot read '{path}' as a workbook: it is damaged, or an old one. Save it as .xlsx."
+        ) from None
     with archive, open(path, "rb") as handle:
-        sizes = {member.filename: _true_size(handle, member, MOST_UNPACKED) for member in archive.infolist()}
+        sizes = {
+            member.filename: _true_size(handle, member, MOST_UNPACKED)
+            for member in archive.infolist()
+        }
         if sum(sizes.values()) > MOST_UNPACKED:
             raise InputError(f"{fault}: over {MOST_UNPACKED >> 20} MiB. Check its tables in parts.")
         if not {"xl/workbook.xml", "content.xml"} & set(sizes) or "xl/workbook.bin" in sizes:
-            raise FileError(f"Cannot read '{path}' as a workbook: it is none, or a binary one. Save it as .xlsx.")
+            raise FileError(
+                f"Cannot read '{path}' as a workbook: it is none, or a binary one. Save it as .xlsx."
+            )
         n_cells, n_bytes = _xlsx_extent(archive, sizes)
         if "content.xml" in sizes:
             more_cells, more_bytes = _ods_extent(archive.read("content.xml"))
             n_cells, n_bytes = n_cells + more_cells, n_bytes + more_bytes
     if n_cells > most_cells:
-        raise InputError(f"{fault}: over {most_cells:,} cells, empty ones among them. Clear what is beside its tables, or check them in parts.")
+        raise InputError(
+            f"{fault}: over {most_cells:,} cells, empty ones among them. Clear what is beside its tables, or check them in parts."
+        )
     if n_bytes > MOST_UNPACKED:
-        raise InputError(f"{fault}: its cells hold over {MOST_UNPACKED >> 20} MiB of text. Check its tables in parts.")
+        raise InputError(
+            f"{fault}: its cells hold over {MOST_UNPACKED >> 20} MiB of text. Check its tables in parts."
+        )
 
 
 def _true_size(handle: BinaryIO, member: zipfile.ZipInfo, most: int) -> int:
     """How many bytes a part of an archive unpacks to, counted up to some more than `most`; its own word for it may be wrong."""
     handle.seek(member.header_offset)
     head = handle.read(30)
-    if len(head) < 30 or head[:4] != ZIP or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if (
+        len(head) < 30
+        or head[:4] != ZIP
+        or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    ):
         raise FileError("It is packed in a way that is not known here, or damaged. Save it anew.")
     handle.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
     if member.compress_type == zipfile.ZIP_STORED:
@@ -171,12 +199,25 @@ def _xlsx_extent(archive: zipfile.ZipFile, sizes: Collection[str]) -> tuple[int,
     """How many cells the sheets of an .xlsx workbook span, and about how many bytes of text they hold with shared texts written out."""
     n_cells, n_texts, n_bytes = 0, 0, 0
     for name in sizes:
-        if name.endswith(".xml") and name not in ("content.xml", "styles.xml", "xl/styles.xml", "xl/sharedStrings.xml"):
+        if name.endswith(".xml") and name not in (
+            "content.xml",
+            "styles.xml",
+            "xl/styles.xml",
+            "xl/sharedStrings.xml",
+        ):
             content = archive.read(name)
             rows = [int(row) for row in re.findall(rb'\br="[A-Z]{1,3}([0-9]{1,7})"', content)]
-            letters = {_number_of(column) for column in set(re.findall(rb'\br="([A-Z]{1,3})[0-9]{1,7}"', content))}
-            unplaced = len(re.findall(rb"<(?:\w{1,20}:)?c\b", content))  # cells need not say where they are
-            n_cells += max((max(rows, default=0) - min(rows, default=0) + 1) * max(letters, default=0), unplaced)
+            letters = {
+                _number_of(column)
+                for column in set(re.findall(rb'\br="([A-Z]{1,3})[0-9]{1,7}"', content))
+            }
+            unplaced = len(
+                re.findall(rb"<(?:\w{1,20}:)?c\b", content)
+            )  # cells need not say where they are
+            n_cells += max(
+                (max(rows, default=0) - min(rows, default=0) + 1) * max(letters, default=0),
+                unplaced,
+            )
             n_texts += content.count(b't="s"')
             n_bytes += len(content)
     if "xl/sharedStrings.xml" in sizes:
@@ -223,7 +264,14 @@ def unread_contents(path: Path) -> list[str]:
             found["two parts of one name"] = None
         for name in names:
             if not _READ_PARTS.fullmatch(name):
-                words = next((words for pattern, words in _UNREAD_PARTS.items() if re.fullmatch(pattern, name)), "a part of another kind")
+                words = next(
+                    (
+                        words
+                        for pattern, words in _UNREAD_PARTS.items()
+                        if re.fullmatch(pattern, name)
+                    ),
+                    "a part of another kind",
+                )
                 found[words] = None
         if "xl/workbook.xml" in names:
             found |= dict.fromkeys(_unread_in_sheets(archive, names))
@@ -231,7 +279,10 @@ def unread_contents(path: Path) -> list[str]:
             found |= dict.fromkeys(_unread_in_ods(archive.read("content.xml")))
         for properties in {"docProps/core.xml", "docProps/custom.xml", "meta.xml"} & set(names):
             content = archive.read(properties)
-            if len(content) > MOST_PROPERTIES or any(re.search(rb"\d", text) for text in _PROPERTY.findall(_APP_VERSION.sub(b"", content))):
+            if len(content) > MOST_PROPERTIES or any(
+                re.search(rb"\d", text)
+                for text in _PROPERTY.findall(_APP_VERSION.sub(b"", content))
+            ):
                 found["document properties"] = None
     return list(found)
 
@@ -239,7 +290,10 @@ def unread_contents(path: Path) -> list[str]:
 def _unread_in_sheets(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[str]:
     """What the XML of an .xlsx workbook holds that no cell shows."""
     book = archive.read("xl/workbook.xml").decode("utf-8", "replace")
-    sheets = {html.unescape(name) for name in re.findall(r'<(?:\w{1,20}:)?sheet\b[^<>]*?\bname="([^"]*)"', book)}
+    sheets = {
+        html.unescape(name)
+        for name in re.findall(r'<(?:\w{1,20}:)?sheet\b[^<>]*?\bname="([^"]*)"', book)
+    }
     parts = set()
     for sheet in sheets:
         with suppress(KeyError):
@@ -252,23 +306,39 @@ def _unread_in_sheets(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterato
     shown: set[bytes] = set()
     for part in parts & set(names):
         content = archive.read(part)
-        shown.update(re.findall(rb'\bt="s"[^<>]{0,300}>\s{0,99}(?:<f\b[^<>]*/>|<f\b[^<>]*>[^<]*</f>)?\s{0,99}<(?:\w{1,20}:)?v>(\d+)<', content))
+        shown.update(
+            re.findall(
+                rb'\bt="s"[^<>]{0,300}>\s{0,99}(?:<f\b[^<>]*/>|<f\b[^<>]*>[^<]*</f>)?\s{0,99}<(?:\w{1,20}:)?v>(\d+)<',
+                content,
+            )
+        )
         marks = [mark.start() for mark in re.finditer(rb"</?(?:\w{1,20}:)?sheetData\b", content)]
         around = content[: marks[0]] + content[marks[-1] :] if marks else content
-        if re.search(rb"<(?:\w{1,20}:)?(?:odd|even|first)(?:Header|Footer)>[^<]*\d", re.sub(rb"&amp;[\"A-Z\d]", b"", around)):
+        if re.search(
+            rb"<(?:\w{1,20}:)?(?:odd|even|first)(?:Header|Footer)>[^<]*\d",
+            re.sub(rb"&amp;[\"A-Z\d]", b"", around),
+        ):
             yield "text in a header or a footer"
-        if re.search(rb"<(?:\w{1,20}:)?(?:formula1|prompt)\b[^<>]*>[^<!]*\d|\b(?:prompt|error)=\"[^\"]*\d", around):
+        if re.search(
+            rb"<(?:\w{1,20}:)?(?:formula1|prompt)\b[^<>]*>[^<!]*\d|\b(?:prompt|error)=\"[^\"]*\d",
+            around,
+        ):
             yield "values in a list of allowed entries"
-    if "xl/sharedStrings.xml" in names and len(re.findall(rb"<(?:\w{1,20}:)?si\b", archive.read("xl/sharedStrings.xml"))) > len(shown):
+    if "xl/sharedStrings.xml" in names and len(
+        re.findall(rb"<(?:\w{1,20}:)?si\b", archive.read("xl/sharedStrings.xml"))
+    ) > len(shown):
         yield "text that no cell shows"
 
 
 def _unread_in_ods(content: bytes) -> Iterator[str]:
     """What the XML of an .ods workbook holds that no cell shows."""
     for mark, words in {
-        b"<office:annotation": "cell comments", b"<table:tracked-changes": "tracked changes", b"<draw:": "a drawing, a chart or a picture",
-        b"<office:script": "a macro", b"<table:content-validation ": "values in a list of allowed entries",
-    }.items():  # fmt: skip
+        b"<office:annotation": "cell comments",
+        b"<table:tracked-changes": "tracked changes",
+        b"<draw:": "a drawing, a chart or a picture",
+        b"<office:script": "a macro",
+        b"<table:content-validation ": "values in a list of allowed entries",
+    }.items():
         if mark in content.replace(b"<office:scripts/>", b""):
             yield words
 
@@ -295,9 +365,14 @@ def _workbook(path: Path) -> tuple[Any, dict[str, bool], bool]:
         check_archive(path)
     try:
         workbook = package.CalamineWorkbook.from_path(str(path.absolute()))
-        sheets = {sheet.name: sheet.visible == package.SheetVisibleEnum.Visible for sheet in workbook.sheets_metadata}
+        sheets = {
+            sheet.name: sheet.visible == package.SheetVisibleEnum.Visible
+            for sheet in workbook.sheets_metadata
+        }
     except package.PasswordError:
-        raise FileError(f"'{path}' is locked by a password. Save it without one, inside your own walls, and name that file.") from None
+        raise FileError(
+            f"'{path}' is locked by a password. Save it without one, inside your own walls, and name that file."
+        ) from None
     except (package.CalamineError, OSError, ValueError) as error:
         if isinstance(error, FileError):
             raise
@@ -311,7 +386,12 @@ def _open(path: Path, options: ReadOptions) -> Source:
     workbook, sheets, zipped = _workbook(path)
     shown = [name for name, visible in sheets.items() if visible]
     if options.table is None:
-        name = chosen_table(path, None, [each for each in shown if _is_filled(path, workbook, each, zipped)] or shown, "sheet")
+        name = chosen_table(
+            path,
+            None,
+            [each for each in shown if _is_filled(path, workbook, each, zipped)] or shown,
+            "sheet",
+        )
     else:
         name = chosen_table(path, options.table, list(sheets), "sheet")
     look = _looked_at(path, name) if zipped else None
@@ -324,9 +404,19 @@ def _open(path: Path, options: ReadOptions) -> Source:
         errors, rows_merged = _ods_look(path, name)
         merged = merged or [((row, 0), (row, 1)) for row in rows_merged]
         if errors:
-            notes.append(Note("", "errors", "The workbook has cells with an error: they are read as missing."))
+            notes.append(
+                Note(
+                    "", "errors", "The workbook has cells with an error: they are read as missing."
+                )
+            )
     if hidden := [each for each in sheets if each not in shown and each != name]:
-        notes.append(Note("", "sheets", f"The workbook has hidden sheets, which are not read: {listed(hidden)}."))
+        notes.append(
+            Note(
+                "",
+                "sheets",
+                f"The workbook has hidden sheets, which are not read: {listed(hidden)}.",
+            )
+        )
     if options.table is None and len(sheets) > 1:
         notes.append(Note("", "sheets", f"The sheet '{name}' is read."))
     return _sheet_source(str(path), name, rows, merged, sheet.start or (0, 0), options, notes)
@@ -360,12 +450,20 @@ class _SheetLook:
                 "then stored."
             )
         if self.rows * self.columns > MOST_CELLS:
-            raise InputError(f"{what} has cells far from its table: {self.rows:,} rows and {self.columns:,} columns in all. Clear what is beside the table.")
+            raise InputError(
+                f"{what} has cells far from its table: {self.rows:,} rows and {self.columns:,} columns in all. Clear what is beside the table."
+            )
 
     def notes(self, what: str) -> list[Note]:
         if not self.errors:
             return []
-        return [Note("", "errors", f"Cells with an error are read as missing (columns {listed(list(self.errors))} of the sheet).")]
+        return [
+            Note(
+                "",
+                "errors",
+                f"Cells with an error are read as missing (columns {listed(list(self.errors))} of the sheet).",
+            )
+        ]
 
 
 def _looked_at(path: Path, name: str) -> _SheetLook | None:
@@ -418,7 +516,11 @@ def _look(content: bytes) -> _SheetLook:
             rows, columns = max(rows, int(place[2])), max(columns, _number_of(place[1]))
         if kind is not None and kind[1] == b"e":
             errors[place[1].decode() if place is not None else "?"] = None
-        elif _FORMULA.search(inside) and not _VALUE.search(inside) and (kind is None or kind[1] != b"str"):
+        elif (
+            _FORMULA.search(inside)
+            and not _VALUE.search(inside)
+            and (kind is None or kind[1] != b"str")
+        ):
             unstored = True
     return _SheetLook(n_cells, rows, columns, tuple(errors), unstored)
 
@@ -439,14 +541,22 @@ def _sheet_path(archive: zipfile.ZipFile, name: str) -> str:
         if named is None or key is None or html.unescape(named[1]) != name:
             continue
         for relation in re.findall(r"<(?:\w{1,20}:)?Relationship\b[^<>]*>", relations):
-            if re.search(rf'\bId="{re.escape(key[1])}"', relation) and (target := re.search(r'\bTarget="([^"]*)"', relation)):
+            if re.search(rf'\bId="{re.escape(key[1])}"', relation) and (
+                target := re.search(r'\bTarget="([^"]*)"', relation)
+            ):
                 place = html.unescape(target[1])
                 return place.lstrip("/") if place.startswith("/") else f"xl/{place}"
     raise KeyError(name)
 
 
 def _sheet_source(
-    path: str, sheet: str, rows: list[list[Any]], merged: Sequence[Any], start: tuple[int, int], options: ReadOptions, notes: list[Note]
+    path: str,
+    sheet: str,
+    rows: list[list[Any]],
+    merged: Sequence[Any],
+    start: tuple[int, int],
+    options: ReadOptions,
+    notes: list[Note],
 ) -> Source:
     """Return the table in the rows of a sheet: under its names, without columns and rows that are empty."""
     what = f"'{path}::{sheet}'"
@@ -470,16 +580,43 @@ def _sheet_source(
             unnamed.append(name)
             continue
         columns[name] = spelled_column(cells)
-        if any(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells) and any(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in cells):
+        if any(
+            isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells
+        ) and any(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in cells):
             mixed.append(name)
-    said = [note for note in names.notes if not (unnamed and note.what == "names" and all(f"{name}" in str(note) for name in unnamed))]
+    said = [
+        note
+        for note in names.notes
+        if not (
+            unnamed and note.what == "names" and all(f"{name}" in str(note) for name in unnamed)
+        )
+    ]
     if unnamed:
-        notes.append(Note("", "columns", "Columns without a name and without anything in them are left out."))
+        notes.append(
+            Note("", "columns", "Columns without a name and without anything in them are left out.")
+        )
     if mixed:
-        notes.append(Note("", "numbers", f"Some numbers are stored as text, and read as numbers where the column has nothing else: {listed(mixed)}."))
+        notes.append(
+            Note(
+                "",
+                "numbers",
+                f"Some numbers are stored as text, and read as numbers where the column has nothing else: {listed(mixed)}.",
+            )
+        )
     line = 1 + start[0] + (names.skip if names.row is None else names.row)
-    layout = FileLayout("workbook", sheet, header=names.row is not None, line=line, units=bool(names.units), found=names.found)
-    units = {name: Labels(title=unit.strip()) for name, unit in zip(names.names, names.units, strict=False) if unit.strip()}
+    layout = FileLayout(
+        "workbook",
+        sheet,
+        header=names.row is not None,
+        line=line,
+        units=bool(names.units),
+        found=names.found,
+    )
+    units = {
+        name: Labels(title=unit.strip())
+        for name, unit in zip(names.names, names.units, strict=False)
+        if unit.strip()
+    }
     return spelled_source(f"{path}::{sheet}", columns, layout, [*notes, *said], units)
 
 
@@ -502,18 +639,43 @@ def _is_old(head: bytes, name: str) -> bool:
 
 XLSX = FORMATS.register(
     Format(
-        "xlsx", "a sheet of Excel (.xlsx, .xls)", (".xlsx",), recognise=lambda head, name: head.startswith(ZIP) and b"\nxl/workbook." in head, open=_open,
-        writer=write_workbook, extra="excel", read_endings=(".xlsm", ".xlsb"), tables=True, files="a workbook of Excel", written_as=".xlsx",
+        "xlsx",
+        "a sheet of Excel (.xlsx, .xls)",
+        (".xlsx",),
+        recognise=lambda head, name: head.startswith(ZIP) and b"\nxl/workbook." in head,
+        open=_open,
+        writer=write_workbook,
+        extra="excel",
+        read_endings=(".xlsm", ".xlsb"),
+        tables=True,
+        files="a workbook of Excel",
+        written_as=".xlsx",
     )
-)  # fmt: skip
+)
 XLS = FORMATS.register(
     Format(
-        "xls", recognise=_is_old, read_endings=(".xls",), open=_open, extra="excel", tables=True, files="a workbook of old Excel (.xls)", written_as=".xlsx"
+        "xls",
+        recognise=_is_old,
+        read_endings=(".xls",),
+        open=_open,
+        extra="excel",
+        tables=True,
+        files="a workbook of old Excel (.xls)",
+        written_as=".xlsx",
     )
 )
 ODS = FORMATS.register(
     Format(
-        "ods", "a sheet of LibreOffice (.ods)", recognise=lambda head, name: b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet" in head[:200],
-        read_endings=(".ods",), open=_open, extra="excel", tables=True, files="a workbook of LibreOffice", written_as=".xlsx",
+        "ods",
+        "a sheet of LibreOffice (.ods)",
+        recognise=lambda head, name: (
+            b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet" in head[:200]
+        ),
+        read_endings=(".ods",),
+        open=_open,
+        extra="excel",
+        tables=True,
+        files="a workbook of LibreOffice",
+        written_as=".xlsx",
     )
-)  # fmt: skip
+)

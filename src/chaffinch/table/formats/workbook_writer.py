@@ -46,21 +46,34 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 SHEET = "table"
 """The name of the sheet."""
 
-_STYLES = ("General", "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss", "hh:mm:ss", *(f"0.{'0' * n}" for n in range(1, 16)))
+_STYLES = (
+    "General",
+    "yyyy-mm-dd",
+    "yyyy-mm-dd hh:mm:ss",
+    "hh:mm:ss",
+    *(f"0.{'0' * n}" for n in range(1, 16)),
+)
 """How cells are shown, by their number in the file."""
 
 
 @contextlib.contextmanager
 def write_workbook(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     """Give a function that appends tables to one sheet."""
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive, contextlib.ExitStack() as stack:
+    with (
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
+        contextlib.ExitStack() as stack,
+    ):
         sheets: list[IO[bytes]] = []
         rows: list[int] = []
 
         def start(table: Table | None) -> None:
             for name, content in _parts().items():
                 archive.writestr(_member(name), _XML + content)
-            sheets.append(stack.enter_context(archive.open(_member("xl/worksheets/sheet1.xml"), "w", force_zip64=True)))
+            sheets.append(
+                stack.enter_context(
+                    archive.open(_member("xl/worksheets/sheet1.xml"), "w", force_zip64=True)
+                )
+            )
             sheets[0].write(f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
             if table is not None and table.origin.layout.header:
                 sheets[0].write(_row([_word(name) for name in table.columns]))
@@ -93,8 +106,14 @@ def _parts() -> dict[str, str]:
     """Return all that a workbook of one sheet has besides it. The sheet has a name of its own: that of the original may say whose data they are."""
     from xml.sax.saxutils import quoteattr  # brings the whole of http with it
 
-    formats = "".join(f"<numFmt numFmtId={quoteattr(str(164 + i))} formatCode={quoteattr(style)}/>" for i, style in enumerate(_STYLES))
-    cells = "".join(f'<xf numFmtId="{164 + i if i else 0}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>' for i in range(len(_STYLES)))
+    formats = "".join(
+        f"<numFmt numFmtId={quoteattr(str(164 + i))} formatCode={quoteattr(style)}/>"
+        for i, style in enumerate(_STYLES)
+    )
+    cells = "".join(
+        f'<xf numFmtId="{164 + i if i else 0}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>'
+        for i in range(len(_STYLES))
+    )
     return {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
         f'<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{_KIND}.sheet.main+xml"/>'
@@ -106,7 +125,7 @@ def _parts() -> dict[str, str]:
         "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><numFmts count="{len(_STYLES)}">{formats}</numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
         '<fills count="1"><fill><patternFill patternType="none"/></fill></fills><borders count="1"><border/></borders>'
         f'<cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="{len(_STYLES)}">{cells}</cellXfs></styleSheet>',
-    }  # fmt: skip
+    }
 
 
 def _row(cells: Sequence[str]) -> bytes:
@@ -120,12 +139,17 @@ def _cells(table: Table, name: str) -> list[str]:
     if pa.types.is_dictionary(values.type):
         values = values.cast(value_type(values.type))
     if pa.types.is_timestamp(values.type):
-        values = (pc.local_timestamp(values) if values.type.tz else values).cast(pa.timestamp("us"), safe=False)
+        values = (pc.local_timestamp(values) if values.type.tz else values).cast(
+            pa.timestamp("us"), safe=False
+        )
     style = _style(values.type, column.decimals)
     cells = [_cell(value, style) for value in values.to_pylist()]
     words = missing_words(column, table.code(name)) if column.modelled else None
     if words is not None:
-        cells = [cell if word is None else _word(word) for cell, word in zip(cells, words.to_pylist(), strict=True)]
+        cells = [
+            cell if word is None else _word(word)
+            for cell, word in zip(cells, words.to_pylist(), strict=True)
+        ]
     return cells
 
 
@@ -154,9 +178,16 @@ def _cell(value: Any, style: int) -> str:
     elif isinstance(value, datetime.date):
         value = (datetime.datetime.combine(value, datetime.time()) - _EPOCH).days
     elif isinstance(value, datetime.time):
-        value = datetime.timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond) / datetime.timedelta(days=1)
+        value = datetime.timedelta(
+            hours=value.hour,
+            minutes=value.minute,
+            seconds=value.second,
+            microseconds=value.microsecond,
+        ) / datetime.timedelta(days=1)
     elif isinstance(value, int) and abs(value) > 2**53:
-        return _word(str(value))  # Excel has floats only: a longer number would lose its last digits
+        return _word(
+            str(value)
+        )  # Excel has floats only: a longer number would lose its last digits
     elif not isinstance(value, int | float):
         return _word(str(value))
     return f'<c s="{style}"><v>{value!r}</v></c>'
@@ -165,5 +196,7 @@ def _cell(value: Any, style: int) -> str:
 def _word(word: str) -> str:
     """Return a cell with a word: one that starts with = is no formula."""
     if _FORBIDDEN.search(word) or len(word) > MOST_LETTERS:
-        raise FileError(f"A sheet cannot hold words with control characters in them, or of more than {MOST_LETTERS:,} characters. Write CSV or Parquet.")
+        raise FileError(
+            f"A sheet cannot hold words with control characters in them, or of more than {MOST_LETTERS:,} characters. Write CSV or Parquet."
+        )
     return f'<c t="inlineStr"><is><t xml:space="preserve">{html.escape(word, quote=False)}</t></is></c>'

@@ -21,14 +21,33 @@ from .text_file import TextFile
 
 __all__ = ["ARCHIVE"]
 
-_NOT_TEXT = (b"PAR1", b"ARROW1", ZIP, b"$FL2", b"$FL3", b"<stata_dta>", b"SQLite format 3", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"%PDF")
+_NOT_TEXT = (
+    b"PAR1",
+    b"ARROW1",
+    ZIP,
+    b"$FL2",
+    b"$FL3",
+    b"<stata_dta>",
+    b"SQLite format 3",
+    b"\xd0\xcf\x11\xe0",
+    b"\x1f\x8b",
+    b"%PDF",
+)
 
 
 def _members(path: Path) -> list[str]:
     """Return the names of the files in an archive but for what programs leave there."""
     with zipfile.ZipFile(path) as archive:
-        names = [member.filename for member in archive.infolist() if not member.is_dir() and member.file_size]
-    return [name for name in names if not name.startswith("__MACOSX/") and not name.rpartition("/")[2].startswith(".")]
+        names = [
+            member.filename
+            for member in archive.infolist()
+            if not member.is_dir() and member.file_size
+        ]
+    return [
+        name
+        for name in names
+        if not name.startswith("__MACOSX/") and not name.rpartition("/")[2].startswith(".")
+    ]
 
 
 def _open(path: Path, options: ReadOptions) -> Source:
@@ -53,7 +72,12 @@ def _open(path: Path, options: ReadOptions) -> Source:
 
 ARCHIVE = FORMATS.register(
     Format(
-        "zip", "a text file in a .zip", recognise=lambda head, name: head.startswith(ZIP), read_endings=(".zip",), open=_open, tables=True,
+        "zip",
+        "a text file in a .zip",
+        recognise=lambda head, name: head.startswith(ZIP),
+        read_endings=(".zip",),
+        open=_open,
+        tables=True,
         files="a zip archive",
     )
-)  # fmt: skip
+)

@@ -32,12 +32,55 @@ __all__ = [
     "svnr",
     "tckn",
     "weighted",
-]  # fmt: skip
+]
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DNI = "TRWAGMYFPDXBNJZSQVHLCKE"
 _HETU = "0123456789ABCDEFHJKLMNPRSTUVWXY"
-_ODD = dict(zip(_LETTERS, [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23], strict=True))
+_ODD = dict(
+    zip(
+        _LETTERS,
+        [
+            1,
+            0,
+            5,
+            7,
+            9,
+            13,
+            15,
+            17,
+            19,
+            21,
+            1,
+            0,
+            5,
+            7,
+            9,
+            13,
+            15,
+            17,
+            19,
+            21,
+            2,
+            4,
+            18,
+            20,
+            11,
+            3,
+            6,
+            8,
+            12,
+            14,
+            16,
+            10,
+            22,
+            25,
+            24,
+            23,
+        ],
+        strict=True,
+    )
+)
 _VERHOEFF_TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 
 
@@ -85,7 +128,12 @@ def nir(text: str) -> bool:
 
 def codice_fiscale(text: str) -> bool:
     """Whether the last letter of an Italian tax code is right: odd and even places have tables of their own."""
-    total = sum(_ODD[ch] if i % 2 == 0 else (_LETTERS.index(ch) if ch.isdigit() else _LETTERS.index(ch) - 10) for i, ch in enumerate(text[:15]))
+    total = sum(
+        _ODD[ch]
+        if i % 2 == 0
+        else (_LETTERS.index(ch) if ch.isdigit() else _LETTERS.index(ch) - 10)
+        for i, ch in enumerate(text[:15])
+    )
     return _LETTERS[10 + total % 26] == text[15]
 
 
@@ -97,14 +145,20 @@ def personnummer(digits: str) -> bool:
 
 def hetu(text: str) -> bool:
     """Whether the sign of a Finnish personal code is right: day and number modulo 31."""
-    return day(text[4:6], text[2:4], text[:2]) and _HETU[int(text[:6] + text[7:10]) % 31] == text[10]
+    return (
+        day(text[4:6], text[2:4], text[:2]) and _HETU[int(text[:6] + text[7:10]) % 31] == text[10]
+    )
 
 
 def fnr(digits: str) -> bool:
     """Whether both check digits of a Norwegian birth number are right; D-numbers add 40 to the day, synthetic ones 80 to the month."""
     first = weighted(digits, (3, 7, 6, 1, 8, 9, 4, 5, 2, 1))
     second = weighted(digits, (5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1))
-    return first % 11 == 0 and second % 11 == 0 and day(digits[4:6], str(int(digits[2:4]) % 40), str(int(digits[:2]) % 40))
+    return (
+        first % 11 == 0
+        and second % 11 == 0
+        and day(digits[4:6], str(int(digits[2:4]) % 40), str(int(digits[:2]) % 40))
+    )
 
 
 def pesel(digits: str) -> bool:
@@ -123,7 +177,9 @@ def kvnr(text: str) -> bool:
 def svnr(digits: str) -> bool:
     """Whether the fourth digit of an Austrian social insurance number is right; a month of 13 stands for an unknown day."""
     weights = (3, 7, 9, 0, 5, 8, 4, 2, 1, 6)
-    return weighted(digits, weights) % 11 == int(digits[3]) and (day(digits[8:], digits[6:8], digits[4:6]) or digits[6:8] == "13")
+    return weighted(digits, weights) % 11 == int(digits[3]) and (
+        day(digits[8:], digits[6:8], digits[4:6]) or digits[6:8] == "13"
+    )
 
 
 def ahv(digits: str) -> bool:
@@ -177,7 +233,9 @@ def egn(digits: str) -> bool:
 def cnp(digits: str) -> bool:
     """Whether a Romanian CNP ends in its check digit: modulo 11, where 10 becomes 1."""
     check = weighted(digits, (2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9)) % 11
-    return (1 if check == 10 else check) == int(digits[12]) and day(digits[1:3], digits[3:5], digits[5:7])
+    return (1 if check == 10 else check) == int(digits[12]) and day(
+        digits[1:3], digits[3:5], digits[5:7]
+    )
 
 
 def tckn(digits: str) -> bool:

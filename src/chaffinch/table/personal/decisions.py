@@ -31,9 +31,15 @@ def check_declared_decided(schema: Schema) -> None:
 def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
     width = max(map(len, reasons))
     found = [f"  {name:{width}}  {evidence}" for name, evidence in reasons.items()]
-    block = [f'format = "{FORMAT}"', f"version = {VERSION}", "", "[columns]", *(f'{toml_key(name)} = "drop"' for name in reasons)]
+    block = [
+        f'format = "{FORMAT}"',
+        f"version = {VERSION}",
+        "",
+        "[columns]",
+        *(f'{toml_key(name)} = "drop"' for name in reasons),
+    ]
     options = " ".join(f"--personal {_shell(f'{name}=drop')}" for name in reasons)
-    words = ", ".join(f"{toml_value(name)}: \"drop\"" for name in reasons)
+    words = ", ".join(f'{toml_value(name)}: "drop"' for name in reasons)
     return "\n".join(
         [
             "These columns look as if they said who somebody is, and would be synthesised like any other:",
@@ -62,9 +68,16 @@ def with_decisions(schema: Schema | None, decisions: Mapping[str, str]) -> Schem
         if decision not in DECISIONS:
             raise unknown_name("decision", decision, DECISIONS)
     known = () if schema is None else schema.columns
-    changed = tuple(_decided(column, decisions[column.name]) if column.name in decisions else column for column in known)
+    changed = tuple(
+        _decided(column, decisions[column.name]) if column.name in decisions else column
+        for column in known
+    )
     named = {column.name for column in known}
-    new = tuple(_decided(Column(name, UNKNOWN), decision) for name, decision in decisions.items() if name not in named)
+    new = tuple(
+        _decided(Column(name, UNKNOWN), decision)
+        for name, decision in decisions.items()
+        if name not in named
+    )
     return Schema((*changed, *new)) if schema is None else replace(schema, columns=(*changed, *new))
 
 
@@ -72,9 +85,16 @@ def _decided(column: Column, decision: str) -> Column:
     if decision != "keep":
         same = column.output == "fake" == decision
         return Column(
-            column.name, "identifier", "person" if column.role == "person" else "identifier", column.type, column.title, output=decision,  # type: ignore[arg-type]
-            form=column.form if same else "", repeats=column.repeats if same else None, reason="as was decided",
-        )  # fmt: skip
+            column.name,
+            "identifier",
+            "person" if column.role == "person" else "identifier",
+            column.type,
+            column.title,
+            output=decision,  # type: ignore[arg-type]
+            form=column.form if same else "",
+            repeats=column.repeats if same else None,
+            reason="as was decided",
+        )
     if column.modelled:
         return replace(column, output="keep")
     return Column(column.name, UNKNOWN, missing=column.missing, title=column.title, output="keep")

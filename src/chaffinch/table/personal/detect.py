@@ -22,7 +22,15 @@ from .forms import FORMS, Form
 from .names import NameSign, name_sign
 from .numbers import given_out_in_order, given_out_once
 
-__all__ = ["PERSONAL", "evidence_of", "form_of_words", "personal_note", "undecided", "warn_of", "with_evidence"]
+__all__ = [
+    "PERSONAL",
+    "evidence_of",
+    "form_of_words",
+    "personal_note",
+    "undecided",
+    "warn_of",
+    "with_evidence",
+]
 
 PERSONAL = "personal"
 """What a note on such columns is about."""
@@ -43,12 +51,20 @@ PRECISE = 3
 """Decimals from which a coordinate tells a house: 0.001 degrees are about a hundred metres."""
 
 
-def with_evidence(columns: Iterable[Column], profiles: Mapping[str, Profile] | None = None) -> tuple[Column, ...]:
+def with_evidence(
+    columns: Iterable[Column], profiles: Mapping[str, Profile] | None = None
+) -> tuple[Column, ...]:
     """Return columns with what says that they identify somebody, where anything does.
 
     Without profiles names and declarations alone decide, as they must under a promise of privacy.
     """
-    return tuple(replace(column, evidence=evidence_of(column, None if profiles is None else profiles[column.name])) for column in columns)
+    return tuple(
+        replace(
+            column,
+            evidence=evidence_of(column, None if profiles is None else profiles[column.name]),
+        )
+        for column in columns
+    )
 
 
 def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvidence | None:
@@ -63,12 +79,21 @@ def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvi
         return None
     if profile.words:
         return form_of_words([str(word) for word in _spread(list(profile.words))])
-    if column.kind == "float" or profile.n_fraction or not profile.numbers.exact or not profile.n_present:
+    if (
+        column.kind == "float"
+        or profile.n_fraction
+        or not profile.numbers.exact
+        or not profile.n_present
+    ):
         return None
     values, _ = profile.numbers.result()
     if not len(values):
         return None
-    if values[0] >= 0 and (found := form_of_words([str(int(value)) for value in _spread(values.tolist())], numbers=True)):
+    if values[0] >= 0 and (
+        found := form_of_words(
+            [str(int(value)) for value in _spread(values.tolist())], numbers=True
+        )
+    ):
         return found
     if given_out_once(profile):
         return IdentifierEvidence("numbers that were given out once", Reason.NUMBERS)
@@ -110,7 +135,10 @@ def form_of_words(words: Sequence[str], *, numbers: bool = False) -> IdentifierE
         if not form.pattern or (numbers and (form.check is None or form.whole)):
             continue
         padded = _padded(words, form) if numbers else words
-        if padded is None or sum(map(form.has, _padded(first, form) or () if numbers else first)) < len(first) / 2:
+        if (
+            padded is None
+            or sum(map(form.has, _padded(first, form) or () if numbers else first)) < len(first) / 2
+        ):
             continue
         p = _chance(form, padded)
         if p < ODDS and (best is None or (form.check is None, p) < best[:2]):
@@ -118,7 +146,9 @@ def form_of_words(words: Sequence[str], *, numbers: bool = False) -> IdentifierE
     if best is None:
         return None
     by_pattern, _, form = best
-    return IdentifierEvidence(form.what, Reason.PATTERN if by_pattern else Reason.CHECKSUM, form.name)
+    return IdentifierEvidence(
+        form.what, Reason.PATTERN if by_pattern else Reason.CHECKSUM, form.name
+    )
 
 
 def _chance(form: Form, words: Sequence[str]) -> float:
@@ -142,7 +172,11 @@ def _padded(words: Sequence[str], form: Form) -> list[str] | None:
     longest = max(map(len, words))
     if form.name == "credit_card":
         return list(words) if longest >= 13 else None
-    return [word.zfill(length) if len(word) >= length - 2 else word for word in words] if longest == length else None
+    return (
+        [word.zfill(length) if len(word) >= length - 2 else word for word in words]
+        if longest == length
+        else None
+    )
 
 
 _GROUPED = str.maketrans("", "", " .-/")
@@ -150,7 +184,11 @@ _GROUPED = str.maketrans("", "", " .-/")
 
 def undecided(columns: Iterable[Column]) -> dict[str, IdentifierEvidence]:
     """Return the columns that would be modelled, look as if they said who somebody is, and of which nobody said what becomes of them."""
-    return {column.name: column.evidence for column in columns if column.evidence is not None and column.modelled and column.output == ""}
+    return {
+        column.name: column.evidence
+        for column in columns
+        if column.evidence is not None and column.modelled and column.output == ""
+    }
 
 
 def personal_note(columns: Iterable[Column]) -> list[Note]:

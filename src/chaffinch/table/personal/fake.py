@@ -56,7 +56,11 @@ class FakeForm:
         if self.mask is None:
             assert self.form is not None
             return self.form.size
-        return self.mask.size if self.check_place is None else self.mask.size // len(self.mask.places[self.check_place])
+        return (
+            self.mask.size
+            if self.check_place is None
+            else self.mask.size // len(self.mask.places[self.check_place])
+        )
 
     @property
     def check_place(self) -> int | None:
@@ -75,14 +79,24 @@ class FakeForm:
         place = self.check_place
         body = self.mask if place is None else self.mask.fixed(place, self.mask.places[place][0])
         words = body.spell(np.array(numbers, dtype=np.int64), rng).tolist()
-        return words if place is None else [self._failing(word, place, number) for word, number in zip(words, numbers, strict=True)]
+        return (
+            words
+            if place is None
+            else [
+                self._failing(word, place, number)
+                for word, number in zip(words, numbers, strict=True)
+            ]
+        )
 
     def _failing(self, word: str, place: int, number: int) -> str:
         """The word with a sign at the place of the check that is not the right one."""
         assert self.mask is not None
         assert self.form is not None
         signs = self.mask.places[place]
-        tried = (word[:place] + signs[(number + i) % len(signs)] + word[place + 1 :] for i in range(len(signs)))
+        tried = (
+            word[:place] + signs[(number + i) % len(signs)] + word[place + 1 :]
+            for i in range(len(signs))
+        )
         return next((made for made in tried if not self.form.passes(made)), word)
 
 
@@ -93,7 +107,9 @@ def parse_form(text: str) -> FakeForm:
         form = FORMS[name]
         if form.make is not None:
             if rest not in SYLLABLES:
-                raise SchemaError(f"Form '{name}' makes up words of its own: write it without a mask.")
+                raise SchemaError(
+                    f"Form '{name}' makes up words of its own: write it without a mask."
+                )
             return FakeForm(form, syllable=rest)
         return FakeForm(form, parse_mask(rest) if colon else _unissued(form, parse_mask(form.mask)))
     if not any(slot in text for slot in SLOTS):
@@ -111,40 +127,76 @@ def fitted_form(column: Column, profile: Profile | None = None) -> Column:
         return column
     whole = pa.types.is_integer(value_type(parse_type(column.type)))
     sign = name_sign(column.name)
-    named = column.form or (column.evidence.form if column.evidence is not None else "") or (sign.form if sign is not None else "")
+    named = (
+        column.form
+        or (column.evidence.form if column.evidence is not None else "")
+        or (sign.form if sign is not None else "")
+    )
     numeric = not is_words(value_type(parse_type(column.type)))
     if numeric and not column.form and named and not _is_number(FORMS[named]):
         named = ""
     if profile is None:
         return replace(column, form=str(parse_form(named or PLAIN)))
     words, rows = _words(column, profile), max(profile.n_rows, 1)
-    whole = whole or (bool(words) and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in words))  # numbers of a text file
+    whole = whole or (
+        bool(words) and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in words)
+    )  # numbers of a text file
     unique = profile.n_present == len(words) and profile.n_present > 1
-    plain = FakeForm(None, learnt_mask(words) or parse_mask("#" * max(map(len, words), default=1) if numeric else PLAIN))
+    plain = FakeForm(
+        None,
+        learnt_mask(words)
+        or parse_mask("#" * max(map(len, words), default=1) if numeric else PLAIN),
+    )
     fake = parse_form(named) if named else plain
     if fake.mask is None and (syllable := _foreign_syllable(fake, words)) is not None:
         repeats = 1 if unique and column.repeats is None else column.repeats
         return replace(column, form=str(replace(fake, syllable=syllable)), repeats=repeats)
-    if fake.mask is None:  # words of this form are among the values, and cannot be told apart: a mask can
+    if (
+        fake.mask is None
+    ):  # words of this form are among the values, and cannot be told apart: a mask can
         fake = plain
-    elif not column.form and fake.form is not None and (mask := learnt_mask([word for word in words if not fake.form.pattern or fake.form.has(word)])):
+    elif (
+        not column.form
+        and fake.form is not None
+        and (
+            mask := learnt_mask(
+                [word for word in words if not fake.form.pattern or fake.form.has(word)]
+            )
+        )
+    ):
         fake = replace(fake, mask=_unissued(fake.form, mask))
     return replace(column, form=str(_free_of(fake, words, rows, whole)))
 
 
 def _is_number(form: Form) -> bool:
     """Whether made-up values of a form can be numbers."""
-    return form.name in ("latitude", "longitude", "house_number") or bool(form.mask and set(form.mask) <= {"#"})
+    return form.name in ("latitude", "longitude", "house_number") or bool(
+        form.mask and set(form.mask) <= {"#"}
+    )
 
 
 def _free_of(fake: FakeForm, words: Sequence[str], rows: int, whole: bool) -> FakeForm:
     """The form with a mask that makes no value which is among the words; those that pass a check are out of its reach anyway."""
     mask, place, form = fake.mask, fake.check_place, fake.form
     assert mask is not None
-    if form is None or place is None or len(mask.places[place]) == 1:  # where all values share the check digit, the others tell them apart
-        return FakeForm(form if place is None else None, free_of(mask, words, rows, whole_number=whole))
+    if (
+        form is None or place is None or len(mask.places[place]) == 1
+    ):  # where all values share the check digit, the others tell them apart
+        return FakeForm(
+            form if place is None else None, free_of(mask, words, rows, whole_number=whole)
+        )
     room = rows * len(mask.places[place])
-    return replace(fake, mask=free_of(mask, words, room, hits=lambda word: not form.passes(word), whole_number=whole, fixed=(place,)))
+    return replace(
+        fake,
+        mask=free_of(
+            mask,
+            words,
+            room,
+            hits=lambda word: not form.passes(word),
+            whole_number=whole,
+            fixed=(place,),
+        ),
+    )
 
 
 def _words(column: Column, profile: Profile) -> list[str]:
@@ -153,7 +205,9 @@ def _words(column: Column, profile: Profile) -> list[str]:
         return [str(word) for word in profile.words]
     values, _ = profile.numbers.result()
     whole = not profile.n_fraction and profile.largest < 2.0**53
-    return [str(abs(int(value))) if whole else repr(value) for value in values.tolist()]  # made-up numbers have no sign
+    return [
+        str(abs(int(value))) if whole else repr(value) for value in values.tolist()
+    ]  # made-up numbers have no sign
 
 
 def _foreign_syllable(fake: FakeForm, words: Iterable[str]) -> str | None:
@@ -164,18 +218,42 @@ def _foreign_syllable(fake: FakeForm, words: Iterable[str]) -> str | None:
         return ""
     if fake.form.name not in ("given_name", "surname", "name", "user_name", "email", "address"):
         return None
-    return next((syllable for syllable in SYLLABLES[1:] if not any(syllable in word for word in lower)), None)
+    return next(
+        (syllable for syllable in SYLLABLES[1:] if not any(syllable in word for word in lower)),
+        None,
+    )
 
 
 def _could_be_ours(form: Form) -> Callable[[str], bool]:
     """A cheap test that every word passes which the form could make up; words in small letters."""
-    sure = {"email": "@example.org", "url": "https://example.org/", "address": " street ", "ipv6": "2001:db8:", "mac": "02:00:00:"}
+    sure = {
+        "email": "@example.org",
+        "url": "https://example.org/",
+        "address": " street ",
+        "ipv6": "2001:db8:",
+        "mac": "02:00:00:",
+    }
     if form.name in sure:
         return lambda word: sure[form.name] in word
     if form.name == "ip":
         return lambda word: word.startswith(("192.0.2.", "198.51.100.", "203.0.113.", "24", "25"))
     if form.name in ("coordinates", "latitude", "longitude"):
-        return lambda word: word.lstrip("(").startswith(("-46", "-47", "-48", "-49", "-50", "-51", "-121", "-122", "-123", "-124", "-125", "-126"))
+        return lambda word: word.lstrip("(").startswith(
+            (
+                "-46",
+                "-47",
+                "-48",
+                "-49",
+                "-50",
+                "-51",
+                "-121",
+                "-122",
+                "-123",
+                "-124",
+                "-125",
+                "-126",
+            )
+        )
     if form.name == "house_number":
         return lambda word: False  # a number of a house identifies nobody by itself
     surnames = _lower_words("surname")
@@ -223,8 +301,15 @@ def _phone(mask: Mask) -> Mask:
 
     No country has the code 999, and no number starts with three zeros: two lead abroad, and no code of a country starts with a third.
     """
-    digits = [i for i, signs in enumerate(mask.places) if signs == SLOTS["#"] or signs in SLOTS["#"]]
-    groups = [len(run) for run in re.findall("#+", "".join("#" if i in digits else " " for i in range(len(mask.places))))]
+    digits = [
+        i for i, signs in enumerate(mask.places) if signs == SLOTS["#"] or signs in SLOTS["#"]
+    ]
+    groups = [
+        len(run)
+        for run in re.findall(
+            "#+", "".join("#" if i in digits else " " for i in range(len(mask.places)))
+        )
+    ]
     if groups[-3:] == [3, 3, 4] and mask.places[0] != "+":
         start, signs = len(digits) - 7, "55501"
     else:
@@ -234,7 +319,9 @@ def _phone(mask: Mask) -> Mask:
     return mask
 
 
-def fake_values(column: Column, first_row: int, n_rows: int, *, key: int, rng: np.random.Generator) -> pa.Array:
+def fake_values(
+    column: Column, first_row: int, n_rows: int, *, key: int, rng: np.random.Generator
+) -> pa.Array:
     """Return made-up values for rows from `first_row` on; rows of one key have different values, first names and surnames apart.
 
     Examples
@@ -251,7 +338,16 @@ def fake_values(column: Column, first_row: int, n_rows: int, *, key: int, rng: n
         numbers = (fake.size * rng.random(n_rows) ** 2).astype(np.int64).tolist()
     else:
         each = column.repeats or 1
-        numbers = _shuffled(range(first_row // each, (first_row + n_rows - 1) // each + 1), fake, column.name, key) if n_rows else []
+        numbers = (
+            _shuffled(
+                range(first_row // each, (first_row + n_rows - 1) // each + 1),
+                fake,
+                column.name,
+                key,
+            )
+            if n_rows
+            else []
+        )
         numbers = [numbers[(first_row + i) // each - first_row // each] for i in range(n_rows)]
     words = pa.array(fake.spell(numbers, rng), pa.string())
     if is_words(kind):

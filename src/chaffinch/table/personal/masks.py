@@ -63,9 +63,13 @@ class Mask:
 
     def matches(self, word: str) -> bool:
         """Whether a word has this form."""
-        return len(word) == len(self.places) and all(sign in signs for sign, signs in zip(word, self.places, strict=True))
+        return len(word) == len(self.places) and all(
+            sign in signs for sign, signs in zip(word, self.places, strict=True)
+        )
 
-    def spell(self, numbers: NDArray[np.int64], rng: np.random.Generator | None = None) -> NDArray[np.str_]:
+    def spell(
+        self, numbers: NDArray[np.int64], rng: np.random.Generator | None = None
+    ) -> NDArray[np.str_]:
         """Return the code of each number: different numbers below the size have different codes."""
         signs = np.empty((len(numbers), len(self.places)), dtype="<U1")
         left, reached = numbers.astype(np.int64), 1
@@ -81,12 +85,17 @@ class Mask:
 
     def __str__(self) -> str:
         shown = {signs: slot for slot, signs in SLOTS.items()}
-        return "".join(shown.get(signs, f"\\{signs}" if signs in "#?*\\" else signs) for signs in self.places)
+        return "".join(
+            shown.get(signs, f"\\{signs}" if signs in "#?*\\" else signs) for signs in self.places
+        )
 
 
 def parse_mask(text: str) -> Mask:
     """Return the mask that a text describes; SchemaError unless something in it varies."""
-    places = [sign[1] if sign[0] == "\\" else SLOTS.get(sign, sign) for sign in re.findall(r"\\.|.", text, re.DOTALL)]
+    places = [
+        sign[1] if sign[0] == "\\" else SLOTS.get(sign, sign)
+        for sign in re.findall(r"\\.|.", text, re.DOTALL)
+    ]
     mask = Mask(tuple(places))
     if not mask.slots or len(places) > MOST_SIGNS:
         raise SchemaError(
@@ -118,11 +127,26 @@ def _shape(word: str) -> str:
     >>> _shape("Ab-12")
     '?*-##'
     """
-    return "".join("#" if ch.isdigit() else ("?" if ch.isupper() else "*") if ch.isalpha() else "\\" if ch in SLOTS else ch for ch in word)
+    return "".join(
+        "#"
+        if ch.isdigit()
+        else ("?" if ch.isupper() else "*")
+        if ch.isalpha()
+        else "\\"
+        if ch in SLOTS
+        else ch
+        for ch in word
+    )
 
 
 def free_of(
-    mask: Mask, words: Sequence[str], rows: int, *, hits: Callable[[str], bool] = lambda word: True, whole_number: bool = False, fixed: Sequence[int] = ()
+    mask: Mask,
+    words: Sequence[str],
+    rows: int,
+    *,
+    hits: Callable[[str], bool] = lambda word: True,
+    whole_number: bool = False,
+    fixed: Sequence[int] = (),
 ) -> Mask:
     """Return a mask of nearly the same form that none of the words has, with room for so many rows.
 
@@ -136,13 +160,17 @@ def free_of(
     '2###'
     """
     while True:
-        narrow = _narrowed(mask, [word for word in words if mask.matches(word) and hits(word)], whole_number, fixed)
+        narrow = _narrowed(
+            mask, [word for word in words if mask.matches(word) and hits(word)], whole_number, fixed
+        )
         if narrow is not None and narrow.size >= rows:
             return narrow
         mask = mask.longer()
 
 
-def _narrowed(mask: Mask, words: list[str], whole_number: bool, fixed: Sequence[int]) -> Mask | None:
+def _narrowed(
+    mask: Mask, words: list[str], whole_number: bool, fixed: Sequence[int]
+) -> Mask | None:
     """The mask with signs fixed until it has none of the words; None if every slot was needed and some are left."""
     if whole_number and len(mask.places[0]) > 1 and len(mask.places) > 1:
         mask, words = _rarest(mask, words, [0], "0")
@@ -154,12 +182,17 @@ def _narrowed(mask: Mask, words: list[str], whole_number: bool, fixed: Sequence[
     return mask
 
 
-def _rarest(mask: Mask, words: list[str], places: Sequence[int], never: str) -> tuple[Mask, list[str]]:
+def _rarest(
+    mask: Mask, words: list[str], places: Sequence[int], never: str
+) -> tuple[Mask, list[str]]:
     """The mask with the sign fixed that the fewest words have at any of some places, and these words."""
     best = None
     for i in places:
         counts = Counter(word[i] for word in words)
-        sign = min((sign for sign in mask.places[i] if sign not in never), key=lambda sign: (counts[sign], sign))
+        sign = min(
+            (sign for sign in mask.places[i] if sign not in never),
+            key=lambda sign: (counts[sign], sign),
+        )
         if best is None or counts[sign] < best[0]:
             best = (counts[sign], i, sign)
     assert best is not None

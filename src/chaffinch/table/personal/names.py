@@ -12,7 +12,58 @@ __all__ = ["FEW", "NameSign", "name_sign"]
 FEW = 10
 """Different values up to which a column is taken for yes and no, or for a few groups, where its name may stand for these."""
 
-_OWNERS = ["person", "people", "patient", "pat", "client", "customer", "kunde", "kunden", "user", "member", "mitglied", "student", "schueler", "pupil", "employee", "mitarbeiter", "staff", "subject", "respondent", "participant", "proband", "probanden", "teilnehmer", "contact", "kontakt", "emergencycontact", "parent", "mother", "father", "mutter", "vater", "spouse", "child", "kind", "applicant", "insured", "versicherten", "policyholder", "doctor", "physician", "arzt", "home", "work", "private", "privat", "household", "family", "hh", "your", "my"]
+_OWNERS = [
+    "person",
+    "people",
+    "patient",
+    "pat",
+    "client",
+    "customer",
+    "kunde",
+    "kunden",
+    "user",
+    "member",
+    "mitglied",
+    "student",
+    "schueler",
+    "pupil",
+    "employee",
+    "mitarbeiter",
+    "staff",
+    "subject",
+    "respondent",
+    "participant",
+    "proband",
+    "probanden",
+    "teilnehmer",
+    "contact",
+    "kontakt",
+    "emergencycontact",
+    "parent",
+    "mother",
+    "father",
+    "mutter",
+    "vater",
+    "spouse",
+    "child",
+    "kind",
+    "applicant",
+    "insured",
+    "versicherten",
+    "policyholder",
+    "doctor",
+    "physician",
+    "arzt",
+    "home",
+    "work",
+    "private",
+    "privat",
+    "household",
+    "family",
+    "hh",
+    "your",
+    "my",
+]
 _SOMEBODY = (
     r"(person|patient|pat|client|customer|kunde|kunden|user|member|mitglied|student|schueler|pupil|employee|mitarbeiter|staff|subject|respondent|"
     r"participant|proband|probanden|teilnehmer|household|hh|family|insured|versicherten|study|studien|paciente|cliente|kund|potilas)"
@@ -110,14 +161,21 @@ def name_sign(name: str) -> NameSign | None:
     if not signs.isascii():
         for script, words in _OTHER_SCRIPTS.items():
             if signs in words.split():
-                return NameSign(script, 2 if script in ("surname", "given_name", "personal_number", "cn_id", "bg_egn") else FEW)
+                return NameSign(
+                    script,
+                    2
+                    if script in ("surname", "given_name", "personal_number", "cn_id", "bg_egn")
+                    else FEW,
+                )
     spelled = "".join(_SPELLINGS.get(ch, ch) for ch in lower)
     for text in (spelled, lower):
         plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
         word = "".join(re.findall("[a-z]+", plain))
         if form := _said(word, _SURE, plural=True):
             return NameSign(form, 2)
-        if form := _said(word, _LIKELY, plural=False) or ("id" if _SOMEBODY_BY_NUMBER.fullmatch(word) else None):
+        if form := _said(word, _LIKELY, plural=False) or (
+            "id" if _SOMEBODY_BY_NUMBER.fullmatch(word) else None
+        ):
             return NameSign(form, FEW)
     return None
 
@@ -130,7 +188,9 @@ def _said(word: str, forms: dict[str, str], *, plural: bool) -> str | None:
     cores = {word[len(owner) :] for owner in ("", *_OWNERS) if word.startswith(owner)}
     if plural:
         cores |= {core[:-1] for core in cores if core.endswith("s")}
-    return next((form for form, words in forms.items() if not cores.isdisjoint(words.split("|"))), None)
+    return next(
+        (form for form, words in forms.items() if not cores.isdisjoint(words.split("|"))), None
+    )
 
 
 _SOMEBODY_BY_NUMBER = re.compile(f"{_SOMEBODY}{_NUMBER}|pid|hid|hhid")

@@ -41,7 +41,10 @@ def given_out_once(profile: Profile) -> bool:
     if not profile.numbers.exact or n < FEWEST or len(values) < ALMOST_ALL * n or _is_grid(values):
         return False
     whole = values.astype(np.int64)
-    if _poisson_below(float((counts * (counts - 1) / 2).sum()), _expected_equals(whole, counts)) < ODDS:
+    if (
+        _poisson_below(float((counts * (counts - 1) / 2).sum()), _expected_equals(whole, counts))
+        < ODDS
+    ):
         return True
     lengths = 1 + np.searchsorted(10 ** np.arange(1, 19), np.abs(whole), side="right")
     most = int(np.bincount(lengths, weights=counts).argmax())
@@ -82,7 +85,9 @@ def _poisson_below(seen: float, expected: float) -> float:
     """The chance that a Poisson count is at most as large as what was seen."""
     if expected <= 0:
         return 1.0
-    steps = np.log(expected / np.arange(1, int(seen) + 1))  # from the logarithm of one term to that of the next
+    steps = np.log(
+        expected / np.arange(1, int(seen) + 1)
+    )  # from the logarithm of one term to that of the next
     return float(np.exp(np.concatenate([[0.0], np.cumsum(steps)]) - expected).sum())
 
 

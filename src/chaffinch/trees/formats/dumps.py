@@ -22,8 +22,12 @@ from .ubjson import is_ubjson, read_ubjson
 
 __all__ = ["read_lightgbm", "read_xgboost"]
 
-_SUBSAMPLE = "With bagging or subsampling, records outside a tree's part may satisfy a predicate too."
-_COVER = "With whole weights for the records, covers would be sums of weights that look like counts."
+_SUBSAMPLE = (
+    "With bagging or subsampling, records outside a tree's part may satisfy a predicate too."
+)
+_COVER = (
+    "With whole weights for the records, covers would be sums of weights that look like counts."
+)
 _NO_COUNT = (
     "XGBoost's cover is a number of records for squared error without weights, and tells it for logistic, softmax and Poisson objectives with "
     "their base score: this model does not say that it is one of them."
@@ -32,7 +36,9 @@ _SCALED = "Records of one class had a weight (scale_pos_weight): how many stand 
 _MOST_COLUMNS = 1_000_000
 _MOST_CLASSES = 10_000
 
-Node = tuple[int, int, int, float, bool, float, float]  # left, right, feature, threshold, missing left, value, records
+Node = tuple[
+    int, int, int, float, bool, float, float
+]  # left, right, feature, threshold, missing left, value, records
 
 
 def read_xgboost(
@@ -49,7 +55,9 @@ def read_xgboost(
     in their order (not needed if they are called f0, f1 ...).
     """
     data = _parsed(dump)
-    with sound(InputError("This is no sound dump of XGBoost: write it by save_model or get_dump, as JSON.")):
+    with sound(
+        InputError("This is no sound dump of XGBoost: write it by save_model or get_dump, as JSON.")
+    ):
         if isinstance(data, Mapping) and "learner" in data:
             return _xgboost_saved(data["learner"], features)
         trees = [_parsed(one) for one in (data if isinstance(data, Sequence) else [data])]
@@ -59,13 +67,22 @@ def read_xgboost(
         law = None
         if objective is not None and base_score is not None:
             n = len(base_score) if isinstance(base_score, Sequence) else 1
-            law = law_of(objective, base_score, [i % n for i in range(len(nodes))], [i // n for i in range(len(nodes))])
-        return _boosted("XGBoost", nodes, names, single=True, note=_COVER, cover_of=law or objective or "")
+            law = law_of(
+                objective,
+                base_score,
+                [i % n for i in range(len(nodes))],
+                [i // n for i in range(len(nodes))],
+            )
+        return _boosted(
+            "XGBoost", nodes, names, single=True, note=_COVER, cover_of=law or objective or ""
+        )
 
 
 def read_lightgbm(dump: str | Mapping[str, Any]) -> Ensemble:
     """Return the trees of LightGBM: of `Booster.dump_model()`, as a dict or JSON, or of the text that `Booster.save_model` writes."""
-    with sound(InputError("This is no sound dump of LightGBM: write it by dump_model or save_model.")):
+    with sound(
+        InputError("This is no sound dump of LightGBM: write it by dump_model or save_model.")
+    ):
         if isinstance(dump, str) and dump.lstrip().startswith("tree"):
             return _lightgbm_text(dump)
         return _lightgbm_dict(_parsed(dump))
@@ -77,7 +94,9 @@ def _parsed(dump: Any) -> Any:
     try:
         return json.loads(dump)
     except (ValueError, RecursionError):
-        raise InputError("The dump is not sound JSON: it is damaged, truncated or of another format.") from None
+        raise InputError(
+            "The dump is not sound JSON: it is damaged, truncated or of another format."
+        ) from None
 
 
 def _boosted(
@@ -96,16 +115,22 @@ def _boosted(
     known = cover_of is None or cover_of in PLAIN_COVERS
     out, covers = [], []
     for nodes in trees:
-        left, right, feature, threshold, missing, value, records = (np.array(part) for part in zip(*nodes, strict=True))
+        left, right, feature, threshold, missing, value, records = (
+            np.array(part) for part in zip(*nodes, strict=True)
+        )
         covers.append(records.astype(np.float64))
-        samples, reason = _whole(covers[-1]) if known or not np.isfinite(covers[-1]).all() else (None, reason_of)
+        samples, reason = (
+            _whole(covers[-1]) if known or not np.isfinite(covers[-1]).all() else (None, reason_of)
+        )
         value = np.where(left < 0, value, 0.0).reshape(-1, 1, 1)
         known_of = {"samples": samples, "reason": reason, "single": single}
         out.append(Tree.of(left, right, feature, threshold, missing, value, **known_of))
     if isinstance(cover_of, CoverLaw) and all(np.isfinite(cover).all() for cover in covers):
         out = list(counted_trees(out, covers, cover_of))
     notes = f"{STAGES} {_SUBSAMPLE} {note}".rstrip()
-    return Ensemble(model, "regression", tuple(map(str, names)), (), tuple(out), notes, boosted=True)
+    return Ensemble(
+        model, "regression", tuple(map(str, names)), (), tuple(out), notes, boosted=True
+    )
 
 
 def _whole(records: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, str]:
@@ -132,7 +157,9 @@ def _numbered(trees: Sequence[Any]) -> list[str]:
         if "children" in node:
             match = re.fullmatch(r"f(\d{1,7})", str(node["split"]))
             if match is None or int(match[1]) >= _MOST_COLUMNS:
-                raise InputError("The dump names its columns: give their names in order as features.")
+                raise InputError(
+                    "The dump names its columns: give their names in order as features."
+                )
             most = max(most, int(match[1]))
             stack += node["children"]
     return [f"f{i}" for i in range(max(most + 1, 1))]
@@ -174,13 +201,26 @@ def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -
         if any(one.get("split_type", ())):
             raise InputError(SETS)
         if int(one.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
-            raise InputError("Leaves with several values are not supported. Fit with one output per tree.")
-        parts = ("left_children", "right_children", "split_indices", "split_conditions", "default_left", "sum_hessian")
+            raise InputError(
+                "Leaves with several values are not supported. Fit with one output per tree."
+            )
+        parts = (
+            "left_children",
+            "right_children",
+            "split_indices",
+            "split_conditions",
+            "default_left",
+            "sum_hessian",
+        )
         nodes: list[Node] = []
-        for left, right, index, cut, default, cover in zip(*(one[part] for part in parts), strict=True):
+        for left, right, index, cut, default, cover in zip(
+            *(one[part] for part in parts), strict=True
+        ):
             leaf = int(left) < 0
             value, bound = (float(cut), np.nan) if leaf else (0.0, _below(float(cut)))
-            nodes.append((int(left), int(right), int(index), bound, bool(default), value, float(cover)))
+            nodes.append(
+                (int(left), int(right), int(index), bound, bool(default), value, float(cover))
+            )
         trees.append(nodes)
     d = int(learner["learner_model_param"]["num_feature"])
     if not 0 < d <= _MOST_COLUMNS:
@@ -190,7 +230,9 @@ def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -
         raise InputError(f"The model has {d} columns, but {len(names)} names were given.")
     law = _law(learner, len(trees))
     reason = _SCALED if _scaled(learner["objective"]) else _NO_COUNT
-    return _boosted("XGBoost", trees, names, single=True, note=_COVER, cover_of=law, reason_of=reason)
+    return _boosted(
+        "XGBoost", trees, names, single=True, note=_COVER, cover_of=law, reason_of=reason
+    )
 
 
 def _law(learner: Mapping[str, Any], n: int) -> CoverLaw | str:
@@ -201,14 +243,18 @@ def _law(learner: Mapping[str, Any], n: int) -> CoverLaw | str:
     outputs = [int(k) for k in model.get("tree_info", ())] or [0] * n
     ends = [int(end) for end in model.get("iteration_indptr", ())]
     if not ends:
-        each = (max(outputs) + 1) * int(model.get("gbtree_model_param", {}).get("num_parallel_tree", 1) or 1)
+        each = (max(outputs) + 1) * int(
+            model.get("gbtree_model_param", {}).get("num_parallel_tree", 1) or 1
+        )
         ends = list(range(0, n + 1, each))
     rounds = (np.searchsorted(np.array(ends), np.arange(n), side="right") - 1).tolist()
     if len(outputs) != n or min(outputs) < 0 or max(outputs) >= _MOST_CLASSES or _scaled(about):
         return "" if _scaled(about) else objective
     base = json.loads(str(learner["learner_model_param"]["base_score"]))
     step = float(about.get("poisson_regression_param", {}).get("max_delta_step", 0.7))
-    law = law_of(objective, base, outputs, rounds, max_delta_step=step, sums="gbtree" not in booster)
+    law = law_of(
+        objective, base, outputs, rounds, max_delta_step=step, sums="gbtree" not in booster
+    )
     return objective if law is None else law
 
 
@@ -219,7 +265,9 @@ def _scaled(objective: Mapping[str, Any]) -> bool:
 def _lightgbm_missing(kind: int | str, default_left: bool, cut: float) -> bool:
     """Whether a missing value goes left. Without a way of their own missing values are zeros."""
     if kind in (1, "Zero"):
-        raise InputError("A split takes zeros for missing (zero_as_missing), which is not supported.")
+        raise InputError(
+            "A split takes zeros for missing (zero_as_missing), which is not supported."
+        )
     return default_left if kind in (2, "NaN") else cut >= 0.0
 
 
@@ -242,11 +290,15 @@ def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
             records = float(node.get("internal_count", np.nan))
             nodes.append((at, at + 1, int(node["split_feature"]), cut, left_missing, 0.0, records))
         trees.append(nodes)
-    return _boosted("LightGBM", _alone(trees), list(data["feature_names"]), single=False, note="", cover_of=None)
+    return _boosted(
+        "LightGBM", _alone(trees), list(data["feature_names"]), single=False, note="", cover_of=None
+    )
 
 
 def _lightgbm_text(text: str) -> Ensemble:
-    head, *parts = re.split(r"^Tree=\d+\s*$", text.partition("\nend of trees")[0], flags=re.MULTILINE)
+    head, *parts = re.split(
+        r"^Tree=\d+\s*$", text.partition("\nend of trees")[0], flags=re.MULTILINE
+    )
     names = _entries(head)["feature_names"].split()
     trees = []
     for part in parts:
@@ -267,9 +319,13 @@ def _lightgbm_text(text: str) -> Ensemble:
             # Bit 0: a set of categories; bit 1: missing values go left; bits 2 and 3: what counts as missing.
             missing = _lightgbm_missing((kind >> 2) & 3, bool(kind & 2), float(cut))
             places = [int(c) if int(c) >= 0 else inner + ~int(c) for c in (left, right)]
-            nodes.append((places[0], places[1], int(feature), float(cut), missing, 0.0, float(count)))
+            nodes.append(
+                (places[0], places[1], int(feature), float(cut), missing, 0.0, float(count))
+            )
         if len(nodes) != inner:
-            raise InputError("The nodes do not form a tree: it needs one leaf more than it has splits.")
+            raise InputError(
+                "The nodes do not form a tree: it needs one leaf more than it has splits."
+            )
         nodes += [(-1, -1, -1, np.nan, False, v, n) for v, n in zip(values, leaves, strict=True)]
         trees.append(nodes)
     return _boosted("LightGBM", _alone(trees), names, single=False, note="", cover_of=None)
@@ -311,4 +367,6 @@ def _read_xgboost(file: ModelFile) -> OpenedModel:
 LIGHTGBM = TREE_FORMATS.register(
     TreeFormat("lightgbm", "a dump of LightGBM", recognise=_is_lightgbm, read=_read_lightgbm)
 )
-XGBOOST = TREE_FORMATS.register(TreeFormat("xgboost", "a dump of XGBoost", recognise=_is_xgboost, read=_read_xgboost))
+XGBOOST = TREE_FORMATS.register(
+    TreeFormat("xgboost", "a dump of XGBoost", recognise=_is_xgboost, read=_read_xgboost)
+)

@@ -31,7 +31,9 @@ def as_opened(model: Any, *, features: Sequence[str] | None = None) -> OpenedMod
         return open_model(model)
     for form in TREE_FORMATS:
         if form.accepts is not None and form.trees is not None and form.accepts(model):
-            return OpenedModel(form.name, form.trees(model, features), model if form.rebuild else None)
+            return OpenedModel(
+                form.name, form.trees(model, features), model if form.rebuild else None
+            )
     raise InputError(
         f"A model of scikit-learn is needed, plain trees, or the path of a file. Got {type(model).__name__} of "
         f"{type(model).__module__.split('.')[0]}."
@@ -58,7 +60,12 @@ def open_model(path: str | os.PathLike[str]) -> OpenedModel:
 
 
 def write_model(
-    path: str | os.PathLike[str], ensemble: Ensemble, model: Any = None, *, check: Callable[[Path], None] | None = None, overwrite: bool = False
+    path: str | os.PathLike[str],
+    ensemble: Ensemble,
+    model: Any = None,
+    *,
+    check: Callable[[Path], None] | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write a model, wholly or not at all, in the format that the name ends in: scikit-learn's own model as .skops, plain trees as .json.
 
@@ -67,7 +74,9 @@ def write_model(
     writers = {form.ending: form.write for form in TREE_FORMATS if form.ending and form.write}
     ending = Path(path).suffix.lower()
     if ending not in writers:
-        raise InputError(f"The name of the output must end in {' or '.join(writers)}. Got '{Path(path).name}'.")
+        raise InputError(
+            f"The name of the output must end in {' or '.join(writers)}. Got '{Path(path).name}'."
+        )
     data = writers[ending](ensemble, model)
     with replacing(path, overwrite=overwrite) as part:
         part.write_bytes(data)
@@ -78,7 +87,9 @@ def write_model(
 def _bytes_of(file: Path) -> bytes:
     try:
         if (size := file.stat().st_size) > MOST_BYTES:
-            raise FileError(f"'{file}' is larger than the {MOST_BYTES >> 30} GB that a model may have.")
+            raise FileError(
+                f"'{file}' is larger than the {MOST_BYTES >> 30} GB that a model may have."
+            )
         data = file.read_bytes()
     except FileNotFoundError:
         raise FileError(f"No such file: '{file}'.") from None
@@ -95,7 +106,19 @@ def _bytes_of(file: Path) -> bytes:
 
 def _packed(data: bytes) -> bool:
     """Whether the bytes are packed as joblib packs its pickles: zlib, gzip, bzip2, xz, lzma, lz4."""
-    return data.startswith((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"]\x00\x00", b"\x04\x22\x4d\x18"))  # fmt: skip
+    return data.startswith(
+        (
+            b"\x78\x01",
+            b"\x78\x5e",
+            b"\x78\x9c",
+            b"\x78\xda",
+            b"\x1f\x8b",
+            b"BZh",
+            b"\xfd7zXZ",
+            b"]\x00\x00",
+            b"\x04\x22\x4d\x18",
+        )
+    )
 
 
 def _old_pickle(data: bytes) -> bool:

@@ -14,7 +14,17 @@ from ..._base.registry import Registry
 from ..tree import Ensemble
 from .ubjson import is_ubjson
 
-__all__ = ["SETS", "STAGES", "TREE_FORMATS", "ModelFile", "OpenedModel", "TreeFormat", "naming", "sound", "strict_json"]
+__all__ = [
+    "SETS",
+    "STAGES",
+    "TREE_FORMATS",
+    "ModelFile",
+    "OpenedModel",
+    "TreeFormat",
+    "naming",
+    "sound",
+    "strict_json",
+]
 
 STAGES = "Trees of boosting fit what earlier ones left over: their leaves hold no classes, only how many records fell in."
 SETS = "Splits on sets of categories are not supported yet. Encode them as numbers before the fit."
@@ -52,7 +62,9 @@ class ModelFile:
         try:
             return self.data.decode("utf-8")
         except UnicodeDecodeError:
-            raise FileError(f"'{self.name}' is not sound text: it is damaged or of another format.") from None
+            raise FileError(
+                f"'{self.name}' is not sound text: it is damaged or of another format."
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -68,16 +80,29 @@ class TreeFormat:
     ending: str = ""  # of files that are written so; empty where none is
     recognise: Callable[[ModelFile], bool] | None = None
     read: Callable[[ModelFile], OpenedModel] | None = None
-    write: Callable[[Ensemble, Any], bytes] | None = None  # of trees and of the object that holds them, if there is one
+    write: Callable[[Ensemble, Any], bytes] | None = (
+        None  # of trees and of the object that holds them, if there is one
+    )
     accepts: Callable[[Any], bool] | None = None
-    trees: Callable[[Any, Sequence[str] | None], Ensemble] | None = None  # of an object, and names for its columns
-    rebuild: Callable[[Any, Ensemble], Any] | None = None  # the object with other trees; None: only plain trees are pruned
+    trees: Callable[[Any, Sequence[str] | None], Ensemble] | None = (
+        None  # of an object, and names for its columns
+    )
+    rebuild: Callable[[Any, Ensemble], Any] | None = (
+        None  # the object with other trees; None: only plain trees are pruned
+    )
 
 
 TREE_FORMATS: Registry[TreeFormat] = Registry("tree format")
 """Every tree format there is, asked in this order. `TREE_FORMATS.register` adds another."""
 
-_MISFITS: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)
+_MISFITS: tuple[type[Exception], ...] = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    AttributeError,
+)
 """What parts that do not fit together end in."""
 _FAULTS: tuple[type[Exception], ...] = (ChaffinchError, RecursionError, MemoryError, *_MISFITS)
 
@@ -99,7 +124,9 @@ def naming(fault: str, otherwise: str = "Its parts do not fit together.") -> Ite
     try:
         yield
     except _FAULTS as error:
-        raise FileError(f"{fault} {error if isinstance(error, ChaffinchError) else otherwise}") from None
+        raise FileError(
+            f"{fault} {error if isinstance(error, ChaffinchError) else otherwise}"
+        ) from None
 
 
 def strict_json(text: str | bytes, *, name: str) -> Any:
@@ -107,7 +134,9 @@ def strict_json(text: str | bytes, *, name: str) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_doubles)
     except (ValueError, RecursionError, MemoryError):  # a UnicodeDecodeError is a ValueError too
-        raise FileError(f"'{name}' is not sound JSON: it is damaged, truncated or not what it claims to be.") from None
+        raise FileError(
+            f"'{name}' is not sound JSON: it is damaged, truncated or not what it claims to be."
+        ) from None
 
 
 def _no_constant(word: str) -> Any:

@@ -32,7 +32,9 @@ def onnx_ensemble(data: bytes, *, name: str = "the file") -> Ensemble:
     try:
         graph = onnx.ModelProto.FromString(data).graph
     except Exception:  # protobuf has an error class of its own for each of its back ends
-        raise FileError(f"'{name}' is not a sound ONNX file: it is damaged, truncated or of another format.") from None
+        raise FileError(
+            f"'{name}' is not a sound ONNX file: it is damaged, truncated or of another format."
+        ) from None
     if any(node.op_type == "TreeEnsemble" for node in graph.node):
         raise FileError(
             f"'{name}' has a TreeEnsemble of ai.onnx.ml version 5, which is not read yet. Convert for version 3 or 4."
@@ -63,7 +65,9 @@ def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
     if not classifier:  # one number for each output, instead of one share for each class
         trees = [replace(tree, value=tree.value.transpose(0, 2, 1)) for tree in trees]
     most = max(int(tree.feature.max(initial=-1)) for tree in trees) + 1
-    summed = attributes.get("post_transform", b"NONE") == b"NONE" and not attributes.get("base_values")
+    summed = attributes.get("post_transform", b"NONE") == b"NONE" and not attributes.get(
+        "base_values"
+    )
     every = not classifier or set(attributes.get("class_ids", ())) == set(range(width))
     return Ensemble(
         node.op_type,
@@ -78,8 +82,14 @@ def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
 def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list[Tree]:
     ids = _integers(attributes["nodes_treeids"])
     n = len(ids)
-    numbers, features = _integers(attributes["nodes_nodeids"]), _integers(attributes["nodes_featureids"])
-    yes, no = _integers(attributes["nodes_truenodeids"]), _integers(attributes["nodes_falsenodeids"])
+    numbers, features = (
+        _integers(attributes["nodes_nodeids"]),
+        _integers(attributes["nodes_featureids"]),
+    )
+    yes, no = (
+        _integers(attributes["nodes_truenodeids"]),
+        _integers(attributes["nodes_falsenodeids"]),
+    )
     modes = [mode.decode("ascii") for mode in attributes["nodes_modes"]]
     cuts = _reals(onnx, attributes, "nodes_values")
     tracks = _integers(attributes.get("nodes_missing_value_tracks_true") or [0] * n)
@@ -91,7 +101,11 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
     value = np.zeros((n, 1, width))
     weights = _reals(onnx, attributes, f"{leaf}_weights")
     for t, i, k, weight in zip(
-        attributes[f"{leaf}_treeids"], attributes[f"{leaf}_nodeids"], attributes[f"{leaf}_ids"], weights, strict=True
+        attributes[f"{leaf}_treeids"],
+        attributes[f"{leaf}_nodeids"],
+        attributes[f"{leaf}_ids"],
+        weights,
+        strict=True,
     ):
         if not 0 <= k < width:
             raise InputError("A leaf speaks of an output that the model does not have.")
@@ -108,11 +122,22 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
         local = np.full(n + 1, -1)  # of -1 it is -1 again
         local[order] = np.arange(len(order))
         children = local[left[order]], local[right[order]]
-        out.append(Tree.of(*children, features[order], cuts[order], missing[order], value[order], reason=NO_COUNTS))
+        out.append(
+            Tree.of(
+                *children,
+                features[order],
+                cuts[order],
+                missing[order],
+                value[order],
+                reason=NO_COUNTS,
+            )
+        )
     return out
 
 
-def _root_first(rows: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+def _root_first(
+    rows: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The nodes of a tree, its root first: the node that is nobody's child."""
     below = np.isin(rows, np.concatenate([left[rows], right[rows]]))
     if (~below).sum() != 1:
@@ -132,7 +157,10 @@ def _comparison(mode: str, cut: float, tracks_true: bool) -> tuple[bool, float]:
     """
     if mode in ("BRANCH_LEQ", "BRANCH_GT"):
         bound = cut
-    elif mode in ("BRANCH_LT", "BRANCH_GTE"):  # below the cut is at most the largest 32-bit float below it
+    elif mode in (
+        "BRANCH_LT",
+        "BRANCH_GTE",
+    ):  # below the cut is at most the largest 32-bit float below it
         single = np.float32(cut)
         bound = float(single if float(single) < cut else np.nextafter(single, np.float32(-np.inf)))
     else:
@@ -147,14 +175,22 @@ def _features(graph: Any, node: Any, at_least: int) -> tuple[str, ...]:
     constants = {constant.name for constant in graph.initializer}
     inputs = {entry.name: _columns(entry) for entry in graph.input if entry.name not in constants}
     joined = [
-        list(other.input) for other in graph.node if other.op_type == "Concat" and list(other.output) == node.input[:1]
+        list(other.input)
+        for other in graph.node
+        if other.op_type == "Concat" and list(other.output) == node.input[:1]
     ]
-    if joined and all(inputs.get(column) == 1 for column in joined[0]) and at_least <= len(joined[0]):
+    if (
+        joined
+        and all(inputs.get(column) == 1 for column in joined[0])
+        and at_least <= len(joined[0])
+    ):
         return tuple(joined[0])
     known = [d for d in inputs.values() if d] if len(inputs) == 1 else []
     d = known[0] if known else at_least
     if not at_least <= d <= _MOST_COLUMNS:
-        raise InputError("A split is on a column that the model does not have, or it has too many columns.")
+        raise InputError(
+            "A split is on a column that the model does not have, or it has too many columns."
+        )
     return tuple(f"x{i}" for i in range(d))
 
 

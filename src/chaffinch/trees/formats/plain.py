@@ -33,7 +33,14 @@ VERSION = 1
 _TOP = {"format", "version", "model", "kind", "features", "classes", "trees"}
 _TOP_MAY = {"note": "", "boosted": False, "targets": []}
 _TREE = {"left", "right", "feature", "threshold", "missing_left", "value"}
-_TREE_MAY = {"counts": None, "samples": None, "reason": "", "fewest": None, "varies": None, "single": True}
+_TREE_MAY = {
+    "counts": None,
+    "samples": None,
+    "reason": "",
+    "fewest": None,
+    "varies": None,
+    "single": True,
+}
 _TREE_RARE = {"bounds": None, "variance": None}  # written only where they are known
 _MOST_TEXT = 10_000
 _MOST_WHOLE = 1 << 53  # sums of two stay whole numbers
@@ -70,7 +77,9 @@ def plain_text(model: Ensemble) -> str:
         ) from None
 
 
-def plain_ensemble(text: str | bytes | dict[str, Any] | list[Any], *, name: str = "the text") -> Ensemble:
+def plain_ensemble(
+    text: str | bytes | dict[str, Any] | list[Any], *, name: str = "the text"
+) -> Ensemble:
     """Return the ensemble that `plain_text` wrote, also of the parsed text; raise a clear error for any other. `name` is for messages."""
     data = strict_json(text, name=name) if isinstance(text, str | bytes) else text
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -79,9 +88,13 @@ def plain_ensemble(text: str | bytes | dict[str, Any] | list[Any], *, name: str 
             "`chaffinch tree prune MODEL -o OUT.json` writes one."
         )
     if type(data.get("version")) is not int or data["version"] != VERSION:
-        raise FileError(f"'{name}' is not of version {VERSION}, which this release reads. Use a newer release.")
+        raise FileError(
+            f"'{name}' is not of version {VERSION}, which this release reads. Use a newer release."
+        )
     if set(data) - set(_TOP_MAY) != _TOP:
-        raise FileError(f"'{name}' is damaged: it has other entries than {', '.join(sorted(_TOP | set(_TOP_MAY)))}.")
+        raise FileError(
+            f"'{name}' is damaged: it has other entries than {', '.join(sorted(_TOP | set(_TOP_MAY)))}."
+        )
     with naming(f"'{name}' is damaged."):
         return _built(_TOP_MAY | data)
 
@@ -90,13 +103,20 @@ def _scalar(label: Any) -> Any:
     label = label.item() if isinstance(label, np.generic) else label
     if isinstance(label, str | int | float | bool):
         return label
-    raise InputError("The classes of the model are neither words nor numbers, which the plain form cannot hold.")
+    raise InputError(
+        "The classes of the model are neither words nor numbers, which the plain form cannot hold."
+    )
 
 
 def _described(tree: Tree) -> dict[str, Any]:
-    cuts = [_cut(float(cut)) if left >= 0 else None for cut, left in zip(tree.threshold, tree.left, strict=True)]
+    cuts = [
+        _cut(float(cut)) if left >= 0 else None
+        for cut, left in zip(tree.threshold, tree.left, strict=True)
+    ]
     plain = {**to_plain(tree), "threshold": cuts}
-    return {name: part for name, part in plain.items() if name not in _TREE_RARE or part is not None}
+    return {
+        name: part for name, part in plain.items() if name not in _TREE_RARE or part is not None
+    }
 
 
 def _cut(value: float) -> float | str:
@@ -108,9 +128,15 @@ def _built(data: dict[str, Any]) -> Ensemble:
     if kind not in ("classification", "regression"):
         raise InputError('"kind" must be "classification" or "regression".')
     features, classes = data["features"], data["classes"]
-    if not isinstance(features, list) or not all(_is_text(f) for f in features) or len(set(features)) != len(features):
+    if (
+        not isinstance(features, list)
+        or not all(_is_text(f) for f in features)
+        or len(set(features)) != len(features)
+    ):
         raise InputError('"features" must be a list of names, each once.')
-    if not isinstance(classes, list) or not all(isinstance(c, list) and c and _labels(c) for c in classes):
+    if not isinstance(classes, list) or not all(
+        isinstance(c, list) and c and _labels(c) for c in classes
+    ):
         raise InputError('"classes" must be a list of lists of words or numbers, each once.')
     if bool(classes) != (kind == "classification"):
         raise InputError("A classification needs classes, and a regression has none.")
@@ -120,13 +146,17 @@ def _built(data: dict[str, Any]) -> Ensemble:
     if not (_is_text(data["model"]) and _is_text(note)):
         raise InputError('"model" and "note" must be texts.')
     if not isinstance(boosted, bool) or not isinstance(targets, list) or not _labels(targets):
-        raise InputError('"boosted" must be true or false, and "targets" a list of words or numbers, each once.')
+        raise InputError(
+            '"boosted" must be true or false, and "targets" a list of words or numbers, each once.'
+        )
     shape = (len(classes), max(map(len, classes))) if classes else None
     trees = tuple(_tree(one, shape) for one in data["trees"])
     if len({tree.value.shape[1] for tree in trees}) > 1:
         raise InputError("The trees have different numbers of outputs.")
     names = tuple(tuple(c) for c in classes)
-    return Ensemble(data["model"], kind, tuple(features), names, trees, note, boosted, tuple(targets))
+    return Ensemble(
+        data["model"], kind, tuple(features), names, trees, note, boosted, tuple(targets)
+    )
 
 
 def _is_text(value: Any) -> bool:
@@ -134,32 +164,66 @@ def _is_text(value: Any) -> bool:
 
 
 def _labels(labels: list[Any]) -> bool:
-    sound = all(isinstance(x, bool) or _is_text(x) or (isinstance(x, int | float) and math.isfinite(x)) for x in labels)
+    sound = all(
+        isinstance(x, bool) or _is_text(x) or (isinstance(x, int | float) and math.isfinite(x))
+        for x in labels
+    )
     return sound and len(set(labels)) == len(labels)
 
 
 def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
     if not isinstance(data, dict) or set(data) - set(may := _TREE_MAY | _TREE_RARE) != _TREE:
-        raise InputError(f"A tree has other entries than {', '.join(sorted({*_TREE, *_TREE_MAY, *_TREE_RARE}))}.")
+        raise InputError(
+            f"A tree has other entries than {', '.join(sorted({*_TREE, *_TREE_MAY, *_TREE_RARE}))}."
+        )
     data = may | data
     value = _numbers(data["value"])
-    if value.ndim != 3 or (shape is None and value.shape[2] != 1) or (shape is not None and value.shape[1:] != shape):
+    if (
+        value.ndim != 3
+        or (shape is None and value.shape[2] != 1)
+        or (shape is not None and value.shape[1:] != shape)
+    ):
         raise InputError("The values of a tree are not nodes x outputs x classes (1 for numbers).")
     left, right, feature = (_whole(data[name]) for name in ("left", "right", "feature"))
     n = len(value)
-    if {a.shape for a in (left, right, feature)} != {(n,)} or min(a.min() for a in (left, right, feature)) < -1:
-        raise InputError("Children and features must be whole numbers from -1 on, one for each node.")
-    if not isinstance(data["threshold"], list) or not _is_text(data["reason"]) or not isinstance(data["single"], bool):
+    if {a.shape for a in (left, right, feature)} != {(n,)} or min(
+        a.min() for a in (left, right, feature)
+    ) < -1:
+        raise InputError(
+            "Children and features must be whole numbers from -1 on, one for each node."
+        )
+    if (
+        not isinstance(data["threshold"], list)
+        or not _is_text(data["reason"])
+        or not isinstance(data["single"], bool)
+    ):
         raise InputError('"threshold" must be a list, "reason" a text, and "single" true or false.')
     counts, samples, fewest, bounds = (
-        None if data[name] is None else _whole(data[name]) for name in ("counts", "samples", "fewest", "bounds")
+        None if data[name] is None else _whole(data[name])
+        for name in ("counts", "samples", "fewest", "bounds")
     )
     variance = None if data["variance"] is None else _numbers(data["variance"])
     cuts = np.array([_threshold(cut) for cut in data["threshold"]], dtype=np.float64)
-    missing, varies = _truths(data["missing_left"], n), None if data["varies"] is None else _truths(data["varies"], n)
+    missing, varies = (
+        _truths(data["missing_left"], n),
+        None if data["varies"] is None else _truths(data["varies"], n),
+    )
     tree = Tree(
-        left, right, feature, cuts, missing, value, counts, samples, data["reason"], fewest, varies, bounds, variance, data["single"]
-    )  # fmt: skip
+        left,
+        right,
+        feature,
+        cuts,
+        missing,
+        value,
+        counts,
+        samples,
+        data["reason"],
+        fewest,
+        varies,
+        bounds,
+        variance,
+        data["single"],
+    )
     if not np.array_equal(feature < 0, left < 0):
         raise InputError("Leaves have the feature -1, and splits have another.")
     if fewest is not None and ((fewest < 0).any() or counts is None or (fewest > counts).any()):
@@ -175,8 +239,14 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
 
 
 def _truths(flags: Any, n: int) -> NDArray[np.bool_]:
-    if not isinstance(flags, list) or len(flags) != n or not all(isinstance(x, bool) for x in flags):
-        raise InputError('"missing_left" and "varies" must be lists of true and false, one for each node.')
+    if (
+        not isinstance(flags, list)
+        or len(flags) != n
+        or not all(isinstance(x, bool) for x in flags)
+    ):
+        raise InputError(
+            '"missing_left" and "varies" must be lists of true and false, one for each node.'
+        )
     return np.array(flags, dtype=bool)
 
 
@@ -194,14 +264,18 @@ def _numbers(nested: Any) -> NDArray[np.float64]:
     """Nested lists of finite numbers as an array: strings, true, false and null are no numbers."""
     array = np.array(nested)
     if array.dtype.kind not in "if" or not np.isfinite(array).all():
-        raise InputError("Where numbers are needed there is something else, or lists of different lengths.")
+        raise InputError(
+            "Where numbers are needed there is something else, or lists of different lengths."
+        )
     return array.astype(np.float64)
 
 
 def _whole(nested: Any) -> NDArray[np.int64]:
     array = np.array(nested)
     if array.dtype.kind != "i" or (array.size and int(abs(array).max()) > _MOST_WHOLE):
-        raise InputError("Where whole numbers are needed there is something else, or lists of different lengths.")
+        raise InputError(
+            "Where whole numbers are needed there is something else, or lists of different lengths."
+        )
     return array.astype(np.int64)
 
 
@@ -209,7 +283,9 @@ def _check_sums(tree: Tree, records: NDArray[np.int64]) -> None:
     """Raise unless the children of a split hold its records; a split that tells nothing (all 0, as after pruning) may."""
     inner = np.flatnonzero(tree.left >= 0)
     known = inner[records[inner].reshape(len(inner), -1).any(axis=1)] if len(inner) else inner
-    if (records < 0).any() or not np.array_equal(records[known], records[tree.left[known]] + records[tree.right[known]]):
+    if (records < 0).any() or not np.array_equal(
+        records[known], records[tree.left[known]] + records[tree.right[known]]
+    ):
         raise InputError("The children of a split must hold as many records as the split itself.")
 
 

@@ -35,21 +35,49 @@ MODELS = frozenset(
     [f"sklearn.tree._classes.{name}" for name in PRUNABLE]
     + [f"sklearn.ensemble._forest.{name}" for name in FORESTS]
     + [f"{_GB}.GradientBoosting{kind}" for kind in ("Classifier", "Regressor")]
-    + [f"{_HGB}.gradient_boosting.HistGradientBoosting{kind}" for kind in ("Classifier", "Regressor")]
+    + [
+        f"{_HGB}.gradient_boosting.HistGradientBoosting{kind}"
+        for kind in ("Classifier", "Regressor")
+    ]
 )
 _LOSSES = (
-    "AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss", "HalfMultinomialLoss", "HalfPoissonLoss",
-    "HalfSquaredError", "HalfTweedieLoss", "HalfTweedieLossIdentity", "HuberLoss", "PinballLoss",
-)  # fmt: skip
+    "AbsoluteError",
+    "ExponentialLoss",
+    "HalfBinomialLoss",
+    "HalfGammaLoss",
+    "HalfMultinomialLoss",
+    "HalfPoissonLoss",
+    "HalfSquaredError",
+    "HalfTweedieLoss",
+    "HalfTweedieLossIdentity",
+    "HuberLoss",
+    "PinballLoss",
+)
 _LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
-_NUMBERS = ("bool", "bool_", "float32", "float64", "int32", "int64", "intp", "str_", "uint32", "uint64", "uint8")
+_NUMBERS = (
+    "bool",
+    "bool_",
+    "float32",
+    "float64",
+    "int32",
+    "int64",
+    "intp",
+    "str_",
+    "uint32",
+    "uint64",
+    "uint8",
+)
 _NUMPY = frozenset({"numpy.ndarray", *(f"numpy.{name}" for name in _NUMBERS)})
 _BIT_GENERATORS = ('"PCG64"', '"PCG64DXSM"', '"MT19937"', '"Philox"', '"SFC64"')
 ALLOWED = {
     "ObjectNode": MODELS
     | {f"sklearn._loss.loss.{name}" for name in _LOSSES}
     | {f"sklearn._loss.link.{name}" for name in _LINKS}
-    | {"sklearn.dummy.DummyClassifier", "sklearn.dummy.DummyRegressor", "sklearn.preprocessing._label.LabelEncoder"}
+    | {
+        "sklearn.dummy.DummyClassifier",
+        "sklearn.dummy.DummyRegressor",
+        "sklearn.preprocessing._label.LabelEncoder",
+    }
     | {f"{_HGB}.binning._BinMapper", f"{_HGB}.predictor.TreePredictor"},
     "TreeNode": frozenset({"sklearn.tree._tree.Tree"}),
     "LossNode": frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES),
@@ -57,7 +85,8 @@ ALLOWED = {
     "ListNode": frozenset({"builtins.list"}),
     "TupleNode": frozenset({"builtins.tuple"}),
     "JsonNode": frozenset({"builtins.str"}),
-    "TypeNode": frozenset({"builtins.str", "builtins.int", "builtins.float", "builtins.bool"}) | _NUMPY,
+    "TypeNode": frozenset({"builtins.str", "builtins.int", "builtins.float", "builtins.bool"})
+    | _NUMPY,
     "NdArrayNode": _NUMPY,
     "RandomStateNode": frozenset({"numpy.random.mtrand.RandomState"}),
     "RandomGeneratorNode": frozenset({"numpy.random._generator.Generator"}),
@@ -71,7 +100,9 @@ def dumped(model: Any) -> bytes:
 
 def loaded(data: bytes, *, name: str) -> Any:
     """Return the model of scikit-learn in the bytes of a skops file; raise a clear error for any other. `name` is for messages."""
-    damaged = FileError(f"'{name}' is not a sound skops file: it is damaged, truncated or of another format.")
+    damaged = FileError(
+        f"'{name}' is not a sound skops file: it is damaged, truncated or of another format."
+    )
     faults = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, MemoryError)
     with sound(damaged, *faults), zipfile.ZipFile(io.BytesIO(data)) as archive:
         _check_sizes(archive, len(data), name)
@@ -101,7 +132,10 @@ def _check_sizes(archive: zipfile.ZipFile, size: int, name: str) -> None:
     if (
         unpacked > min(MOST_UNPACKED, max(1 << 24, MOST_PACKING * size))
         or len(members) > 1_000_000
-        or any(member.filename == "schema.json" and member.file_size > MOST_SCHEMA for member in members)
+        or any(
+            member.filename == "schema.json" and member.file_size > MOST_SCHEMA
+            for member in members
+        )
     ):
         raise FileError(f"'{name}' would unpack to far more than a model needs. It is not opened.")
     if len({member.filename for member in members}) != len(members):
@@ -112,12 +146,20 @@ def _checked_array(member: bytes) -> NDArray[Any]:
     """The array of an .npy part, if it says of itself what its bytes are."""
     handle = io.BytesIO(member)
     version = np.lib.format.read_magic(handle)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
     shape, _, dtype = read(handle)
     count = 1
     for length in shape:
         count *= int(length)
-    if dtype.hasobject or count * dtype.itemsize != len(member) - handle.tell() or dtype.itemsize == 0:
+    if (
+        dtype.hasobject
+        or count * dtype.itemsize != len(member) - handle.tell()
+        or dtype.itemsize == 0
+    ):
         raise ValueError("an array is larger or smaller than its bytes")
     return np.load(io.BytesIO(member))
 
@@ -157,7 +199,8 @@ def _check_types(schema: Any, name: str) -> None:
 def _check_nodes(schema: Any, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless every compiled tree and generator in the file can be built without harm."""
     digests = {
-        file: hashlib.sha256(repr((a.dtype, a.shape)).encode() + a.tobytes()).hexdigest() for file, a in arrays.items()
+        file: hashlib.sha256(repr((a.dtype, a.shape)).encode() + a.tobytes()).hexdigest()
+        for file, a in arrays.items()
     }
     _digest(schema, digests, {})
     for node in _nodes(schema):
@@ -176,7 +219,9 @@ def _digest(node: Any, digests: dict[str, str], seen: dict[Any, bytes]) -> bytes
     """
     if isinstance(node, dict):
         parts = [
-            key.encode() + b":" + _digest(digests[node[key]] if key == "file" else node[key], digests, seen)
+            key.encode()
+            + b":"
+            + _digest(digests[node[key]] if key == "file" else node[key], digests, seen)
             for key in sorted(node)
             if key != "__id__"
         ]
@@ -185,7 +230,11 @@ def _digest(node: Any, digests: dict[str, str], seen: dict[Any, bytes]) -> bytes
     else:
         parts = [json.dumps(node).encode()]
     out = hashlib.sha256(b"\0".join(parts)).digest()
-    if isinstance(node, dict) and "__loader__" in node and seen.setdefault(node["__id__"], out) != out:
+    if (
+        isinstance(node, dict)
+        and "__loader__" in node
+        and seen.setdefault(node["__id__"], out) != out
+    ):
         raise ValueError("two parts of one number differ")
     return out
 
@@ -193,12 +242,19 @@ def _digest(node: Any, digests: dict[str, str], seen: dict[Any, bytes]) -> bytes
 def _check_tree(node: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless a tree's nodes, values and sizes fit together: scikit-learn follows them without looking."""
     arguments, state = node["__reduce__"]["args"], node["content"]
-    if arguments["__loader__"] != "TupleNode" or state["__loader__"] != "DictNode" or len(arguments["content"]) != 3:
+    if (
+        arguments["__loader__"] != "TupleNode"
+        or state["__loader__"] != "DictNode"
+        or len(arguments["content"]) != 3
+    ):
         raise ValueError("not the parts of a tree")
     n_features, n_classes, n_outputs = (_plain(part, arrays) for part in arguments["content"])
     fields = {key: _plain(part, arrays) for key, part in state["content"].items()}
     nodes, values, count = fields["nodes"], fields["values"], fields["node_count"]
-    whole = all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in (n_features, n_outputs, count))
+    whole = all(
+        isinstance(x, int | np.integer) and not isinstance(x, bool)
+        for x in (n_features, n_outputs, count)
+    )
     sound = (
         whole
         and set(fields) == {"max_depth", "node_count", "nodes", "values"}
@@ -211,7 +267,10 @@ def _check_tree(node: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         and 0 < count < 1 << 31
         and values.dtype == np.float64
         and values.shape == (count, n_outputs, int(n_classes.max()))
-        and all(bool(((nodes[side] >= -1) & (nodes[side] < count)).all()) for side in ("left_child", "right_child"))
+        and all(
+            bool(((nodes[side] >= -1) & (nodes[side] < count)).all())
+            for side in ("left_child", "right_child")
+        )
         and bool(((nodes["left_child"] < 0) == (nodes["right_child"] < 0)).all())
         and bool((nodes["feature"][nodes["left_child"] >= 0] >= 0).all())
         and bool((nodes["feature"] < n_features).all())
@@ -245,12 +304,16 @@ def _read(file: ModelFile) -> OpenedModel:
     except InputError as error:
         raise FileError(f"'{file.name}' is no model that can be audited. {error}") from None
     except Exception:  # attributes of a hostile file may be anything
-        raise FileError(f"'{file.name}' is damaged: the parts of its model do not fit together.") from None
+        raise FileError(
+            f"'{file.name}' is damaged: the parts of its model do not fit together."
+        ) from None
 
 
 def _write(ensemble: Ensemble, model: Any) -> bytes:
     if model is None:
-        raise InputError("Only a model of scikit-learn can be written as skops. Name a file that ends in .json.")
+        raise InputError(
+            "Only a model of scikit-learn can be written as skops. Name a file that ends in .json."
+        )
     return dumped(model)
 
 

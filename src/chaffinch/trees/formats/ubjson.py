@@ -30,7 +30,9 @@ def is_ubjson(data: bytes) -> bool:
     if data[:1] != b"{" or len(data) < 3:
         return False
     # Letters after the mark of a length would be JSON gone wrong, as {Infinity}: lengths of keys are small numbers.
-    return data[1:2] in (b"#", b"$") or (data[1:2] in (b"i", b"U", b"I", b"l", b"L") and data[2] < 32)
+    return data[1:2] in (b"#", b"$") or (
+        data[1:2] in (b"i", b"U", b"I", b"l", b"L") and data[2] < 32
+    )
 
 
 def read_ubjson(data: bytes, *, name: str) -> Any:
@@ -48,7 +50,9 @@ def read_ubjson(data: bytes, *, name: str) -> Any:
             raise ValueError("bytes after the end")
         return value
     except (ValueError, IndexError, struct.error, OverflowError, MemoryError):
-        raise FileError(f"'{name}' is not sound UBJSON: it is damaged, truncated or of another format.") from None
+        raise FileError(
+            f"'{name}' is not sound UBJSON: it is damaged, truncated or of another format."
+        ) from None
 
 
 class _Reader:

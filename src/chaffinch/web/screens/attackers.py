@@ -26,18 +26,35 @@ def _stored(page: Page) -> dict[str, str]:
     """What the fields show of what was saved."""
     choices = page.choices
     limit = "" if choices.max_excess is None else str(choices.max_excess)
-    return {"holdout": choices.holdout, "max_excess": limit, "thorough": "yes" if choices.thorough else "", "second": "yes" if choices.second else ""}
+    return {
+        "holdout": choices.holdout,
+        "max_excess": limit,
+        "thorough": "yes" if choices.thorough else "",
+        "second": "yes" if choices.second else "",
+    }
 
 
 def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
     """The screen, with what was typed where a form was not saved."""
     choices, roles, columns = page.choices, page.roles, page.columns
     if columns is None:
-        raise InputError("The columns are not known yet. Open a file, and look at its columns first.")
-    words = release_words(choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW"))
+        raise InputError(
+            "The columns are not known yet. Open a file, and look at its columns first."
+        )
+    words = release_words(
+        choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW")
+    )
     typed = _stored(page) if form is None else {name: form.word(name) for name in FIELDS}
     context = {"typed": typed, "roles": roles, "rows": columns["rows"]}
-    return page.show("attackers.html.j2", step="attackers", commands=[words], alert=alert, status=400 if alert else 200, context=context, keeps=True)
+    return page.show(
+        "attackers.html.j2",
+        step="attackers",
+        commands=[words],
+        alert=alert,
+        status=400 if alert else 200,
+        context=context,
+        keeps=True,
+    )
 
 
 def save(page: Page, request: Request) -> Response:
@@ -50,18 +67,31 @@ def save(page: Page, request: Request) -> Response:
         holdout = form.word("holdout")
         path = str(page.places.inside(holdout)) if holdout else ""
         if path and path == page.choices.source:
-            raise InputError("The holdout is the table itself. Name a file with other people, or none.")
+            raise InputError(
+                "The holdout is the table itself. Name a file with other people, or none."
+            )
         limit = number_in(form, "max_excess", "The limit", low=0.0, high=1.0)
         roles = page.roles
         if limit is not None and not (roles.keys and roles.sensitive):
-            raise InputError("A limit needs an attack: give a column the role key and one the role sensitive first.")
-        page.project.change(holdout=path, max_excess=limit, thorough=bool(form.word("thorough")), second=bool(form.word("second")))
+            raise InputError(
+                "A limit needs an attack: give a column the role key and one the role sensitive first."
+            )
+        page.project.change(
+            holdout=path,
+            max_excess=limit,
+            thorough=bool(form.word("thorough")),
+            second=bool(form.word("second")),
+        )
     except ChaffinchError as error:
-        return _shown(page, str(error), form if form.word("choices") == page.project.stamp() else None)
+        return _shown(
+            page, str(error), form if form.word("choices") == page.project.stamp() else None
+        )
     return go("/promise", form)
 
 
-def number_in(form: SentForm, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False) -> float | None:
+def number_in(
+    form: SentForm, name: str, what: str, *, low: float, high: float = math.inf, above: bool = False
+) -> float | None:
     """Return the number in a field within its limits (above the low one, if so said); None where the field is empty."""
     word = form.word(name, 40)
     if not word:
@@ -72,5 +102,7 @@ def number_in(form: SentForm, name: str, what: str, *, low: float, high: float =
         raise InputError(f"{what} must be a number. Got '{word}'.") from None
     if math.isinf(value) or not (low < value <= high if above else low <= value <= high):
         rest = "" if math.isinf(high) else f" and at most {high:g}"
-        raise InputError(f"{what} must be {'above' if above else 'at least'} {low:g}{rest}. Got {word}.")
+        raise InputError(
+            f"{what} must be {'above' if above else 'at least'} {low:g}{rest}. Got {word}."
+        )
     return value

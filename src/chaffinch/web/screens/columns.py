@@ -55,14 +55,24 @@ def live(page: Page, request: Request) -> Response:
     """
     job, columns, part = looked(page), page.columns, bool(request.query_params.get("part"))
     running = job is not None and job.state == "running"
-    if (columns is not None if not part else not running and (columns is None or columns.get("part"))) or (columns is None and not running):
+    if (
+        columns is not None
+        if not part
+        else not running and (columns is None or columns.get("part"))
+    ) or (columns is None and not running):
         return HTMLResponse("", headers={"HX-Refresh": "true"})
     done = columns is not None and not columns.get("part")
     progress = None if job is None else job.progress
-    return HTMLResponse(page.environment.get_template("looking.html.j2").render(progress=progress, part=part, done=done))
+    return HTMLResponse(
+        page.environment.get_template("looking.html.j2").render(
+            progress=progress, part=part, done=done
+        )
+    )
 
 
-def _shown(page: Page, alert: str = "", text: str | None = None, form: SentForm | None = None) -> Response:
+def _shown(
+    page: Page, alert: str = "", text: str | None = None, form: SentForm | None = None
+) -> Response:
     """The screen, with what was chosen and typed where a form was not saved."""
     choices, columns, job = page.choices, page.columns, looked(page)
     if not choices.source:
@@ -71,22 +81,53 @@ def _shown(page: Page, alert: str = "", text: str | None = None, form: SentForm 
     if (columns is None or part) and (job is None or job.state == "stopped"):
         look_again(page)
         job = looked(page)
-    if (columns is None or part) and job is not None and job.state not in ("running", "waiting") and (columns := page.columns or columns) is not None:
+    if (
+        (columns is None or part)
+        and job is not None
+        and job.state not in ("running", "waiting")
+        and (columns := page.columns or columns) is not None
+    ):
         part = bool(columns.get("part"))
     if (columns is None or part) and job is not None and job.state not in ("running", "waiting"):
-        alert = alert or job.said.strip().removeprefix("Error: ") or "Reading the file ended without a word, as when memory is short or the computer was switched off. Open it again."
+        alert = (
+            alert
+            or job.said.strip().removeprefix("Error: ")
+            or "Reading the file ended without a word, as when memory is short or the computer was switched off. Open it again."
+        )
     written = page.project.schema_text()
     context: dict[str, Any] = {
-        "columns": columns, "progress": None if (columns is not None and not part) or job is None else job.progress, "part": part, "done": False, "text": written if text is None else text,
-        "rows": [] if columns is None else _rows(columns, schema_from_toml(written, name="schema.toml"), form), "kinds": KINDS, "roles": CHOSEN,
-        "decisions": DECISIONS, "failed": (columns is None or part) and bool(alert), "promised": choices.epsilon is not None,
-    }  # fmt: skip
+        "columns": columns,
+        "progress": None if (columns is not None and not part) or job is None else job.progress,
+        "part": part,
+        "done": False,
+        "text": written if text is None else text,
+        "rows": []
+        if columns is None
+        else _rows(columns, schema_from_toml(written, name="schema.toml"), form),
+        "kinds": KINDS,
+        "roles": CHOSEN,
+        "decisions": DECISIONS,
+        "failed": (columns is None or part) and bool(alert),
+        "promised": choices.epsilon is not None,
+    }
     live = (columns is None or part) and not context["failed"]
     commands = [describe_words(choices)]
-    return page.show("columns.html.j2", step="columns", commands=commands, alert=alert, status=400 if alert else 200, context=context, live=live, reload=columns is None, keeps=columns is not None)
+    return page.show(
+        "columns.html.j2",
+        step="columns",
+        commands=commands,
+        alert=alert,
+        status=400 if alert else 200,
+        context=context,
+        live=live,
+        reload=columns is None,
+        keeps=columns is not None,
+    )
 
 
-def _rows(columns: dict[str, Any], schema: Schema, form: SentForm | None = None) -> list[_ColumnRow]:
+def _rows(
+    columns: dict[str, Any], schema: Schema, form: SentForm | None = None
+) -> list[_ColumnRow]:
     personal = columns.get("personal", {})
     known = {column.name: column for column in schema}
     rows = []
@@ -96,12 +137,28 @@ def _rows(columns: dict[str, Any], schema: Schema, form: SentForm | None = None)
         role = column.role if column is not None else held["role"]
         idea = None if column is None else suggested_role(column)
         row = _ColumnRow(
-                place, name, column.kind if column is not None else held["kind"], held["reason"], role,
-                f"perhaps {idea.role}: {idea.reason}" if idea is not None and role == "other" and name not in personal else "",
-                _bars(f"cells-{place}", name, held.get("cells", ())), str(held["missing"]), personal.get(name, ""),
-                column.output if column is not None and column.output in DECISIONS else "",
-            )  # fmt: skip
-        sent: dict[str, Any] = {} if form is None else {what: form.word(f"{what}-{place}", 20) for what in ("kind", "role", "output") if form.words(f"{what}-{place}")}
+            place,
+            name,
+            column.kind if column is not None else held["kind"],
+            held["reason"],
+            role,
+            f"perhaps {idea.role}: {idea.reason}"
+            if idea is not None and role == "other" and name not in personal
+            else "",
+            _bars(f"cells-{place}", name, held.get("cells", ())),
+            str(held["missing"]),
+            personal.get(name, ""),
+            column.output if column is not None and column.output in DECISIONS else "",
+        )
+        sent: dict[str, Any] = (
+            {}
+            if form is None
+            else {
+                what: form.word(f"{what}-{place}", 20)
+                for what in ("kind", "role", "output")
+                if form.words(f"{what}-{place}")
+            }
+        )
         rows.append(replace(row, **sent))
     return rows
 
@@ -115,9 +172,20 @@ def _bars(key: str, name: str, cells: list[int | str]) -> Markup:
     for i, count in enumerate(counts):
         high = 3.0 if count is None else (TALL - 4) * count / most
         box = f'x="{i * wide + 0.5:.1f}" y="{TALL - high - 1:.1f}" width="{max(wide - 1, 1):.1f}" height="{high:.1f}"'
-        body.append(f'<rect {box} fill="none" stroke="{GREY}" stroke-dasharray="2 2"/>' if count is None else f'<rect {box} fill="{SERIES[0][0]}"/>')
+        body.append(
+            f'<rect {box} fill="none" stroke="{GREY}" stroke-dasharray="2 2"/>'
+            if count is None
+            else f'<rect {box} fill="{SERIES[0][0]}"/>'
+        )
     body.append(f'<path d="M0 {TALL - 0.5}H{WIDE}" stroke="{GREY}"/>')
-    return picture(key, WIDE, TALL, title=f"{name}: how records spread", desc=f"{count_noun(len(cells), 'bar')}. Counts are rounded, and small ones hidden.", body=body)
+    return picture(
+        key,
+        WIDE,
+        TALL,
+        title=f"{name}: how records spread",
+        desc=f"{count_noun(len(cells), 'bar')}. Counts are rounded, and small ones hidden.",
+        body=body,
+    )
 
 
 def save(page: Page, request: Request) -> Response:
@@ -125,7 +193,11 @@ def save(page: Page, request: Request) -> Response:
     form, columns, text = form_of(request), page.columns, page.project.schema_text()
     if columns is None:
         raise InputError("The file is still being looked at.")
-    edited = form.text("text") if form.words("text") and form.text("text").strip() != text.strip() else None
+    edited = (
+        form.text("text")
+        if form.words("text") and form.text("text").strip() != text.strip()
+        else None
+    )
     try:
         schema, before = schema_from_toml(text, name="schema.toml"), text
         if edited is not None:
@@ -152,7 +224,11 @@ def _with_row(text: str, column: Column, place: int, form: SentForm) -> str:
         raise unknown_name("kind", kind, KINDS)
     if role and role not in ROLES:
         raise unknown_name("role", role, ROLES)
-    for key, new, old in (("output", output, column.output), ("kind", kind, column.kind), ("role", role, column.role)):
+    for key, new, old in (
+        ("output", output, column.output),
+        ("kind", kind, column.kind),
+        ("role", role, column.role),
+    ):
         sent = bool(form.words(f"{key}-{place}"))
         if sent and new != old:
             text = with_entry(text, column.name, key, new)
@@ -179,5 +255,7 @@ def _keep(page: Page, text: str) -> None:
     names = [held["name"] for held in columns["columns"]]
     known = {column.name for column in schema}
     if absent := [name for name in names if name not in known]:
-        raise InputError(f"The schema has no entry for column '{absent[0]}'. Columns that are to be left out have output = \"drop\".")
+        raise InputError(
+            f"The schema has no entry for column '{absent[0]}'. Columns that are to be left out have output = \"drop\"."
+        )
     write_text(page.project.path("schema.toml"), text, mode=0o600, overwrite=True)

@@ -24,28 +24,49 @@ def show(page: Page, request: Request) -> Response:
     done = finished(page)
     asked = {int(word) for word in request.query_params.getlist("run") if word.isdigit()}
     chosen = [job for job in reversed(done) if not asked or job.number in asked][-MOST:]
-    context: dict[str, Any] = {"done": done, "chosen": {job.number for job in chosen}, "body": None, "changed": _changed(page, done)}
+    context: dict[str, Any] = {
+        "done": done,
+        "chosen": {job.number for job in chosen},
+        "body": None,
+        "changed": _changed(page, done),
+    }
     alert = ""
     if len(chosen) > 1:
         try:
             context["body"] = _compared(page, chosen)
         except ChaffinchError as error:
             alert = str(error)
-    words = [["compare", *(str(job.written / "confidential" / "report.json") for job in chosen)]] if len(chosen) > 1 else []
-    return page.show("compare.html.j2", step="compare", commands=words, alert=alert, context=context)
+    words = (
+        [["compare", *(str(job.written / "confidential" / "report.json") for job in chosen)]]
+        if len(chosen) > 1
+        else []
+    )
+    return page.show(
+        "compare.html.j2", step="compare", commands=words, alert=alert, context=context
+    )
 
 
 def _compared(page: Page, jobs: list[Job]) -> Any:
     from ...report.compare import compare_all
 
     path = page.project.path("comparison.html")
-    write_text(path, compare_all([report_of_run(job) for job in jobs], [f"run {job.number}" for job in jobs]).to_html(), mode=0o600, overwrite=True)
+    write_text(
+        path,
+        compare_all(
+            [report_of_run(job) for job in jobs], [f"run {job.number}" for job in jobs]
+        ).to_html(),
+        mode=0o600,
+        overwrite=True,
+    )
     return body_of(path)
 
 
 def _changed(page: Page, jobs: list[Job]) -> dict[int, str]:
     """What each run was made with, as the words of its command after the file."""
-    return {job.number: " ".join(job.words[job.words.index("-o") + 2 :]) if "-o" in job.words else "" for job in jobs}
+    return {
+        job.number: " ".join(job.words[job.words.index("-o") + 2 :]) if "-o" in job.words else ""
+        for job in jobs
+    }
 
 
 def back(page: Page, request: Request) -> Response:

@@ -36,13 +36,18 @@ class CrossedColumns:
 def crossed(path: Path, column: str, by: str) -> CrossedColumns:
     """Return how a column spreads for each level of another in a synthetic table, or its first rows: counts rounded, small ones hidden."""
     source = open_source(path)
-    table = read(path) if source.text else read(_first_rows(source, [column, by]))  # of words in a text file kinds are found, all rows read
+    table = (
+        read(path) if source.text else read(_first_rows(source, [column, by]))
+    )  # of words in a text file kinds are found, all rows read
     schema = table.schema
     counts = MemoryCounter(table).marginals([(by, column)])[0].dense()
     across, down = (_largest(counts.sum(axis=axis)) for axis in (0, 1))
     names = {name: level_labels(schema[name]) for name in (by, column)}
     cells = counts[np.ix_(down, across)]
-    rows = tuple((names[by][i], *(str(masked_count(cell)) for cell in line)) for i, line in zip(down, cells, strict=True))
+    rows = tuple(
+        (names[by][i], *(str(masked_count(cell)) for cell in line))
+        for i, line in zip(down, cells, strict=True)
+    )
     return CrossedColumns(column, by, tuple(names[column][j] for j in across), rows, table.n_rows)
 
 

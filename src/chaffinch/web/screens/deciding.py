@@ -11,7 +11,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..decisions import Checker, DecisionRecord, approve, other_name, put_down, read_records, record_in, withdraw
+from ..decisions import (
+    Checker,
+    DecisionRecord,
+    approve,
+    other_name,
+    put_down,
+    read_records,
+    record_in,
+    withdraw,
+)
 from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import finished, report_of_run
@@ -29,23 +38,45 @@ def show(page: Page, request: Request) -> Response:
     return _shown(page, int(asked) if asked.isdigit() else None)
 
 
-def _shown(page: Page, chosen: int | None = None, alert: str = "", form: dict[str, str] | None = None) -> Response:
+def _shown(
+    page: Page, chosen: int | None = None, alert: str = "", form: dict[str, str] | None = None
+) -> Response:
     done = finished(page)
     job = next((one for one in done if one.number == chosen), done[0] if done else None)
     answers: Any = () if job is None else report_of_run(job).get("decision", {}).get("answers", ())
     records = read_records(page.project.path("decisions"))
     context = {
-        "done": [one.number for one in done], "job": job, "answers": answers, "records": records,
-        "second": page.choices.second, "form": {"word": "", "reason": "", "name": "", **(form or {})}, "checks": [_check_line(one, records) for one in reversed(page.queue.jobs()) if one.kind == "check"],
-        "limit": _limit(job), "folder": page.project.path("decisions"),
-    }  # fmt: skip
-    return page.show("decide.html.j2", step="decide", alert=alert, status=400 if alert else 200, context=context)
+        "done": [one.number for one in done],
+        "job": job,
+        "answers": answers,
+        "records": records,
+        "second": page.choices.second,
+        "form": {"word": "", "reason": "", "name": "", **(form or {})},
+        "checks": [
+            _check_line(one, records) for one in reversed(page.queue.jobs()) if one.kind == "check"
+        ],
+        "limit": _limit(job),
+        "folder": page.project.path("decisions"),
+    }
+    return page.show(
+        "decide.html.j2", step="decide", alert=alert, status=400 if alert else 200, context=context
+    )
 
 
 def _check_line(job: Job, records: Sequence[DecisionRecord]) -> tuple[int, str]:
     """The number of a check, how it stands, and what was decided of it: an exit code decides nothing."""
-    decided = next((f"{one.word} by {', '.join(checker.name for checker in one.checkers)}" for one in records if one.run == job.number), "not decided")
-    return job.number, f"{state_words(job)}; {decided}" if job.state in ("done", "refused") else state_words(job)
+    decided = next(
+        (
+            f"{one.word} by {', '.join(checker.name for checker in one.checkers)}"
+            for one in records
+            if one.run == job.number
+        ),
+        "not decided",
+    )
+    return job.number, f"{state_words(job)}; {decided}" if job.state in (
+        "done",
+        "refused",
+    ) else state_words(job)
 
 
 def _policy(job: Job | None) -> dict[str, Any]:
@@ -60,7 +91,11 @@ def _policy(job: Job | None) -> dict[str, Any]:
 def _limit(job: Job | None) -> LimitVerdict | None:
     from ...risk.attribution.verdict import LimitVerdict
 
-    return None if job is None else LimitVerdict.from_policy((report_of_run(job).get("risk") or {}).get("policy"))
+    return (
+        None
+        if job is None
+        else LimitVerdict.from_policy((report_of_run(job).get("risk") or {}).get("policy"))
+    )
 
 
 def decide(page: Page, request: Request) -> Response:
@@ -88,7 +123,15 @@ def _decided(page: Page, job: Job, word: str, reason: str, checker: Checker) -> 
         if word == "approved" and not waiting:
             _fill(folder, job, reason, (checker,), about)
         else:
-            put_down(folder, word, run=job.number, reason=reason, checkers=(checker,), waiting=waiting, about=about)
+            put_down(
+                folder,
+                word,
+                run=job.number,
+                reason=reason,
+                checkers=(checker,),
+                waiting=waiting,
+                about=about,
+            )
     except ChaffinchError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -122,14 +165,24 @@ def second(page: Page, request: Request) -> Response:
         if word == "approved":
             _fill(folder, job, both, checkers, _about(job))
         else:
-            put_down(folder, word, run=job.number, reason=both, checkers=checkers, waiting=False, about=_about(job))
+            put_down(
+                folder,
+                word,
+                run=job.number,
+                reason=both,
+                checkers=checkers,
+                waiting=False,
+                about=_about(job),
+            )
             _take_back(page, folder)
     except ChaffinchError as error:
         return _shown(page, job.number, str(error))
     return go("/decide")
 
 
-def _fill(folder: Path, job: Job, reason: str, checkers: tuple[Checker, ...], about: dict[str, Any]) -> None:
+def _fill(
+    folder: Path, job: Job, reason: str, checkers: tuple[Checker, ...], about: dict[str, Any]
+) -> None:
     from ...report.page import render
 
     if (limit := _limit(job)) is not None and limit.state == "exceeds":
@@ -137,11 +190,24 @@ def _fill(folder: Path, job: Job, reason: str, checkers: tuple[Checker, ...], ab
             f"Run {job.number} exceeds its limit, so its table was refused and cannot be approved. Reject or return it; to release one, change settings or the limit and run again."
         )
     tables = sorted(path for path in (job.written / "to-release").iterdir() if path.is_file())
-    approve(folder, tables, render(report_of_run(job), public=True), run=job.number, reason=reason, checkers=checkers, about=about)
+    approve(
+        folder,
+        tables,
+        render(report_of_run(job), public=True),
+        run=job.number,
+        reason=reason,
+        checkers=checkers,
+        about=about,
+    )
 
 
 def _about(job: Job) -> dict[str, Any]:
     """What a record says of the run: the limit and what is known of it, versions, and the command, names of files without their folders."""
     data = report_of_run(job)
     run = data.get("run") or {}
-    return {"policy": _policy(job), "versions": run.get("versions", {}), "made": run.get("date", ""), "command": run.get("command", "")}
+    return {
+        "policy": _policy(job),
+        "versions": run.get("versions", {}),
+        "made": run.get("date", ""),
+        "command": run.get("command", ""),
+    }

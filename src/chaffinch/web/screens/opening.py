@@ -17,6 +17,7 @@ from ..project import FOUND, READING, ProjectChoices
 
 __all__ = ["choose", "look_again", "looked", "opened", "show"]
 
+
 def show(page: Page, request: Request) -> Response:
     """Return the screen: the folder, and the file that is open."""
     return _shown(page, request.query_params.get("folder", ""))
@@ -30,9 +31,21 @@ def _shown(page: Page, folder: str, alert: str = "") -> Response:
         listing = page.places.listing(folder)
     except ChaffinchError as error:
         listing, alert = page.places.listing(), alert or str(error)
-    context = {"listing": listing, "choices": choices, "columns": page.columns, "looking": looked(page)}
+    context = {
+        "listing": listing,
+        "choices": choices,
+        "columns": page.columns,
+        "looking": looked(page),
+    }
     commands = [describe_words(choices)] if choices.source else []
-    return page.show("open.html.j2", step="open", commands=commands, alert=alert, status=400 if alert else 200, context=context)
+    return page.show(
+        "open.html.j2",
+        step="open",
+        commands=commands,
+        alert=alert,
+        status=400 if alert else 200,
+        context=context,
+    )
 
 
 def choose(page: Page, request: Request) -> Response:
@@ -70,8 +83,12 @@ def look_again(page: Page) -> None:
     if not choices.source:
         raise InputError("Open a file first.")
     folder = page.project.path("look")
-    reading = [word for name in READING if (value := getattr(choices, name)) for word in (name, value)]
-    page.queue.look(folder, ["look", str(page.places.still(choices.source)), str(page.project.folder), *reading])
+    reading = [
+        word for name in READING if (value := getattr(choices, name)) for word in (name, value)
+    ]
+    page.queue.look(
+        folder, ["look", str(page.places.still(choices.source)), str(page.project.folder), *reading]
+    )
 
 
 def looked(page: Page) -> Job | None:

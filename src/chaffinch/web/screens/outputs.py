@@ -37,8 +37,20 @@ def show(page: Page, request: Request) -> Response:
 
 def _shown(page: Page, job: Job, alert: str = "") -> Response:
     data = _checked(job)
-    context = {"number": job.number, "summary": data.get("summary", ()), "body": body_of(job.written / "check.html"), "about": data.get("about", {})}
-    return page.show("outputs.html.j2", step="decide", commands=[job.words], alert=alert, status=400 if alert else 200, context=context)
+    context = {
+        "number": job.number,
+        "summary": data.get("summary", ()),
+        "body": body_of(job.written / "check.html"),
+        "about": data.get("about", {}),
+    }
+    return page.show(
+        "outputs.html.j2",
+        step="decide",
+        commands=[job.words],
+        alert=alert,
+        status=400 if alert else 200,
+        context=context,
+    )
 
 
 def _checked(job: Job) -> dict[str, Any]:
@@ -55,15 +67,30 @@ def decide(page: Page, request: Request) -> Response:
     try:
         page.check_decisions(form)
         checker = Checker.now(form.word("name", 200))
-        decided = [_decision(form, place, one["output"]) for place, one in enumerate(data["summary"])]
+        decided = [
+            _decision(form, place, one["output"]) for place, one in enumerate(data["summary"])
+        ]
         words = {one["decision"] for one in decided}
         folder = page.project.next_folder("decisions")
         try:
             put_down(
-                folder, "approved" if words == {"approved"} else "rejected" if words == {"rejected"} else "returned", run=job.number,
-                reason=form.text("reason").strip() or "See each output.", checkers=(checker,), waiting=False,
-                about={"outputs": decided, "policy": data["rules"]["policy"], "policy_hash": data["rules"]["policy_hash"], "versions": data["run"]["versions"]},
-            )  # fmt: skip
+                folder,
+                "approved"
+                if words == {"approved"}
+                else "rejected"
+                if words == {"rejected"}
+                else "returned",
+                run=job.number,
+                reason=form.text("reason").strip() or "See each output.",
+                checkers=(checker,),
+                waiting=False,
+                about={
+                    "outputs": decided,
+                    "policy": data["rules"]["policy"],
+                    "policy_hash": data["rules"]["policy_hash"],
+                    "versions": data["run"]["versions"],
+                },
+            )
             if (source := Path(job.words[1])).is_dir():
                 _write_back(source, folder, decided, checker)
         except ChaffinchError:
@@ -85,15 +112,24 @@ def _decision(form: SentForm, place: int, output: str) -> dict[str, str]:
     return {"output": output, "decision": word, "reason": reason}
 
 
-def _write_back(source: Path, folder: Path, decided: list[dict[str, str]], checker: Checker) -> None:
+def _write_back(
+    source: Path, folder: Path, decided: list[dict[str, str]], checker: Checker
+) -> None:
     """Put each decision into a copy of an ACRO folder, as a comment on its output: no status in it is changed."""
     from ...outputs.readers.acro.read import read_acro
     from ...outputs.readers.acro.write import write_back
 
     known = {one.uid for one in read_acro(source).results}
-    said = {one["output"]: f"{one['decision']} by {checker.name}, {checker.time}" + (f": {one['reason']}" if one["reason"] else "") for one in decided}
+    said = {
+        one["output"]: f"{one['decision']} by {checker.name}, {checker.time}"
+        + (f": {one['reason']}" if one["reason"] else "")
+        for one in decided
+    }
     write_back(
-        source, folder / "acro", report=folder / RECORD, assessed={uid: words for uid, words in said.items() if uid in known},
+        source,
+        folder / "acro",
+        report=folder / RECORD,
+        assessed={uid: words for uid, words in said.items() if uid in known},
         summary=f"Approved: {sum(one['decision'] == 'approved' for one in decided)} of {count_noun(len(decided), 'output')}.",
         failed=any(one["decision"] == "rejected" for one in decided),
-    )  # fmt: skip
+    )

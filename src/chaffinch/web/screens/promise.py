@@ -35,9 +35,22 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
     choices, columns = page.choices, page.columns
     typed: dict[str, Any] = {**_stored(page), "promised": choices.epsilon is not None}
     if form is not None:
-        typed = {name: form.word(name) for name in FIELDS} | {"promised": form.word("kind") == "epsilon"}
+        typed = {name: form.word(name) for name in FIELDS} | {
+            "promised": form.word("kind") == "epsilon"
+        }
     context: dict[str, Any] = {"typed": typed, "sentences": (), "balance": ()}
-    commands = [release_words(choices, page.roles, page.project.path("schema.toml"), page.project.path("runs", "NEW"))] if choices.source else []
+    commands = (
+        [
+            release_words(
+                choices,
+                page.roles,
+                page.project.path("schema.toml"),
+                page.project.path("runs", "NEW"),
+            )
+        ]
+        if choices.source
+        else []
+    )
     if choices.epsilon is not None and columns is not None and not columns.get("part"):
         commands.insert(0, plan_words(choices, columns["rows"]))
         try:
@@ -45,7 +58,15 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
             context["balance"] = balance(page)
         except ChaffinchError as error:
             alert = alert or str(error)
-    return page.show("promise.html.j2", step="promise", commands=commands, alert=alert, status=400 if alert else 200, context=context, keeps=True)
+    return page.show(
+        "promise.html.j2",
+        step="promise",
+        commands=commands,
+        alert=alert,
+        status=400 if alert else 200,
+        context=context,
+        keeps=True,
+    )
 
 
 def _expected(page: Page, rows: int) -> tuple[str, ...]:
@@ -55,7 +76,9 @@ def _expected(page: Page, rows: int) -> tuple[str, ...]:
     from ...workflows.synthesise import ReadSettings
 
     choices = page.choices
-    reading = ReadSettings(schema=choices.domain or None, discover=None if choices.domain else "all")
+    reading = ReadSettings(
+        schema=choices.domain or None, discover=None if choices.domain else "all"
+    )
     settings = BayesNet(epsilon=choices.epsilon, delta=choices.delta)
     return plan(reading.promised_schema(choices.source), settings, rows=rows).sentences
 
@@ -69,15 +92,24 @@ def balance(page: Page) -> tuple[str, ...]:
         return ()
     project = open_project(ledger)
     spent = project.totals.epsilon if project.releases else 0.0
-    limit = "It has no limit." if project.epsilon is None else f"Its limit is epsilon {project.epsilon:g}."
-    return (f"The ledger of '{project.data}' has {count_noun(len(project.releases), 'release, which adds up', 'releases, which add up')} to epsilon {spent:.6g}.", limit)
+    limit = (
+        "It has no limit."
+        if project.epsilon is None
+        else f"Its limit is epsilon {project.epsilon:g}."
+    )
+    return (
+        f"The ledger of '{project.data}' has {count_noun(len(project.releases), 'release, which adds up', 'releases, which add up')} to epsilon {spent:.6g}.",
+        limit,
+    )
 
 
 def save(page: Page, request: Request) -> Response:
     """Keep the promise. Spending it is asked for again when a run is started."""
     form = form_of(request)
     stored = _stored(page)
-    same = all(_same(form.word(name), stored[name]) for name in FIELDS) and (form.word("kind") == "epsilon") == (page.choices.epsilon is not None)
+    same = all(_same(form.word(name), stored[name]) for name in FIELDS) and (
+        form.word("kind") == "epsilon"
+    ) == (page.choices.epsilon is not None)
     if form.word("go") and same:
         return go("/promise", form)
     try:
@@ -88,9 +120,14 @@ def save(page: Page, request: Request) -> Response:
             return go("/runs", form)
         epsilon = number_in(form, "epsilon", "Epsilon", low=0.0, above=True)
         if epsilon is None:
-            raise InputError("Differential privacy is ticked, and epsilon is empty. Give one, as 1, or tick Nothing.")
+            raise InputError(
+                "Differential privacy is ticked, and epsilon is empty. Give one, as 1, or tick Nothing."
+            )
         delta = number_in(form, "delta", "Delta", low=0.0, high=0.5, above=True)
-        places = {name: str(page.places.inside(word)) if (word := form.word(name)) else "" for name in ("domain", "ledger")}
+        places = {
+            name: str(page.places.inside(word)) if (word := form.word(name)) else ""
+            for name in ("domain", "ledger")
+        }
         page.project.change(epsilon=epsilon, delta=delta, **places)
     except ChaffinchError as error:
         return _shown(page, str(error), form if _is_current(page, form) else None)
@@ -113,9 +150,16 @@ def _is_current(page: Page, form: SentForm) -> bool:
 def _check_nothing(page: Page, form: SentForm) -> None:
     """Raise where fields of a promise were filled in while nothing is promised; those that show what was saved before may stay."""
     stored = _stored(page)
-    filled = [name for name in FIELDS if form.word(name) and not _same(form.word(name), stored[name])]
+    filled = [
+        name for name in FIELDS if form.word(name) and not _same(form.word(name), stored[name])
+    ]
     if filled:
-        words = {"epsilon": "epsilon", "delta": "delta", "domain": "a schema that declares the domain", "ledger": "a ledger"}
+        words = {
+            "epsilon": "epsilon",
+            "delta": "delta",
+            "domain": "a schema that declares the domain",
+            "ledger": "a ledger",
+        }
         raise InputError(
             f"Nothing is promised, and {listed([words[name] for name in filled])} {'was' if len(filled) == 1 else 'were'} filled in. "
             "Tick Differential privacy, or empty the fields. Nothing was saved."

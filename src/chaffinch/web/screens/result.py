@@ -24,7 +24,18 @@ from ..page import Page, form_of, go
 from ..project import read_json
 from .crossing import crossed
 
-__all__ = ["Links", "body_of", "edge", "finished", "last", "links_of", "report", "report_of_run", "show", "with_node_links"]
+__all__ = [
+    "Links",
+    "body_of",
+    "edge",
+    "finished",
+    "last",
+    "links_of",
+    "report",
+    "report_of_run",
+    "show",
+    "with_node_links",
+]
 
 
 NODE = re.compile(r'(<rect [^>]*/>)(<text [^>]*text-anchor="middle" fill="#111">([^<]*)</text>)')
@@ -42,7 +53,11 @@ class Links:
 
 def finished(page: Page) -> list[Job]:
     """Return the releases that came to an end, the newest first."""
-    return [job for job in reversed(page.queue.jobs()) if job.kind == "release" and job.state in ("done", "refused")]
+    return [
+        job
+        for job in reversed(page.queue.jobs())
+        if job.kind == "release" and job.state in ("done", "refused")
+    ]
 
 
 def report_of_run(job: Job) -> dict[str, Any]:
@@ -63,7 +78,9 @@ def last(page: Page, request: Request) -> Response:
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen of a run."""
-    return _shown(page, page.queue.job(request.path_params["number"]), request.query_params.get("column", ""))
+    return _shown(
+        page, page.queue.job(request.path_params["number"]), request.query_params.get("column", "")
+    )
 
 
 def _shown(page: Page, job: Job, column: str = "", alert: str = "") -> Response:
@@ -73,13 +90,31 @@ def _shown(page: Page, job: Job, column: str = "", alert: str = "") -> Response:
     if column and column not in names:
         raise unknown_name("column", column, names)
     links = links_of(column, network) if column else None
-    body = with_node_links(body_of(job.written / "confidential" / "report.html"), job.number, names) if network.get("edges") else None
+    body = (
+        with_node_links(body_of(job.written / "confidential" / "report.html"), job.number, names)
+        if network.get("edges")
+        else None
+    )
     context = {
-        "number": job.number, "command": shown_command(job.words), "body": body_of(job.written / "confidential" / "report.html") if body is None else body, "columns": names,
-        "links": links, "has_network": bool(network.get("edges")), "runs": [one.number for one in finished(page)],
-        "crossed": None if links is None or not (near := [*links.parents, *links.children]) else crossed(_synthetic(job), column, near[0][0]),
-    }  # fmt: skip
-    return page.show("result.html.j2", step="result", commands=[job.words], alert=alert, status=400 if alert else 200, context=context)
+        "number": job.number,
+        "command": shown_command(job.words),
+        "body": body_of(job.written / "confidential" / "report.html") if body is None else body,
+        "columns": names,
+        "links": links,
+        "has_network": bool(network.get("edges")),
+        "runs": [one.number for one in finished(page)],
+        "crossed": None
+        if links is None or not (near := [*links.parents, *links.children])
+        else crossed(_synthetic(job), column, near[0][0]),
+    }
+    return page.show(
+        "result.html.j2",
+        step="result",
+        commands=[job.words],
+        alert=alert,
+        status=400 if alert else 200,
+        context=context,
+    )
 
 
 def links_of(column: str, network: dict[str, Any]) -> Links:
@@ -88,8 +123,10 @@ def links_of(column: str, network: dict[str, Any]) -> Links:
     strengths = network.get("strengths") or [None] * len(edges)
     held = sorted(zip(edges, strengths, strict=False), key=lambda one: -(one[1] or 0.0))
     return Links(
-        column, tuple((a, strength) for (a, b), strength in held if b == column), tuple((b, strength) for (a, b), strength in held if a == column),
-    )  # fmt: skip
+        column,
+        tuple((a, strength) for (a, b), strength in held if b == column),
+        tuple((b, strength) for (a, b), strength in held if a == column),
+    )
 
 
 def with_node_links(body: Markup, number: int, names: Sequence[str]) -> Markup:
@@ -114,7 +151,11 @@ def _synthetic(job: Job) -> Path:
     """The table that a run made, also one that was refused."""
     from ...workflows.release_result import REFUSED, TO_RELEASE
 
-    found = [path for folder in (TO_RELEASE, REFUSED) for path in sorted((job.written / folder).glob("synthetic*"))]
+    found = [
+        path
+        for folder in (TO_RELEASE, REFUSED)
+        for path in sorted((job.written / folder).glob("synthetic*"))
+    ]
     if not found:
         raise InputError(f"The table of run {job.number} is not there any more. Run it again.")
     return found[0]
@@ -139,7 +180,9 @@ def _body_in(path: Path, _changed: int, _size: int) -> Markup:
     start, end = html.find("<header>"), html.rfind("</main>")
     if start < 0 or end < start:
         raise InputError("The page of this run is not as a report is. Run it again.")
-    inner = re.sub(r'<p class="(?:inside|leave)">.*?</p>', "", html[start:end], count=1, flags=re.DOTALL)  # the frame says it of all
+    inner = re.sub(
+        r'<p class="(?:inside|leave)">.*?</p>', "", html[start:end], count=1, flags=re.DOTALL
+    )  # the frame says it of all
     inner = inner.replace('<main id="main">', '<div class="report">') + "</div>"
     return checked_fragment(inner.replace("<h1>", '<h2 class="title">').replace("</h1>", "</h2>"))
 
@@ -164,11 +207,18 @@ def edge(page: Page, request: Request) -> Response:
             if name not in names:
                 raise unknown_name("column", name, names)
         if what not in ("forbid", "require", "clear") or parent == child:
-            raise InputError("A link leads from one column to another, and is forbidden, required or left to the search.")
+            raise InputError(
+                "A link leads from one column to another, and is forbidden, required or left to the search."
+            )
         choices, word = page.choices, f"{parent}:{child}"
         if ":" in parent:
-            raise InputError(f"The name of column '{parent}' has a colon in it, which edges on the command line cannot have.")
-        changed = {name: tuple(one for one in getattr(choices, name) if one != word) for name in ("forbid", "require")}
+            raise InputError(
+                f"The name of column '{parent}' has a colon in it, which edges on the command line cannot have."
+            )
+        changed = {
+            name: tuple(one for one in getattr(choices, name) if one != word)
+            for name in ("forbid", "require")
+        }
         if what != "clear":
             changed[what] = (*changed[what], word)
         page.project.change(**changed)

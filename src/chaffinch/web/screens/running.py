@@ -22,11 +22,21 @@ from .promise import balance
 __all__ = ["RunRow", "again", "live", "rows_of", "show", "start", "state_words", "stop"]
 
 WORDS = {
-    "waiting": "waits", "running": "runs", "done": "done", "refused": "done, and above the limit", "failed": "failed", "stopped": "stopped",
+    "waiting": "waits",
+    "running": "runs",
+    "done": "done",
+    "refused": "done, and above the limit",
+    "failed": "failed",
+    "stopped": "stopped",
     "lost": "ended without a word",
-}  # fmt: skip
+}
 """How a run stands, in words; of a check that came to an end its verdicts do."""
-VERDICTS = {"fail": "to be held back", "not assessed": "not assessed", "review": "to be looked at", "pass": "passed"}
+VERDICTS = {
+    "fail": "to be held back",
+    "not assessed": "not assessed",
+    "review": "to be looked at",
+    "pass": "passed",
+}
 """What the verdicts on outputs are called after their number."""
 
 
@@ -39,7 +49,9 @@ def state_words(job: Job) -> str:
     verdicts = [str(row.get("verdict", "")) for row in summary if isinstance(row, dict)]
     if not verdicts:
         return "done, without an output to check" if state == "done" else "done, and not passed"
-    told = [f"{verdicts.count(word)} {words}" for word, words in VERDICTS.items() if word in verdicts]
+    told = [
+        f"{verdicts.count(word)} {words}" for word, words in VERDICTS.items() if word in verdicts
+    ]
     return f"done: of {count_noun(len(verdicts), 'output')} {', '.join(told)}"
 
 
@@ -69,15 +81,25 @@ def rows_of(page: Page) -> list[RunRow]:
 
 
 def _row(page: Page, job: Job) -> RunRow:
-    asked = page.queue.is_asked(job)  # before its state: once it is not asked for any more, it has begun
+    asked = page.queue.is_asked(
+        job
+    )  # before its state: once it is not asked for any more, it has begun
     state, progress = job.state, job.progress
     left = progress["left"]
     said = job.said.strip().removeprefix("Error: ") if state in ("failed", "lost") else ""
     return RunRow(
-        job.number, state, state_words(job), progress["doing"], progress["share"],
-        f"{progress['seconds']:.0f} s so far" if left is None else f"about {left:.0f} s left of this", said[-2000:],
-        asked, job.kind,
-    )  # fmt: skip
+        job.number,
+        state,
+        state_words(job),
+        progress["doing"],
+        progress["share"],
+        f"{progress['seconds']:.0f} s so far"
+        if left is None
+        else f"about {left:.0f} s left of this",
+        said[-2000:],
+        asked,
+        job.kind,
+    )
 
 
 def show(page: Page, request: Request) -> Response:
@@ -87,21 +109,46 @@ def show(page: Page, request: Request) -> Response:
 
 def live(page: Page, request: Request) -> Response:
     """Return the list of runs alone, which the screen asks for again and again while something runs."""
-    return HTMLResponse(page.environment.get_template("runs_list.html.j2").render(**_context(page), **page.stamps()))
+    return HTMLResponse(
+        page.environment.get_template("runs_list.html.j2").render(**_context(page), **page.stamps())
+    )
 
 
 def _context(page: Page) -> dict[str, Any]:
     rows = rows_of(page)
-    return {"rows": rows, "busy": any(row.state == "running" or (row.state == "waiting" and row.asked) for row in rows)}
+    return {
+        "rows": rows,
+        "busy": any(
+            row.state == "running" or (row.state == "waiting" and row.asked) for row in rows
+        ),
+    }
 
 
 def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
     choices, roles = page.choices, page.roles
-    words = release_words(choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW", "out"))
+    words = release_words(
+        choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW", "out")
+    )
     undecided = _undecided(page)
     spent = () if choices.epsilon is None else balance(page)
-    context = {**_context(page), "choices": choices, "roles": roles, "confirm": confirm, "undecided": undecided, "balance": spent}
-    return page.show("runs.html.j2", step="runs", commands=[words] if choices.source else [], alert=alert, status=400 if alert else 200, context=context, live=True, reload=context["busy"] and not confirm)
+    context = {
+        **_context(page),
+        "choices": choices,
+        "roles": roles,
+        "confirm": confirm,
+        "undecided": undecided,
+        "balance": spent,
+    }
+    return page.show(
+        "runs.html.j2",
+        step="runs",
+        commands=[words] if choices.source else [],
+        alert=alert,
+        status=400 if alert else 200,
+        context=context,
+        live=True,
+        reload=context["busy"] and not confirm,
+    )
 
 
 def _undecided(page: Page) -> list[str]:
@@ -117,11 +164,17 @@ def start(page: Page, request: Request) -> Response:
     try:
         page.check_choices(form)
         if (columns := page.columns) is None:
-            raise InputError("The columns are not known yet. Open a file, and look at its columns first.")
+            raise InputError(
+                "The columns are not known yet. Open a file, and look at its columns first."
+            )
         if columns.get("part"):
-            raise InputError("The file is still being read: its columns are known from its first rows alone. Start the run when all rows were read.")
+            raise InputError(
+                "The file is still being read: its columns are known from its first rows alone. Start the run when all rows were read."
+            )
         if undecided := _undecided(page):
-            raise InputError(f"Say first what becomes of column '{undecided[0]}', which looks as if it said who somebody is: see Columns.")
+            raise InputError(
+                f"Say first what becomes of column '{undecided[0]}', which looks as if it said who somebody is: see Columns."
+            )
         if choices.epsilon is not None and form.word("spend") != f"{choices.epsilon:g}":
             return _shown(page, confirm=True)
         _check_places(page, choices)
@@ -131,7 +184,9 @@ def start(page: Page, request: Request) -> Response:
         for name in ("project.toml", "schema.toml", "columns.json"):
             shutil.copyfile(page.project.path(name), folder / name)
             (folder / name).chmod(0o600)
-        page.queue.ask(folder, release_words(choices, page.roles, folder / "schema.toml", folder / "out"))
+        page.queue.ask(
+            folder, release_words(choices, page.roles, folder / "schema.toml", folder / "out")
+        )
     except ChaffinchError as error:
         return _shown(page, str(error))
     return go("/runs")
@@ -149,7 +204,9 @@ def again(page: Page, request: Request) -> Response:
     if job.state != "waiting":
         raise InputError(f"Run {job.number} does not wait: it {WORDS[job.state]}.")
     if job.words != _words_again(page, job):
-        raise InputError(f"The command of run {job.number} is not the one that its choices make: its files were changed by somebody. Start a new run.")
+        raise InputError(
+            f"The command of run {job.number} is not the one that its choices make: its files were changed by somebody. Start a new run."
+        )
     page.queue.again(job)
     return go("/runs")
 
@@ -157,11 +214,15 @@ def again(page: Page, request: Request) -> Response:
 def _words_again(page: Page, job: Job) -> list[str]:
     """The words that a run is made of by the choices in its folder, all files of which must lie in folders that were opened."""
     if job.kind == "check":
-        return check_words(page.choices, page.roles, page.places.still((job.words[1:2] or [""])[0]), job.written)
+        return check_words(
+            page.choices, page.roles, page.places.still((job.words[1:2] or [""])[0]), job.written
+        )
     held = ProjectFolder(job.folder)
     choices = held.choices()
     _check_places(page, choices)
-    return release_words(choices, roles_of(held.schema_text()), held.path("schema.toml"), job.written)
+    return release_words(
+        choices, roles_of(held.schema_text()), held.path("schema.toml"), job.written
+    )
 
 
 def _check_places(page: Page, choices: ProjectChoices) -> None:

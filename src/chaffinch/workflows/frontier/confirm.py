@@ -31,7 +31,9 @@ class Confirmer:
     looks: dict[str, Confirmation] = field(default_factory=dict)
     keep: Callable[[], object] = lambda: None
 
-    def __call__(self, evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> FrontierChoice:
+    def __call__(
+        self, evaluations: Sequence[Evaluation], limits: Limits, worth: str
+    ) -> FrontierChoice:
         """Return the choice under limits: the first in the order of `ranked` that the people who were set aside do not speak against."""
         if limits.max_auc is not None:
             evaluations = self.with_aucs(evaluations, limits, worth)
@@ -45,7 +47,9 @@ class Confirmer:
                 return _chosen(one, tuple(tried), limits, worth)
         return _chosen(None, tuple(tried), limits, worth)
 
-    def with_aucs(self, evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> list[Evaluation]:
+    def with_aucs(
+        self, evaluations: Sequence[Evaluation], limits: Limits, worth: str
+    ) -> list[Evaluation]:
         """Return evaluations of which the most useful that keep to the other limit have a membership AUC, up to one that keeps to both."""
         out = {one.candidate.key: one for one in evaluations}
         for one in ranked(evaluations, Limits(limits.max_excess), worth)[:MOST_AUC]:
@@ -72,7 +76,10 @@ class Confirmer:
         if limits.max_auc is not None and evaluation.risk.auc is None and not evaluation.failure:
             evaluation = self.study.with_auc(evaluation, self.study.confirmation)
         confirmation = Confirmation(
-            evaluation=evaluation, word=verdict_of(evaluation.risk, limits), passed=not evaluation.failure and passes(evaluation.risk, limits, attempt), attempt=attempt
+            evaluation=evaluation,
+            word=verdict_of(evaluation.risk, limits),
+            passed=not evaluation.failure and passes(evaluation.risk, limits, attempt),
+            attempt=attempt,
         )
         self.looks[candidate.key] = confirmation
         if known is None:
@@ -85,18 +92,32 @@ def public_candidate(epsilons: Sequence[float | None]) -> CandidateSettings:
     return CandidateSettings(epsilon=max(epsilon for epsilon in epsilons if epsilon is not None))
 
 
-def private_candidates(epsilons: Sequence[float | None], sensitive: Sequence[str], label: str | None) -> tuple[CandidateSettings, ...]:
+def private_candidates(
+    epsilons: Sequence[float | None], sensitive: Sequence[str], label: str | None
+) -> tuple[CandidateSettings, ...]:
     """Return the settings that a private selection chooses from: a few, settled without the data, since every further one costs.
 
     The sensitive columns are protected in one of them where a label is there for them to hang from.
     """
     epsilon = public_candidate(epsilons).epsilon
-    some = [CandidateSettings(epsilon=epsilon), CandidateSettings(epsilon=epsilon, parents=2), CandidateSettings(method="fieldgroups", epsilon=epsilon)]
-    return tuple([*some, CandidateSettings(epsilon=epsilon, protected=tuple(sensitive))] if label is not None else some)
+    some = [
+        CandidateSettings(epsilon=epsilon),
+        CandidateSettings(epsilon=epsilon, parents=2),
+        CandidateSettings(method="fieldgroups", epsilon=epsilon),
+    ]
+    return tuple(
+        [*some, CandidateSettings(epsilon=epsilon, protected=tuple(sensitive))]
+        if label is not None
+        else some
+    )
 
 
-def _chosen(one: Evaluation | None, tried: tuple[Confirmation, ...], limits: Limits, worth: str) -> FrontierChoice:
-    choice = FrontierChoice(rule="data", limits=limits, worth=worth, evaluation=one, confirmations=tried)
+def _chosen(
+    one: Evaluation | None, tried: tuple[Confirmation, ...], limits: Limits, worth: str
+) -> FrontierChoice:
+    choice = FrontierChoice(
+        rule="data", limits=limits, worth=worth, evaluation=one, confirmations=tried
+    )
     return replace(choice, sentence=choice_sentence(choice))
 
 
@@ -105,7 +126,10 @@ def choice_sentence(choice: FrontierChoice) -> str:
     last = choice.confirmation
     if choice.evaluation is None or last is None:
         tried = len(choice.confirmations)
-        words = "; ".join(f"{one.evaluation.words}: at least {number(one.evaluation.risk.lower)}" for one in choice.confirmations)
+        words = "; ".join(
+            f"{one.evaluation.words}: at least {number(one.evaluation.risk.lower)}"
+            for one in choice.confirmations
+        )
         return (
             f"None could be confirmed: {tried} of the settings whose estimates were within {choice.limits.words} on the people of the search failed on people it never saw ({words}). "
             "Nothing is released. Allow less in the search, so that what it finds has room, or give more people."
@@ -114,13 +138,27 @@ def choice_sentence(choice: FrontierChoice) -> str:
     said = [f"Chosen: {search.words}."]
     for one, whom in ((search, "of the search"), (unseen, "it never saw")):
         risk, figure = one.risk, one.worth_of(choice.worth)
-        ends = "" if risk.lower is None or risk.upper is None else f" (bounds {number(risk.lower)} to {number(risk.upper)})"
+        ends = (
+            ""
+            if risk.lower is None or risk.upper is None
+            else f" (bounds {number(risk.lower)} to {number(risk.upper)})"
+        )
         auc = "" if risk.auc is None else f", a membership AUC of {number(risk.auc)}"
-        said.append(f"On the {one.people:,} people {whom} the largest excess is {number(risk.estimate)}{ends}{auc}, and {figure.title} {_value(figure.value)}.")
+        said.append(
+            f"On the {one.people:,} people {whom} the largest excess is {number(risk.estimate)}{ends}{auc}, and {figure.title} {_value(figure.value)}."
+        )
     if choice.limits:
         seen = unseen.risk.detectable
-        power = "" if seen is None else f" Detectable there in four of five tries: an excess of {detectable_words(seen[0])} by the most precise attack, {detectable_words(seen[1])} by the least."
-        word = {"shown to keep": "is shown to be kept", "undecided": "is undecided", "exceeds": "is exceeded"}[last.word]
+        power = (
+            ""
+            if seen is None
+            else f" Detectable there in four of five tries: an excess of {detectable_words(seen[0])} by the most precise attack, {detectable_words(seen[1])} by the least."
+        )
+        word = {
+            "shown to keep": "is shown to be kept",
+            "undecided": "is undecided",
+            "exceeds": "is exceeded",
+        }[last.word]
         said.append(f"The limit {word} on people the search never saw.{power}")
     return " ".join(said)
 

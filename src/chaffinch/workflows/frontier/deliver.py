@@ -28,7 +28,13 @@ from .run import STOPPED, FrontierData, FrontierRun
 __all__ = ["Delivery", "deliver", "release_chosen"]
 
 RESAMPLES = 1000
-OF_A_RELEASE = (TO_RELEASE, *(f"{CONFIDENTIAL}/{name}" for name in ("report.json", "report.html", "model.chaffinch", "refused")))
+OF_A_RELEASE = (
+    TO_RELEASE,
+    *(
+        f"{CONFIDENTIAL}/{name}"
+        for name in ("report.json", "report.html", "model.chaffinch", "refused")
+    ),
+)
 """What is of the release, and goes when the search is run again: another choice may release nothing."""
 
 
@@ -42,7 +48,14 @@ class Delivery:
 
 
 def deliver(
-    found: FrontierRun, source: FrontierData, folder: Path, *, ending: str, title: str | None, run: RunOptions, ledger: Path | None = None
+    found: FrontierRun,
+    source: FrontierData,
+    folder: Path,
+    *,
+    ending: str,
+    title: str | None,
+    run: RunOptions,
+    ledger: Path | None = None,
 ) -> Delivery:
     """Write a frontier into a folder, and with it the release that was chosen, where it was confirmed; all of it, or none.
 
@@ -57,14 +70,18 @@ def deliver(
         choice = result.choice
         if choice is not None and (choice.allowed or not by_figures(choice)):
             output = leaving_folder(part) / f"synthetic{ending}"
-            release, choice = release_chosen(found, source, output, title=title, run=run, ledger=ledger, entry=folder.name)
+            release, choice = release_chosen(
+                found, source, output, title=title, run=run, ledger=ledger, entry=folder.name
+            )
             choice = with_release(choice, release)
             result = replace(result, choice=choice)
             release.write_beside(part)
             place = part / (REFUSED if release.refused else TO_RELEASE) / output.name
             if by_figures(choice) and not choice.allowed:
                 place.unlink()
-            choice = replace(choice, table=place.relative_to(part).as_posix() if place.exists() else "")
+            choice = replace(
+                choice, table=place.relative_to(part).as_posix() if place.exists() else ""
+            )
             result = replace(result, choice=choice)
         text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         write_text(inside / "frontier.json", f"{text}\n", mode=0o600)
@@ -80,7 +97,14 @@ def deliver(
 
 
 def release_chosen(
-    found: FrontierRun, source: FrontierData, output: Path, *, title: str | None, run: RunOptions, ledger: Path | None = None, entry: str = "frontier"
+    found: FrontierRun,
+    source: FrontierData,
+    output: Path,
+    *,
+    title: str | None,
+    run: RunOptions,
+    ledger: Path | None = None,
+    entry: str = "frontier",
 ) -> tuple[ReleaseResult, FrontierChoice]:
     """Return the release of the settings that were chosen, made of everybody, its table written to `output`; and the choice, which a private selection makes here.
 
@@ -95,21 +119,46 @@ def release_chosen(
     synthesiser = candidate.synthesiser(asked.label) if private is None else private
     keys = tuple(name for name in asked.keys if name not in candidate.dropped)
     attack = RiskSettings(
-        keys=keys, sensitive=asked.sensitive, label=asked.label, attackers=asked.attackers, tests=asked.tests, resamples=RESAMPLES, threshold=asked.threshold
+        keys=keys,
+        sensitive=asked.sensitive,
+        label=asked.label,
+        attackers=asked.attackers,
+        tests=asked.tests,
+        resamples=RESAMPLES,
+        threshold=asked.threshold,
     )
     settings = ReleaseSettings(
         synthesis=SynthesisSettings(
-            synthesiser=synthesiser, reading=replace(source.reading, schema=None), person=source.person, order=source.order, weight=source.weight,
-            ledger=ledger, entry=entry,
+            synthesiser=synthesiser,
+            reading=replace(source.reading, schema=None),
+            person=source.person,
+            order=source.order,
+            weight=source.weight,
+            ledger=ledger,
+            entry=entry,
         ),
-        utility=UtilitySettings(label=asked.label, formula=asked.formula, threshold=asked.threshold),
-        attack=attack, label=asked.label, keys=keys, sensitive=asked.sensitive, max_excess=choice.limits.max_excess, title=title,
-    )  # fmt: skip
+        utility=UtilitySettings(
+            label=asked.label, formula=asked.formula, threshold=asked.threshold
+        ),
+        attack=attack,
+        label=asked.label,
+        keys=keys,
+        sensitive=asked.sensitive,
+        max_excess=choice.limits.max_excess,
+        title=title,
+    )
     seed = run.seed if asked.private else found.seed
     holdout = study.holdout
     if holdout is not None and candidate.dropped:
         holdout = holdout[[name for name in holdout.schema.names if name not in candidate.dropped]]
-    release = run_release(study.coded(candidate), settings, holdout=holdout, holdout_checked=True, run=replace(run, seed=seed), outputs=[output])
+    release = run_release(
+        study.coded(candidate),
+        settings,
+        holdout=holdout,
+        holdout_checked=True,
+        run=replace(run, seed=seed),
+        outputs=[output],
+    )
     if private is None:
         return release, choice
     assert isinstance(release.model, BayesNetModel)
@@ -119,18 +168,33 @@ def release_chosen(
 def selection_of(study: FrontierStudy) -> SelectedSettings:
     """Return the private selection of a study: a few candidates, tables that the purpose needs to compare them by, and the largest epsilon for all of it."""
     asked = study.settings
-    some = tuple(one.synthesiser(asked.label) for one in private_candidates(asked.epsilons, asked.sensitive, asked.label))
-    pairs = tuple((name, asked.label) for name in study.table.schema.names if name != asked.label) if asked.label is not None else ()
-    return SelectedSettings(epsilon=max(e for e in asked.epsilons if e is not None), candidates=some, workload=asked.tables or pairs)
+    some = tuple(
+        one.synthesiser(asked.label)
+        for one in private_candidates(asked.epsilons, asked.sensitive, asked.label)
+    )
+    pairs = (
+        tuple((name, asked.label) for name in study.table.schema.names if name != asked.label)
+        if asked.label is not None
+        else ()
+    )
+    return SelectedSettings(
+        epsilon=max(e for e in asked.epsilons if e is not None),
+        candidates=some,
+        workload=asked.tables or pairs,
+    )
 
 
-def after_selection(study: FrontierStudy, choice: FrontierChoice, private: SelectedSettings, position: int) -> FrontierChoice:
+def after_selection(
+    study: FrontierStudy, choice: FrontierChoice, private: SelectedSettings, position: int
+) -> FrontierChoice:
     """Return the choice that the fit of the release made, with figures of it on both parts: they come after it, and had no part in it."""
     asked = study.settings
     every = private_candidates(asked.epsilons, asked.sensitive, asked.label)
     chosen = replace(every[position], epsilon=private.selection.fit.epsilon)
     confirmation = Confirmer(study).confirm(chosen, choice.limits)
-    made = replace(choice, evaluation=study.evaluate(chosen).evaluation, confirmations=(confirmation,))
+    made = replace(
+        choice, evaluation=study.evaluate(chosen).evaluation, confirmations=(confirmation,)
+    )
     how = f"Chosen privately out of {len(every)}, by tables that carry a promise and not by the figures here. {private.selection.sentence}"
     return replace(made, sentence=f"{choice_sentence(made)} {how}")
 
@@ -146,12 +210,40 @@ def with_release(choice: FrontierChoice, release: ReleaseResult) -> FrontierChoi
     if risk is None:
         return choice
     limit = risk.limit
-    detectable, not_shown = (None, "") if limit is None else (limit.detectable, " ".join(limit.reasons))
+    detectable, not_shown = (
+        (None, "") if limit is None else (limit.detectable, " ".join(limit.reasons))
+    )
     family = (risk if risk.cross_fit is None else risk.cross_fit).family
-    figure = RiskFigure(lower=risk.lower_bound, upper=family.upper_bound, attacks=len(risk.attacks), detectable=detectable, not_shown=not_shown)
-    whom = "people who are not in the data" if risk.cross_fit is None else "the other half, models made of one half of them"
-    fate = "the table was not written" if by_figures(choice) else f"the table, which was paid for, is in {REFUSED}/"
-    word = f" That exceeds the limit: {fate}." if verdict_of(figure, choice.limits) is LimitState.EXCEEDS else ""
-    ends = "" if figure.lower is None or figure.upper is None else f"the largest excess lies between {number(figure.lower)} and {number(figure.upper)} (simultaneous 95 % bounds)"
-    said = f" Of the release itself, made of everybody, those included whom the choice was made on, and compared with {whom}: {ends}.{word}" if ends else ""
+    figure = RiskFigure(
+        lower=risk.lower_bound,
+        upper=family.upper_bound,
+        attacks=len(risk.attacks),
+        detectable=detectable,
+        not_shown=not_shown,
+    )
+    whom = (
+        "people who are not in the data"
+        if risk.cross_fit is None
+        else "the other half, models made of one half of them"
+    )
+    fate = (
+        "the table was not written"
+        if by_figures(choice)
+        else f"the table, which was paid for, is in {REFUSED}/"
+    )
+    word = (
+        f" That exceeds the limit: {fate}."
+        if verdict_of(figure, choice.limits) is LimitState.EXCEEDS
+        else ""
+    )
+    ends = (
+        ""
+        if figure.lower is None or figure.upper is None
+        else f"the largest excess lies between {number(figure.lower)} and {number(figure.upper)} (simultaneous 95 % bounds)"
+    )
+    said = (
+        f" Of the release itself, made of everybody, those included whom the choice was made on, and compared with {whom}: {ends}.{word}"
+        if ends
+        else ""
+    )
     return replace(choice, released=figure, sentence=choice.sentence + said)

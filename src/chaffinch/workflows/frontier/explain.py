@@ -26,19 +26,30 @@ MOST_STEPS = 5
 """Steps to a neighbour that are measured, the first of them; settings that lie further apart are said to."""
 
 
-def neighbours_on_front(evaluations: Sequence[Evaluation], chosen: CandidateSettings, worth: str) -> list[tuple[str, Evaluation]]:
+def neighbours_on_front(
+    evaluations: Sequence[Evaluation], chosen: CandidateSettings, worth: str
+) -> list[tuple[str, Evaluation]]:
     """Return the settings next to the chosen on the front: the safer one, and the more useful one, those there are."""
     own = next((one for one in evaluations if one.candidate == chosen), None)
     if own is None or own.risk.estimate is None:
         return []
     at = own.risk.estimate
-    others = [one for one in pareto(evaluations, worth) if one.candidate != chosen and one.risk.estimate is not None]
+    others = [
+        one
+        for one in pareto(evaluations, worth)
+        if one.candidate != chosen and one.risk.estimate is not None
+    ]
     safer = [one for one in others if (one.risk.estimate or 0.0) < at]
     further = [one for one in others if (one.risk.estimate or 0.0) > at]
     return [*(("safer", one) for one in safer[-1:]), *(("more useful", one) for one in further[:1])]
 
 
-def changes_of(study: FrontierStudy, evaluations: Sequence[Evaluation], choice: FrontierChoice, progress: Progress = silent) -> tuple[SettingChange, ...]:
+def changes_of(
+    study: FrontierStudy,
+    evaluations: Sequence[Evaluation],
+    choice: FrontierChoice,
+    progress: Progress = silent,
+) -> tuple[SettingChange, ...]:
     """Return what each setting moves between the chosen and its neighbours: settings in between are fitted and attacked too, so that every step is measured."""
     if choice.candidate is None:
         return ()
@@ -60,21 +71,44 @@ def changes_of(study: FrontierStudy, evaluations: Sequence[Evaluation], choice: 
     return tuple(out.values())
 
 
-def _change(study: FrontierStudy, first: MeasuredCandidate, second: MeasuredCandidate, worth: str, towards: str) -> SettingChange:
+def _change(
+    study: FrontierStudy,
+    first: MeasuredCandidate,
+    second: MeasuredCandidate,
+    worth: str,
+    towards: str,
+) -> SettingChange:
     before, after = first.evaluation.candidate, second.evaluation.candidate
-    name = next(field.name for field in fields(CandidateSettings) if getattr(before, field.name) != getattr(after, field.name))
+    name = next(
+        field.name
+        for field in fields(CandidateSettings)
+        if getattr(before, field.name) != getattr(after, field.name)
+    )
     attack, risk, risk_ends = _moved_risk(study, first, second)
     value, ends = _moved_worth(first, second, worth)
     change = SettingChange(
-        setting=name, towards=towards, before=before, after=after, attack=attack, risk=risk, risk_interval=risk_ends, worth_name=worth, worth=value, worth_interval=ends
+        setting=name,
+        towards=towards,
+        before=before,
+        after=after,
+        attack=attack,
+        risk=risk,
+        risk_interval=risk_ends,
+        worth_name=worth,
+        worth=value,
+        worth_interval=ends,
     )
     title, higher = first.evaluation.worth_of(worth).title, first.evaluation.worth_of(worth).higher
-    parts = " and ".join(part for part in (_risk_words(change), _worth_words(change, title, higher)) if part)
+    parts = " and ".join(
+        part for part in (_risk_words(change), _worth_words(change, title, higher)) if part
+    )
     sentence = f"{_capital(move_words(before, after, name))} {parts or 'moves nothing that could be measured'}."
     return replace(change, sentence=sentence)
 
 
-def _moved_risk(study: FrontierStudy, first: MeasuredCandidate, second: MeasuredCandidate) -> tuple[str, float | None, tuple[float, float] | None]:
+def _moved_risk(
+    study: FrontierStudy, first: MeasuredCandidate, second: MeasuredCandidate
+) -> tuple[str, float | None, tuple[float, float] | None]:
     """The difference in excess, after less before, of the attack whose excess moved furthest in standard errors, on the same people.
 
     The furthest of many moves by chance alone: its interval is one of intervals that hold together for all attacks (Bonferroni).
@@ -86,18 +120,37 @@ def _moved_risk(study: FrontierStudy, first: MeasuredCandidate, second: Measured
         return "", None, None
     pairs = []
     for key in shared:
-        (ours, theirs, rule), (old_ours, old_theirs, old_rule) = second.attacks[key], first.attacks[key]
+        (ours, theirs, rule), (old_ours, old_theirs, old_rule) = (
+            second.attacks[key],
+            first.attacks[key],
+        )
         pairs.append(ScoreComparison([ours, old_ours], [theirs, old_theirs], [rule, old_rule]))
-    found = contrasts(pairs, resamples=study.settings.resamples, seed=child(study.root, _STREAM), threads=study.threads)
-    known = [(key, one) for key, one in zip(shared, found, strict=True) if one.value is not None and one.standard_error]
+    found = contrasts(
+        pairs,
+        resamples=study.settings.resamples,
+        seed=child(study.root, _STREAM),
+        threads=study.threads,
+    )
+    known = [
+        (key, one)
+        for key, one in zip(shared, found, strict=True)
+        if one.value is not None and one.standard_error
+    ]
     if not known:
         return "", None, None
-    name, top = max(known, key=lambda pair: abs((pair[1].value or 0.0) / (pair[1].standard_error or 1.0)))
-    value, half = top.value or 0.0, float(ndtri(1 - 0.025 / len(known))) * (top.standard_error or 0.0)
+    name, top = max(
+        known, key=lambda pair: abs((pair[1].value or 0.0) / (pair[1].standard_error or 1.0))
+    )
+    value, half = (
+        top.value or 0.0,
+        float(ndtri(1 - 0.025 / len(known))) * (top.standard_error or 0.0),
+    )
     return name, value, (value - half, value + half)
 
 
-def _moved_worth(first: MeasuredCandidate, second: MeasuredCandidate, worth: str) -> tuple[float | None, tuple[float, float] | None]:
+def _moved_worth(
+    first: MeasuredCandidate, second: MeasuredCandidate, worth: str
+) -> tuple[float | None, tuple[float, float] | None]:
     """The difference in worth, after less before; of a label on the same people, else with the errors of both."""
     one, other = first.evaluation.worth_of(worth), second.evaluation.worth_of(worth)
     if one.value is None or other.value is None:
@@ -121,12 +174,30 @@ def move_words(before: CandidateSettings, after: CandidateSettings, name: str) -
     """
     old, new = getattr(before, name), getattr(after, name)
     if name in ("protected", "dropped"):
-        verbs = ("protecting", "no longer protecting") if name == "protected" else ("leaving out", "putting back")
-        added, removed = ([column for column in one if column not in other] for one, other in ((new, old), (old, new)))
-        return " and ".join(f"{verb} {', '.join(shown(column, 40) for column in some)}" for verb, some in zip(verbs, (added, removed), strict=True) if some)
+        verbs = (
+            ("protecting", "no longer protecting")
+            if name == "protected"
+            else ("leaving out", "putting back")
+        )
+        added, removed = (
+            [column for column in one if column not in other]
+            for one, other in ((new, old), (old, new))
+        )
+        return " and ".join(
+            f"{verb} {', '.join(shown(column, 40) for column in some)}"
+            for verb, some in zip(verbs, (added, removed), strict=True)
+            if some
+        )
     if name == "protect":
-        return "protecting columns together" if new == "together" else "protecting columns separately"
-    lead = {"leaf": "leaves of ", "smoothing": "a smoothing of ", "rare": "pooling levels under ", "epsilon": "epsilon "}.get(name, "")
+        return (
+            "protecting columns together" if new == "together" else "protecting columns separately"
+        )
+    lead = {
+        "leaf": "leaves of ",
+        "smoothing": "a smoothing of ",
+        "rare": "pooling levels under ",
+        "epsilon": "epsilon ",
+    }.get(name, "")
     tail = {"rare": " records", "bins": " bins"}.get(name, "")
     return f"{lead}{_setting(name, new)}{tail} instead of {_setting(name, old)}"
 
@@ -146,9 +217,16 @@ def _worth_words(change: SettingChange, title: str, higher: bool) -> str:
         return ""
     ends = _ends(change.worth_interval)
     better = change.worth == 0 or (change.worth > 0) == higher
-    if change.worth_interval is not None and change.worth_interval[0] <= 0 <= change.worth_interval[1]:
+    if (
+        change.worth_interval is not None
+        and change.worth_interval[0] <= 0 <= change.worth_interval[1]
+    ):
         return f"changes {title} by no more than chance ({_points(change.worth, sign=True)}{ends})"
-    return f"{'gains' if better else 'costs'} {_points(change.worth)} of {title} ({ends.removeprefix(', ')})" if ends else f"{'gains' if better else 'costs'} {_points(change.worth)} of {title}"
+    return (
+        f"{'gains' if better else 'costs'} {_points(change.worth)} of {title} ({ends.removeprefix(', ')})"
+        if ends
+        else f"{'gains' if better else 'costs'} {_points(change.worth)} of {title}"
+    )
 
 
 def _points(value: float, *, sign: bool = False) -> str:
@@ -156,15 +234,27 @@ def _points(value: float, *, sign: bool = False) -> str:
 
 
 def _ends(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f", 95 % interval {number(100 * interval[0])} to {number(100 * interval[1])}"
+    return (
+        ""
+        if interval is None
+        else f", 95 % interval {number(100 * interval[0])} to {number(100 * interval[1])}"
+    )
 
 
 def _setting(name: str, value: Any) -> str:
     if name == "parents":
-        return "the usual number of parents" if value is None else f"at most {value} parent{'s' * (value > 1)}"
+        return (
+            "the usual number of parents"
+            if value is None
+            else f"at most {value} parent{'s' * (value > 1)}"
+        )
     if name == "method":
-        return {"bayesnet": "a network", "independent": "independent columns"}.get(value, "groups of columns")
-    return "none" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
+        return {"bayesnet": "a network", "independent": "independent columns"}.get(
+            value, "groups of columns"
+        )
+    return (
+        "none" if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
+    )
 
 
 def _capital(words: str) -> str:

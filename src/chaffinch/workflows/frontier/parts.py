@@ -13,7 +13,15 @@ from ..._base.errors import InputError
 from ..._base.words import detectable_words
 from ...table.table import Table
 
-__all__ = ["LEAST", "PeopleFold", "PeoplePart", "cost_of_parting", "parted", "rows_of", "split_people"]
+__all__ = [
+    "LEAST",
+    "PeopleFold",
+    "PeoplePart",
+    "cost_of_parting",
+    "parted",
+    "rows_of",
+    "split_people",
+]
 
 LEAST = 50
 """People whom each table of a search must be made of at least, and be held against."""
@@ -38,7 +46,9 @@ class PeoplePart:
     people: int
 
 
-def split_people(table: Table, rows: Rows, share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def split_people(
+    table: Table, rows: Rows, share: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
     """Return the rows of two groups of the people in some rows: a share of them, and the rest; all rows of a person are in one."""
     if table.person_of is None:
         mixed = rng.permutation(rows)
@@ -50,7 +60,9 @@ def split_people(table: Table, rows: Rows, share: float, rng: np.random.Generato
     return rows[first], rows[~first]
 
 
-def parted(table: Table, holdout: Table | None, share: float, rng: np.random.Generator) -> tuple[PeoplePart, PeoplePart]:
+def parted(
+    table: Table, holdout: Table | None, share: float, rng: np.random.Generator
+) -> tuple[PeoplePart, PeoplePart]:
     """Return the part of the search and the part that confirms, which has a share of the people.
 
     Without a holdout each part has two folds: each half of its people once a table is made of, once not. With one, its people are parted too.
@@ -66,7 +78,13 @@ def parted(table: Table, holdout: Table | None, share: float, rng: np.random.Gen
     if holdout is None:
         for name, rows in (("search", search), ("confirmation", confirm)):
             first, second = split_people(table, rows, 0.5, rng)
-            parts.append(PeoplePart(name, (PeopleFold(first, second), PeopleFold(second, first)), _persons(table, rows)))
+            parts.append(
+                PeoplePart(
+                    name,
+                    (PeopleFold(first, second), PeopleFold(second, first)),
+                    _persons(table, rows),
+                )
+            )
         smallest = min(min(_persons(table, fold.members) for fold in part.folds) for part in parts)
         if smallest < LEAST:
             raise InputError(
@@ -76,9 +94,14 @@ def parted(table: Table, holdout: Table | None, share: float, rng: np.random.Gen
         return parts[0], parts[1]
     others = np.arange(holdout.n_rows, dtype=np.int64)
     for_confirm, for_search = split_people(holdout, others, share, rng)
-    for name, rows, fresh in (("search", search, for_search), ("confirmation", confirm, for_confirm)):
+    for name, rows, fresh in (
+        ("search", search, for_search),
+        ("confirmation", confirm, for_confirm),
+    ):
         if _persons(table, rows) < LEAST or _persons(holdout, fresh) < LEAST:
-            raise InputError(f"Too few people to part: a search and a confirmation need {LEAST} people each, of the data and of the holdout.")
+            raise InputError(
+                f"Too few people to part: a search and a confirmation need {LEAST} people each, of the data and of the holdout."
+            )
         parts.append(PeoplePart(name, (PeopleFold(rows, fresh),), _persons(table, rows)))
     return parts[0], parts[1]
 
@@ -88,7 +111,9 @@ def rows_of(parts: Sequence[PeoplePart]) -> list[set[int]]:
     return [set(np.concatenate([fold.members for fold in part.folds]).tolist()) for part in parts]
 
 
-def cost_of_parting(part: PeoplePart, whole: int, detectable: tuple[float, float] | None, *, holdout: bool) -> tuple[str, ...]:
+def cost_of_parting(
+    part: PeoplePart, whole: int, detectable: tuple[float, float] | None, *, holdout: bool
+) -> tuple[str, ...]:
     """Return sentences on what parting people costs: in what can be seen, and in what the figures are of."""
     made_of = part.people if holdout else part.people // 2
     out = [

@@ -127,14 +127,31 @@ def frontier(
     (2, 'tables')
     """
     settings = FrontierSettings(
-        keys=names_of(keys, "keys"), sensitive=names_of(sensitive, "sensitive"), label=label, formula=formula, tables=tuple(names_of(one, "tables") for one in tables),
-        worth=worth, limits=Limits(max_excess, max_auc), epsilons=tuple(epsilons), choose=choose, seconds=minutes(budget) if isinstance(budget, str) else budget,
-        evaluations=evaluations, vary=names_of(vary, "vary"), attackers=None if attackers is None else names_of(attackers, "attackers"),
-        tests=None if tests is None else names_of(tests, "tests"), explain=explain, threshold=threshold,
-    )  # fmt: skip
+        keys=names_of(keys, "keys"),
+        sensitive=names_of(sensitive, "sensitive"),
+        label=label,
+        formula=formula,
+        tables=tuple(names_of(one, "tables") for one in tables),
+        worth=worth,
+        limits=Limits(max_excess, max_auc),
+        epsilons=tuple(epsilons),
+        choose=choose,
+        seconds=minutes(budget) if isinstance(budget, str) else budget,
+        evaluations=evaluations,
+        vary=names_of(vary, "vary"),
+        attackers=None if attackers is None else names_of(attackers, "attackers"),
+        tests=None if tests is None else names_of(tests, "tests"),
+        explain=explain,
+        threshold=threshold,
+    )
     with watched(progress) as show:
         run = RunOptions(seed=seed, threads=threads, progress=show)
-        source = FrontierData(data=data, holdout=holdout, reading=ReadSettings(schema=schema, threshold=threshold), person=person)
+        source = FrontierData(
+            data=data,
+            holdout=holdout,
+            reading=ReadSettings(schema=schema, threshold=threshold),
+            person=person,
+        )
         if folder is None:
             return run_frontier(source, settings, run=run).result
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -158,10 +175,18 @@ class FrontierData:
         check_holdout_file(self.data, self.holdout)
         budgets = [epsilon for epsilon in settings.epsilons if epsilon is not None]
         maker = BayesNet(epsilon=max(budgets)) if budgets else BayesNet()
-        asked = SynthesisSettings(synthesiser=maker, reading=self.reading, person=self.person, order=self.order, weight=self.weight)
+        asked = SynthesisSettings(
+            synthesiser=maker,
+            reading=self.reading,
+            person=self.person,
+            order=self.order,
+            weight=self.weight,
+        )
         table = Synthesis(asked, run).read(self.data, settings.check)
         if not isinstance(table, Table):
-            raise InputError("A frontier needs a schema that declares the whole domain where epsilons are named: nothing is discovered for it.")
+            raise InputError(
+                "A frontier needs a schema that declares the whole domain where epsilons are named: nothing is discovered for it."
+            )
         if self.holdout is None:
             return table, None
         holdout, _ = check_holdout(table, self.holdout)
@@ -179,7 +204,9 @@ class FrontierRun:
     resumed: int = 0
 
 
-def run_frontier(source: FrontierData, settings: FrontierSettings, *, run: RunOptions, folder: Path | None = None) -> FrontierRun:
+def run_frontier(
+    source: FrontierData, settings: FrontierSettings, *, run: RunOptions, folder: Path | None = None
+) -> FrontierRun:
     """Return a frontier under some settings; with a folder, evaluations are kept there as they come.
 
     1. Read, and part the people.
@@ -195,9 +222,17 @@ def run_frontier(source: FrontierData, settings: FrontierSettings, *, run: RunOp
     kept = EvaluationFile(path, inputs_of(table, holdout, settings), run.seed)
     kept.seed = secrets.randbits(31) if kept.seed is None else kept.seed
     root = np.random.SeedSequence(kept.seed)
-    search, confirmation = parted(table, holdout, settings.share, np.random.default_rng(child(root, 9)))
+    search, confirmation = parted(
+        table, holdout, settings.share, np.random.default_rng(child(root, 9))
+    )
     study = FrontierStudy(
-        table=table, holdout=holdout, search=search, confirmation=confirmation, settings=settings, root=root, threads=run.threads
+        table=table,
+        holdout=holdout,
+        search=search,
+        confirmation=confirmation,
+        settings=settings,
+        root=root,
+        threads=run.threads,
     )
     run.progress("measuring references", -1)
     references = tuple(one.evaluation for one in study.references())
@@ -208,26 +243,58 @@ def run_frontier(source: FrontierData, settings: FrontierSettings, *, run: RunOp
     curves: tuple[SettingCurve, ...] = ()
     if not stopped.startswith(STOPPED):
         choice = _choice(study, confirmer, kept)
-        changes = changes_of(study, kept.evaluations, choice, run.progress) if choice is not None and settings.explain else ()
+        changes = (
+            changes_of(study, kept.evaluations, choice, run.progress)
+            if choice is not None and settings.explain
+            else ()
+        )
         curves = tuple(_curve(study, name, choice, run) for name in settings.vary)
-    detectable = next((one.risk.detectable for one in kept.evaluations if one.risk.detectable is not None), None)
+    detectable = next(
+        (one.risk.detectable for one in kept.evaluations if one.risk.detectable is not None), None
+    )
     about = FrontierAbout(
-        keys=settings.keys, sensitive=settings.sensitive, label=settings.label, formula=settings.formula, tables=settings.tables, epsilons=settings.epsilons,
-        people={"all": table.n_persons, "search": search.people, "confirmation": confirmation.people}, holdout=holdout is not None, seed=kept.seed,
-        attackers=tuple(settings.attackers or ()), resamples=settings.resamples, notes=study.notes(detectable), stopped=stopped,
-    )  # fmt: skip
+        keys=settings.keys,
+        sensitive=settings.sensitive,
+        label=settings.label,
+        formula=settings.formula,
+        tables=settings.tables,
+        epsilons=settings.epsilons,
+        people={
+            "all": table.n_persons,
+            "search": search.people,
+            "confirmation": confirmation.people,
+        },
+        holdout=holdout is not None,
+        seed=kept.seed,
+        attackers=tuple(settings.attackers or ()),
+        resamples=settings.resamples,
+        notes=study.notes(detectable),
+        stopped=stopped,
+    )
     seconds = {} if settings.private else {"all": time.perf_counter() - start}
     result = FrontierResult(
-        about=about, evaluations=tuple(kept.evaluations), references=references, worths=settings.worths, limits=settings.limits, choice=choice, changes=changes,
-        curves=curves, run=replace(RunFacts(seconds=seconds), **run.facts), confirm=None if settings.private else confirmer,
-    )  # fmt: skip
+        about=about,
+        evaluations=tuple(kept.evaluations),
+        references=references,
+        worths=settings.worths,
+        limits=settings.limits,
+        choice=choice,
+        changes=changes,
+        curves=curves,
+        run=replace(RunFacts(seconds=seconds), **run.facts),
+        confirm=None if settings.private else confirmer,
+    )
     return FrontierRun(result, study, kept.seed, kept.resumed)
 
 
 def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start: float) -> str:
     """Try settings until the search is over, and return why it is."""
     settings, limits = study.settings, study.settings.limits
-    most = settings.evaluations if settings.evaluations is not None or settings.seconds is not None else QUICK_SEARCH
+    most = (
+        settings.evaluations
+        if settings.evaluations is not None or settings.seconds is not None
+        else QUICK_SEARCH
+    )
     end = None if settings.seconds is None else start + settings.seconds
     try:
         while True:
@@ -239,7 +306,11 @@ def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start
             batch = next_candidates(study.space, kept.evaluations, limits, settings.worths[0], room)
             if not batch:
                 return "Everything that is one step from settings that matter was tried."
-            share = len(kept.evaluations) / most if most is not None else min(1.0, (time.perf_counter() - start) / (settings.seconds or 1.0))
+            share = (
+                len(kept.evaluations) / most
+                if most is not None
+                else min(1.0, (time.perf_counter() - start) / (settings.seconds or 1.0))
+            )
             run.progress(f"trying settings ({len(kept.evaluations)} done)", share)
             _evaluated(study, kept, batch, run.threads)
     except KeyboardInterrupt:
@@ -247,7 +318,12 @@ def _searched(study: FrontierStudy, kept: EvaluationFile, run: RunOptions, start
         return f"{STOPPED}: {len(kept.evaluations):,} settings are kept. Run the same command again to go on."
 
 
-def _evaluated(study: FrontierStudy, kept: EvaluationFile, batch: Sequence[CandidateSettings], threads: int | None) -> None:
+def _evaluated(
+    study: FrontierStudy,
+    kept: EvaluationFile,
+    batch: Sequence[CandidateSettings],
+    threads: int | None,
+) -> None:
     """Evaluate some candidates and keep them, those that are done also where a hand stops the others; in the order of the batch."""
     done: dict[int, Evaluation] = {}
     before, lock = list(kept.evaluations), threading.Lock()
@@ -263,26 +339,44 @@ def _evaluated(study: FrontierStudy, kept: EvaluationFile, batch: Sequence[Candi
     kept.write()
 
 
-def _choice(study: FrontierStudy, confirmer: Confirmer, kept: EvaluationFile) -> FrontierChoice | None:
+def _choice(
+    study: FrontierStudy, confirmer: Confirmer, kept: EvaluationFile
+) -> FrontierChoice | None:
     """Choose where a limit asks for it, by the rule that is allowed."""
     settings = study.settings
     worth = settings.worths[0]
     if settings.choose == "none" or not (settings.limits or settings.choose):
         return None
     if settings.choose == "private":
-        return FrontierChoice(rule="private", limits=settings.limits, worth=worth, sentence="The choice is made, and charged, when the release is fitted.")
+        return FrontierChoice(
+            rule="private",
+            limits=settings.limits,
+            worth=worth,
+            sentence="The choice is made, and charged, when the release is fitted.",
+        )
     if settings.choose == "public":
         chosen = public_candidate(settings.epsilons)
-        known = next((one for one in kept.evaluations if one.candidate == chosen), None) or study.evaluate(chosen).evaluation
+        known = (
+            next((one for one in kept.evaluations if one.candidate == chosen), None)
+            or study.evaluate(chosen).evaluation
+        )
         confirmation = confirmer.confirm(chosen, settings.limits)
-        choice = FrontierChoice(rule="public", limits=settings.limits, worth=worth, evaluation=known, confirmations=(confirmation,))
+        choice = FrontierChoice(
+            rule="public",
+            limits=settings.limits,
+            worth=worth,
+            evaluation=known,
+            confirmations=(confirmation,),
+        )
         return replace(choice, sentence=choice_sentence(choice))
     if settings.limits.max_auc is not None:
         kept.replace(confirmer.with_aucs(kept.evaluations, settings.limits, worth))
     return confirmer(kept.evaluations, settings.limits, worth)
 
 
-def _curve(study: FrontierStudy, name: str, choice: FrontierChoice | None, run: RunOptions) -> SettingCurve:
+def _curve(
+    study: FrontierStudy, name: str, choice: FrontierChoice | None, run: RunOptions
+) -> SettingCurve:
     base = CandidateSettings() if choice is None or choice.candidate is None else choice.candidate
     run.progress(f"varying {name}", -1)
     return curve_of(study, name, base, progress=run.progress)

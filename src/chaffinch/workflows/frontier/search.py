@@ -21,7 +21,9 @@ BATCH = 4
 """Candidates that are chosen at once, whatever the number of threads: so that no result depends on that."""
 
 
-def next_candidates(space: Space, evaluations: Sequence[Evaluation], limits: Limits, worth: str, most: int = BATCH) -> list[CandidateSettings]:
+def next_candidates(
+    space: Space, evaluations: Sequence[Evaluation], limits: Limits, worth: str, most: int = BATCH
+) -> list[CandidateSettings]:
     """Return what to try next, nothing where all that could be was: always the same for the same evaluations.
 
     1. The grid, in its order.
@@ -32,7 +34,10 @@ def next_candidates(space: Space, evaluations: Sequence[Evaluation], limits: Lim
     if grid:
         return grid[:most]
     out: list[CandidateSettings] = []
-    steps = [[one for one in space.neighbours(parent.candidate) if one not in tried] for parent in promising(evaluations, limits, worth)]
+    steps = [
+        [one for one in space.neighbours(parent.candidate) if one not in tried]
+        for parent in promising(evaluations, limits, worth)
+    ]
     while len(out) < most and any(steps):
         for some in steps:
             while some and some[0] in out:
@@ -56,9 +61,13 @@ def promising(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> 
     best = ranked(evaluations, Limits(max_excess=limit), worth)[:1]
     floor = -float("inf") if not best else best[0].worth_of(worth).rank or 0.0
     unsure = [
-        one for one in evaluations
-        if one.risk.lower is not None and one.risk.upper is not None and one.risk.lower <= limit <= one.risk.upper and (one.worth_of(worth).rank or floor) > floor
-    ]  # fmt: skip
+        one
+        for one in evaluations
+        if one.risk.lower is not None
+        and one.risk.upper is not None
+        and one.risk.lower <= limit <= one.risk.upper
+        and (one.worth_of(worth).rank or floor) > floor
+    ]
     near = sorted((*front, *unsure), key=lambda one: abs((one.risk.estimate or 0.0) - limit))
     return list({one.candidate: one for one in (*best, *near)}.values())
 

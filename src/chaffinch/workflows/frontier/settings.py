@@ -85,9 +85,13 @@ class FrontierSettings:
 
     def __post_init__(self) -> None:
         if self.seconds is not None and self.evaluations is not None:
-            raise InputError("A search has a budget of time or a number of evaluations. Got both: leave out one.")
+            raise InputError(
+                "A search has a budget of time or a number of evaluations. Got both: leave out one."
+            )
         if self.seconds is not None and not (isfinite(self.seconds) and self.seconds > 0):
-            raise InputError(f"The budget must be a time above zero, as 10min. Got {self.seconds:g} s.")
+            raise InputError(
+                f"The budget must be a time above zero, as 10min. Got {self.seconds:g} s."
+            )
         if self.evaluations is not None and self.evaluations < 1:
             raise InputError(f"evaluations must be at least 1. Got {self.evaluations}.")
         if not 0.1 <= self.share <= 0.9:
@@ -101,7 +105,9 @@ class FrontierSettings:
             if name not in VARIED:
                 raise unknown_name("setting to vary", name, VARIED)
         if "epsilon" in self.vary and not self.private:
-            raise InputError("--vary epsilon needs budgets to vary over: name them, as --epsilons 10,3,1.")
+            raise InputError(
+                "--vary epsilon needs budgets to vary over: name them, as --epsilons 10,3,1."
+            )
         if self.worth is not None and self.worth not in self.worths:
             raise unknown_name("worth", self.worth, self.worths)
         self._check_choice()
@@ -112,7 +118,9 @@ class FrontierSettings:
             raise unknown_name("way to choose", self.choose, CHOICES)
         if not self.private:
             if self.choose in ("public", "private"):
-                raise InputError(f"--choose {self.choose} is about promises of privacy: name --epsilons too, or leave it out.")
+                raise InputError(
+                    f"--choose {self.choose} is about promises of privacy: name --epsilons too, or leave it out."
+                )
             return
         if self.choose is None:
             raise InputError(
@@ -121,9 +129,13 @@ class FrontierSettings:
                 "--choose none (draw the frontier and release nothing)."
             )
         if self.choose == "data":
-            raise InputError("A choice by figures of the original voids a promise of privacy: leave out --epsilons, or choose public, private or none.")
+            raise InputError(
+                "A choice by figures of the original voids a promise of privacy: leave out --epsilons, or choose public, private or none."
+            )
         if self.choose in ("public", "private") and None in self.epsilons:
-            raise InputError(f"--choose {self.choose} spends the largest epsilon that is named, and 'none' is no epsilon: leave it out.")
+            raise InputError(
+                f"--choose {self.choose} spends the largest epsilon that is named, and 'none' is no epsilon: leave it out."
+            )
 
     @property
     def private(self) -> bool:
@@ -133,10 +145,20 @@ class FrontierSettings:
     @property
     def worths(self) -> tuple[str, ...]:
         """The purposes by name, the one that settings are chosen by first."""
-        own = [name for name, given in (("accuracy", self.label), ("regression", self.formula), ("tables", self.tables)) if given]
+        own = [
+            name
+            for name, given in (
+                ("accuracy", self.label),
+                ("regression", self.formula),
+                ("tables", self.tables),
+            )
+            if given
+        ]
         every = own or list(HEADLINE)
         first = [self.worth] if self.worth in every else []
-        return tuple(dict.fromkeys([*first, *every])) if self.worth is None or first else tuple(every)
+        return (
+            tuple(dict.fromkeys([*first, *every])) if self.worth is None or first else tuple(every)
+        )
 
     @property
     def attack(self) -> RiskSettings:
@@ -148,9 +170,14 @@ class FrontierSettings:
         keys = tuple(name for name in self.keys if name not in dropped)
         sensitive = tuple(name for name in self.sensitive if name not in dropped)
         return RiskSettings(
-            keys=keys, sensitive=sensitive, label=self.label, attackers=self.attackers,
-            tests=self.tests, resamples=self.resamples, threshold=self.threshold,
-        )  # fmt: skip
+            keys=keys,
+            sensitive=sensitive,
+            label=self.label,
+            attackers=self.attackers,
+            tests=self.tests,
+            resamples=self.resamples,
+            threshold=self.threshold,
+        )
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns that are named, and the purposes make sense."""
@@ -161,15 +188,27 @@ class FrontierSettings:
             if name not in schema.names:
                 raise unknown_name("column of a table", name, schema.names)
         if self.label is not None and self.label in self.sensitive:
-            raise InputError(f"Column '{self.label}' cannot be both the label and sensitive. Name another label.")
+            raise InputError(
+                f"Column '{self.label}' cannot be both the label and sensitive. Name another label."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what figures of the search depend on, as plain data: a folder is resumed only where all of it is the same."""
         return {
-            "keys": list(self.keys), "sensitive": list(self.sensitive), "label": self.label, "formula": self.formula, "tables": [list(t) for t in self.tables],
-            "worths": sorted(self.worths), "max_auc": self.limits.max_auc is not None, "attackers": None if self.attackers is None else list(self.attackers), "tests": None if self.tests is None else list(self.tests),
-            "resamples": self.resamples, "share": self.share, "shadows": self.shadows, "threshold": self.threshold,
-        }  # fmt: skip
+            "keys": list(self.keys),
+            "sensitive": list(self.sensitive),
+            "label": self.label,
+            "formula": self.formula,
+            "tables": [list(t) for t in self.tables],
+            "worths": sorted(self.worths),
+            "max_auc": self.limits.max_auc is not None,
+            "attackers": None if self.attackers is None else list(self.attackers),
+            "tests": None if self.tests is None else list(self.tests),
+            "resamples": self.resamples,
+            "share": self.share,
+            "shadows": self.shadows,
+            "threshold": self.threshold,
+        }
 
 
 def minutes(text: str) -> float:

@@ -59,16 +59,43 @@ class Space:
         if self.plain:
             hidden = self.sensitive
             pooled = {"rare": LADDERS["rare"][-1]} if self.recode else {}
-            out += [CandidateSettings(), CandidateSettings(protected=hidden, **pooled), CandidateSettings(method="independent", **pooled), CandidateSettings(**pooled)]
-            out += [CandidateSettings(conditionals="tables", parents=1, **pooled), CandidateSettings(leaf=100, **pooled), CandidateSettings(protected=hidden), CandidateSettings(method="independent")]
+            out += [
+                CandidateSettings(),
+                CandidateSettings(protected=hidden, **pooled),
+                CandidateSettings(method="independent", **pooled),
+                CandidateSettings(**pooled),
+            ]
+            out += [
+                CandidateSettings(conditionals="tables", parents=1, **pooled),
+                CandidateSettings(leaf=100, **pooled),
+                CandidateSettings(protected=hidden),
+                CandidateSettings(method="independent"),
+            ]
             out += [CandidateSettings(protected=subset, **pooled) for subset in self.subsets()]
             if self.recode:
-                out += [CandidateSettings(rare=10), CandidateSettings(bins=5, **pooled), CandidateSettings(rare=10, bins=10)]
-            out += [CandidateSettings(leaf=100), CandidateSettings(parents=2, **pooled), CandidateSettings(conditionals="tables", parents=2), CandidateSettings(smoothing=30.0, **pooled)]
-            out += [CandidateSettings(protected=hidden, protect="together", **pooled)] if len(hidden) > 1 else []
+                out += [
+                    CandidateSettings(rare=10),
+                    CandidateSettings(bins=5, **pooled),
+                    CandidateSettings(rare=10, bins=10),
+                ]
+            out += [
+                CandidateSettings(leaf=100),
+                CandidateSettings(parents=2, **pooled),
+                CandidateSettings(conditionals="tables", parents=2),
+                CandidateSettings(smoothing=30.0, **pooled),
+            ]
+            out += (
+                [CandidateSettings(protected=hidden, protect="together", **pooled)]
+                if len(hidden) > 1
+                else []
+            )
             out += [CandidateSettings(dropped=(name,), **pooled) for name in self.droppable]
         for epsilon in (e for e in self.epsilons if e is not None):
-            out += [CandidateSettings(epsilon=epsilon), CandidateSettings(method="fieldgroups", epsilon=epsilon), CandidateSettings(epsilon=epsilon, protected=self.sensitive)]
+            out += [
+                CandidateSettings(epsilon=epsilon),
+                CandidateSettings(method="fieldgroups", epsilon=epsilon),
+                CandidateSettings(epsilon=epsilon, protected=self.sensitive),
+            ]
         return list(dict.fromkeys(map(self._possible, out)))
 
     def _possible(self, candidate: CandidateSettings) -> CandidateSettings:
@@ -78,7 +105,11 @@ class Space:
     def subsets(self) -> Iterator[tuple[str, ...]]:
         """Yield sets of sensitive columns to protect, small ones first."""
         names = self.sensitive
-        sizes: Sequence[int] = range(1, len(names) + 1) if len(names) <= MOST_SUBSETS else sorted({1, len(names) - 1, len(names)})
+        sizes: Sequence[int] = (
+            range(1, len(names) + 1)
+            if len(names) <= MOST_SUBSETS
+            else sorted({1, len(names) - 1, len(names)})
+        )
         for size in sizes:
             yield from combinations(names, size)
 
@@ -95,23 +126,54 @@ class Space:
             ladder = LADDERS[name]
             value = getattr(candidate, name)
             at = ladder.index(value) if value in ladder else 0
-            out += [replace(candidate, **{name: ladder[place]}) for place in (at - 1, at + 1) if 0 <= place < len(ladder)]
+            out += [
+                replace(candidate, **{name: ladder[place]})
+                for place in (at - 1, at + 1)
+                if 0 <= place < len(ladder)
+            ]
         if candidate.method == "bayesnet":
             for column in self.sensitive:
-                protected = tuple(name for name in self.sensitive if (name in candidate.protected) != (name == column))
+                protected = tuple(
+                    name
+                    for name in self.sensitive
+                    if (name in candidate.protected) != (name == column)
+                )
                 protect = candidate.protect if len(protected) > 1 else "separate"
                 out.append(replace(candidate, protected=protected, protect=protect))
             if len(candidate.protected) > 1:
-                out.append(replace(candidate, protect="separate" if candidate.protect == "together" else "together"))
+                out.append(
+                    replace(
+                        candidate,
+                        protect="separate" if candidate.protect == "together" else "together",
+                    )
+                )
             if candidate.epsilon is None:
-                out.append(replace(candidate, conditionals="tables" if candidate.conditionals == "trees" else "trees"))
+                out.append(
+                    replace(
+                        candidate,
+                        conditionals="tables" if candidate.conditionals == "trees" else "trees",
+                    )
+                )
         if candidate.epsilon is None:
             for column in self.droppable:
-                out.append(replace(candidate, dropped=tuple(name for name in self.droppable if (name in candidate.dropped) != (name == column))))
+                out.append(
+                    replace(
+                        candidate,
+                        dropped=tuple(
+                            name
+                            for name in self.droppable
+                            if (name in candidate.dropped) != (name == column)
+                        ),
+                    )
+                )
         budgets = [epsilon for epsilon in self.epsilons if epsilon is not None]
         if candidate.epsilon in budgets:
             at = budgets.index(candidate.epsilon)
-            out += [replace(candidate, epsilon=budgets[place]) for place in (at - 1, at + 1) if 0 <= place < len(budgets)]
+            out += [
+                replace(candidate, epsilon=budgets[place])
+                for place in (at - 1, at + 1)
+                if 0 <= place < len(budgets)
+            ]
         return [one for one in dict.fromkeys(map(self._possible, out)) if one != candidate]
 
     def _ladders(self, candidate: CandidateSettings) -> Iterator[str]:
@@ -131,12 +193,28 @@ class Space:
         """
         out, at = [start], start
         if at.method != end.method:
-            at = replace(end, rare=at.rare, bins=at.bins, dropped=at.dropped, epsilon=at.epsilon if "fieldgroups" not in (at.method, end.method) else end.epsilon)
+            at = replace(
+                end,
+                rare=at.rare,
+                bins=at.bins,
+                dropped=at.dropped,
+                epsilon=at.epsilon if "fieldgroups" not in (at.method, end.method) else end.epsilon,
+            )
             out.append(at)
         if at.conditionals != end.conditionals:
             at = replace(at, conditionals=end.conditionals, leaf=end.leaf)
             out.append(at)
-        for name in ("protected", "protect", "dropped", "epsilon", "parents", "leaf", "smoothing", "rare", "bins"):
+        for name in (
+            "protected",
+            "protect",
+            "dropped",
+            "epsilon",
+            "parents",
+            "leaf",
+            "smoothing",
+            "rare",
+            "bins",
+        ):
             if getattr(at, name) != getattr(end, name):
                 at = replace(at, **{name: getattr(end, name)})
                 out.append(at)
@@ -144,4 +222,6 @@ class Space:
 
     def values(self, name: str) -> tuple[Any, ...]:
         """Return the values over which a setting is varied."""
-        return tuple(e for e in self.epsilons if e is not None) if name == "epsilon" else LADDERS[name]
+        return (
+            tuple(e for e in self.epsilons if e is not None) if name == "epsilon" else LADDERS[name]
+        )

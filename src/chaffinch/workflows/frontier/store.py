@@ -44,7 +44,12 @@ def check_search_folder(folder: Path, *, paid: bool) -> None:
 
 def inputs_of(table: Table, holdout: Table | None, settings: FrontierSettings) -> dict[str, Any]:
     """Return what figures depend on: digests of the tables, the settings, and the version."""
-    return {"original": _digest(table), "holdout": None if holdout is None else _digest(holdout), "settings": settings.to_dict(), "chaffinch": __version__}
+    return {
+        "original": _digest(table),
+        "holdout": None if holdout is None else _digest(holdout),
+        "settings": settings.to_dict(),
+        "chaffinch": __version__,
+    }
 
 
 def _digest(table: Table) -> str:
@@ -70,22 +75,42 @@ class EvaluationFile:
             self._read(path)
 
     def _read(self, path: Path) -> None:
-        text = read_small(path, what="list of evaluations", most=MOST_BYTES, next_step="Name another folder.")
+        text = read_small(
+            path, what="list of evaluations", most=MOST_BYTES, next_step="Name another folder."
+        )
         try:
             data = json.loads(text)
         except json.JSONDecodeError:
-            raise InputError(f"'{path}' is no list of evaluations: it is not JSON. Name another folder.") from None
+            raise InputError(
+                f"'{path}' is no list of evaluations: it is not JSON. Name another folder."
+            ) from None
         check_format(data, FORMAT, VERSION, "Name another folder.")
         stored = data.get("inputs")
         if stored != dict(self.inputs):
-            parts = [name for name in self.inputs if not isinstance(stored, Mapping) or stored.get(name) != self.inputs[name]]
-            raise InputError(f"The folder '{path.parent.parent}' holds a search of another {' and '.join(parts)}. Name another folder, or the same data and options.")
+            parts = [
+                name
+                for name in self.inputs
+                if not isinstance(stored, Mapping) or stored.get(name) != self.inputs[name]
+            ]
+            raise InputError(
+                f"The folder '{path.parent.parent}' holds a search of another {' and '.join(parts)}. Name another folder, or the same data and options."
+            )
         seed = data.get("seed")
         if self.seed is not None and seed != self.seed:
-            raise InputError(f"The folder '{path.parent.parent}' holds a search with seed {seed}. Got seed {self.seed}: leave it out, or name another folder.")
+            raise InputError(
+                f"The folder '{path.parent.parent}' holds a search with seed {seed}. Got seed {self.seed}: leave it out, or name another folder."
+            )
         self.seed = seed
-        self.evaluations = list(from_plain(tuple[Evaluation, ...], data.get("evaluations") or (), what="the list of evaluations"))
-        looks = from_plain(tuple[Confirmation, ...], data.get("looks") or (), what="the list of evaluations")
+        self.evaluations = list(
+            from_plain(
+                tuple[Evaluation, ...],
+                data.get("evaluations") or (),
+                what="the list of evaluations",
+            )
+        )
+        looks = from_plain(
+            tuple[Confirmation, ...], data.get("looks") or (), what="the list of evaluations"
+        )
         self.looks = {look.evaluation.candidate.key: look for look in looks}
         self.resumed = len(self.evaluations)
 
@@ -100,7 +125,17 @@ class EvaluationFile:
             return
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         data = {
-            "confidential": True, "format": FORMAT, "version": VERSION, "inputs": dict(self.inputs), "seed": self.seed,
-            "evaluations": to_plain(self.evaluations), "looks": to_plain(list(self.looks.values())),
-        }  # fmt: skip
-        write_text(self.path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600, overwrite=True)
+            "confidential": True,
+            "format": FORMAT,
+            "version": VERSION,
+            "inputs": dict(self.inputs),
+            "seed": self.seed,
+            "evaluations": to_plain(self.evaluations),
+            "looks": to_plain(list(self.looks.values())),
+        }
+        write_text(
+            self.path,
+            json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            mode=0o600,
+            overwrite=True,
+        )

@@ -24,7 +24,9 @@ COPIES, MOST_ROWS = 2, 4000
 _STREAM = 31
 
 
-def curve_of(study: FrontierStudy, name: str, base: CandidateSettings, *, progress: Progress = silent) -> SettingCurve:
+def curve_of(
+    study: FrontierStudy, name: str, base: CandidateSettings, *, progress: Progress = silent
+) -> SettingCurve:
     """Return mu, delta, G and the largest excess at each value of a setting, all other settings as they are in `base`.
 
     mu, delta and G are of syntheses of people of the search, at most 4,000 records, and of their usual definition: lower is better. The excess is of
@@ -39,16 +41,32 @@ def curve_of(study: FrontierStudy, name: str, base: CandidateSettings, *, progre
     for label, candidate in settings.items():
         table = study.coded(candidate, study.search, 0).take(some)
         maker = synthesiser_for(candidate.synthesiser(study.settings.label), table.schema)
-        measured = sweep(table, {label: maker}, setting=name, copies=COPIES, models=QUICK, repeats=1, seed=number, progress=progress)
+        measured = sweep(
+            table,
+            {label: maker},
+            setting=name,
+            copies=COPIES,
+            models=QUICK,
+            repeats=1,
+            seed=number,
+            progress=progress,
+        )
         evaluation = study.evaluate(candidate).evaluation
         means = measured.means()[0]
         figure = evaluation.worth_of(study.settings.worths[0])
         rows.append(
             {
-                "value": label, "mu": means["mu"], "delta": means["delta"], "G": means["G"], "risk": evaluation.risk.estimate, "lower": evaluation.risk.lower,
-                "upper": evaluation.risk.upper, "worth": figure.value, "failure": evaluation.failure,
+                "value": label,
+                "mu": means["mu"],
+                "delta": means["delta"],
+                "G": means["G"],
+                "risk": evaluation.risk.estimate,
+                "lower": evaluation.risk.lower,
+                "upper": evaluation.risk.upper,
+                "worth": figure.value,
+                "failure": evaluation.failure,
             }
-        )  # fmt: skip
+        )
     return SettingCurve(setting=name, base=base, rows=tuple(rows))
 
 

@@ -27,10 +27,15 @@ from .settings import FrontierSettings
 __all__ = ["TITLES", "MadeTable", "filled", "worth_figures"]
 
 TITLES = {
-    "accuracy": "accuracy of learnt models", "r2": "R2 of learnt models", "regression": "overlap of the regression's intervals", "tables": "distance of the named tables",
-    "tvd_2": "distance of tables of two columns", "tvd_3": "distance of tables of three columns", "phi_k": "distance of relations (phi_k)",
+    "accuracy": "accuracy of learnt models",
+    "r2": "R2 of learnt models",
+    "regression": "overlap of the regression's intervals",
+    "tables": "distance of the named tables",
+    "tvd_2": "distance of tables of two columns",
+    "tvd_3": "distance of tables of three columns",
+    "phi_k": "distance of relations (phi_k)",
     "pmse": "ease of telling rows apart (pMSE ratio)",
-}  # fmt: skip
+}
 """What each worth is, in words."""
 
 GROUPS = 10
@@ -62,7 +67,9 @@ def filled(made: Any, members: Table) -> Any:
     return data.select([name for name in members.schema.names if name in data.column_names])
 
 
-def worth_figures(folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence) -> tuple[tuple[WorthFigure, ...], Floats]:
+def worth_figures(
+    folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
+) -> tuple[tuple[WorthFigure, ...], Floats]:
     """Return the worth of tables for each purpose, and for a label how well each person's was predicted: for paired differences."""
     out, scores = [], np.empty(0)
     for name in settings.worths:
@@ -74,23 +81,41 @@ def worth_figures(folds: Sequence[MadeTable], settings: FrontierSettings, seed: 
     return tuple(out), scores
 
 
-def _learnt(folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence) -> tuple[WorthFigure, Floats]:
+def _learnt(
+    folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
+) -> tuple[WorthFigure, Floats]:
     """Models learn from the table and predict people it was not made of."""
     assert settings.label is not None
-    parts = [person_scores(fold.members, fold.table, fold.others, label=settings.label, seed=seed) for fold in folds]
+    parts = [
+        person_scores(fold.members, fold.table, fold.others, label=settings.label, seed=seed)
+        for fold in folds
+    ]
     title = TITLES["r2" if parts[0].task == "regression" else "accuracy"]
     if reason := next((part.reason for part in parts if part.reason), ""):
         return WorthFigure(name="accuracy", title=title, reason=reason), np.empty(0)
     scores = np.concatenate([part.scores for part in parts])
-    return WorthFigure(name="accuracy", title=title, value=float(scores.mean()), interval=mean_interval(scores)), scores  # type: ignore[arg-type]
+    return WorthFigure(
+        name="accuracy",
+        title=title,
+        value=float(scores.mean()),
+        interval=mean_interval(scores),  # type: ignore[arg-type]
+    ), scores
 
 
-def _measured(name: str, folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence) -> WorthFigure:
+def _measured(
+    name: str, folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
+) -> WorthFigure:
     """A measure of how near the table is to whom it was made of, its mean over folds, whose people have nobody in common."""
     measure: dict[str, Callable[[MadeTable], tuple[float | None, Interval, str]]] = {
-        "tables": lambda fold: _plain(marginal_distance(fold.members, fold.table, cliques=settings.tables)),
-        "tvd_2": lambda fold: _plain(marginal_distance(fold.members, fold.table, width=2, seed=seed)),
-        "tvd_3": lambda fold: _plain(marginal_distance(fold.members, fold.table, width=3, seed=seed)),
+        "tables": lambda fold: _plain(
+            marginal_distance(fold.members, fold.table, cliques=settings.tables)
+        ),
+        "tvd_2": lambda fold: _plain(
+            marginal_distance(fold.members, fold.table, width=2, seed=seed)
+        ),
+        "tvd_3": lambda fold: _plain(
+            marginal_distance(fold.members, fold.table, width=3, seed=seed)
+        ),
         "phi_k": lambda fold: _plain(phi_k(fold.members, fold.table)),
         "pmse": lambda fold: _plain(pmse(fold.members, fold.table, seed=seed)),
         "regression": lambda fold: _overlap(fold, settings),
@@ -103,7 +128,9 @@ def _measured(name: str, folds: Sequence[MadeTable], settings: FrontierSettings,
     value = float(np.mean(values))
     halves = [(ends[1] - ends[0]) / 2 for _, ends, _ in parts if ends is not None]
     half = sqrt(sum(one**2 for one in halves)) / len(parts) if len(halves) == len(parts) else None
-    return WorthFigure(value=value, interval=None if half is None else (value - half, value + half), **same)
+    return WorthFigure(
+        value=value, interval=None if half is None else (value - half, value + half), **same
+    )
 
 
 def _plain(result: Any) -> tuple[float | None, Interval, str]:
@@ -123,7 +150,10 @@ def _overlap(fold: MadeTable, settings: FrontierSettings) -> tuple[float | None,
         return None, None, reason
     without = []
     for group in range(GROUPS):
-        parts = [one.take(np.flatnonzero(np.arange(one.n_rows) % GROUPS != group)) for one in (members, table)]
+        parts = [
+            one.take(np.flatnonzero(np.arange(one.n_rows) % GROUPS != group))
+            for one in (members, table)
+        ]
         try:
             left, _ = overlap(parts[0], parts[1])
         except ChaffinchError:

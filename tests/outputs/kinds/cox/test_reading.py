@@ -8,24 +8,33 @@ import pytest
 from chaffinch.outputs.kinds.cox.reading import PartialLikelihood, RiskSums
 
 
-def brute_force(time: np.ndarray, event: np.ndarray, x: np.ndarray, b: np.ndarray, *, efron: bool) -> float:
+def brute_force(
+    time: np.ndarray, event: np.ndarray, x: np.ndarray, b: np.ndarray, *, efron: bool
+) -> float:
     """The partial log-likelihood, event by event, from the definition."""
     total, weight = 0.0, np.exp(x @ b)
     for t in np.unique(time[event]):
         tied = event & (time == t)
         for number in range(tied.sum()):
-            total -= np.log(weight[time >= t].sum() - (number / tied.sum() if efron else 0.0) * weight[tied].sum())
+            total -= np.log(
+                weight[time >= t].sum()
+                - (number / tied.sum() if efron else 0.0) * weight[tied].sum()
+            )
         total += float((x[tied] @ b).sum())
     return total
 
 
-def sums_of(layout: RiskSums, time: np.ndarray, event: np.ndarray, x: np.ndarray, b: np.ndarray) -> np.ndarray:
+def sums_of(
+    layout: RiskSums, time: np.ndarray, event: np.ndarray, x: np.ndarray, b: np.ndarray
+) -> np.ndarray:
     """The sums that look-ups would add up, record by record."""
     blocks, of_events = np.zeros((layout.times, layout.block)), np.zeros(layout.p)
     upper = np.triu_indices(layout.p)
     for t, happened, row in zip(time, event, x, strict=True):
         own = np.exp(row @ b) * np.concatenate([[1.0], row, np.outer(row, row)[upper]])
-        blocks[t] += np.concatenate([own, *([own * happened] if layout.efron else []), [float(happened)]])
+        blocks[t] += np.concatenate(
+            [own, *([own * happened] if layout.efron else []), [float(happened)]]
+        )
         of_events += row * happened
     return np.concatenate([blocks.ravel(), of_events])
 
@@ -45,7 +54,16 @@ def test_log_likelihood_score_and_information_by_brute_force(efron: bool) -> Non
     h = 1e-4
     steps = h * np.eye(2)
     score = np.array([(loglik(b + d) - loglik(b - d)) / (2 * h) for d in steps])
-    information = -np.array([[(loglik(b + d + e) - loglik(b + d - e) - loglik(b - d + e) + loglik(b - d - e)) / (4 * h * h) for e in steps] for d in steps])
+    information = -np.array(
+        [
+            [
+                (loglik(b + d + e) - loglik(b + d - e) - loglik(b - d + e) + loglik(b - d - e))
+                / (4 * h * h)
+                for e in steps
+            ]
+            for d in steps
+        ]
+    )
     values, _ = reading(sums)
     inner = np.linalg.inv(information)
     np.testing.assert_allclose(values[:2], b + inner @ score, atol=1e-5)
@@ -63,7 +81,10 @@ def test_derivatives_where_records_have_the_coefficients(efron: bool) -> None:
     layout, b = RiskSums(1, 4, 2, efron), np.zeros(2)
     for _ in range(8):
         b = PartialLikelihood(layout, b, [], loglik=False)(sums_of(layout, time, event, x, b))[0]
-    reading, sums = PartialLikelihood(layout, b, [0, 1], loglik=True), sums_of(layout, time, event, x, b)
+    reading, sums = (
+        PartialLikelihood(layout, b, [0, 1], loglik=True),
+        sums_of(layout, time, event, x, b),
+    )
     np.testing.assert_allclose(reading(sums)[0][:2], b, atol=1e-10)
     slopes = reading(sums)[1]
     counts = [t * layout.block + layout.block - 1 for t in range(4)]
@@ -74,6 +95,9 @@ def test_derivatives_where_records_have_the_coefficients(efron: bool) -> None:
             numeric = (reading(sums + step)[0] - reading(sums - step)[0]) / 2e-5
             np.testing.assert_allclose(slopes[:, k], numeric, rtol=1e-4, atol=1e-6)
     # One more event with x = 0 at time 1, in all the sums that it changes.
-    more = sums_of(layout, np.append(time, 1), np.append(event, True), np.vstack([x, [0.0, 0.0]]), b)
-    np.testing.assert_allclose((slopes @ (more - sums))[:2], (reading(more)[0] - reading(sums)[0])[:2], atol=0.02)
-
+    more = sums_of(
+        layout, np.append(time, 1), np.append(event, True), np.vstack([x, [0.0, 0.0]]), b
+    )
+    np.testing.assert_allclose(
+        (slopes @ (more - sums))[:2], (reading(more)[0] - reading(sums)[0])[:2], atol=0.02
+    )

@@ -19,13 +19,20 @@ FORMULA = "wife_age ~ num_children + C(wife_religion) + C(standard_of_living)"
 # coefficients in our order, standard errors, partial log-likelihood.
 IN_R = {
     "breslow": (
-        [0.42486901, -0.36294472, -1.7006247, -2.5536813, -0.085470046], [0.38000252, 0.24800085, 0.28871045, 0.31033119, 0.037388775], -596.271534
+        [0.42486901, -0.36294472, -1.7006247, -2.5536813, -0.085470046],
+        [0.38000252, 0.24800085, 0.28871045, 0.31033119, 0.037388775],
+        -596.271534,
     ),
     "efron": (
-        [0.42765908, -0.36861519, -1.7121016, -2.5771086, -0.084676468], [0.38000205, 0.24816498, 0.28865313, 0.31028327, 0.037306092], -594.2817962
+        [0.42765908, -0.36861519, -1.7121016, -2.5771086, -0.084676468],
+        [0.38000205, 0.24816498, 0.28865313, 0.31028327, 0.037306092],
+        -594.2817962,
     ),
-}  # fmt: skip
-STRATA = {"breslow": (-0.043645978, 0.035748935, -619.36219), "efron": (-0.044092749, 0.035723991, -618.16921)}
+}
+STRATA = {
+    "breslow": (-0.043645978, 0.035748935, -619.36219),
+    "efron": (-0.044092749, 0.035723991, -618.16921),
+}
 """coxph(Surv(wife_age, media_exposure) ~ num_children + strata(wife_religion))."""
 
 
@@ -36,13 +43,23 @@ def test_numbers_are_those_of_r(cmc: Any, ties: str) -> None:
     recipe = {"name": "o", **base, "standard_errors": True, "loglik": True, "decimals": 6}
     (ours,) = recipes_of([recipe], cmc.spec().fields).entries(cmc.codes())
     assert list(ours["coefficients"])[::4] == ["C(wife_religion)[T.1]", "num_children"]
-    np.testing.assert_allclose([float(b) for b in ours["coefficients"].values()], coefficients, atol=2e-6)
-    np.testing.assert_allclose([float(b) for b in ours["standard_errors"].values()], errors, atol=2e-6)
+    np.testing.assert_allclose(
+        [float(b) for b in ours["coefficients"].values()], coefficients, atol=2e-6
+    )
+    np.testing.assert_allclose(
+        [float(b) for b in ours["standard_errors"].values()], errors, atol=2e-6
+    )
     assert abs(float(ours["loglik"]) - loglik) < 1e-5
     entry = {
-        **base, "level": "poor", "coefficients": dict(zip(ours["coefficients"], (f"{b:.4f}" for b in coefficients), strict=True)),
-        "standard_errors": {"num_children": f"{errors[-1]:.4f}"}, "loglik": f"{loglik:.3f}", "n": 1473,
-    }  # fmt: skip
+        **base,
+        "level": "poor",
+        "coefficients": dict(
+            zip(ours["coefficients"], (f"{b:.4f}" for b in coefficients), strict=True)
+        ),
+        "standard_errors": {"num_children": f"{errors[-1]:.4f}"},
+        "loglik": f"{loglik:.3f}",
+        "n": 1473,
+    }
     spec = cmc.spec(entry)
     (again,) = compared(spec, cmc.codes())
     assert (again.within, again.size) == (True, 8)
@@ -53,29 +70,58 @@ def test_numbers_are_those_of_r(cmc: Any, ties: str) -> None:
 @pytest.mark.parametrize("ties", STRATA)
 def test_strata(cmc: Any, ties: str) -> None:
     recipe = {
-        "name": "o", "kind": "cox", "formula": "wife_age ~ num_children", "event": "media_exposure", "ties": ties, "strata": ["wife_religion"],
-        "standard_errors": True, "loglik": True, "decimals": 5,
-    }  # fmt: skip
+        "name": "o",
+        "kind": "cox",
+        "formula": "wife_age ~ num_children",
+        "event": "media_exposure",
+        "ties": ties,
+        "strata": ["wife_religion"],
+        "standard_errors": True,
+        "loglik": True,
+        "decimals": 5,
+    }
     (ours,) = recipes_of([recipe], cmc.spec().fields).entries(cmc.codes())
-    numbers = [ours["coefficients"]["num_children"], ours["standard_errors"]["num_children"], ours["loglik"]]
+    numbers = [
+        ours["coefficients"]["num_children"],
+        ours["standard_errors"]["num_children"],
+        ours["loglik"],
+    ]
     np.testing.assert_allclose([float(number) for number in numbers], STRATA[ties], atol=1e-5)
 
 
-TRIAL = Fields((Field("years", tuple(range(1, 11))), Field("died", (0, 1)), Field("arm", ("new", "old")), Field("age", (40, 45, 50, 55, 60, 65))))
+TRIAL = Fields(
+    (
+        Field("years", tuple(range(1, 11))),
+        Field("died", (0, 1)),
+        Field("arm", ("new", "old")),
+        Field("age", (40, 45, 50, 55, 60, 65)),
+    )
+)
 
 
 def trial(seed: int) -> np.ndarray:
     """Records of 300 people, who die sooner in the old arm and at a higher age."""
     rng = np.random.default_rng(seed)
     arm, age = rng.integers(0, 2, 300), rng.integers(0, 6, 300)
-    years = np.clip(rng.exponential(8.0 / np.exp(0.5 * arm + 0.15 * age - 0.3), 300).astype(int), 0, 9)
+    years = np.clip(
+        rng.exponential(8.0 / np.exp(0.5 * arm + 0.15 * age - 0.3), 300).astype(int), 0, 9
+    )
     return np.c_[years, rng.random(300) < 0.8, arm, age].astype(np.int32)
 
 
 @pytest.mark.parametrize("ties", IN_R)
 def test_records_satisfy_what_statsmodels_fits_to_them(check: Any, ties: str) -> None:
     codes, people = trial(8), "years ~ arm + age"
-    recipe = {"name": "o", "kind": "cox", "formula": people, "event": "died", "ties": ties, "standard_errors": True, "loglik": True, "decimals": 5}
+    recipe = {
+        "name": "o",
+        "kind": "cox",
+        "formula": people,
+        "event": "died",
+        "ties": ties,
+        "standard_errors": True,
+        "loglik": True,
+        "decimals": 5,
+    }
     spec = recipes_of([recipe], TRIAL).computed(codes)
     assert check(spec, codes) == []
     assert check(spec, trial(9)) == ["o"]
@@ -89,7 +135,15 @@ def test_records_satisfy_what_statsmodels_fits_to_them(check: Any, ties: str) ->
 
 
 def test_a_dataset_is_evolved_from_published_numbers() -> None:
-    recipe = {"name": "o", "kind": "cox", "formula": "years ~ arm + age", "event": "died", "standard_errors": True, "loglik": True, "decimals": 3}
+    recipe = {
+        "name": "o",
+        "kind": "cox",
+        "formula": "years ~ arm + age",
+        "event": "died",
+        "standard_errors": True,
+        "loglik": True,
+        "decimals": 3,
+    }
     spec = recipes_of([recipe], TRIAL).computed(trial(8))
     evolved = evolve_spec(spec, EvolveSettings(seconds=30), seed=2, workers=1)
     assert evolved.reached  # said by statsmodels, on the records that were made
@@ -100,7 +154,10 @@ def test_what_it_needs_is_asked_for(cmc: Any) -> None:
     base = {"name": "o", "kind": "cox", "formula": FORMULA, "event": "media_exposure"}
     for keys, message in (
         ({"event": None}, "'event' is missing"),
-        ({"event": "wife_education"}, "must say which level of column 'wife_education' is meant, with level ="),
+        (
+            {"event": "wife_education"},
+            "must say which level of column 'wife_education' is meant, with level =",
+        ),
         ({"formula": "media_exposure ~ wife_age"}, "must be the column of times"),
         ({"formula": "log(wife_age) ~ num_children"}, "must be the column of times"),
         ({"event": "wife_age"}, "must name each of its columns once"),
@@ -109,30 +166,55 @@ def test_what_it_needs_is_asked_for(cmc: Any) -> None:
         ({"coefficients": {"Intercept": 1.0}}, "Unknown coefficient"),
     ):
         with pytest.raises(InputError, match=message):
-            recipes_of([{key: value for key, value in {**base, **keys}.items() if value is not None}], fields)
+            recipes_of(
+                [{key: value for key, value in {**base, **keys}.items() if value is not None}],
+                fields,
+            )
 
 
 def test_many_times_are_for_rules_only() -> None:
-    fields = Fields((Field("days", tuple(range(900))), Field("died", (0, 1)), Field("x", (0, 1, 2))))
-    spec = recipes_of([{"name": "o", "kind": "cox", "formula": "days ~ x", "event": "died"}], fields)
-    assert spec.rules_only == {"o": "with 900 risk sets it has more than 2000 sums; use coarser times"}
+    fields = Fields(
+        (Field("days", tuple(range(900))), Field("died", (0, 1)), Field("x", (0, 1, 2)))
+    )
+    spec = recipes_of(
+        [{"name": "o", "kind": "cox", "formula": "days ~ x", "event": "died"}], fields
+    )
+    assert spec.rules_only == {
+        "o": "with 900 risk sets it has more than 2000 sums; use coarser times"
+    }
     codes = fields.columns.start(200, seed=1)
-    assert "x" in spec.computed(codes).outputs[0].coefficients  # but it can be computed, and compared with the data
+    assert (
+        "x" in spec.computed(codes).outputs[0].coefficients
+    )  # but it can be computed, and compared with the data
 
 
 def test_rules_and_what_cannot_be_fitted(cmc: Any) -> None:
     fields, codes = cmc.spec().fields, cmc.codes()
-    recipe = {"name": "o", "kind": "cox", "formula": "wife_age ~ C(num_children)", "event": "media_exposure"}
+    recipe = {
+        "name": "o",
+        "kind": "cox",
+        "formula": "wife_age ~ C(num_children)",
+        "event": "media_exposure",
+    }
     found = {one.rule: one.status for one in check_entries([recipe], fields, codes, Policy())}
     assert found["small group behind a coefficient"] == "fail"  # hardly anyone has 13 children
     assert found["perfect prediction"] == "fail"  # and of some numbers none has the event
     assert found["few events"] == "review"
-    fine = {one.rule: one.status for one in check_entries([{**recipe, "formula": "wife_age ~ num_children"}], fields, codes, Policy())}
+    fine = {
+        one.rule: one.status
+        for one in check_entries(
+            [{**recipe, "formula": "wife_age ~ num_children"}], fields, codes, Policy()
+        )
+    }
     assert set(fine.values()) == {"pass"}
     none = trial(8)
     none[none[:, 2] == 1, 1] = 0  # nobody of the old arm dies
-    with pytest.raises(InputError, match="cannot be computed on the data: there is no finite estimate"):
-        recipes_of([{"kind": "cox", "formula": "years ~ arm + age", "event": "died"}], TRIAL).computed(none)
+    with pytest.raises(
+        InputError, match="cannot be computed on the data: there is no finite estimate"
+    ):
+        recipes_of(
+            [{"kind": "cox", "formula": "years ~ arm + age", "event": "died"}], TRIAL
+        ).computed(none)
     with pytest.raises(InputError, match="a column of its design is the same in all records"):
         recipes_of([recipe], fields).computed(codes)
     none = codes[codes[:, fields.position("media_exposure")] == 0]

@@ -22,7 +22,12 @@ FIELDS = Fields(
 
 
 def computed(entry: dict[str, Any], rows: list[tuple[str, str, int]]) -> dict[str, Any]:
-    codes = FIELDS.codes({name: list(values) for name, values in zip(FIELDS.names, zip(*rows, strict=True), strict=True)})
+    codes = FIELDS.codes(
+        {
+            name: list(values)
+            for name, values in zip(FIELDS.names, zip(*rows, strict=True), strict=True)
+        }
+    )
     return recipes_of([{"name": "o", **entry}], FIELDS).entries(codes)[0]
 
 
@@ -33,18 +38,32 @@ def test_group_means_are_coefficients() -> None:
     entry = {"kind": "ols", "formula": "age ~ Q('the area')", "where": "`the area` != 'e'"}
     numbers = computed(entry, rows)["coefficients"]
     assert list(numbers) == ["Intercept", "Q('the area')[T.s]"]
-    np.testing.assert_allclose([float(number) for number in numbers.values()], [2.0, 2.0], atol=1e-6)
+    np.testing.assert_allclose(
+        [float(number) for number in numbers.values()], [2.0, 2.0], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
-        ("age ~ `the area`", r"no record is behind coefficient '`the area`\[T.…\]' \(a level of column 'the area'\)"),
-        ("age ~ `the area`*y", r"behind coefficient '`the area`\[T.…\]' \(a level of column 'the area'\)"),
-        ("age ~ y:`the area` - 1", r"y\[…\]:`the area`\[…\]' \(a level of column 'y' with a level of column 'the area'\)"),
-        ("age ~ C(`the area`, Treatment('e'))", "a level of column 'the area' has no records, so coefficient"),
+        (
+            "age ~ `the area`",
+            r"no record is behind coefficient '`the area`\[T.…\]' \(a level of column 'the area'\)",
+        ),
+        (
+            "age ~ `the area`*y",
+            r"behind coefficient '`the area`\[T.…\]' \(a level of column 'the area'\)",
+        ),
+        (
+            "age ~ y:`the area` - 1",
+            r"y\[…\]:`the area`\[…\]' \(a level of column 'y' with a level of column 'the area'\)",
+        ),
+        (
+            "age ~ C(`the area`, Treatment('e'))",
+            "a level of column 'the area' has no records, so coefficient",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_coefficient_without_records_is_named_by_its_levels(formula: str, message: str) -> None:
     pytest.importorskip("statsmodels")
     rows = [("no", "n", 1), ("yes", "n", 3), ("no", "s", 4), ("yes", "s", 2), ("yes", "s", 0)] * 4
@@ -59,15 +78,33 @@ def test_what_a_formula_learns_is_of_the_records_that_are_fitted(cmc: Any) -> No
     basis, where = "bs(wife_age, df=5)*media_exposure", "num_children > 0"
     for frame in (cmc.frame, fold):
         fit = smf.ols(f"num_children ~ {basis}", frame.query(where)).fit()
-        entry = {"kind": "ols", "formula": f"num_children ~ {basis}", "where": where, "standard_errors": True, "loglik": True}
+        entry = {
+            "kind": "ols",
+            "formula": f"num_children ~ {basis}",
+            "where": where,
+            "standard_errors": True,
+            "loglik": True,
+        }
         spec = recipes_of([{"name": "o", **entry}], cmc.spec().fields)
         numbers = spec.entries(cmc.codes(frame))[0]
         ours = [float(number) for number in numbers["coefficients"].values()]
-        np.testing.assert_allclose(ours, fit.params.to_numpy(), rtol=1e-5, atol=1e-6)  # whichever dialect counts the columns
-        np.testing.assert_allclose([float(e) for e in numbers["standard_errors"].values()], fit.bse.to_numpy(), rtol=1e-5)
+        np.testing.assert_allclose(
+            ours, fit.params.to_numpy(), rtol=1e-5, atol=1e-6
+        )  # whichever dialect counts the columns
+        np.testing.assert_allclose(
+            [float(e) for e in numbers["standard_errors"].values()], fit.bse.to_numpy(), rtol=1e-5
+        )
         # The published numbers, columns counted as statsmodels has them, are those of the same records and of no others.
         printed = {name: float(number) for name, number in fit.params.items()}
-        published = cmc.spec({"kind": "ols", "formula": f"num_children ~ {basis}", "where": where, "coefficients": printed}, rows=len(frame))
+        published = cmc.spec(
+            {
+                "kind": "ols",
+                "formula": f"num_children ~ {basis}",
+                "where": where,
+                "coefficients": printed,
+            },
+            rows=len(frame),
+        )
         (same,) = compared(published, cmc.codes(frame))
         assert same.within
         assert same.size == len(printed)
@@ -80,8 +117,13 @@ def test_bases_with_given_numbers_and_offsets_have_equations(cmc: Any) -> None:
     smf = pytest.importorskip("statsmodels.formula.api")
     frame = cmc.frame
     right = "bs(wife_age, knots=[25, 35], lower_bound=16, upper_bound=49) + C(wife_education)"
-    fit = smf.poisson(f"num_children ~ {right}", frame, offset=np.log(frame["standard_of_living"])).fit(disp=0, tol=1e-12)
-    entry = {"kind": "poisson", "formula": f"num_children ~ {right} + offset(log(standard_of_living))"}
+    fit = smf.poisson(
+        f"num_children ~ {right}", frame, offset=np.log(frame["standard_of_living"])
+    ).fit(disp=0, tol=1e-12)
+    entry = {
+        "kind": "poisson",
+        "formula": f"num_children ~ {right} + offset(log(standard_of_living))",
+    }
     entry["coefficients"] = {name: float(number) for name, number in fit.params.items()}
     spec = cmc.spec(entry)
     assert not spec.rules_only
@@ -90,10 +132,20 @@ def test_bases_with_given_numbers_and_offsets_have_equations(cmc: Any) -> None:
     assert np.abs(system.contributions(cmc.shuffled("wife_age")).sum(axis=0)).max() > 1.0
     (again,) = compared(spec, cmc.codes())
     assert again.within
-    bare = cmc.spec({"kind": "poisson", "formula": "num_children ~ bs(wife_age, 5)", "coefficients": dict.fromkeys(NAMES, 0.0)})
-    assert bare.rules_only == {"o0": "the numbers of bs(wife_age, 5) come from the data; give them, as knots=..., lower_bound=... and upper_bound=..."}
+    bare = cmc.spec(
+        {
+            "kind": "poisson",
+            "formula": "num_children ~ bs(wife_age, 5)",
+            "coefficients": dict.fromkeys(NAMES, 0.0),
+        }
+    )
+    assert bare.rules_only == {
+        "o0": "the numbers of bs(wife_age, 5) come from the data; give them, as knots=..., lower_bound=... and upper_bound=..."
+    }
     assert bare.compiled()[0].equations == ()
-    with pytest.raises(InputError, match=r"There are no outputs to search for.*'o0': the numbers of bs"):
+    with pytest.raises(
+        InputError, match=r"There are no outputs to search for.*'o0': the numbers of bs"
+    ):
         bare.searched.problem()
 
 

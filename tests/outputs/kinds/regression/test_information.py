@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from chaffinch.outputs.equations import Lookup
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.formula import read_formula
-from chaffinch.outputs.kinds.regression.information import Information, LeastSquares, products, squares
+from chaffinch.outputs.kinds.regression.information import (
+    Information,
+    LeastSquares,
+    products,
+    squares,
+)
 
 
 def design(seed: int, p: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -44,9 +49,19 @@ def test_least_squares_as_statsmodels_prints_it(seed: int, slopes_hold: Any) -> 
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(["a*x", "x + I(x ** 2) + a:b", "a + b", "0 + a:b:x", "1"]))
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["a*x", "x + I(x ** 2) + a:b", "a + b", "0 + a:b:x", "1"]),
+)
 def test_sums_of_products_by_brute_force(seed: int, right: str) -> None:
-    fields = Fields((Field("y", (1, 2, 5)), Field("a", ("u", "v", "w")), Field("b", ("p", "q")), Field("x", (1, 2, 4))))
+    fields = Fields(
+        (
+            Field("y", (1, 2, 5)),
+            Field("a", ("u", "v", "w")),
+            Field("b", ("p", "q")),
+            Field("x", (1, 2, 4)),
+        )
+    )
     formula = read_formula(f"y ~ {right}", fields)
     codes = fields.columns.start(17, seed=seed)
     x = sum(t.of(codes, formula.size) for t in formula.terms)
@@ -57,4 +72,6 @@ def test_sums_of_products_by_brute_force(seed: int, right: str) -> None:
     label = Lookup((0,), (3,), fields["y"].values[:, None])
     terms, size = squares(formula, label, fields, what="o")
     got = sum(t.of(codes, size).sum(axis=0) for t in terms)
-    np.testing.assert_allclose(got, [*(x.T @ x)[np.triu_indices(formula.size)], *(x.T @ y), y @ y, 17])
+    np.testing.assert_allclose(
+        got, [*(x.T @ x)[np.triu_indices(formula.size)], *(x.T @ y), y @ y, 17]
+    )

@@ -14,7 +14,14 @@ from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds.regression.labels import label_numbers
 from chaffinch.outputs.kinds.regression.spec import RegressionSpec
 
-FIELDS = Fields((Field("word", ("a", "b", "c")), Field("truth", (False, True)), Field("count", (0, 1, 2)), Field("x", (0, 1))))
+FIELDS = Fields(
+    (
+        Field("word", ("a", "b", "c")),
+        Field("truth", (False, True)),
+        Field("count", (0, 1, 2)),
+        Field("x", (0, 1)),
+    )
+)
 
 
 def numbers(**keys: Any) -> list[float]:
@@ -30,7 +37,9 @@ def test_levels_by_family() -> None:
     assert numbers(kind="multinomial", formula="word ~ x", base="b") == [1.0, 0.0, 2.0]
     assert numbers(kind="multinomial", formula="word ~ x", where="word != 'a'") == [0.0, 0.0, 1.0]
     assert numbers(kind="poisson", formula="count ~ x") == [0.0, 1.0, 2.0]
-    np.testing.assert_allclose(numbers(kind="ols", formula="log(count + 1) ~ x"), np.log([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(
+        numbers(kind="ols", formula="log(count + 1) ~ x"), np.log([1.0, 2.0, 3.0])
+    )
     assert numbers(kind="gamma", formula="count ~ x", where="count > 0") == [1.0, 1.0, 2.0]
 
 

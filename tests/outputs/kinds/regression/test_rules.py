@@ -12,7 +12,11 @@ from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.kinds.regression.rules import patterns_of
 from chaffinch.outputs.rules import Policy, check_entries
 
-SMALL, PATTERNS, EQUAL = "small group behind a coefficient", "covariate patterns", "perfect prediction"
+SMALL, PATTERNS, EQUAL = (
+    "small group behind a coefficient",
+    "covariate patterns",
+    "perfect prediction",
+)
 DOF = "residual degrees of freedom"
 
 
@@ -22,14 +26,17 @@ def cross(people, few=2, many=30, ages=(20,)):
     for a, b in product(("a1", "a2", "a3"), ("b1", "b2")):
         size = few if (a, b) == ("a3", "b2") else many
         groups += [
-            (1, {"A": a, "B": b, "Y": "yes" if k % 2 else "no", "AGE": ages[k // 2 % len(ages)]}) for k in range(size)
+            (1, {"A": a, "B": b, "Y": "yes" if k % 2 else "no", "AGE": ages[k // 2 % len(ages)]})
+            for k in range(size)
         ]
     return people(*groups)
 
 
 def test_a_saturated_logit_with_a_cell_of_two(judged, one, people):
     """The case that passes ACRO with 353 degrees of freedom: 12 parameters, 12 cells, one of them with two people."""
-    fields = Fields((Field("A", tuple("pqrs")), Field("B", tuple("xyz")), Field("Y", ("no", "yes"))))
+    fields = Fields(
+        (Field("A", tuple("pqrs")), Field("B", tuple("xyz")), Field("Y", ("no", "yes")))
+    )
     sizes = np.full(12, 33)
     sizes[-1] = 2
     cells = np.repeat(np.arange(12), sizes)
@@ -38,7 +45,11 @@ def test_a_saturated_logit_with_a_cell_of_two(judged, one, people):
     report = check_entries([entry], fields, codes, Policy())
     assert len(codes) - 12 == 353
     assert one(report, DOF).status == "pass"
-    assert (one(report, PATTERNS).status, one(report, PATTERNS).cells, one(report, PATTERNS).of) == ("fail", 1, 12)
+    assert (
+        one(report, PATTERNS).status,
+        one(report, PATTERNS).cells,
+        one(report, PATTERNS).of,
+    ) == ("fail", 1, 12)
     small = one(report, SMALL)
     assert (small.status, small.where) == ("fail", ("C(A)[s]:C(B)[z]",))
     assert "C(A):C(B)" in small.words
@@ -49,7 +60,10 @@ def test_a_saturated_logit_with_a_cell_of_two(judged, one, people):
 
 def test_the_same_without_the_small_cell(judged, people):
     codes = cross(people, few=30)
-    assert judged(codes, {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes"}).worst == "pass"
+    assert (
+        judged(codes, {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes"}).worst
+        == "pass"
+    )
 
 
 def test_main_effects_do_not_tell_the_cell_apart(judged, one, people):
@@ -57,7 +71,11 @@ def test_main_effects_do_not_tell_the_cell_apart(judged, one, people):
     report = judged(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"})
     assert report.worst == "pass"
     assert "far fewer" in one(report, PATTERNS).words  # four parameters, six patterns
-    near = judged(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"}, policy=Policy(saturation=0.6))
+    near = judged(
+        codes,
+        {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"},
+        policy=Policy(saturation=0.6),
+    )
     assert one(near, PATTERNS).status == "fail"
 
 
@@ -80,7 +98,12 @@ def test_slopes_within_small_groups(judged, one, people):
     codes = cross(people, ages=tuple(range(20, 60)))
     report = judged(codes, {"kind": "logit", "formula": "Y ~ C(A):C(B):AGE", "success": "yes"})
     assert "C(A)[a3]:C(B)[b2]" in one(report, SMALL).where
-    assert one(judged(codes, {"kind": "logit", "formula": "Y ~ C(A):AGE", "success": "yes"}), SMALL).status == "pass"
+    assert (
+        one(
+            judged(codes, {"kind": "logit", "formula": "Y ~ C(A):AGE", "success": "yes"}), SMALL
+        ).status
+        == "pass"
+    )
 
 
 @pytest.mark.parametrize("reference", ["a1", "a2"])
@@ -96,10 +119,17 @@ def test_a_small_reference_level_counts_too(judged, one, people, reference):
 
 def test_numbers_that_are_groups(judged, one, people):
     # A number of two values, one of which few people have; and one that few have at all.
-    codes = people((40, {"PAY": 0, "AGE": 30}), (40, {"PAY": 0, "AGE": 31, "Y": "yes"}), (4, {"PAY": 1, "AGE": 32}))
+    codes = people(
+        (40, {"PAY": 0, "AGE": 30}),
+        (40, {"PAY": 0, "AGE": 31, "Y": "yes"}),
+        (4, {"PAY": 1, "AGE": 32}),
+    )
     report = judged(codes, {"kind": "logit", "formula": "Y ~ AGE + PAY", "success": "yes"})
     assert one(report, SMALL).where == ("PAY",)
-    assert one(judged(codes, {"kind": "logit", "formula": "Y ~ AGE", "success": "yes"}), SMALL).status == "pass"
+    assert (
+        one(judged(codes, {"kind": "logit", "formula": "Y ~ AGE", "success": "yes"}), SMALL).status
+        == "pass"
+    )
     two = judged(codes, {"kind": "logit", "formula": "Y ~ PAY", "success": "yes"})
     assert one(two, PATTERNS).status == "fail"  # two parameters, two patterns, four people
 
@@ -108,18 +138,32 @@ def test_filters_count(judged, one, people):
     codes = cross(people)
     entry = {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes", "where": "A != 'a3'"}
     assert judged(codes, entry).worst == "pass"
-    few = {"kind": "logit", "formula": "Y ~ AGE", "success": "yes", "where": "A == 'a3' and B == 'b2'", "n": 2}
+    few = {
+        "kind": "logit",
+        "formula": "Y ~ AGE",
+        "success": "yes",
+        "where": "A == 'a3' and B == 'b2'",
+        "n": 2,
+    }
     report = judged(codes, few)
     assert one(report, DOF).status == "fail"
     assert one(report, "threshold").where == ("n",)
 
 
 def test_equal_labels(judged, one, people):
-    codes = people((30, {"A": "a1"}), (30, {"A": "a2"}), (30, {"A": "a2", "Y": "yes"}), (20, {"A": "a3", "Y": "yes"}))
+    codes = people(
+        (30, {"A": "a1"}),
+        (30, {"A": "a2"}),
+        (30, {"A": "a2", "Y": "yes"}),
+        (20, {"A": "a3", "Y": "yes"}),
+    )
     logit = {"kind": "logit", "formula": "Y ~ C(A)", "success": "yes"}
     found = one(judged(codes, logit), EQUAL)
     assert (found.status, found.where) == ("fail", ("C(A)[a1]", "C(A)[a3]"))
-    assert one(judged(codes, logit, policy=Policy(zeros_are_disclosive=False)), EQUAL).status == "review"
+    assert (
+        one(judged(codes, logit, policy=Policy(zeros_are_disclosive=False)), EQUAL).status
+        == "review"
+    )
     number = {"kind": "ols", "formula": "PAY ~ C(A)"}
     assert one(judged(codes, number), EQUAL).status == "review"
 
@@ -131,9 +175,16 @@ def test_a_saturated_model_is_a_table_of_its_label(judged, one, people):
         (27, {"A": "a2"}),
         (3, {"A": "a2", "Y": "yes"}),
     )
-    found = one(judged(codes, {"kind": "probit", "formula": "Y ~ C(A)", "success": "yes"}), PATTERNS)
+    found = one(
+        judged(codes, {"kind": "probit", "formula": "Y ~ C(A)", "success": "yes"}), PATTERNS
+    )
     assert (found.status, found.where) == ("fail", ("A = a2",))
-    assert one(judged(codes, {"kind": "logit", "formula": "Y ~ C(A) + AGE", "success": "yes"}), SMALL).status == "pass"
+    assert (
+        one(
+            judged(codes, {"kind": "logit", "formula": "Y ~ C(A) + AGE", "success": "yes"}), SMALL
+        ).status
+        == "pass"
+    )
 
 
 def test_multinomial_parameters(judged, one, people):
@@ -147,12 +198,28 @@ def test_multinomial_parameters(judged, one, people):
 def test_correlations(judged, one, people):
     codes = people(*((1, {"AGE": age, "PAY": age % 3}) for age in range(11)))
     assert one(judged(codes, {"kind": "correlation", "of": ["AGE", "PAY"]}), DOF).status == "fail"
-    assert judged(codes, {"kind": "correlation", "of": ["AGE", "PAY"]}, policy=Policy(residual_dof=9)).worst == "pass"
+    assert (
+        judged(
+            codes, {"kind": "correlation", "of": ["AGE", "PAY"]}, policy=Policy(residual_dof=9)
+        ).worst
+        == "pass"
+    )
 
 
 @pytest.mark.parametrize(
     "right",
-    ["A", "A + B", "A*B", "A:B", "0 + A", "A + AGE", "A*AGE", "AGE + I(AGE ** 2)", "I(AGE * 0) + B", "B:AGE + A"],
+    [
+        "A",
+        "A + B",
+        "A*B",
+        "A:B",
+        "0 + A",
+        "A + AGE",
+        "A*AGE",
+        "AGE + I(AGE ** 2)",
+        "I(AGE * 0) + B",
+        "B:AGE + A",
+    ],
 )
 def test_patterns_are_distinct_rows_of_patsys_design(people_fields, right):
     """patsy builds the design; numpy counts its rows and its rank."""
@@ -160,7 +227,9 @@ def test_patterns_are_distinct_rows_of_patsys_design(people_fields, right):
     import patsy
 
     rng = np.random.default_rng(5)
-    codes = np.stack([rng.integers(0, size, 200) for size in (3, 2, 2, 4, 5)], axis=1).astype(np.int32)
+    codes = np.stack([rng.integers(0, size, 200) for size in (3, 2, 2, 4, 5)], axis=1).astype(
+        np.int32
+    )
     frame = pd.DataFrame(
         {f.name: np.array(f.levels, dtype=object)[codes[:, k]] for k, f in enumerate(people_fields)}
     ).infer_objects()
@@ -198,13 +267,20 @@ def test_one_large_label_dominates_a_linear_regression(judged, one, people):
     assert "the label's sum and of the score equations of 2 of 2 coefficients" in words
     assert "less than 10% of the largest" in words
     # The side of the fit that a label lies on does not say how large it is.
-    assert one(judged(few, {"kind": "quantile-regression", "formula": "PAY ~ AGE"}), DOMINANCE).status == "pass"
+    assert (
+        one(judged(few, {"kind": "quantile-regression", "formula": "PAY ~ AGE"}), DOMINANCE).status
+        == "pass"
+    )
     assert one(judged(few, entry, policy=Policy(nk_k=1.0, p_ratio=0.0)), DOMINANCE).status == "pass"
 
 
 def test_a_group_whose_label_one_person_dominates(judged, one, people):
     """A regression on groups is a table of means: of a2's twelve people eleven have 1 and one has 300; of all people nobody dominates."""
-    rows = [(30, 40 + k % 7, {}) for k in range(40)] + [(30, 1, {"A": "a2"})] * 11 + [(30, 300, {"A": "a2"})]
+    rows = (
+        [(30, 40 + k % 7, {}) for k in range(40)]
+        + [(30, 1, {"A": "a2"})] * 11
+        + [(30, 300, {"A": "a2"})]
+    )
     found = one(judged(paid(people, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE)
     assert (found.status, found.where) == ("fail", ("C(A)[T.a2]", "the residuals"))
 
@@ -222,10 +298,16 @@ def test_a_covariate_that_one_person_dominates(judged, one, people, kind):
     rows = [(30, k % 3, {"Y": "yes" if k % 2 else "no"}) for k in range(60)]
     entry = {"kind": kind, "formula": "Y ~ PAY", **({"success": "yes"} if kind == "logit" else {})}
     assert one(judged(paid(people, *rows), entry), DOMINANCE).status == "pass"
-    assert one(judged(paid(people, *rows, (30, 1000, {"Y": "yes"})), entry), DOMINANCE).status == "fail"
+    assert (
+        one(judged(paid(people, *rows, (30, 1000, {"Y": "yes"})), entry), DOMINANCE).status
+        == "fail"
+    )
 
 
 def test_a_label_of_two_numbers_is_one_of_classes(judged, one, people):
     """Two of twelve in a2 have the event: a matter of counts, which other rules look at, and not of sums."""
     rows = [(30, k % 2, {}) for k in range(60)] + [(30, int(k < 2), {"A": "a2"}) for k in range(12)]
-    assert one(judged(paid(people, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE).status == "pass"
+    assert (
+        one(judged(paid(people, *rows), {"kind": "ols", "formula": "PAY ~ C(A)"}), DOMINANCE).status
+        == "pass"
+    )

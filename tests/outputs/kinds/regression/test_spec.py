@@ -13,7 +13,9 @@ import statsmodels.formula.api as smf
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs
 
-pytestmark = pytest.mark.filterwarnings("ignore:The InversePower link")  # our gamma means stay positive
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The InversePower link"
+)  # our gamma means stay positive
 
 RIGHT = "wife_age + I(wife_age ** 2) + C(wife_education) + media_exposure:num_children"
 WHERE = "wife_age >= 20 and wife_education != 'none'"
@@ -40,26 +42,44 @@ FITS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "ols": ("wife_age ~ num_children + C(wife_education)*media_exposure", {"kind": "ols"}, smf.ols),
     "logit": (f"working ~ {RIGHT}", {"kind": "logit", "success": "yes"}, smf.logit),
     "probit": (f"working ~ {RIGHT}", {"kind": "probit", "success": "yes"}, smf.probit),
-    "cloglog": (f"working ~ {RIGHT}", {"kind": "cloglog", "success": "yes"}, lambda f, d: smf.glm(f, d, family=F.Binomial(F.links.CLogLog()))),
-    "poisson": ("num_children ~ wife_age + np.log(wife_age) + C(wife_education, Treatment('more'))", {"kind": "poisson"}, smf.poisson),
+    "cloglog": (
+        f"working ~ {RIGHT}",
+        {"kind": "cloglog", "success": "yes"},
+        lambda f, d: smf.glm(f, d, family=F.Binomial(F.links.CLogLog())),
+    ),
+    "poisson": (
+        "num_children ~ wife_age + np.log(wife_age) + C(wife_education, Treatment('more'))",
+        {"kind": "poisson"},
+        smf.poisson,
+    ),
     "negative-binomial": (
-        "num_children ~ wife_age + wife_education", {"kind": "glm", "family": "negative-binomial", "alpha": 0.3},
+        "num_children ~ wife_age + wife_education",
+        {"kind": "glm", "family": "negative-binomial", "alpha": 0.3},
         lambda f, d: smf.glm(f, d, family=F.NegativeBinomial(alpha=0.3)),
     ),
-    "gamma": ("wife_age ~ num_children + wife_education", {"kind": "gamma"}, lambda f, d: smf.glm(f, d, family=F.Gamma())),
+    "gamma": (
+        "wife_age ~ num_children + wife_education",
+        {"kind": "gamma"},
+        lambda f, d: smf.glm(f, d, family=F.Gamma()),
+    ),
     "gamma log": (
-        "wife_age ~ num_children + wife_education", {"kind": "gamma", "link": "log"},
+        "wife_age ~ num_children + wife_education",
+        {"kind": "gamma", "link": "log"},
         lambda f, d: smf.glm(f, d, family=F.Gamma(F.links.Log())),
     ),
     "inverse-gaussian": (
-        "wife_age ~ num_children", {"kind": "glm", "family": "inverse-gaussian", "link": "log"},
+        "wife_age ~ num_children",
+        {"kind": "glm", "family": "inverse-gaussian", "link": "log"},
         lambda f, d: smf.glm(f, d, family=F.InverseGaussian(F.links.Log())),
     ),
-    "glm": (f"working ~ {RIGHT}", {"kind": "glm", "family": "binomial", "link": "probit", "success": "yes"},
-            lambda f, d: smf.glm(f, d, family=F.Binomial(F.links.Probit()))),
+    "glm": (
+        f"working ~ {RIGHT}",
+        {"kind": "glm", "family": "binomial", "link": "probit", "success": "yes"},
+        lambda f, d: smf.glm(f, d, family=F.Binomial(F.links.Probit())),
+    ),
     "label of numbers": ("wife_religion ~ wife_age", {"kind": "logit"}, smf.logit),
     "label worked out": ("np.log(wife_age) ~ num_children", {"kind": "ols"}, smf.ols),
-}  # fmt: skip
+}
 
 
 def fitted(name: str, frame: pd.DataFrame) -> Any:
@@ -85,7 +105,9 @@ def output_of(name: str, where: str | None, result: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("where", [None, WHERE])
 @pytest.mark.parametrize("name", FITS)
-def test_scores_are_zero_at_the_coefficients(cmc: Any, frame: Any, check: Any, name: str, where: str | None) -> None:
+def test_scores_are_zero_at_the_coefficients(
+    cmc: Any, frame: Any, check: Any, name: str, where: str | None
+) -> None:
     result = fitted(name, kept(frame, where))
     output = output_of(name, where, result)
     spec = cmc.spec(output)
@@ -95,7 +117,18 @@ def test_scores_are_zero_at_the_coefficients(cmc: Any, frame: Any, check: Any, n
 
 
 @pytest.mark.parametrize(
-    "name", ["ols", "logit", "cloglog", "poisson", "negative-binomial", "gamma", "gamma log", "inverse-gaussian", "glm"]
+    "name",
+    [
+        "ols",
+        "logit",
+        "cloglog",
+        "poisson",
+        "negative-binomial",
+        "gamma",
+        "gamma log",
+        "inverse-gaussian",
+        "glm",
+    ],
 )
 def test_standard_errors_and_log_likelihoods(cmc: Any, frame: Any, check: Any, name: str) -> None:
     where = None if name in ("ols", "cloglog") else WHERE
@@ -121,7 +154,9 @@ def test_standard_errors_of_some_coefficients(cmc: Any, frame: Any, check: Any) 
 def test_multinomial(cmc: Any, frame: Any, check: Any) -> None:
     for where in (None, WHERE):
         data = kept(frame, where).assign(method=lambda d: d["contraceptive_method"].cat.codes)
-        result = smf.mnlogit("method ~ wife_age + wife_education", data).fit(disp=0, method="newton", tol=1e-14)
+        result = smf.mnlogit("method ~ wife_age + wife_education", data).fit(
+            disp=0, method="newton", tol=1e-14
+        )
         params = result.params
         coefficients = {"long": params[0].to_dict(), "short": params[1].to_dict()}
         output = {
@@ -129,13 +164,17 @@ def test_multinomial(cmc: Any, frame: Any, check: Any) -> None:
             "formula": "contraceptive_method ~ wife_age + wife_education",
             "coefficients": coefficients,
         }
-        output |= {"loglik": float(result.llf)} | ({} if where is None else {"where": where, "n": int(result.nobs)})
+        output |= {"loglik": float(result.llf)} | (
+            {} if where is None else {"where": where, "n": int(result.nobs)}
+        )
         spec = cmc.spec(output)
         assert check(spec, cmc.codes()) == []
         assert check(spec, cmc.shuffled("contraceptive_method")) == ["o0", "o0: loglik"]
         # Another base: coefficients are differences.
         turned = {"none": (-params[1]).to_dict(), "long": (params[0] - params[1]).to_dict()}
-        assert check(cmc.spec({**output, "base": "short", "coefficients": turned}), cmc.codes()) == []
+        assert (
+            check(cmc.spec({**output, "base": "short", "coefficients": turned}), cmc.codes()) == []
+        )
 
 
 def test_printed_digits(cmc: Any, frame: Any) -> None:
@@ -148,7 +187,9 @@ def test_printed_digits(cmc: Any, frame: Any) -> None:
     (system,) = spec.problem().outputs
     np.testing.assert_allclose(system.hi - system.lo, 1e-4)
     names = list(spec.outputs[0].compiled(frame_of(spec)).names)  # type: ignore[attr-defined]
-    off = result.cov_params().loc[names, names].to_numpy() @ system.contributions(cmc.codes()).sum(axis=0)
+    off = result.cov_params().loc[names, names].to_numpy() @ system.contributions(cmc.codes()).sum(
+        axis=0
+    )
     np.testing.assert_allclose(off, result.params[names].to_numpy() - system.at, atol=2e-6)
     assert (np.abs(off) <= 5.1e-5).all()
     plain = cmc.spec({**output, "coefficients": result.params.round(4).to_dict(), "decimals": 4})
@@ -162,10 +203,14 @@ def frame_of(spec: Outputs) -> Any:
 
 
 def test_an_offset(cmc: Any, check: Any) -> None:
-    result = smf.glm("num_children ~ wife_age", cmc.frame, family=F.Poisson(), offset=cmc.frame["wife_religion"]).fit(
-        tol=1e-14
-    )
-    output = {"kind": "poisson", "formula": "num_children ~ wife_age", "coefficients": result.params.to_dict()}
+    result = smf.glm(
+        "num_children ~ wife_age", cmc.frame, family=F.Poisson(), offset=cmc.frame["wife_religion"]
+    ).fit(tol=1e-14)
+    output = {
+        "kind": "poisson",
+        "formula": "num_children ~ wife_age",
+        "coefficients": result.params.to_dict(),
+    }
     assert check(cmc.spec({**output, "offset": "wife_religion"}), cmc.codes()) == []
     assert check(cmc.spec(output), cmc.codes()) == ["o0"]
 
@@ -183,26 +228,59 @@ LOGIT = {
     [
         ({"success": None}, "'o0': the label has words: say which"),
         ({"success": "maybe"}, "Unknown level 'maybe' of column 'wife_now_working'"),
-        ({"coefficients": {"Intercept": 1}}, "'o0' has no coefficient for 'wife_age', which its formula makes"),
-        ({"coefficients": {"Intercept": 1, "wife_aeg": 1}}, "Unknown coefficient 'wife_aeg'. Did you mean 'wife_age'"),
-        ({"coefficients": {"Intercept": 1, "wife_age": "big"}}, "coefficient 'wife_age' must be a number"),
+        (
+            {"coefficients": {"Intercept": 1}},
+            "'o0' has no coefficient for 'wife_age', which its formula makes",
+        ),
+        (
+            {"coefficients": {"Intercept": 1, "wife_aeg": 1}},
+            "Unknown coefficient 'wife_aeg'. Did you mean 'wife_age'",
+        ),
+        (
+            {"coefficients": {"Intercept": 1, "wife_age": "big"}},
+            "coefficient 'wife_age' must be a number",
+        ),
         ({"formula": "wife_now_working ~ wife_aeg"}, "Unknown column 'wife_aeg'"),
-        ({"kind": "poisson", "success": None}, "must be a number for kind = \"poisson\""),
+        ({"kind": "poisson", "success": None}, 'must be a number for kind = "poisson"'),
         ({"kind": "glm"}, "is a glm, so it needs a family"),
-        ({"kind": "glm", "family": "poisson", "link": "logit"}, "Unknown link of family poisson 'logit'"),
-        ({"link": "log"}, "belong to kind = \"glm\""),
+        (
+            {"kind": "glm", "family": "poisson", "link": "logit"},
+            "Unknown link of family poisson 'logit'",
+        ),
+        ({"link": "log"}, 'belong to kind = "glm"'),
         ({"kind": "gamma", "formula": "num_children ~ wife_age"}, "must be above 0"),
         ({"formula": "num_children ~ wife_age", "success": None}, "must be 0 or 1"),
         ({"kind": "negative-binomial", "formula": "num_children ~ wife_age"}, "needs alpha"),
-        ({"kind": "probit", "standard_errors": {"wife_age": 1}}, "observed information are not supported"),
+        (
+            {"kind": "probit", "standard_errors": {"wife_age": 1}},
+            "observed information are not supported",
+        ),
         ({"standard_errors": {"wife_age": -1}}, "must be above 0"),
         ({"standard_errors": {"age": 1}}, "Unknown standard error 'age'"),
         ({"dispersion": 1}, "does not have"),
-        ({"kind": "gamma", "formula": "wife_age ~ num_children", "coefficients": {"Intercept": 1, "num_children": 1}, "loglik": 1}, "needs the dispersion"),
-        ({"kind": "multinomial", "formula": "contraceptive_method ~ wife_age"}, "Unknown class 'Intercept'"),
-        ({"kind": "multinomial", "formula": "contraceptive_method ~ wife_age", "coefficients": {"long": {}}}, "no coefficients for a class of column 'contraceptive_method'"),
+        (
+            {
+                "kind": "gamma",
+                "formula": "wife_age ~ num_children",
+                "coefficients": {"Intercept": 1, "num_children": 1},
+                "loglik": 1,
+            },
+            "needs the dispersion",
+        ),
+        (
+            {"kind": "multinomial", "formula": "contraceptive_method ~ wife_age"},
+            "Unknown class 'Intercept'",
+        ),
+        (
+            {
+                "kind": "multinomial",
+                "formula": "contraceptive_method ~ wife_age",
+                "coefficients": {"long": {}},
+            },
+            "no coefficients for a class of column 'contraceptive_method'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_regressions(cmc: Any, change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         cmc.spec({**LOGIT, **change}).problem()

@@ -28,7 +28,9 @@ def frame():
 
 @pytest.fixture(scope="session")
 def fields(frame):
-    return Fields(tuple(Field(name, tuple(sorted(frame[name].unique().tolist()))) for name in frame))
+    return Fields(
+        tuple(Field(name, tuple(sorted(frame[name].unique().tolist()))) for name in frame)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +105,9 @@ def _loader_faults(folder):
     ]
     for uid, entry in data["results"].items():
         faults += [f"{uid}: {key}" for key in keys if key not in entry]
-        if not entry["files"] or any("sdc" not in file or "name" not in file for file in entry["files"]):
+        if not entry["files"] or any(
+            "sdc" not in file or "name" not in file for file in entry["files"]
+        ):
             faults.append(f"{uid}: files")
         if not isinstance(entry["comments"], list):
             faults.append(f"{uid}: comments")
@@ -142,7 +146,9 @@ def entries():
     """From outputs and a uid to the entries of that result, by what follows the uid in their names."""
 
     def of(read, uid):
-        return {output.name.removeprefix(uid).lstrip(":, "): output.entry for output in read.of(uid)}
+        return {
+            output.name.removeprefix(uid).lstrip(":, "): output.entry for output in read.of(uid)
+        }
 
     return of
 
@@ -156,9 +162,14 @@ def one():
 
     def outputs(folder, config=None, fields=SMALL, **what):
         usual = {
-            "uid": "t", "status": "pass", "type": "table", "method": "crosstab", "summary": "FrequencyTable : \n",
-            "command": "s.crosstab(df.a, df.b)", "independent": ("a", "b"),
-        }  # fmt: skip
+            "uid": "t",
+            "status": "pass",
+            "type": "table",
+            "method": "crosstab",
+            "summary": "FrequencyTable : \n",
+            "command": "s.crosstab(df.a, df.b)",
+            "independent": ("a", "b"),
+        }
         rows = what.pop("rows", (("a", "0", "1"), ("x", "3", "4"), ("y", "5", "6")))
         files = (AcroFile("t_0.csv", "", tuple(map(tuple, rows))),)
         result = AcroResult(**{**usual, "files": files, **what})

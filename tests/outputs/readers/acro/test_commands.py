@@ -85,7 +85,8 @@ def test_columns_are_told(text, column):
 
 
 @pytest.mark.parametrize(
-    "text", ["df.wife_age > 30", "df.a + df.b", "df.a.map(names)", "pd.cut(df.a, 3, labels=False)", "7"]
+    "text",
+    ["df.wife_age > 30", "df.a + df.b", "df.a.map(names)", "pd.cut(df.a, 3, labels=False)", "7"],
 )
 def test_expressions_are_no_columns(text):
     call = read_call(f"s.crosstab({text}, df.uses)", "crosstab")
@@ -114,7 +115,9 @@ def test_commands_that_cannot_be_parsed_are_none(command):
 
 
 def test_a_command_is_never_run(tmp_path):
-    call = read_call(f"s.crosstab(open({str(tmp_path / 'made')!r}, 'w'), __import__('os').getcwd())", "crosstab")
+    call = read_call(
+        f"s.crosstab(open({str(tmp_path / 'made')!r}, 'w'), __import__('os').getcwd())", "crosstab"
+    )
     for name in ("index", "columns"):
         with pytest.raises(UnclearError):
             referred_column(call.arguments[name], call)
@@ -123,7 +126,9 @@ def test_a_command_is_never_run(tmp_path):
 
 
 def test_names_that_the_line_sets_are_looked_up():
-    call = read_call("old = df[df.age > 60]; x = add_constant(old[['age']]); s.logit(old.uses, x)", "logit")
+    call = read_call(
+        "old = df[df.age > 60]; x = add_constant(old[['age']]); s.logit(old.uses, x)", "logit"
+    )
     assert filters_of([call.arguments["exog"]], call) == ["age > 60"]
     assert referred_column(call.arguments["endog"], call) == ("uses", ["age > 60"])
 

@@ -23,17 +23,33 @@ def compared(text: str) -> ComparedColumn | None:
 @pytest.mark.parametrize(
     ("text", "true"),
     [
-        ("df.age > 30", [40, 50]), ("30 < df.age", [40, 50]), ("df['age'] <= 30", [20, 30]), ("(df.age >= 40).astype(int)", [40, 50]), ("df.age.eq(20)", [20]),
-        ("df.age != 20", [30, 40, 50]), ("df[df.sex == 1].age > 30", [40, 50]),
+        ("df.age > 30", [40, 50]),
+        ("30 < df.age", [40, 50]),
+        ("df['age'] <= 30", [20, 30]),
+        ("(df.age >= 40).astype(int)", [40, 50]),
+        ("df.age.eq(20)", [20]),
+        ("df.age != 20", [30, 40, 50]),
+        ("df[df.sex == 1].age > 30", [40, 50]),
     ],
-)  # fmt: skip
+)
 def test_a_comparison_holds_of_the_levels_that_python_says(text: str, true: list[int]) -> None:
     one = compared(text)
     assert one is not None
     assert [level for level, holds in zip(AGE.levels, one.holds(AGE), strict=True) if holds] == true
 
 
-@pytest.mark.parametrize("text", ["df.age", "df.a + df.b", "df.a > df.b", "df.a.map(names)", "20 < df.a < 30", "df.age > limit", "area > 3"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "df.age",
+        "df.a + df.b",
+        "df.a > df.b",
+        "df.a.map(names)",
+        "20 < df.a < 30",
+        "df.age > limit",
+        "area > 3",
+    ],
+)
 def test_other_expressions_are_none(text: str) -> None:
     assert compared(text) is None
 
@@ -45,9 +61,15 @@ def test_filters_on_the_way_are_kept() -> None:
 
 
 def test_groups_are_ranges_of_numbers_and_lists_of_words() -> None:
-    assert ComparedColumn("age", ast.Gt, 30).groups(AGE, ["0", "1"]) == {"0": [20, 30], "1": [40, 50]}
+    assert ComparedColumn("age", ast.Gt, 30).groups(AGE, ["0", "1"]) == {
+        "0": [20, 30],
+        "1": [40, 50],
+    }
     state = Field("state", ("ill", "so so", "well"))
-    assert ComparedColumn("state", ast.Eq, "so so").groups(state, ["False", "True"]) == {"False": ["ill", "well"], "True": ["so so"]}
+    assert ComparedColumn("state", ast.Eq, "so so").groups(state, ["False", "True"]) == {
+        "False": ["ill", "well"],
+        "True": ["so so"],
+    }
     with pytest.raises(UnclearError, match="from those on both sides"):
         ComparedColumn("age", ast.Eq, 30).groups(AGE, ["False", "True"])
     with pytest.raises(UnclearError, match="other labels than True and False"):

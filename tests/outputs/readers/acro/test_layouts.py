@@ -12,25 +12,33 @@ from chaffinch.outputs.readers.acro.read import UnclearError
 
 def test_a_level_called_all_is_no_total(tmp_path, one):
     fields = Fields((Field("a", ("x", "All")), Field("b", (0, 1))))
-    (output,) = one(tmp_path, fields=fields, rows=(("a", "0", "1"), ("x", "3", "4"), ("All", "5", "6"))).outputs
+    (output,) = one(
+        tmp_path, fields=fields, rows=(("a", "0", "1"), ("x", "3", "4"), ("All", "5", "6"))
+    ).outputs
     assert output.entry["cells"]["All|0"] == 5
     assert "margins" not in output.entry
 
 
 def test_totals_may_have_another_name(tmp_path, one):
     rows = (("a", "0", "1", "Sum"), ("x", "3", "4", "7"), ("Sum", "3", "4", "7"))
-    (output,) = one(tmp_path, rows=rows, command="s.crosstab(df.a, df.b, margins=True, margins_name='Sum')").outputs
+    (output,) = one(
+        tmp_path, rows=rows, command="s.crosstab(df.a, df.b, margins=True, margins_name='Sum')"
+    ).outputs
     assert output.entry["cells"]["x|All"] == 7
 
 
-FRAME = pd.DataFrame({"a": list("xxyyx"), "b": [0, 1, 0, 1, 1], "d": list("uvuvu"), "c": [1.0, 2.0, 3.0, 4.0, 5.0]})
+FRAME = pd.DataFrame(
+    {"a": list("xxyyx"), "b": [0, 1, 0, 1, 1], "d": list("uvuvu"), "c": [1.0, 2.0, 3.0, 4.0, 5.0]}
+)
 
 
 def lines(table):
     return list(csv.reader(table.to_csv().splitlines()))
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(["a"], ["b"]), (["a", "d"], ["b"]), (["a"], ["b", "d"])])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(["a"], ["b"]), (["a", "d"], ["b"]), (["a"], ["b", "d"])]
+)
 def test_cells_have_the_levels_that_pandas_gives_them(rows, columns):
     table = FRAME.pivot_table(values="c", index=rows, columns=columns, aggfunc="sum", fill_value=0)
     layout = read_layout(lines(table), [*rows, *columns], functions=["sum"], values="c")
@@ -43,7 +51,9 @@ def test_cells_have_the_levels_that_pandas_gives_them(rows, columns):
 
 
 def test_several_functions_have_cells_of_their_own_and_totals_no_level():
-    table = FRAME.pivot_table(values="c", index="a", columns="b", aggfunc=["mean", "sum"], margins=True)
+    table = FRAME.pivot_table(
+        values="c", index="a", columns="b", aggfunc=["mean", "sum"], margins=True
+    )
     layout = read_layout(lines(table), ["a", "b"], functions=["mean", "sum"], values="c")
     assert set(layout.parts) == {"mean", "sum"}
     assert layout.totals

@@ -30,7 +30,10 @@ def test_a_directory_says_what_acro_wrote(census):
 
 
 def test_what_is_for_the_checker_alone_is_skipped(census):
-    assert census.withheld == ("2ndary_risk_summary_json-DONT_RELEASE", "2ndary_risk_summary_csv-DONT_RELEASE")
+    assert census.withheld == (
+        "2ndary_risk_summary_json-DONT_RELEASE",
+        "2ndary_risk_summary_csv-DONT_RELEASE",
+    )
     assert not any("DONT_RELEASE" in uid for uid in census.uids)
 
 
@@ -47,7 +50,9 @@ def test_the_text_of_a_result_holds_no_command_or_number(census):
     assert "0.0224" not in repr(census)
 
 
-@pytest.mark.parametrize("name", ["output_0_1.csv", "histogram_0.png", "results.json", "session_summary.json"])
+@pytest.mark.parametrize(
+    "name", ["output_0_1.csv", "histogram_0.png", "results.json", "session_summary.json"]
+)
 def test_a_changed_file_is_found(copy, name):
     with open(copy / name, "ab") as handle:
         handle.write(b" ")
@@ -104,7 +109,8 @@ def test_a_version_must_be_words(copy, version, rewritten):
 
 
 @pytest.mark.parametrize(
-    "name", ["../secret.csv", "/etc/passwd", "a/b.csv", "..", ".", "", "a\\b.csv", "a\0.csv", None, 7]
+    "name",
+    ["../secret.csv", "/etc/passwd", "a/b.csv", "..", ".", "", "a\\b.csv", "a\0.csv", None, 7],
 )
 def test_no_path_leaves_the_folder(copy, name, rewritten):
     (copy.parent / "secret.csv").write_text("a,b\n1,2\n")

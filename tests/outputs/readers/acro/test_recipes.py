@@ -34,7 +34,10 @@ def codes(table, read):
 
 
 def test_every_output_that_is_read_is_what_its_records_give(read, codes):
-    outputs = tuple(KINDS[output.entry["kind"]].spec.model_validate(dict(output.entry)) for output in read.outputs)
+    outputs = tuple(
+        KINDS[output.entry["kind"]].spec.model_validate(dict(output.entry))
+        for output in read.outputs
+    )
     found = compared(Outputs(read.fields, outputs, len(codes)), codes)
     assert len(found) == 40
     assert [one.name for one in found if not one.within] == []
@@ -49,7 +52,9 @@ def test_recipes_computed_on_all_records_give_the_published_numbers(read, codes)
 
 
 def test_every_result_is_read_or_skipped_with_a_reason(read, cmc):
-    assert {output.uid for output in read.outputs} | {one.uid for one in read.skipped} == set(cmc.uids)
+    assert {output.uid for output in read.outputs} | {one.uid for one in read.skipped} == set(
+        cmc.uids
+    )
     assert not {output.uid for output in read.outputs} & {one.uid for one in read.skipped}
     reasons = {one.uid: one.reason for one in read.skipped}
     assert "expression" not in reasons  # a comparison: two groups of its column
@@ -93,7 +98,10 @@ def test_a_recipe_may_be_given(cmc, fields):
 def test_a_recipe_for_a_result_that_can_be_read_is_refused_unless_it_is_meant(cmc, fields):
     table = {"kind": "table", "by": ["wife_education"]}
     for given in ({"counts": table}, {"output_25": table, "counts": table}):
-        with pytest.raises(InputError, match=r"Result 'counts' can be read.*replace_readable=True.*--replace-readable"):
+        with pytest.raises(
+            InputError,
+            match=r"Result 'counts' can be read.*replace_readable=True.*--replace-readable",
+        ):
             recipes_of_acro(cmc, fields, given=given)
     found = recipes_of_acro(cmc, fields, given={"counts": table}, replace_readable=True)
     (output,) = found.of("counts")
@@ -103,7 +111,9 @@ def test_a_recipe_for_a_result_that_can_be_read_is_refused_unless_it_is_meant(cm
 
 def test_a_recipe_for_no_result_is_an_error(cmc, fields):
     with pytest.raises(InputError, match="Unknown ACRO result 'output_52'"):
-        recipes_of_acro(cmc, fields, given={"output_52": {"kind": "table", "by": ["wife_education"]}})
+        recipes_of_acro(
+            cmc, fields, given={"output_52": {"kind": "table", "by": ["wife_education"]}}
+        )
 
 
 def test_without_the_table_the_number_of_records_is_a_note(cmc, fields):
@@ -115,8 +125,14 @@ def test_without_the_table_the_number_of_records_is_a_note(cmc, fields):
 
 def test_columns_are_those_that_the_results_are_about(cmc, table):
     assert columns_of_acro(cmc, table.columns) == [
-        "wife_age", "wife_education", "num_children", "media_exposure", "contraceptive_method", "uses", "area",
-    ]  # fmt: skip
+        "wife_age",
+        "wife_education",
+        "num_children",
+        "media_exposure",
+        "contraceptive_method",
+        "uses",
+        "area",
+    ]
 
 
 def test_the_example_is_read_as_printed(census):
@@ -126,8 +142,14 @@ def test_the_example_is_read_as_printed(census):
     assert "image" in found.skipped[0].reason
     assert "time and event" in found.skipped[1].reason
     assert [output.name for output in found.outputs] == [
-        "output_0", "output_1", "output_2", "output_3", "output_4: mean", "output_4: std", "output_5",
-    ]  # fmt: skip
+        "output_0",
+        "output_1",
+        "output_2",
+        "output_3",
+        "output_4: mean",
+        "output_4: std",
+        "output_5",
+    ]
     for uid in ("output_0", "output_1", "output_5"):
         (output,) = found.of(uid)
         with open(census.folder / f"{uid}_1.csv", newline="") as handle:
@@ -141,14 +163,18 @@ def test_the_example_is_read_as_printed(census):
                 half = 0.5 * 10.0**-most if size < 4 else 0.5 * 10.0 ** (size - most + 1)
                 assert interval.half == pytest.approx(half)
         assert output.entry["n"] == 3000
-    assert found.of("output_0")[0].entry["formula"] == "TENURE ~ AGE + C(AREAP) + C(ETHGROUP) + C(SEX)"
+    assert (
+        found.of("output_0")[0].entry["formula"] == "TENURE ~ AGE + C(AREAP) + C(ETHGROUP) + C(SEX)"
+    )
     assert found.of("output_1")[0].entry["formula"] == "TENURE ~ AGE + SEX"
     assert found.of("output_2")[0].entry["cells"]["57|8"] == 3
     with open(census.folder / "output_4_0.csv", newline="") as handle:
         rows = list(csv.reader(handle))
     for place, (output, sex) in enumerate([(0, "1"), (0, "2"), (1, "1"), (1, "2")], 1):
         values = found.of("output_4")[output].entry["values"]
-        assert [values[f"{row[0]}|{sex}"] for row in rows[3:]] == [float(row[place]) for row in rows[3:]]
+        assert [values[f"{row[0]}|{sex}"] for row in rows[3:]] == [
+            float(row[place]) for row in rows[3:]
+        ]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +193,9 @@ def test_reasons_name_no_level_that_only_the_data_have(tmp_path, what, one):
 
 def test_missing_values_of_the_data_are_counted_out(cmc, frame):
     """An output of all complete records is one of all, if its column has missing values."""
-    data = pd.concat([frame, frame.assign(wife_education=pd.NA).head(20)]).astype({"wife_education": "Int64"})
+    data = pd.concat([frame, frame.assign(wife_education=pd.NA).head(20)]).astype(
+        {"wife_education": "Int64"}
+    )
     found = recipes_of_acro(cmc, chaffinch.read(data.reset_index(drop=True)))
     assert found.of("counts")
     assert found.of("olsr")

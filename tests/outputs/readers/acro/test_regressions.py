@@ -1,6 +1,5 @@
 """Regressions of ACRO: formulas from commands, or put together from coefficients."""
 
-
 import pytest
 
 from chaffinch.outputs.fields import Field, Fields
@@ -19,7 +18,10 @@ def test_formulas_come_from_the_command_or_from_the_coefficients(read):
 
 
 def test_large_coefficients_keep_four_digits(read, entries):
-    assert entries(read, "large numbers")[""]["coefficients"] == {"Intercept": "2.639e+04", "num_children": "1884.1025"}
+    assert entries(read, "large numbers")[""]["coefficients"] == {
+        "Intercept": "2.639e+04",
+        "num_children": "1884.1025",
+    }
 
 
 def test_standard_errors_of_a_probit_are_left_out(read, entries):
@@ -28,8 +30,14 @@ def test_standard_errors_of_a_probit_are_left_out(read, entries):
     assert "standard_errors" in entries(read, "olsr")[""]
 
 
-def regression(tmp_path, coefficients, *, fields, label="b", command="s.logitr(", head=(), method="logitr"):
-    head = (("Dep. Variable:", label, "No. Observations:", "50"), ("Model:", "Logit", "", ""), *head)
+def regression(
+    tmp_path, coefficients, *, fields, label="b", command="s.logitr(", head=(), method="logitr"
+):
+    head = (
+        ("Dep. Variable:", label, "No. Observations:", "50"),
+        ("Model:", "Logit", "", ""),
+        *head,
+    )
     numbers = (("", "coef", "std err"), *((name, "0.1", "0.2") for name in coefficients))
     files = tuple(AcroFile(f"t_{k}.csv", "", tuple(rows)) for k, rows in enumerate((head, numbers)))
     made = AcroResult("t", "pass", "regression", method, files, command=command)
@@ -44,7 +52,13 @@ def test_a_missing_coefficient_is_not_named(tmp_path):
 
 AREA = Field("area", (57, 58, 59))
 PEOPLE = Fields(
-    (Field("b", (0, 1)), AREA, Field("age", (1, 2, 3)), Field("my sex", ("f", "m")), Field("sex", ("f", "m")))
+    (
+        Field("b", (0, 1)),
+        AREA,
+        Field("age", (1, 2, 3)),
+        Field("my sex", ("f", "m")),
+        Field("sex", ("f", "m")),
+    )
 )
 
 
@@ -75,33 +89,55 @@ def test_formulas_are_put_together_from_coefficients(tmp_path, coefficients, for
         (["Intercept", "income"], {}, "'income' is no column of the data"),
         (["const", "x1"], {"method": "logit"}, "'x1' is no column of the data"),
         (["Intercept", "C(area)[T.61]"], {}, "level '61', which column 'area' does not have"),
-        (["Intercept", "C(area)[T.58]"], {}, "has no coefficient for 'C(area)[T.…]', which its formula makes"),
+        (
+            ["Intercept", "C(area)[T.58]"],
+            {},
+            "has no coefficient for 'C(area)[T.…]', which its formula makes",
+        ),
         (["Intercept", "age"], {"head": (("converged:", "False", "", ""),)}, "did not converge"),
-        (["Intercept", "age"], {"command": "s.logitr('b ~ age', df, drop_cols=['c'])"}, "were dropped"),
-        (["Intercept", "age"], {"command": "s.logitr('b ~ age', df[mask])"}, "filter not understood: give a recipe"),
+        (
+            ["Intercept", "age"],
+            {"command": "s.logitr('b ~ age', df, drop_cols=['c'])"},
+            "were dropped",
+        ),
+        (
+            ["Intercept", "age"],
+            {"command": "s.logitr('b ~ age', df[mask])"},
+            "filter not understood: give a recipe",
+        ),
         (["Intercept", "age"], {"label": ""}, "no name"),
         (["Intercept", "age"], {"label": "sex"}, "say which of them counts as 1"),
     ],
 )
-def test_regressions_that_cannot_be_told_are_skipped_with_the_reason(tmp_path, coefficients, more, words):
+def test_regressions_that_cannot_be_told_are_skipped_with_the_reason(
+    tmp_path, coefficients, more, words
+):
     found = regression(tmp_path, coefficients, fields=PEOPLE, **more)
     assert found.outputs == ()
     assert words in found.skipped[0].reason
 
 
 def test_of_a_fit_that_did_not_converge_only_the_rules_can_be_asked(tmp_path):
-    head, command = (("converged:", "False", "", ""),), "s.logitr('b ~ C(area) * age', df[df.age > 1])"
+    head, command = (
+        (("converged:", "False", "", ""),),
+        "s.logitr('b ~ C(area) * age', df[df.age > 1])",
+    )
     found = regression(tmp_path, ["Intercept", "age"], fields=PEOPLE, head=head, command=command)
     (output,) = found.outputs
     assert found.skipped == ()
-    assert {key: output.entry[key] for key in ("formula", "where")} == {"formula": "b ~ C(area) * age", "where": "age > 1"}
+    assert {key: output.entry[key] for key in ("formula", "where")} == {
+        "formula": "b ~ C(area) * age",
+        "where": "age > 1",
+    }
     assert not {"coefficients", "standard_errors", "loglik"} & set(output.entry)
     assert "did not converge" in output.uncertain
     assert [one.has_numbers for one in found.recipes().outputs] == [False]
 
 
 def test_robust_standard_errors_are_left_out(tmp_path):
-    found = regression(tmp_path, ["Intercept", "age"], fields=PEOPLE, head=(("Covariance Type:", "HC1", "", ""),))
+    found = regression(
+        tmp_path, ["Intercept", "age"], fields=PEOPLE, head=(("Covariance Type:", "HC1", "", ""),)
+    )
     assert "standard_errors" not in found.outputs[0].entry
     assert "robust" in found.outputs[0].notes[0]
 

@@ -9,7 +9,12 @@ from statsmodels.iolib.summary import forg
 
 from chaffinch.errors import InputError
 from chaffinch.outputs.precision import printed
-from chaffinch.outputs.readers.acro.summaries import coefficient_text, error_text, likelihood_text, read_summary
+from chaffinch.outputs.readers.acro.summaries import (
+    coefficient_text,
+    error_text,
+    likelihood_text,
+    read_summary,
+)
 
 numbers = st.floats(-1e9, 1e9).filter(lambda x: abs(x) > 1e-11)
 
@@ -28,7 +33,9 @@ def test_the_interval_holds_the_coefficient_and_is_no_wider_than_printed(number)
     interval = printed(coefficient_text(lost(shown)))
     slack = 1e-12 * abs(number)
     assert interval.lo - slack <= number <= interval.hi + slack
-    digits = 5e-5 if 1e-4 <= abs(number) < 1e4 else 0.5 * 10.0 ** (np.floor(np.log10(abs(number))) - 3)
+    digits = (
+        5e-5 if 1e-4 <= abs(number) < 1e4 else 0.5 * 10.0 ** (np.floor(np.log10(abs(number))) - 3)
+    )
     # At the ends of a rule, such as 9999.99999 or 0.000099999, rounding may lead into the next.
     if not any(np.isclose(abs(number), 10.0**k, rtol=1e-3) for k in range(-12, 10)):
         assert interval.half == pytest.approx(digits, rel=1e-6)
@@ -64,17 +71,27 @@ def test_trailing_zeros_come_back(number, text):
 
 def as_acro(result):
     """The tables of a summary, cut into cells, as ACRO stores them."""
-    return [[[str(lost(str(cell.data).strip())) for cell in row] for row in table] for table in result.summary().tables]
+    return [
+        [[str(lost(str(cell.data).strip())) for cell in row] for row in table]
+        for table in result.summary().tables
+    ]
 
 
 def test_n_is_found_by_its_label_whatever_the_layout(frame):
     design = sm.add_constant(frame[["wife_age", "num_children"]])
-    for model in (sm.OLS(frame.num_children, design[["const", "wife_age"]]), sm.Logit(frame.uses, design)):
+    for model in (
+        sm.OLS(frame.num_children, design[["const", "wife_age"]]),
+        sm.Logit(frame.uses, design),
+    ):
         result = model.fit(disp=0) if isinstance(model, sm.Logit) else model.fit()
         found = read_summary(as_acro(result))
         assert found.n == len(frame)
         for name, value in result.params.items():
-            assert printed(found.coefficients[name]).lo <= value <= printed(found.coefficients[name]).hi
+            assert (
+                printed(found.coefficients[name]).lo
+                <= value
+                <= printed(found.coefficients[name]).hi
+            )
         assert printed(found.loglik).lo <= result.llf <= printed(found.loglik).hi
 
 
@@ -96,7 +113,10 @@ HEAD = [["Dep. Variable:", "y", "No. Observations:", "30"]]
     [
         ([HEAD], "no table with the columns coef"),
         ([HEAD, [["", "coef", "std err"], ["", "1", "1"]]], "no names"),
-        ([HEAD, [["", "coef", "std err"], ["x", "1", "1"], ["x", "1", "1"]]], "no names, or two the same"),
+        (
+            [HEAD, [["", "coef", "std err"], ["x", "1", "1"], ["x", "1", "1"]]],
+            "no names, or two the same",
+        ),
         ([HEAD, [["", "coef", "std err"], ["x", "nan", "1"]]], "no numbers"),
         ([HEAD, [["", "coef", "std err"], ["x", "", "1"]]], "no numbers"),
     ],

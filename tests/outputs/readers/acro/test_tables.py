@@ -1,6 +1,5 @@
 """Tables of ACRO: what is withheld, rounded or a total, and what cannot be told."""
 
-
 import pytest
 
 from chaffinch.outputs.document import Outputs
@@ -20,7 +19,11 @@ def test_several_functions_have_their_own_class_and_name(read, entries):
 
 
 def test_means_have_full_precision(read, frame):
-    (entry,) = (output.entry for output in read.of("means with totals") if output.name == "means with totals")
+    (entry,) = (
+        output.entry
+        for output in read.of("means with totals")
+        if output.name == "means with totals"
+    )
     assert "decimals" not in entry
     north = frame[(frame.area == "north") & (frame.wife_education == 4)].num_children
     assert entry["values"]["4|north"] * len(north) == pytest.approx(north.sum(), abs=1e-9)
@@ -36,13 +39,20 @@ def test_totals_of_means_are_outputs_of_their_own(read, frame, entries):
 def test_totals_of_counts(read, entries):
     assert entries(read, "counts with totals")[""]["margins"] is True
     assert entries(read, "counts with totals")[""]["cells"]["All|All"] == 1473
-    assert set(entries(read, "two by two")) == {"", "by area and uses", "by wife_education and media_exposure"}
+    assert set(entries(read, "two by two")) == {
+        "",
+        "by area and uses",
+        "by wife_education and media_exposure",
+    }
 
 
 def test_suppressed_counts_are_intervals(read, entries):
     entry = entries(read, "suppressed")[""]
     assert entry["cells"]["1|2"] == "x"
-    assert (entry["threshold"], entry["suppressed_zeros"]) == (10, True)  # ACRO turns zeros into missing numbers, too
+    assert (entry["threshold"], entry["suppressed_zeros"]) == (
+        10,
+        True,
+    )  # ACRO turns zeros into missing numbers, too
     output = KINDS["table"].spec.model_validate(dict(entry))
     (equations,) = Outputs(read.fields, (output,), 1473).problem().outputs
     assert (equations.lo.min(), equations.hi[1]) == (0, 9)
@@ -54,7 +64,10 @@ def test_totals_of_suppressed_and_rounded_tables_are_left_out(read, entries):
         assert "margins" not in output.entry
         assert any("totals" in note for note in output.notes)
     # The total of rounded cells is 330, where 334 records would round to 335.
-    assert sum(n for key, n in entries(read, "rounded")[""]["cells"].items() if key.startswith("2|")) == 330
+    assert (
+        sum(n for key, n in entries(read, "rounded")[""]["cells"].items() if key.startswith("2|"))
+        == 330
+    )
 
 
 def test_suppression_that_did_not_happen_is_said(read):
@@ -71,7 +84,9 @@ def test_rounding_is_an_interval(read, entries):
 def test_shares_are_percentages_of_rows(read, entries):
     entry = entries(read, "shares")[""]
     assert entry["percentages"] == "rows"
-    assert sum(share for key, share in entry["values"].items() if key.startswith("1|")) == pytest.approx(100)
+    assert sum(
+        share for key, share in entry["values"].items() if key.startswith("1|")
+    ) == pytest.approx(100)
 
 
 def test_bands_are_groups(read, entries):
@@ -82,11 +97,18 @@ def test_bands_are_groups(read, entries):
 def test_a_small_table_is_read(tmp_path, one):
     (output,) = one(tmp_path).outputs
     assert output.entry == {
-        "name": "t", "kind": "table", "by": ["a", "b"], "cells": {"x|0": 3, "x|1": 4, "y|0": 5, "y|1": 6},
-    }  # fmt: skip
+        "name": "t",
+        "kind": "table",
+        "by": ["a", "b"],
+        "cells": {"x|0": 3, "x|1": 4, "y|0": 5, "y|1": 6},
+    }
 
 
-MEANS = {"summary": "Mean : \n", "dependent": "c", "command": "s.crosstab(df.a, df.b, values=df.c, aggfunc='mean')"}
+MEANS = {
+    "summary": "Mean : \n",
+    "dependent": "c",
+    "command": "s.crosstab(df.a, df.b, values=df.c, aggfunc='mean')",
+}
 
 
 @pytest.mark.parametrize(
@@ -97,11 +119,17 @@ MEANS = {"summary": "Mean : \n", "dependent": "c", "command": "s.crosstab(df.a, 
         ({"independent": ()}, "one table with the variables"),
         ({"independent": ("a", "z")}, "'z' is no column of the data"),
         ({"summary": "Mean : \n"}, "did not note which variable"),
-        ({"rows": (("a", "0", "7"), ("x", "3", "4"), ("y", "5", "6"))}, "'7' in its table is no level of column 'b'"),
+        (
+            {"rows": (("a", "0", "7"), ("x", "3", "4"), ("y", "5", "6"))},
+            "'7' in its table is no level of column 'b'",
+        ),
         ({"rows": (("a", "False", "True"), ("x", "3", "4"))}, "is no level of column 'b'"),
         ({"rows": (("q", "0", "1"), ("x", "3", "4"))}, "does not have the variables"),
         ({"rows": (("a", "0", "1"), ("x", "3"))}, "not equally long"),
-        ({"rows": (("a", "0", "1"), ("x", "3", "4"), ("x", "5", "6"))}, "two cells for the same levels"),
+        (
+            {"rows": (("a", "0", "1"), ("x", "3", "4"), ("x", "5", "6"))},
+            "two cells for the same levels",
+        ),
         ({"rows": (("a", "0", "1"),)}, "has no cells"),
         ({"rows": (("a", "0", "1"), ("x", "3", "many"))}, "is no number"),
         ({"rows": (("a", "0", "1"), ("x", "3.5", "4"))}, "neither counts nor shares"),
@@ -111,11 +139,18 @@ MEANS = {"summary": "Mean : \n", "dependent": "c", "command": "s.crosstab(df.a, 
         ({**MEANS, "rows": (("a", "0", "1"), ("x", "", ""))}, "every number of it is withheld"),
         ({"method": "melt"}, "'melt' are not supported"),
         (
-            {**MEANS, "command": "s.crosstab(df.a, df.b, values=df.c, aggfunc='mean', normalize=True)"},
+            {
+                **MEANS,
+                "command": "s.crosstab(df.a, df.b, values=df.c, aggfunc='mean', normalize=True)",
+            },
             "shares of anything",
         ),
         (
-            {**MEANS, "method": "pivot_table", "command": "s.pivot_table(df, 'c', 'a', 'b', fill_value=0)"},
+            {
+                **MEANS,
+                "method": "pivot_table",
+                "command": "s.pivot_table(df, 'c', 'a', 'b', fill_value=0)",
+            },
             "were filled with a value",
         ),
     ],
@@ -128,9 +163,19 @@ def test_tables_that_cannot_be_told_are_skipped_with_the_reason(tmp_path, what, 
 
 def test_a_withheld_count_beside_other_functions_says_nothing(tmp_path, one):
     """ACRO leaves out the records of a cell that fails any check: its count may be large, and one person dominate its mean."""
-    rows = (("", "mean", "mean", "count", "count"), ("b", "0", "1", "0", "1"), ("a", "", "", "", ""))
-    both = {**MEANS, "summary": "Mean : \nFrequencyTable : \n", "properties": {"mitigation": "suppress"}}
-    found = one(tmp_path, **both, rows=(*rows, ("x", "1.5", "", "20", ""), ("y", "2.5", "3", "30", "40")))
+    rows = (
+        ("", "mean", "mean", "count", "count"),
+        ("b", "0", "1", "0", "1"),
+        ("a", "", "", "", ""),
+    )
+    both = {
+        **MEANS,
+        "summary": "Mean : \nFrequencyTable : \n",
+        "properties": {"mitigation": "suppress"},
+    }
+    found = one(
+        tmp_path, **both, rows=(*rows, ("x", "1.5", "", "20", ""), ("y", "2.5", "3", "30", "40"))
+    )
     mean, count = (output.entry for output in found.outputs)
     assert count["cells"]["x|1"] == "?"
     assert "threshold" not in count

@@ -32,7 +32,11 @@ def report_json(tmp_path):
 
 
 def state(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def leftovers(folder):
@@ -45,17 +49,27 @@ WORDS = {
 }
 
 
-def test_a_copy_has_our_result_and_the_original_stays(copy, tmp_path, report, report_json, loader_faults):
+def test_a_copy_has_our_result_and_the_original_stays(
+    copy, tmp_path, report, report_json, loader_faults
+):
     before = state(copy)
     made = write_back(
-        copy, tmp_path / "checked", report=[report, report_json], timestamp="2026-11-16T00:00:00", **WORDS
+        copy,
+        tmp_path / "checked",
+        report=[report, report_json],
+        timestamp="2026-11-16T00:00:00",
+        **WORDS,
     )
     assert made == tmp_path / "checked"
     assert state(copy) == before
     assert loader_faults(made) == []
     after = read_acro(made)
     ours = after["chaffinch_check"]
-    assert (ours.status, ours.type, ours.summary) == ("review", "custom", "no excess found (detectable: 0.01)")
+    assert (ours.status, ours.type, ours.summary) == (
+        "review",
+        "custom",
+        "no excess found (detectable: 0.01)",
+    )
     assert [file.name for file in ours.files] == ["chaffinch_check.html", "chaffinch_check.json"]
     assert after["output_0"].comments == ("main model", "no excess found")
     assert after["output_2"].comments == ("see report",)
@@ -68,7 +82,10 @@ def test_only_what_is_ours_changes(copy, tmp_path, report):
     before, after = state(copy), state(made)
     ours = {"chaffinch_check.html", "checksums/chaffinch_check.html.txt"}
     assert set(after) - set(before) == ours
-    assert {name for name in before if before[name] != after[name]} == {"results.json", "checksums/results.json.txt"}
+    assert {name for name in before if before[name] != after[name]} == {
+        "results.json",
+        "checksums/results.json.txt",
+    }
     old, new = (json.loads((folder / "results.json").read_text()) for folder in (copy, made))
     new["results"].pop("chaffinch_check")
     for uid in WORDS["assessed"]:
@@ -114,7 +131,10 @@ def test_two_reports_of_one_ending_have_different_names(copy, tmp_path, report):
     other = tmp_path / "other.html"
     other.write_text("<p>more</p>")
     made = read_acro(write_back(copy, tmp_path / "checked", report=[report, other], **WORDS))
-    assert [file.name for file in made["chaffinch_check"].files] == ["chaffinch_check_0.html", "chaffinch_check_1.html"]
+    assert [file.name for file in made["chaffinch_check"].files] == [
+        "chaffinch_check_0.html",
+        "chaffinch_check_1.html",
+    ]
 
 
 def test_in_place_only_if_asked(copy, tmp_path, report, loader_faults):
@@ -167,7 +187,15 @@ def test_unknown_results_are_refused(copy, tmp_path, report):
         assessed={"output_77": "x"},
     )
     uid = "2ndary_risk_summary_json-DONT_RELEASE"
-    refused(InputError, "Unknown ACRO result", copy, tmp_path / "new", report=report, summary="", assessed={uid: "x"})
+    refused(
+        InputError,
+        "Unknown ACRO result",
+        copy,
+        tmp_path / "new",
+        report=report,
+        summary="",
+        assessed={uid: "x"},
+    )
 
 
 def test_reports_that_cannot_be_taken_are_refused(copy, tmp_path, report):
@@ -181,10 +209,18 @@ def test_reports_that_cannot_be_taken_are_refused(copy, tmp_path, report):
     attempt("a.json", '{"version": 1, "results": {}}', "both keys version and results")
     attempt("b.json", '{"confidential": true}', "confidential")
     attempt("c.json", "no", "not valid JSON")
-    refused(FileError, "Cannot read", copy, tmp_path / "new", report=tmp_path / "none.html", **WORDS)
+    refused(
+        FileError, "Cannot read", copy, tmp_path / "new", report=tmp_path / "none.html", **WORDS
+    )
     refused(InputError, "must be a report", copy, tmp_path / "new", report=[], **WORDS)
     refused(
-        InputError, "at most 4000 characters", copy, tmp_path / "new", report=report, summary="x" * 5000, assessed={}
+        InputError,
+        "at most 4000 characters",
+        copy,
+        tmp_path / "new",
+        report=report,
+        summary="x" * 5000,
+        assessed={},
     )
 
 
@@ -193,12 +229,16 @@ def test_places_that_cannot_be_written_are_refused(copy, tmp_path, report):
     refused(InputError, "it exists", copy, tmp_path / "there", report=report, **WORDS)
     refused(InputError, "it exists", copy, copy, report=report, **WORDS)
     refused(InputError, "in the directory itself", copy, copy / "checked", report=report, **WORDS)
-    refused(FileError, "there is no folder", copy, tmp_path / "none" / "checked", report=report, **WORDS)
+    refused(
+        FileError, "there is no folder", copy, tmp_path / "none" / "checked", report=report, **WORDS
+    )
 
 
 def test_a_broken_directory_is_not_written(copy, tmp_path, report):
     (copy / "output_3_0.csv").write_text("a,b\n1,2\n")
-    refused(InputError, "does not have the checksum", copy, tmp_path / "new", report=report, **WORDS)
+    refused(
+        InputError, "does not have the checksum", copy, tmp_path / "new", report=report, **WORDS
+    )
 
 
 def test_links_in_the_directory_are_refused(copy, tmp_path, report):
@@ -239,15 +279,21 @@ def test_a_fault_midway_leaves_nothing(copy, tmp_path, report, monkeypatch, in_p
         readings = iter([read_acro, broken])
         monkeypatch.setattr(writing, "read_acro", lambda folder: next(readings)(folder))
     with pytest.raises(ChaffinchError, match="No space left"):
-        write_back(copy, None if in_place else tmp_path / "new", report=report, in_place=in_place, **WORDS)
+        write_back(
+            copy, None if in_place else tmp_path / "new", report=report, in_place=in_place, **WORDS
+        )
     assert done
     assert state(copy) == before
     assert sorted(tmp_path.iterdir()) == there
 
 
 def test_acros_own_loader_takes_it(copy, tmp_path, report, report_json):
-    record = pytest.importorskip("acro.record", reason="ACRO is installed in an environment of its own")
-    made = write_back(copy, tmp_path / "checked", report=[report, report_json], failed=True, **WORDS)
+    record = pytest.importorskip(
+        "acro.record", reason="ACRO is installed in an environment of its own"
+    )
+    made = write_back(
+        copy, tmp_path / "checked", report=[report, report_json], failed=True, **WORDS
+    )
     records = record.load_records(str(made))
     assert records.get("chaffinch_check").status == "fail"
     assert records.get("output_0").comments == ["main model", "no excess found"]

@@ -38,16 +38,26 @@ def book_of(sheet: str, **more: bytes) -> bytes:
     """The workbook with another first sheet, and other parts (`xl/` before their names)."""
     parts = {f"xl/{name}.xml": text for name, text in more.items()}
     made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(BOOK)) as plain, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        zipfile.ZipFile(io.BytesIO(BOOK)) as plain,
+        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for name in [name for name in plain.namelist() if name not in parts]:
-            archive.writestr(name, sheet if name == "xl/worksheets/sheet1.xml" else plain.read(name))
+            archive.writestr(
+                name, sheet if name == "xl/worksheets/sheet1.xml" else plain.read(name)
+            )
         for name, text in parts.items():
             archive.writestr(name, text)
     return made.getvalue()
 
 
 def far_cells() -> bytes:
-    return book_of(SHEET.format('<row r="1"><c r="A1"><v>1</v></c></row><row r="49000"><c r="ALL49000"><v>1</v></c></row>', ""))
+    return book_of(
+        SHEET.format(
+            '<row r="1"><c r="A1"><v>1</v></c></row><row r="49000"><c r="ALL49000"><v>1</v></c></row>',
+            "",
+        )
+    )
 
 
 def unpacked() -> bytes:
@@ -64,7 +74,10 @@ def understated() -> bytes:
 
 def one_long_text() -> bytes:
     cells = "".join(f'<c r="A{row}" t="s"><v>0</v></c>' for row in range(1, 1000))
-    return book_of(SHEET.format(cells, ""), sharedStrings=b"<sst><si><t>" + b"x" * 1_000_000 + b"</t></si></sst>")
+    return book_of(
+        SHEET.format(cells, ""),
+        sharedStrings=b"<sst><si><t>" + b"x" * 1_000_000 + b"</t></si></sst>",
+    )
 
 
 def repeated_cells() -> bytes:
@@ -73,7 +86,9 @@ def repeated_cells() -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        archive.writestr("content.xml", f"<office:document-content>{content}</office:document-content>")
+        archive.writestr(
+            "content.xml", f"<office:document-content>{content}</office:document-content>"
+        )
     return made.getvalue()
 
 
@@ -95,17 +110,27 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "many sheets": ("b.xlsx", many_sheets, "over 200 sheets"),
     "cells that are not closed": ("b.xlsx", lambda: book_of("<c>" * 300_000 + "</c>"), ""),
     "one long row": ("c.csv", lambda: b"," * 20_000 + b"\n1\n" * 20_000, "over 500,000 cells"),
-    "wide cells": ("p.html", lambda: b"<table><tr>" + b"<td colspan=100>1</td>" * 6_000, "over 500,000 cells"),
+    "wide cells": (
+        "p.html",
+        lambda: b"<table><tr>" + b"<td colspan=100>1</td>" * 6_000,
+        "over 500,000 cells",
+    ),
     "marks that are not closed": ("p.html", lambda: b"<!--1" * 200_000, "No output was understood"),
     "many lines": ("t.txt", lambda: b"1\n" * 100_001, "over 100,000 lines"),
     "a long line": ("t.txt", lambda: b" " * 200_000 + b"7", "over 20,000 characters"),
     "long lines": ("t.txt", lambda: (b" " * 15_000 + b"7\n") * 20, "longer than those of outputs"),
-    "many tables": ("c.csv", lambda: TABLE.encode() + (b"\n" + TABLE.encode()) * 1_000, "tables on a sheet"),
+    "many tables": (
+        "c.csv",
+        lambda: TABLE.encode() + (b"\n" + TABLE.encode()) * 1_000,
+        "tables on a sheet",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_what_would_fill_a_memory_is_not_assessed_and_stops_nothing(tmp_path: Path, name: str) -> None:
+def test_what_would_fill_a_memory_is_not_assessed_and_stops_nothing(
+    tmp_path: Path, name: str
+) -> None:
     file, make, words = BOMBS[name]
     (tmp_path / file).write_bytes(make())
     (tmp_path / "good.csv").write_text(TABLE)
@@ -115,10 +140,20 @@ def test_what_would_fill_a_memory_is_not_assessed_and_stops_nothing(tmp_path: Pa
     assert words in files.unclear[0].reason
 
 
-def test_nothing_is_unpacked_of_a_workbook_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_unpacked_of_a_workbook_that_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The size is known before the reader of workbooks is asked."""
-    monkeypatch.setattr("chaffinch.table.formats.workbook._workbook", lambda path: pytest.fail("it was opened"))
-    for name in ("cells far apart", "bytes", "bytes that are understated", "one text in many cells", "repeated cells"):
+    monkeypatch.setattr(
+        "chaffinch.table.formats.workbook._workbook", lambda path: pytest.fail("it was opened")
+    )
+    for name in (
+        "cells far apart",
+        "bytes",
+        "bytes that are understated",
+        "one text in many cells",
+        "repeated cells",
+    ):
         file, make, _ = BOMBS[name]
         (tmp_path / file).write_bytes(make())
         with pytest.raises(Exception, match="unpacks to more than an output holds"):
@@ -127,38 +162,123 @@ def test_nothing_is_unpacked_of_a_workbook_that_is_too_large(tmp_path: Path, mon
 
 def test_merged_cells_beyond_the_sheet_are_cut(tmp_path: Path) -> None:
     rows = '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c></row>'
-    (tmp_path / "b.xlsx").write_bytes(book_of(SHEET.format(rows, '<mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>')))
+    (tmp_path / "b.xlsx").write_bytes(
+        book_of(
+            SHEET.format(
+                rows, '<mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>'
+            )
+        )
+    )
     assert read_files([tmp_path]).names == ("b.xlsx",)
 
 
-@pytest.mark.parametrize("start", [" " * 2_000, "1" * 2_000, "*" * 2_000, "1" + "*" * 2_000, "1" + " " * 2_000, "p < .05; " * 200, "(" * 2_000, ". " * 1_000])
+@pytest.mark.parametrize(
+    "start",
+    [
+        " " * 2_000,
+        "1" * 2_000,
+        "*" * 2_000,
+        "1" + "*" * 2_000,
+        "1" + " " * 2_000,
+        "p < .05; " * 200,
+        "(" * 2_000,
+        ". " * 1_000,
+    ],
+)
 def test_a_line_takes_no_longer_than_it_is_long(tmp_path: Path, start: str) -> None:
     """Blanks, stars and digits that could be divided in many ways: cubic or worse, these would not end today."""
-    (tmp_path / "t.txt").write_text(f"   gear\ncyl  3  4\n  4 11 18\n  6 22 14\n\n{start} 7 people x\n" * 20)
+    (tmp_path / "t.txt").write_text(
+        f"   gear\ncyl  3  4\n  4 11 18\n  6 22 14\n\n{start} 7 people x\n" * 20
+    )
     (tmp_path / "c.csv").write_text("a,b\n" + f'"{start}x",1\n' * 20)
     (tmp_path / "p.html").write_text(f"<table><tr><td>{start}x</td><td>1</td></tr></table>" * 20)
-    assert {name.split(" #")[0] for name in read_files([tmp_path]).names} == {"c.csv", "p.html", "t.txt"}
+    assert {name.split(" #")[0] for name in read_files([tmp_path]).names} == {
+        "c.csv",
+        "p.html",
+        "t.txt",
+    }
 
 
 FRAGMENTS = [
-    " ", "\n", "1", "1.5", "-", "=", "*", "|", ",", ";", "\t", '"', "'", "(", ")", "[1]", "<", ">", "<!--", "-->", "<td>", "<tr>", "<table>", "</table>",
-    "Call:\n", "lm(formula = y ~ x)\n", "Coefficients:\n", "Estimate Std. Error t value Pr(>|t|)\n", ". tab x\n", "data:  x\n", "Total", "n", "Freq.", "NA",
-    ", , a = b\n", "coef    std err\n", "==========\n", "----+----\n", "> head(x)\n", "p < .05", "\x00", "é", "%", "x", "1. | ",
-]  # fmt: skip
+    " ",
+    "\n",
+    "1",
+    "1.5",
+    "-",
+    "=",
+    "*",
+    "|",
+    ",",
+    ";",
+    "\t",
+    '"',
+    "'",
+    "(",
+    ")",
+    "[1]",
+    "<",
+    ">",
+    "<!--",
+    "-->",
+    "<td>",
+    "<tr>",
+    "<table>",
+    "</table>",
+    "Call:\n",
+    "lm(formula = y ~ x)\n",
+    "Coefficients:\n",
+    "Estimate Std. Error t value Pr(>|t|)\n",
+    ". tab x\n",
+    "data:  x\n",
+    "Total",
+    "n",
+    "Freq.",
+    "NA",
+    ", , a = b\n",
+    "coef    std err\n",
+    "==========\n",
+    "----+----\n",
+    "> head(x)\n",
+    "p < .05",
+    "\x00",
+    "é",
+    "%",
+    "x",
+    "1. | ",
+]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(FRAGMENTS), st.integers(1, 60)), min_size=1, max_size=30), st.sampled_from(["t.txt", "c.csv", "p.html", "l.md"]))
-def test_any_text_is_read_or_said_not_to_be(tmp_path: Path, parts: list[tuple[str, int]], name: str) -> None:
-    (tmp_path / name).write_text("".join(fragment * times for fragment, times in parts), encoding="utf-8")
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.lists(st.tuples(st.sampled_from(FRAGMENTS), st.integers(1, 60)), min_size=1, max_size=30),
+    st.sampled_from(["t.txt", "c.csv", "p.html", "l.md"]),
+)
+def test_any_text_is_read_or_said_not_to_be(
+    tmp_path: Path, parts: list[tuple[str, int]], name: str
+) -> None:
+    (tmp_path / name).write_text(
+        "".join(fragment * times for fragment, times in parts), encoding="utf-8"
+    )
     files = read_files([tmp_path / name])
     assert files.names
     check_printed(files.found, CheckSettings(rules_only=True))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.randoms(use_true_random=False), st.booleans())
-def test_a_workbook_that_is_damaged_anywhere_stops_nothing(tmp_path: Path, random: Random, packed: bool) -> None:
+def test_a_workbook_that_is_damaged_anywhere_stops_nothing(
+    tmp_path: Path, random: Random, packed: bool
+) -> None:
     """Bytes of the archive, or of the XML of one of its parts."""
     book = bytearray(BOOK)
     if packed:
@@ -173,7 +293,9 @@ def test_a_workbook_that_is_damaged_anywhere_stops_nothing(tmp_path: Path, rando
                 text = bytearray(plain.read(name))
                 place = random.randrange(len(text))
                 if name == chosen:
-                    text[place : place + random.randint(0, 30)] = random.choice([b"", b"<c>", b"</c>", b'r="ZZZ9999999"', b">", b"<", b'"', b"99999999"])
+                    text[place : place + random.randint(0, 30)] = random.choice(
+                        [b"", b"<c>", b"</c>", b'r="ZZZ9999999"', b">", b"<", b'"', b"99999999"]
+                    )
                 archive.writestr(name, bytes(text))
         book = bytearray(made.getvalue())
     (tmp_path / "b.xlsx").write_bytes(bytes(book))

@@ -30,7 +30,12 @@ def test_one_model_of_broom_needs_its_kind() -> None:
         fits(TIDY)
     assert "formula" in asked.value.keys
     (fit,) = fits(TIDY, Help(kind="ols", formula="mpg ~ wt", n=32))
-    assert (fit.label, fit.n, fit.coefficients["wt"], fit.standard_errors["wt"]) == ("mpg", 32, "-5.344", "0.559")
+    assert (fit.label, fit.n, fit.coefficients["wt"], fit.standard_errors["wt"]) == (
+        "mpg",
+        32,
+        "-5.344",
+        "0.559",
+    )
 
 
 def test_estimates_that_are_all_above_zero_may_be_ratios() -> None:
@@ -52,13 +57,21 @@ def test_a_model_may_be_named_in_its_first_row_alone_and_by_a_number() -> None:
 
 
 def test_a_column_called_model_may_name_the_coefficients() -> None:
-    (one,) = fits("model,estimate,std.error\n(Intercept),1.5,0.2\nage,-0.3,0.1\n", Help(kind="ols", formula="y ~ age"))
+    (one,) = fits(
+        "model,estimate,std.error\n(Intercept),1.5,0.2\nage,-0.3,0.1\n",
+        Help(kind="ols", formula="y ~ age"),
+    )
     assert one.coefficients == {"(Intercept)": "1.5", "age": "-0.3"}
 
 
 def test_models_side_by_side_have_their_own_coefficients() -> None:
     first, second = fits(SIDE)
-    assert (first.kind, first.label, first.n, first.coefficients) == ("ols", "mpg", 32, {"wt": "-5.344", "_cons": "37.285"})
+    assert (first.kind, first.label, first.n, first.coefficients) == (
+        "ols",
+        "mpg",
+        32,
+        {"wt": "-5.344", "_cons": "37.285"},
+    )
     assert second.coefficients == {"wt": "-3.878", "hp": "-0.0318", "_cons": "37.227"}
     assert second.standard_errors["hp"] == "0.009"
 
@@ -73,7 +86,10 @@ def test_without_r2_the_kind_is_asked() -> None:
 
 
 def test_a_statistic_that_is_not_known_is_no_coefficient() -> None:
-    assert "Mean of mpg" not in fits(SIDE.replace("N,32,32\n", "Mean of mpg,20.1,20.1\nN,32,32\n"))[0].coefficients
+    assert (
+        "Mean of mpg"
+        not in fits(SIDE.replace("N,32,32\n", "Mean of mpg,20.1,20.1\nN,32,32\n"))[0].coefficients
+    )
 
 
 def test_a_file_of_modelsummary_says_what_stands_below_a_coefficient() -> None:
@@ -83,7 +99,11 @@ def test_a_file_of_modelsummary_says_what_stands_below_a_coefficient() -> None:
         "gof,Num.Obs.,,32,32\ngof,R2,,0.753,0.827\ngof,R2 Adj.,,0.745,0.815\n"
     )
     first, second = fits(text)
-    assert (first.n, first.coefficients, first.standard_errors["wt"]) == (32, {"(Intercept)": "37.285", "wt": "-5.344"}, "0.559")
+    assert (first.n, first.coefficients, first.standard_errors["wt"]) == (
+        32,
+        {"(Intercept)": "37.285", "wt": "-5.344"},
+        "0.559",
+    )
     assert second.coefficients["hp"] == "-0.032"
     assert fits(text.replace("std.error", "statistic"))[0].standard_errors == {}
 
@@ -109,11 +129,13 @@ def test_glance_has_n_and_degrees_of_freedom() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (TIDY.replace("wt,-5.344,0.559", "wt,-5.344,low"), "line 3: a coefficient must have"), (TIDY.replace("wt,", ",", 1), "line 3: a coefficient must have"),
-        (SIDE.replace("-5.344***", "high"), "line 3: a coefficient is no number"), (SIDE.replace("hp,", "wt,"), "line 5: a coefficient stands there twice"),
+        (TIDY.replace("wt,-5.344,0.559", "wt,-5.344,low"), "line 3: a coefficient must have"),
+        (TIDY.replace("wt,", ",", 1), "line 3: a coefficient must have"),
+        (SIDE.replace("-5.344***", "high"), "line 3: a coefficient is no number"),
+        (SIDE.replace("hp,", "wt,"), "line 5: a coefficient stands there twice"),
         (SIDE.replace("(0.559)", "(low)"), "line 4: what stands in brackets is no number"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_names_its_line(text: str, words: str) -> None:
     with pytest.raises(LineError, match=words):
         fits(text, Help(kind="ols"))

@@ -20,7 +20,10 @@ def test_no_file_says_nothing(tmp_path: Path) -> None:
 
 
 def test_a_line_holds_for_an_output_its_sheet_or_its_file(tmp_path: Path) -> None:
-    help_of = written(tmp_path, '"b.xlsx" = { decimal = "," }\n"b.xlsx::two" = { kind = "table" }\n"b.xlsx::two #2" = { ignore = true }').of
+    help_of = written(
+        tmp_path,
+        '"b.xlsx" = { decimal = "," }\n"b.xlsx::two" = { kind = "table" }\n"b.xlsx::two #2" = { ignore = true }',
+    ).of
     assert help_of("b.xlsx::one").decimal == ","
     assert (help_of("b.xlsx::two #1").kind, help_of("b.xlsx::two #1").decimal) == ("table", None)
     assert help_of("b.xlsx::two #2").ignore

@@ -10,13 +10,30 @@ from chaffinch.outputs.readers.files.found import LineError
 from chaffinch.outputs.rules import Policy
 
 
-def crossed(*rows: str, columns: str = "n s", names: str = "f m", counts: bool | None = None, said: bool = True) -> Crossed:
+def crossed(
+    *rows: str,
+    columns: str = "n s",
+    names: str = "f m",
+    counts: bool | None = None,
+    said: bool = True,
+) -> Crossed:
     cells = [row.split() for row in rows]
-    return Crossed("sex", "area", names.split(), columns.split(), cells, range(2, 2 + len(rows)), counts, said=said)
+    return Crossed(
+        "sex",
+        "area",
+        names.split(),
+        columns.split(),
+        cells,
+        range(2, 2 + len(rows)),
+        counts,
+        said=said,
+    )
 
 
 def test_totals_that_add_up_say_that_numbers_are_counts() -> None:
-    facts = table_facts(crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help())
+    facts = table_facts(
+        crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help()
+    )
     assert facts.margins
     assert facts.labels == (("f", "m"), ("n", "s"))
     assert facts.cells["f", "n"] == 12
@@ -24,11 +41,18 @@ def test_totals_that_add_up_say_that_numbers_are_counts() -> None:
 
 
 def test_counts_that_only_their_form_tells_are_for_a_person_to_look_at() -> None:
-    sums = table_facts(crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help())
+    sums = table_facts(
+        crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help()
+    )
     assert not sums.said
     assert "(by their form)" in sums.understood
-    assert [one.status for one in sums.findings("t", Policy()) if one.rule == "taken for counts"] == ["review"]
-    said = table_facts(crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help(kind="table"))
+    assert [
+        one.status for one in sums.findings("t", Policy()) if one.rule == "taken for counts"
+    ] == ["review"]
+    said = table_facts(
+        crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"),
+        Help(kind="table"),
+    )
     assert said.said
     assert "taken for counts" not in [one.rule for one in said.findings("t", Policy())]
 
@@ -42,7 +66,9 @@ def test_whole_numbers_without_totals_are_asked_about() -> None:
 
 
 def test_totals_that_do_not_add_up_name_the_line() -> None:
-    wrong = crossed("12 30 43", "40 50 90", "52 80 132", columns="n s Total", names="f m Total", counts=True)
+    wrong = crossed(
+        "12 30 43", "40 50 90", "52 80 132", columns="n s Total", names="f m Total", counts=True
+    )
     with pytest.raises(OpenQuestionError, match="numbers of line 2 do not add up"):
         table_facts(wrong, Help())
     assert table_facts(wrong, Help(totals=False)).labels[1] == ("n", "s", "Total")
@@ -59,9 +85,15 @@ def test_one_sum_of_totals_alone_leaves_the_other_open() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "share", "first"),
-    [(("0.25 0.75", "0.40 0.60"), "rows", "25"), (("25.5 40.0", "74.5 60.0"), "columns", "25.5"), (("10.5 20.5", "30.0 39.0"), "all", "10.5")],
+    [
+        (("0.25 0.75", "0.40 0.60"), "rows", "25"),
+        (("25.5 40.0", "74.5 60.0"), "columns", "25.5"),
+        (("10.5 20.5", "30.0 39.0"), "all", "10.5"),
+    ],
 )
-def test_shares_are_told_by_what_they_add_up_to(rows: tuple[str, ...], share: str, first: str) -> None:
+def test_shares_are_told_by_what_they_add_up_to(
+    rows: tuple[str, ...], share: str, first: str
+) -> None:
     facts = table_facts(crossed(*rows), Help())
     assert facts.percentages == share
     assert facts.cells["f", "n"] == first
@@ -71,8 +103,15 @@ def test_whole_percentages_are_not_taken_for_counts() -> None:
     with pytest.raises(OpenQuestionError, match="or percentages") as asked:
         table_facts(crossed("23 77", "30 70", counts=True, said=False), Help())
     assert asked.value.keys == {"kind": "table", "percentages": "rows"}
-    assert table_facts(crossed("23 77", "30 70", counts=True, said=False), Help(kind="table")).percentages is None
-    assert table_facts(crossed("23 77", "30 70", counts=True), Help()).percentages is None  # a word says that they are counts
+    assert (
+        table_facts(
+            crossed("23 77", "30 70", counts=True, said=False), Help(kind="table")
+        ).percentages
+        is None
+    )
+    assert (
+        table_facts(crossed("23 77", "30 70", counts=True), Help()).percentages is None
+    )  # a word says that they are counts
     assert table_facts(crossed("23 77", "30 70"), Help(percentages="rows")).percentages == "rows"
 
 
@@ -95,17 +134,20 @@ def test_a_comma_that_may_be_either_is_asked_about_unless_totals_tell() -> None:
     with pytest.raises(OpenQuestionError, match="In line 2 a comma may be a decimal sign"):
         table_facts(crossed("1,234 30", "40 50", counts=True), Help())
     assert table_facts(crossed("1,234 30", "40 50", counts=True), Help(decimal=".")).people == 1354
-    whole = crossed("1,234 30 1,264", "40 50 90", "1,274 80 1,354", columns="n s Sum", names="f m Sum")
+    whole = crossed(
+        "1,234 30 1,264", "40 50 90", "1,274 80 1,354", columns="n s Sum", names="f m Sum"
+    )
     assert table_facts(whole, Help()).people == 1354
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        (("12 30", "4x 50"), "line 3: a cell is no number"), (("12.5 30", "4,5 50"), "line 3: its decimal sign is not that of line 2"),
+        (("12 30", "4x 50"), "line 3: a cell is no number"),
+        (("12.5 30", "4,5 50"), "line 3: its decimal sign is not that of line 2"),
         (("1 2", "3 4"), "two rows or columns have the same name"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_names_its_line(rows: tuple[str, ...], words: str) -> None:
     names = "f f" if "same name" in words else "f m"
     with pytest.raises(LineError, match=words):

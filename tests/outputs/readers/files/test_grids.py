@@ -8,7 +8,13 @@ import openpyxl
 import pytest
 
 from chaffinch.outputs.readers.files.found import LineError
-from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid, html_page, text_grid, workbook_grids
+from chaffinch.outputs.readers.files.grids import (
+    blocks_of,
+    csv_grid,
+    html_page,
+    text_grid,
+    workbook_grids,
+)
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])
@@ -59,7 +65,9 @@ def test_sheets_come_with_their_merged_cells(tmp_path: Path) -> None:
 
 
 def test_tables_of_a_page_have_cells_over_several_columns() -> None:
-    page = html_page("<p>x</p>\n<style>p { margin: 3 }</style><table><tr><th colspan='2'>m &amp; n</th></tr>\n<tr><td>1</td><td>2<br>3</td></tr></table>")
+    page = html_page(
+        "<p>x</p>\n<style>p { margin: 3 }</style><table><tr><th colspan='2'>m &amp; n</th></tr>\n<tr><td>1</td><td>2<br>3</td></tr></table>"
+    )
     (grid,) = page.grids
     assert page.text == ((1, "x"),)
     assert grid.rows == (("m & n", ""), ("1", "2 3"))
@@ -67,6 +75,14 @@ def test_tables_of_a_page_have_cells_over_several_columns() -> None:
 
 
 def test_drawn_columns_are_where_all_lines_have_blanks() -> None:
-    grid = text_grid(["          Model 1   Model 2 ", "--------", "age       0.15 ***  0.16 ***", "work                0.65 ***"], 1)
+    grid = text_grid(
+        [
+            "          Model 1   Model 2 ",
+            "--------",
+            "age       0.15 ***  0.16 ***",
+            "work                0.65 ***",
+        ],
+        1,
+    )
     assert grid.rows[2] == ("work", "", "0.65 ***")
     assert grid.lines == (1, 3, 4)

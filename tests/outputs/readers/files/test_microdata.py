@@ -33,16 +33,25 @@ RESIDUALS = PEOPLE["income"] - PEOPLE["income"].mean()
 NAMED_VECTOR = "\n".join(
     line
     for start in range(0, N_PEOPLE, 8)
-    for line in (" ".join(f"{k + 1:>9}" for k in range(start, start + 8)), " ".join(f"{one:>9.3f}" for one in RESIDUALS[start : start + 8]))
+    for line in (
+        " ".join(f"{k + 1:>9}" for k in range(start, start + 8)),
+        " ".join(f"{one:>9.3f}" for one in RESIDUALS[start : start + 8]),
+    )
 )
-PLAIN_VECTOR = "\n".join(f" [{start + 1}] " + " ".join(f"{one:.3f}" for one in RESIDUALS[start : start + 8]) for start in range(0, N_PEOPLE, 8))
+PLAIN_VECTOR = "\n".join(
+    f" [{start + 1}] " + " ".join(f"{one:.3f}" for one in RESIDUALS[start : start + 8])
+    for start in range(0, N_PEOPLE, 8)
+)
 
 
 def verdicts(folder: Path, *, records: bool) -> dict[str, str]:
     files = read_files([folder])
     if records:
         files = recipes_of_files(files, TableCoder(read(PEOPLE, rare="keep"))).files
-    return {**{one.name: "read" for one in files.found}, **{one.name: one.verdict for one in files.unclear}}
+    return {
+        **{one.name: "read" for one in files.found},
+        **{one.name: one.verdict for one in files.unclear},
+    }
 
 
 @pytest.mark.parametrize(
@@ -52,9 +61,17 @@ def verdicts(folder: Path, *, records: bool) -> dict[str, str]:
         ("indexed.csv", PEOPLE.head(60).to_csv()),
         ("two_columns.csv", PEOPLE[["age", "income"]].iloc[30:60].to_csv(index=False)),
         ("one_column.csv", PEOPLE[["income"]].iloc[30:60].to_csv(index=False)),
-        ("rounded.csv", PEOPLE.head(20).assign(income=PEOPLE["income"].round(-1) + 1).to_csv(index=False)),
+        (
+            "rounded.csv",
+            PEOPLE.head(20).assign(income=PEOPLE["income"].round(-1) + 1).to_csv(index=False),
+        ),
         ("predicted.csv", PEOPLE.head(30).assign(predicted=RESIDUALS).to_csv(index=False)),
-        ("renamed.csv", PEOPLE.head(60).rename(columns={"sex": "Geschlecht", "age": "Alter", "income": "Einkommen"}).to_csv(index=False)),
+        (
+            "renamed.csv",
+            PEOPLE.head(60)
+            .rename(columns={"sex": "Geschlecht", "age": "Alter", "income": "Einkommen"})
+            .to_csv(index=False),
+        ),
         ("headless.csv", PEOPLE.head(60).to_csv(index=False, header=False)),
         ("semicolons.csv", PEOPLE.head(60).to_csv(index=False, sep=";")),
         ("page.html", PEOPLE.head(10).to_html()),
@@ -76,8 +93,14 @@ def test_records_of_the_data_fail(tmp_path: Path, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("list.log", ". list sex age in 1/2\n\n     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n  2. |   m    51 |\n     +-----------+\n"),
-        ("box.txt", "     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n     +-----------+\n"),
+        (
+            "list.log",
+            ". list sex age in 1/2\n\n     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n  2. |   m    51 |\n     +-----------+\n",
+        ),
+        (
+            "box.txt",
+            "     +-----------+\n     | sex   age |\n     |-----------|\n  1. |   f    34 |\n     +-----------+\n",
+        ),
         ("head.txt", "> head(people)\n  sex age\n1   f  34\n2   m  51\n"),
         ("pipe.txt", "> people |> head(2)\n  sex age\n1   f  34\n2   m  51\n"),
         ("residuals.txt", "> residuals(fit)\n    1     2 \n0.213 -1.22 \n"),
@@ -94,7 +117,9 @@ def test_records_fail_by_their_form_without_the_data(tmp_path: Path, name: str, 
 
 
 def test_as_many_values_as_people_of_another_output_fail_without_the_data(tmp_path: Path) -> None:
-    pd.crosstab(PEOPLE["sex"], PEOPLE["area"], margins=True, margins_name="Total").to_csv(tmp_path / "table.csv")
+    pd.crosstab(PEOPLE["sex"], PEOPLE["area"], margins=True, margins_name="Total").to_csv(
+        tmp_path / "table.csv"
+    )
     (tmp_path / "values.txt").write_text(NAMED_VECTOR + "\n")
     assert verdicts(tmp_path, records=False) == {"table.csv": "read", "values.txt": "fail"}
     (tmp_path / "values.txt").write_text("\n".join(NAMED_VECTOR.splitlines()[:-2]) + "\n")
@@ -105,9 +130,31 @@ def test_as_many_values_as_people_of_another_output_fail_without_the_data(tmp_pa
     ("name", "text"),
     [
         ("medians.csv", PEOPLE.groupby("sex")[["age"]].median().reset_index().to_csv(index=False)),
-        ("means.csv", PEOPLE.groupby(["sex", "area"])[["age", "income"]].mean().round(0).reset_index().to_csv(index=False)),
-        ("counts.csv", PEOPLE.groupby(["sex", "area"]).size().rename("people").reset_index().to_csv(index=False)),
-        ("ages.csv", PEOPLE.assign(old=PEOPLE["age"] > 50).groupby("old").size().rename("n").reset_index().to_csv(index=False)),
+        (
+            "means.csv",
+            PEOPLE.groupby(["sex", "area"])[["age", "income"]]
+            .mean()
+            .round(0)
+            .reset_index()
+            .to_csv(index=False),
+        ),
+        (
+            "counts.csv",
+            PEOPLE.groupby(["sex", "area"])
+            .size()
+            .rename("people")
+            .reset_index()
+            .to_csv(index=False),
+        ),
+        (
+            "ages.csv",
+            PEOPLE.assign(old=PEOPLE["age"] > 50)
+            .groupby("old")
+            .size()
+            .rename("n")
+            .reset_index()
+            .to_csv(index=False),
+        ),
         ("crosstab.csv", pd.crosstab(PEOPLE["area"], PEOPLE["sex"], margins=True).to_csv()),
         ("describe.csv", PEOPLE.describe().to_csv()),
         ("one.csv", PEOPLE[["age"]].describe().to_csv()),
@@ -115,12 +162,23 @@ def test_as_many_values_as_people_of_another_output_fail_without_the_data(tmp_pa
         ("quantiles.csv", PEOPLE[["age", "income"]].quantile([0.1, 0.25, 0.5, 0.75, 0.9]).to_csv()),
         ("row.csv", PEOPLE[["age", "income", "ill"]].mean().to_frame().T.to_csv(index=False)),
         ("aggregate.txt", "  sex age\n1   f  45\n2   m  46\n"),
-        ("assigned.log", "> e <- residuals(fit)\n> h <- head(people)\n> table(people$sex)\n\n f  m \n60 60 \n"),
-        ("headed.txt", "> head(sort(table(people$area)))\n\nnorth south  west \n   40    41    39 \n"),
-        ("matrix.log", ". matrix list e(b)\n\ne(b)[1,2]\n           age      _cons\ny1   .12      3.4\n"),
+        (
+            "assigned.log",
+            "> e <- residuals(fit)\n> h <- head(people)\n> table(people$sex)\n\n f  m \n60 60 \n",
+        ),
+        (
+            "headed.txt",
+            "> head(sort(table(people$area)))\n\nnorth south  west \n   40    41    39 \n",
+        ),
+        (
+            "matrix.log",
+            ". matrix list e(b)\n\ne(b)[1,2]\n           age      _cons\ny1   .12      3.4\n",
+        ),
     ],
 )
-def test_statistics_of_the_same_columns_are_no_records(tmp_path: Path, name: str, text: str) -> None:
+def test_statistics_of_the_same_columns_are_no_records(
+    tmp_path: Path, name: str, text: str
+) -> None:
     (tmp_path / name).write_text(text)
     for records in (True, False):
         assert "fail" not in verdicts(tmp_path, records=records).values()
@@ -131,19 +189,27 @@ def test_a_row_for_each_person_of_several_records_is_recognised() -> None:
     rows = (("score",), *((f"{k}.25",) for k in range(30)))
     printed = PrintedRows("scores.csv", None, tuple(range(1, 32)), rows)
     assert RecordLookup(visits, threshold=10).reason(printed) is None
-    assert "a row a person" in (RecordLookup(visits, threshold=10, n_persons=30).reason(printed) or "")
+    assert "a row a person" in (
+        RecordLookup(visits, threshold=10, n_persons=30).reason(printed) or ""
+    )
 
 
 def test_the_reason_holds_no_value_and_no_small_count(tmp_path: Path) -> None:
     PEOPLE.head(6).to_csv(tmp_path / "head.csv", index=False)
-    (one,) = recipes_of_files(read_files([tmp_path]), TableCoder(read(PEOPLE, rare="keep"))).files.unclear
+    (one,) = recipes_of_files(
+        read_files([tmp_path]), TableCoder(read(PEOPLE, rare="keep"))
+    ).files.unclear
     assert one.reason == (
         "head.csv, line 1: Its columns are columns of the data, and its rows are records of the data. Take it out of the folder."
     )
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), min_size=1, max_size=40), st.integers(1, 5), st.randoms(use_true_random=False))
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), min_size=1, max_size=40),
+    st.integers(1, 5),
+    st.randoms(use_true_random=False),
+)
 def test_rows_are_found_as_a_plain_count_finds_them(records, threshold, random) -> None:
     """A second opinion on the look-up by hashes: each row counted among all."""
     table = pa.table({"x": [x for x, _ in records], "y": [y for _, y in records]})
@@ -156,7 +222,11 @@ def test_rows_are_found_as_a_plain_count_finds_them(records, threshold, random) 
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
-@given(st.lists(st.lists(st.text(alphabet="ab1.,- \n", max_size=4), max_size=5), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.lists(st.text(alphabet="ab1.,- \n", max_size=4), max_size=5), min_size=1, max_size=8
+    )
+)
 def test_any_rows_can_be_looked_up(rows) -> None:
     printed = PrintedRows("f", None, (1,), tuple(map(tuple, rows)))
     RecordLookup(pa.table({"a": ["a", None], "b": [1.0, 2.0]}), threshold=10).reason(printed)

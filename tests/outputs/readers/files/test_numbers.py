@@ -6,24 +6,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.outputs.readers.files.numbers import is_number, is_whole, is_withheld_mark, number_text, sign_of
+from chaffinch.outputs.readers.files.numbers import (
+    is_number,
+    is_whole,
+    is_withheld_mark,
+    number_text,
+    sign_of,
+)
 
 
 @pytest.mark.parametrize(
     ("printed", "sign", "plain"),
     [
-        ("0.154***", ".", "0.154"), ("(0.0063)", ".", "0.0063"), ("[-1.50]", ".", "-1.50"), ("-.0113", ".", "-0.0113"), (".5", ".", "0.5"),
-        ("1,473", ".", "1473"), ("1.473,5", ",", "1473.5"), ("0,25 *", ",", "0.25"), ("\u22121.5", ".", "-1.5"), ("12 %", ".", "12"),
-        ("4.85e-06", ".", "4.85e-06"), ("1 473", ".", "1473"), ("1'473", ".", "1473"), ("12.0", ".", "12.0"),
-        ("NA", ".", None), ("<10", ".", None), ("", ".", None), ("1.2.3", ".", None), ("12a", ".", None),
+        ("0.154***", ".", "0.154"),
+        ("(0.0063)", ".", "0.0063"),
+        ("[-1.50]", ".", "-1.50"),
+        ("-.0113", ".", "-0.0113"),
+        (".5", ".", "0.5"),
+        ("1,473", ".", "1473"),
+        ("1.473,5", ",", "1473.5"),
+        ("0,25 *", ",", "0.25"),
+        ("\u22121.5", ".", "-1.5"),
+        ("12 %", ".", "12"),
+        ("4.85e-06", ".", "4.85e-06"),
+        ("1 473", ".", "1473"),
+        ("1'473", ".", "1473"),
+        ("12.0", ".", "12.0"),
+        ("NA", ".", None),
+        ("<10", ".", None),
+        ("", ".", None),
+        ("1.2.3", ".", None),
+        ("12a", ".", None),
     ],
-)  # fmt: skip
-def test_a_printed_number_loses_its_decoration_and_keeps_its_digits(printed: str, sign: str, plain: str | None) -> None:
+)
+def test_a_printed_number_loses_its_decoration_and_keeps_its_digits(
+    printed: str, sign: str, plain: str | None
+) -> None:
     assert number_text(printed, sign) == plain
 
 
-@given(st.integers(-(10**9), 10**9), st.integers(0, 6), st.sampled_from(["", "*", "***"]), st.booleans())
-def test_numbers_come_back_whatever_the_sign_and_the_stars(number: int, decimals: int, stars: str, brackets: bool) -> None:
+@given(
+    st.integers(-(10**9), 10**9),
+    st.integers(0, 6),
+    st.sampled_from(["", "*", "***"]),
+    st.booleans(),
+)
+def test_numbers_come_back_whatever_the_sign_and_the_stars(
+    number: int, decimals: int, stars: str, brackets: bool
+) -> None:
     plain = f"{number / 10**decimals:.{decimals}f}"
     for sign in ".,":
         shown = plain.replace(".", sign) + stars
@@ -33,10 +63,16 @@ def test_numbers_come_back_whatever_the_sign_and_the_stars(number: int, decimals
 @pytest.mark.parametrize(
     ("cells", "sign"),
     [
-        (["12.5", "1,234.5"], "."), (["12,5", "3"], ","), (["0,123"], ","), (["1,234,567"], "."), (["1.234.567"], ","), (["12", "7"], "."), (["1.234,5"], ","),
+        (["12.5", "1,234.5"], "."),
+        (["12,5", "3"], ","),
+        (["0,123"], ","),
+        (["1,234,567"], "."),
+        (["1.234.567"], ","),
+        (["12", "7"], "."),
+        (["1.234,5"], ","),
         (["1.234", "17"], "."),
     ],
-)  # fmt: skip
+)
 def test_the_decimal_sign_is_told_by_digits(cells: list[str], sign: str) -> None:
     assert sign_of(enumerate(cells, 1)).sign == sign
 

@@ -9,7 +9,12 @@ from chaffinch.outputs.readers.files.pieces import READERS, Piece, fit_keys, who
 
 def test_help_gives_only_what_it_says() -> None:
     assert fit_keys(Help()) == {}
-    assert fit_keys(Help(kind="ols", formula="y ~ x", n=3)) == {"kind": "ols", "formula": "y ~ x", "n": 3, "label": "y"}
+    assert fit_keys(Help(kind="ols", formula="y ~ x", n=3)) == {
+        "kind": "ols",
+        "formula": "y ~ x",
+        "n": 3,
+        "label": "y",
+    }
 
 
 def test_counts_have_separators_or_none() -> None:

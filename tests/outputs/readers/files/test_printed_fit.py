@@ -11,7 +11,14 @@ from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.readers.files.printed_fit import PrintedFit, patsy_formula, patsy_name
 from chaffinch.outputs.rules import Policy
 
-FIELDS = Fields((Field("y", (0, 1, 2, 3)), Field("age", (1, 2, 3)), Field("sex", ("f", "m", "x")), Field("area", (1, 2))))
+FIELDS = Fields(
+    (
+        Field("y", (0, 1, 2, 3)),
+        Field("age", (1, 2, 3)),
+        Field("sex", ("f", "m", "x")),
+        Field("area", (1, 2)),
+    )
+)
 
 
 def statuses(fit: PrintedFit) -> dict[str, str]:
@@ -20,23 +27,45 @@ def statuses(fit: PrintedFit) -> dict[str, str]:
 
 def test_n_and_degrees_of_freedom_are_judged_and_the_rest_is_not_assessed() -> None:
     good = statuses(PrintedFit("ols", coefficients={"a": "1", "b": "2"}, n=100))
-    assert good == {"threshold": "pass", "residual degrees of freedom": "pass", "small group behind a coefficient": "not assessed"}
-    assert statuses(PrintedFit("ols", coefficients={"a": "1", "b": "2"}, n=11))["residual degrees of freedom"] == "fail"
+    assert good == {
+        "threshold": "pass",
+        "residual degrees of freedom": "pass",
+        "small group behind a coefficient": "not assessed",
+    }
+    assert (
+        statuses(PrintedFit("ols", coefficients={"a": "1", "b": "2"}, n=11))[
+            "residual degrees of freedom"
+        ]
+        == "fail"
+    )
     assert statuses(PrintedFit("ols", coefficients={"a": "1"}, n=9))["threshold"] == "fail"
     assert statuses(PrintedFit("ols", dof=8))["residual degrees of freedom"] == "fail"
-    assert statuses(PrintedFit("ols", coefficients={"a": "1"}))["residual degrees of freedom"] == "not assessed"
+    assert (
+        statuses(PrintedFit("ols", coefficients={"a": "1"}))["residual degrees of freedom"]
+        == "not assessed"
+    )
     assert statuses(PrintedFit("ols", dof=80, extremes=True))["extremes of residuals"] == "review"
 
 
 @pytest.mark.parametrize(
     ("formula", "names", "written"),
     [
-        ("y ~ age + sex", ["(Intercept)", "age", "sexm", "sexx"], ["Intercept", "age", "sex[T.m]", "sex[T.x]"]),
-        ("y ~ factor(area) * age", ["(Intercept)", "factor(area)2", "age", "factor(area)2:age"], ["Intercept", "C(area)[T.2]", "age", "C(area)[T.2]:age"]),
+        (
+            "y ~ age + sex",
+            ["(Intercept)", "age", "sexm", "sexx"],
+            ["Intercept", "age", "sex[T.m]", "sex[T.x]"],
+        ),
+        (
+            "y ~ factor(area) * age",
+            ["(Intercept)", "factor(area)2", "age", "factor(area)2:age"],
+            ["Intercept", "C(area)[T.2]", "age", "C(area)[T.2]:age"],
+        ),
         ("y ~ age + C(area)", ["_cons", "age", "2.area"], ["Intercept", "age", "C(area)[T.2]"]),
     ],
 )
-def test_a_formula_of_r_and_stata_becomes_ours(formula: str, names: list[str], written: list[str]) -> None:
+def test_a_formula_of_r_and_stata_becomes_ours(
+    formula: str, names: list[str], written: list[str]
+) -> None:
     fit = PrintedFit("ols", "y", formula, {name: f"{k}.5" for k, name in enumerate(names)}, n=50)
     (entry,) = fit.entries("m", FIELDS)
     assert list(entry["coefficients"]) == written
@@ -58,17 +87,30 @@ def test_without_a_formula_it_is_put_together_from_names() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"coefficients": {"_cons": "1"}}, "what it is a model of"), ({}, "no coefficients, and no formula"), ({"unsaid": "it is weighted"}, "it is weighted"),
-        ({"label": "y", "coefficients": {"_cons": "1", "income": "2"}}, "'income' is no column of the data"),
+        ({"coefficients": {"_cons": "1"}}, "what it is a model of"),
+        ({}, "no coefficients, and no formula"),
+        ({"unsaid": "it is weighted"}, "it is weighted"),
+        (
+            {"label": "y", "coefficients": {"_cons": "1", "income": "2"}},
+            "'income' is no column of the data",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_the_data_says_why(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         PrintedFit("ols", **keys).entries("m", FIELDS)
 
 
 def test_ratios_are_looked_at_without_their_numbers() -> None:
-    fit = PrintedFit("logit", "sex", "sex ~ age", {"(Intercept)": "1.5", "age": "2.5"}, n=50, exponentiated=True, success="m")
+    fit = PrintedFit(
+        "logit",
+        "sex",
+        "sex ~ age",
+        {"(Intercept)": "1.5", "age": "2.5"},
+        n=50,
+        exponentiated=True,
+        success="m",
+    )
     (entry,) = fit.entries("m", FIELDS)
     assert "coefficients" not in entry
     assert entry["n"] is True

@@ -61,8 +61,20 @@ def fits(text: str, given: Help | None = None) -> list[PrintedFit]:
 
 def test_a_linear_model_gives_its_coefficients_and_n() -> None:
     (fit,) = fits(LM)
-    assert (fit.kind, fit.label, fit.formula, fit.n, fit.dof, fit.extremes) == ("ols", "mpg", "mpg ~ wt + factor(cyl)", 32, 28, True)
-    assert fit.coefficients == {"(Intercept)": "33.9908", "wt": "-3.2056", "factor(cyl)6": "-4.2556", "factor(cyl)8": "-6.0709"}
+    assert (fit.kind, fit.label, fit.formula, fit.n, fit.dof, fit.extremes) == (
+        "ols",
+        "mpg",
+        "mpg ~ wt + factor(cyl)",
+        32,
+        28,
+        True,
+    )
+    assert fit.coefficients == {
+        "(Intercept)": "33.9908",
+        "wt": "-3.2056",
+        "factor(cyl)6": "-4.2556",
+        "factor(cyl)8": "-6.0709",
+    }
     assert fit.standard_errors["wt"] == "0.7539"
 
 
@@ -70,8 +82,17 @@ def test_a_generalised_model_has_its_family_and_link() -> None:
     (fit,) = fits(GLM)
     assert (fit.kind, fit.n, fit.dof, fit.extremes, fit.robust) == ("probit", 32, 30, False, True)
     assert fits(GLM.replace("probit", "logit"))[0].kind == "logit"
-    assert fits(GLM.replace('binomial(link = "probit")', "poisson").replace("for binomial", "for poisson"))[0].kind == "poisson"
-    gamma = fits(GLM.replace('binomial(link = "probit")', "Gamma").replace("for binomial", "for Gamma"))[0]
+    assert (
+        fits(
+            GLM.replace('binomial(link = "probit")', "poisson").replace(
+                "for binomial", "for poisson"
+            )
+        )[0].kind
+        == "poisson"
+    )
+    gamma = fits(
+        GLM.replace('binomial(link = "probit")', "Gamma").replace("for binomial", "for Gamma")
+    )[0]
     assert (gamma.kind, gamma.family, gamma.link) == ("glm", "gamma", "inverse")
 
 
@@ -110,7 +131,14 @@ def test_two_models_in_one_file_are_two_outputs_with_their_lines() -> None:
     assert [fit.kind for fit in fits(LM + GLM)] == ["ols", "probit"]
 
 
-@pytest.mark.parametrize(("last", "words"), [(9, "line 9: the summary ends before its table"), (12, "line 12: the table of coefficients is cut"), (17, "line 16: the summary ends before its residual")])
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (9, "line 9: the summary ends before its table"),
+        (12, "line 12: the table of coefficients is cut"),
+        (17, "line 16: the summary ends before its residual"),
+    ],
+)
 def test_a_summary_that_is_cut_names_its_last_line(last: int, words: str) -> None:
     with pytest.raises(LineError, match=words):
         fits("\n".join(LM.splitlines()[:last]))
@@ -131,7 +159,10 @@ def test_decimal_commas_throughout_are_read() -> None:
 
 
 def test_coefficients_that_are_not_estimable_are_none() -> None:
-    text = LM.replace("factor(cyl)8  -6.0709     1.6523  -3.674 0.000999 ***", "factor(cyl)8       NA         NA      NA       NA    ")
+    text = LM.replace(
+        "factor(cyl)8  -6.0709     1.6523  -3.674 0.000999 ***",
+        "factor(cyl)8       NA         NA      NA       NA    ",
+    )
     assert "factor(cyl)8" not in fits(text)[0].coefficients
     assert fits(text)[0].n == 31
 
@@ -140,15 +171,24 @@ def test_models_of_some_records_and_weighted_ones_say_so() -> None:
     some = LM.replace("data = mtcars)", "data = mtcars, subset = am == 1)")
     assert "write where" in fits(some)[0].unsaid
     assert fits(some, Help(where="am == 1"))[0].unsaid == ""
-    assert fits(LM.replace("data = mtcars)", "data = mtcars, weights = w)"))[0].unsaid == "it is weighted"
+    assert (
+        fits(LM.replace("data = mtcars)", "data = mtcars, weights = w)"))[0].unsaid
+        == "it is weighted"
+    )
     assert "write where" in fits(LM.replace("data = mtcars)", "data = mtcars[1:16, ])"))[0].unsaid
 
 
 def test_few_records_that_were_left_out_are_said() -> None:
-    text = LM.replace("28 degrees of freedom", "28 degrees of freedom\n  (3 observations deleted due to missingness)")
+    text = LM.replace(
+        "28 degrees of freedom",
+        "28 degrees of freedom\n  (3 observations deleted due to missingness)",
+    )
     assert fits(text)[0].left_out == 3
     (fit,) = fits(text)
-    assert [one.rule for one in fit.beside("m", Policy())] == ["records left out", "extremes of residuals"]
+    assert [one.rule for one in fit.beside("m", Policy())] == [
+        "records left out",
+        "extremes of residuals",
+    ]
     assert [one.rule for one in fit.beside("m", Policy(threshold=3))] == ["extremes of residuals"]
     for threshold in (4, 20):  # the count that the policy has, not one of our own
         assert f"fewer than {threshold}." in fit.beside("m", Policy(threshold=threshold))[0].words

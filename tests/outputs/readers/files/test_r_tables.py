@@ -47,7 +47,9 @@ def test_one_column_and_labels_with_blanks_are_read() -> None:
     (one,) = tables("cyl\n 4  6  8 \n11  7 14 \n")
     assert one.by == ("cyl",)
     assert one.cells == {("4",): 11, ("6",): 7, ("8",): 14}
-    (words,) = tables("                sex\nmarital          man woman\n  never married   12    20\n  married         33    45\n")
+    (words,) = tables(
+        "                sex\nmarital          man woman\n  never married   12    20\n  married         33    45\n"
+    )
     assert words.labels == (("never married", "married"), ("man", "woman"))
 
 
@@ -56,7 +58,9 @@ def test_three_columns_stand_in_layers() -> None:
     (table,) = tables(text)
     assert table.by == ("cyl", "gear", "am")
     assert table.cells["8", "3", "1"] == 12
-    with pytest.raises(LineError, match="line 9: a layer of the table has no rows: the file is cut"):
+    with pytest.raises(
+        LineError, match="line 9: a layer of the table has no rows: the file is cut"
+    ):
         tables(f", , am = 0\n\n{TWO}\n, , am = 1\n")
 
 
@@ -104,22 +108,32 @@ def test_text_is_no_table() -> None:
 VALUE_COUNTS = "smoke\n{}\nName: count, dtype: int64\n"
 
 
-@pytest.mark.parametrize("levels", [("10", "20"), ("0", "1"), ("no", "yes"), ("a b", "c"), ("1", "2", "3")])
+@pytest.mark.parametrize(
+    "levels", [("10", "20"), ("0", "1"), ("no", "yes"), ("a b", "c"), ("1", "2", "3")]
+)
 def test_value_counts_of_pandas_have_labels_beside_their_counts(levels: tuple[str, ...]) -> None:
     """print(data["smoke"].value_counts()): read as R prints a table, two levels 10 and 20 of 115 and 74 people were 20 and 74 people."""
-    rows = "\n".join(f"{level}    {count}" for level, count in zip(levels, (115, 74, 33), strict=False))
+    rows = "\n".join(
+        f"{level}    {count}" for level, count in zip(levels, (115, 74, 33), strict=False)
+    )
     (table,) = tables(VALUE_COUNTS.format(rows))
     assert table.by == ("smoke",)
     assert table.said
-    assert table.cells == {(level,): count for level, count in zip(levels, (115, 74, 33), strict=False)}
+    assert table.cells == {
+        (level,): count for level, count in zip(levels, (115, 74, 33), strict=False)
+    }
 
 
 def test_two_lines_of_two_numbers_may_be_either_way() -> None:
     pandas_without_its_type, r_cut = "smoke\n10    115\n20     74\n", "smoke\n100 200\n115 174\n"
     for text in (pandas_without_its_type, r_cut):
-        with pytest.raises(OpenQuestionError, match="as R prints a table, or beside them, as pandas"):
+        with pytest.raises(
+            OpenQuestionError, match="as R prints a table, or beside them, as pandas"
+        ):
             tables(text)
-        with pytest.raises(OpenQuestionError, match="as R prints a table, or beside them, as pandas"):
+        with pytest.raises(
+            OpenQuestionError, match="as R prints a table, or beside them, as pandas"
+        ):
             tables(text, Help(kind="table", by=["smoke"]))
     (table,) = tables("smoke\n100 200 \n115 174 \n")  # R ends lines with a blank
     assert table.cells == {("100",): 115, ("200",): 174}

@@ -27,8 +27,15 @@ def facts(text: str, given: Help | None = None) -> Facts:
 def test_a_chi_square_test_has_its_numbers_and_columns() -> None:
     test = facts(CHI)
     assert isinstance(test, PrintedTest)
-    assert (test.kind, test.by, test.numbers) == ("chi-square", ("cyl", "gear"), {"statistic": "18.036", "dof": 4, "p_value": "0.001214"})
-    assert facts(CHI.replace("cyl and gear", "table(mtcars$cyl, mtcars$gear)")).variables == ["cyl", "gear"]
+    assert (test.kind, test.by, test.numbers) == (
+        "chi-square",
+        ("cyl", "gear"),
+        {"statistic": "18.036", "dof": 4, "p_value": "0.001214"},
+    )
+    assert facts(CHI.replace("cyl and gear", "table(mtcars$cyl, mtcars$gear)")).variables == [
+        "cyl",
+        "gear",
+    ]
     assert facts(CHI.replace("= 0.001214", "< 2.2e-16")).numbers["p_value"] == "<2.2e-16"  # type: ignore[attr-defined]
 
 
@@ -38,7 +45,12 @@ def test_columns_that_are_not_named_can_be_given() -> None:
 
 
 def test_a_corrected_statistic_says_so() -> None:
-    assert facts(CHI.replace("test\n", "test with Yates' continuity correction\n", 1)).numbers["correction"] is True  # type: ignore[attr-defined]
+    assert (
+        facts(CHI.replace("test\n", "test with Yates' continuity correction\n", 1)).numbers[
+            "correction"
+        ]
+        is True
+    )  # type: ignore[attr-defined]
 
 
 # t.test(mpg ~ am, data = mtcars)
@@ -62,9 +74,15 @@ def test_a_t_test_has_its_interval_and_means() -> None:
     assert isinstance(test, PrintedTest)
     assert (test.kind, test.of, test.by) == ("t-test", "mpg", ("am",))
     assert test.numbers == {
-        "statistic": "-3.7671", "dof": "18.332", "p_value": "0.001374", "welch": True, "low": "-11.280194", "high": "-3.209684", "level": 0.95,
+        "statistic": "-3.7671",
+        "dof": "18.332",
+        "p_value": "0.001374",
+        "welch": True,
+        "low": "-11.280194",
+        "high": "-3.209684",
+        "level": 0.95,
         "means": ["17.14737", "24.39231"],
-    }  # fmt: skip
+    }
     less = facts(T.replace("not equal to 0", "less than 0"))
     assert less.numbers["alternative"] == "less"  # type: ignore[attr-defined]
     assert "low" not in less.numbers  # type: ignore[attr-defined]
@@ -74,9 +92,24 @@ def test_a_t_test_has_its_interval_and_means() -> None:
 @pytest.mark.parametrize(
     ("title", "line", "kind", "numbers"),
     [
-        ("Kruskal-Wallis rank sum test", "Kruskal-Wallis chi-squared = 25.746, df = 2, p-value = 2.566e-06", "kruskal-wallis", {"statistic": "25.746", "dof": 2, "p_value": "2.566e-06"}),
-        ("Wilcoxon rank sum test with continuity correction", "W = 42, p-value = 0.001871", "mann-whitney", {"statistic": "42", "p_value": "0.001871", "correction": True}),
-        ("Wilcoxon rank sum exact test", "W = 42, p-value = 0.001871", "mann-whitney", {"statistic": "42", "correction": False}),
+        (
+            "Kruskal-Wallis rank sum test",
+            "Kruskal-Wallis chi-squared = 25.746, df = 2, p-value = 2.566e-06",
+            "kruskal-wallis",
+            {"statistic": "25.746", "dof": 2, "p_value": "2.566e-06"},
+        ),
+        (
+            "Wilcoxon rank sum test with continuity correction",
+            "W = 42, p-value = 0.001871",
+            "mann-whitney",
+            {"statistic": "42", "p_value": "0.001871", "correction": True},
+        ),
+        (
+            "Wilcoxon rank sum exact test",
+            "W = 42, p-value = 0.001871",
+            "mann-whitney",
+            {"statistic": "42", "correction": False},
+        ),
     ],
 )
 def test_rank_tests_are_read(title: str, line: str, kind: str, numbers: dict[str, object]) -> None:
@@ -96,5 +129,7 @@ def test_a_test_that_is_cut_or_unknown_says_so() -> None:
     with pytest.raises(LineError, match="line 5: a test must have"):
         facts(CHI.replace("p-value", "value"))
     with pytest.raises(OpenQuestionError) as asked:
-        facts(CHI.replace("Pearson's Chi-squared test", "Bartlett test of homogeneity of variances"))
+        facts(
+            CHI.replace("Pearson's Chi-squared test", "Bartlett test of homogeneity of variances")
+        )
     assert "Bartlett" in asked.value.understood

@@ -45,10 +45,17 @@ def test_forty_outputs_are_read_and_judged_as_the_key_says() -> None:
 def test_most_need_no_help_and_the_others_ask_for_one_line(tmp_path: Path) -> None:
     shutil.copytree(BROUGHT, tmp_path / "b", ignore=shutil.ignore_patterns("outputs.toml"))
     files = read_files([tmp_path / "b"])
-    assert {one.name for one in files.unclear} == {name for name, row in key().items() if row["help"] == "line"}
-    assert all(one.line.startswith(f'"{one.name}" = {{') and one.line in one.reason for one in files.unclear)
+    assert {one.name for one in files.unclear} == {
+        name for name, row in key().items() if row["help"] == "line"
+    }
+    assert all(
+        one.line.startswith(f'"{one.name}" = {{') and one.line in one.reason
+        for one in files.unclear
+    )
     assert len(files.found) >= 30
-    assert verdicts(files) == {name: row["verdict"] for name, row in key().items() if row["help"] != "line"}
+    assert verdicts(files) == {
+        name: row["verdict"] for name, row in key().items() if row["help"] != "line"
+    }
 
 
 def folder(tmp_path: Path, **texts: str) -> Path:
@@ -61,23 +68,43 @@ def folder(tmp_path: Path, **texts: str) -> Path:
 def test_outputs_are_named_by_file_and_number(tmp_path: Path) -> None:
     files = read_files([folder(tmp_path, a_csv=TABLE, b_csv=f"{TABLE}\n{TABLE}")])
     assert files.names == ("a.csv", "b.csv #1", "b.csv #2")
-    assert [str(one.place) for one in files.found] == ["a.csv, line 1", "b.csv, line 1", "b.csv, line 6"]
+    assert [str(one.place) for one in files.found] == [
+        "a.csv, line 1",
+        "b.csv, line 1",
+        "b.csv, line 6",
+    ]
     assert files.only(["b.csv #2"]).names == ("b.csv #2",)
 
 
 def test_no_file_stops_another(tmp_path: Path) -> None:
-    place = folder(tmp_path, a_csv=TABLE, broken_csv='x,"y\n1,2\n', what_docx="?", notes_txt="We saw 12 people.", README_md="about 40 outputs")
+    place = folder(
+        tmp_path,
+        a_csv=TABLE,
+        broken_csv='x,"y\n1,2\n',
+        what_docx="?",
+        notes_txt="We saw 12 people.",
+        README_md="about 40 outputs",
+    )
     (place / "latin.txt").write_bytes(b"\xe9\x81\xfe 12")
     (place / "more").mkdir()
     files = read_files([place])
     assert [one.name for one in files.found] == ["a.csv"]
     assert files.ignored == ()
-    places = {"README.md": 1, "broken.csv": 1, "latin.txt": None, "more": None, "notes.txt": 1, "what.docx": None}
+    places = {
+        "README.md": 1,
+        "broken.csv": 1,
+        "latin.txt": None,
+        "more": None,
+        "notes.txt": 1,
+        "what.docx": None,
+    }
     assert {one.name: one.place.line for one in files.unclear} == places
     reasons = {one.name: one.reason for one in files.unclear}
     assert "Quotes are not closed" in reasons["broken.csv"]
     assert "'.docx' are not read" in reasons["what.docx"]
-    assert not any("ignore" in reason for reason in reasons.values())  # never proposed: it would let records leave
+    assert not any(
+        "ignore" in reason for reason in reasons.values()
+    )  # never proposed: it would let records leave
 
 
 def test_lines_that_nobody_understands_are_said(tmp_path: Path) -> None:
@@ -94,7 +121,19 @@ def test_lines_that_nobody_understands_are_said(tmp_path: Path) -> None:
     assert files.only(["log.txt"]).ignored == ()
 
 
-@pytest.mark.parametrize("name", [".hidden", ".DS_Store", "~$book.xlsx", "~lock", "notes.md", "a.csv~", "README", ".records.csv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".hidden",
+        ".DS_Store",
+        "~$book.xlsx",
+        "~lock",
+        "notes.md",
+        "a.csv~",
+        "README",
+        ".records.csv",
+    ],
+)
 def test_every_file_of_a_folder_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.csv").write_text(TABLE)
     (tmp_path / name).write_text("Ann 34 ill\nBob 51 well\n")
@@ -123,7 +162,9 @@ PAGE = "<table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr>
         ("<![CDATA[ Ann 34 ]]>", "values in a comment"),
     ],
 )
-def test_what_a_page_holds_beside_its_tables_is_not_assessed(tmp_path: Path, more: str, said: str) -> None:
+def test_what_a_page_holds_beside_its_tables_is_not_assessed(
+    tmp_path: Path, more: str, said: str
+) -> None:
     (tmp_path / "p.html").write_text(f"<html>{more}{PAGE}</html>")
     files = read_files([tmp_path])
     assert [one.name for one in files.found] == ["p.html"]
@@ -138,7 +179,9 @@ def test_the_layout_of_a_page_holds_no_values(tmp_path: Path) -> None:
         '<meta name="viewport" content="width=device-width, initial-scale=1.0"><style>td { width: 12.5px; color: #1a2b3c } h1 { color: rgb(1, 2, 3) }</style>'
         '</head><body style="margin: 0 10%"><!-- a table -->'
     )
-    (tmp_path / "p.html").write_text(head + PAGE.replace("<table>", '<table border="1" class="dataframe t2" style="width:100%">'))
+    (tmp_path / "p.html").write_text(
+        head + PAGE.replace("<table>", '<table border="1" class="dataframe t2" style="width:100%">')
+    )
     assert read_files([tmp_path]).unclear == ()
 
 
@@ -168,7 +211,9 @@ def book_with(path: Path, parts: dict[str, str] | None = None) -> openpyxl.Workb
         ("people.csv", "a part of another kind"),
     ],
 )
-def test_what_a_workbook_holds_beside_its_cells_is_not_assessed(tmp_path: Path, part: str, said: str) -> None:
+def test_what_a_workbook_holds_beside_its_cells_is_not_assessed(
+    tmp_path: Path, part: str, said: str
+) -> None:
     book_with(tmp_path / "b.xlsx", {part: "<x>Ann 34</x>"})
     files = read_files([tmp_path])
     assert [one.name for one in files.found] == ["b.xlsx"]
@@ -176,8 +221,13 @@ def test_what_a_workbook_holds_beside_its_cells_is_not_assessed(tmp_path: Path, 
 
 
 def test_text_that_no_cell_of_a_workbook_shows_is_not_assessed(tmp_path: Path) -> None:
-    shutil.copy(Path(__file__).parents[3] / "data" / "files" / "visits.xlsx", tmp_path / "whole.xlsx")
-    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(tmp_path / "left.xlsx", "w") as left:
+    shutil.copy(
+        Path(__file__).parents[3] / "data" / "files" / "visits.xlsx", tmp_path / "whole.xlsx"
+    )
+    with (
+        zipfile.ZipFile(tmp_path / "whole.xlsx") as whole,
+        zipfile.ZipFile(tmp_path / "left.xlsx", "w") as left,
+    ):
         for name in whole.namelist():
             text = whole.read(name)
             left.writestr(name, text.replace(b"</sst>", b"<si><t>Ann is 34</t></si></sst>"))
@@ -199,27 +249,41 @@ def test_comments_footers_and_names_of_a_workbook_are_not_assessed(tmp_path: Pat
         elif name == "name":
             book.defined_names["ann"] = DefinedName("ann", attr_text="987654")
         elif name == "list":
-            book.active.add_data_validation(DataValidation(type="list", formula1='"Ann 34,Bob 51"', sqref="B2"))
+            book.active.add_data_validation(
+                DataValidation(type="list", formula1='"Ann 34,Bob 51"', sqref="B2")
+            )
         else:
             book.properties.title = "Ann is 34"
         book.save(tmp_path / f"{name}.xlsx")
     reasons = {one.name: one.reason for one in read_files([tmp_path]).unclear}
-    assert set(reasons) == {f"{name}.xlsx #unread" for name in ("comment", "footer", "name", "list", "title")}
+    assert set(reasons) == {
+        f"{name}.xlsx #unread" for name in ("comment", "footer", "name", "list", "title")
+    }
     for name, said in {
-        "comment": "cell comments", "footer": "a header or a footer", "name": "a named value", "list": "a list of allowed entries", "title": "properties",
-    }.items():  # fmt: skip
+        "comment": "cell comments",
+        "footer": "a header or a footer",
+        "name": "a named value",
+        "list": "a list of allowed entries",
+        "title": "properties",
+    }.items():
         assert said in reasons[f"{name}.xlsx #unread"]
 
 
 @pytest.mark.parametrize("name", ["v.xls", "v.xlsb", "v.xlsx", "v.ods"])
-def test_an_old_workbook_may_hold_more_than_its_cells_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+def test_an_old_workbook_may_hold_more_than_its_cells_whatever_it_is_called(
+    tmp_path: Path, name: str
+) -> None:
     shutil.copy(Path(__file__).parents[3] / "data" / "files" / "visits.xls", tmp_path / name)
     (one,) = read_files([tmp_path]).unclear
     assert (one.name, "Save it as .xlsx" in one.reason) == (name, True)
 
 
 def test_help_is_used_and_help_for_nothing_is_an_error(tmp_path: Path) -> None:
-    place = folder(tmp_path, a_csv="sex,n,s\nf,12,30\nm,40,50\n", outputs_toml='"a.csv" = { kind = "table", by = ["sex", "area"] }')
+    place = folder(
+        tmp_path,
+        a_csv="sex,n,s\nf,12,30\nm,40,50\n",
+        outputs_toml='"a.csv" = { kind = "table", by = ["sex", "area"] }',
+    )
     assert read_files([place]).found[0].facts.variables == ["sex", "area"]
     (place / "outputs.toml").write_text('"c.csv" = { kind = "table" }')
     with pytest.raises(InputError, match=r"Unknown output 'c\.csv'"):
@@ -238,18 +302,31 @@ def test_folders_and_files_that_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_text_of_windows_is_read_where_its_bytes_leave_no_doubt(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "t.csv").write_text("Geschlecht für Männer\nsex,n\nmännlich,40\nweiblich für später,60\n", encoding=encoding)
+def test_text_of_windows_is_read_where_its_bytes_leave_no_doubt(
+    tmp_path: Path, encoding: str
+) -> None:
+    (tmp_path / "t.csv").write_text(
+        "Geschlecht für Männer\nsex,n\nmännlich,40\nweiblich für später,60\n", encoding=encoding
+    )
     (one,) = read_files([tmp_path]).found
     assert one.facts.people == 100
 
 
 def test_what_stands_beside_tables_is_said(tmp_path: Path) -> None:
-    place = folder(tmp_path, a_csv=f"Work in 2019\n{TABLE}Source: own survey\n", b_csv=f"{TABLE}\n3 people of Skye are left out.,,,\n")
-    (place / "c.html").write_text("<p>Of the 7 who died</p><table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr><td>m</td><td>90</td></tr></table>")
+    place = folder(
+        tmp_path,
+        a_csv=f"Work in 2019\n{TABLE}Source: own survey\n",
+        b_csv=f"{TABLE}\n3 people of Skye are left out.,,,\n",
+    )
+    (place / "c.html").write_text(
+        "<p>Of the 7 who died</p><table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr><td>m</td><td>90</td></tr></table>"
+    )
     files = read_files([place])
     assert [one.name for one in files.found] == ["a.csv", "b.csv", "c.html"]
-    assert [(one.name, one.place.line) for one in files.unclear] == [("b.csv #rest", 6), ("c.html #rest", 1)]
+    assert [(one.name, one.place.line) for one in files.unclear] == [
+        ("b.csv #rest", 6),
+        ("c.html #rest", 1),
+    ]
 
 
 def test_hidden_sheets_are_said(tmp_path: Path) -> None:
@@ -261,27 +338,55 @@ def test_hidden_sheets_are_said(tmp_path: Path) -> None:
     book.save(tmp_path / "b.xlsx")
     files = read_files([tmp_path])
     assert [one.name for one in files.found] == ["b.xlsx"]
-    assert [(one.name, "is hidden" in one.reason) for one in files.unclear] == [("b.xlsx::raw", True)]
+    assert [(one.name, "is hidden" in one.reason) for one in files.unclear] == [
+        ("b.xlsx::raw", True)
+    ]
 
 
-TEXTS = sorted(file.name for file in BROUGHT.iterdir() if file.suffix in (".txt", ".log", ".csv", ".html"))
+TEXTS = sorted(
+    file.name for file in BROUGHT.iterdir() if file.suffix in (".txt", ".log", ".csv", ".html")
+)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.sampled_from(TEXTS), st.randoms(use_true_random=False))
-def test_a_file_that_is_damaged_anywhere_stops_nothing(tmp_path: Path, name: str, random: Random) -> None:
+def test_a_file_that_is_damaged_anywhere_stops_nothing(
+    tmp_path: Path, name: str, random: Random
+) -> None:
     text = (BROUGHT / name).read_text(encoding="utf-8")
     for _ in range(random.randint(1, 4)):
         at, size = random.randrange(len(text)), random.randint(0, 12)
-        text = text[:at] + random.choice(["", "|", "\n", ",", '"', "  ", "9", "NA", "<", "Total", "-", ".", "\t", "é"]) + text[at + size :]
+        text = (
+            text[:at]
+            + random.choice(
+                ["", "|", "\n", ",", '"', "  ", "9", "NA", "<", "Total", "-", ".", "\t", "é"]
+            )
+            + text[at + size :]
+        )
     (tmp_path / name).write_text(text or "x", encoding="utf-8")
     files = read_files([tmp_path / name])
     assert files.names
     check_printed(files.found, CheckSettings(rules_only=True))
 
 
-@pytest.mark.parametrize("name", ["r_lm_factors.txt", "stata_regress.log", "stata_tabulate.log", "r_glm_binomial.txt", "texreg_screen.txt"])
-def test_an_output_that_is_cut_anywhere_is_never_passed_and_never_another(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "r_lm_factors.txt",
+        "stata_regress.log",
+        "stata_tabulate.log",
+        "r_glm_binomial.txt",
+        "texreg_screen.txt",
+    ],
+)
+def test_an_output_that_is_cut_anywhere_is_never_passed_and_never_another(
+    name: str, tmp_path: Path
+) -> None:
     """Whatever the line at which a file ends: the whole output, one that says that it is cut, or nothing understood; no other numbers."""
     lines = (BROUGHT / name).read_text(encoding="utf-8").splitlines()
     whole = {one.name: one.facts for one in read_files([BROUGHT / name]).found}
@@ -290,20 +395,26 @@ def test_an_output_that_is_cut_anywhere_is_never_passed_and_never_another(name: 
         for one in read_files([tmp_path / name]).found:
             cut, full = one.facts, whole.get(one.name, next(iter(whole.values())))
             for numbers in ("coefficients", "cells"):
-                assert getattr(cut, numbers, None) == getattr(full, numbers, None), f"{name} cut after line {last}"
+                assert getattr(cut, numbers, None) == getattr(full, numbers, None), (
+                    f"{name} cut after line {last}"
+                )
 
 
 def test_commands_that_hold_data_are_no_decoration(tmp_path: Path) -> None:
     table = "   gear\ncyl  3  4\n  4 11 18\n  6 22 14\n\n"
     (tmp_path / "a.txt").write_text(table + "> table(cut(age, c(0, 18, 65)))\n")
-    (tmp_path / "b.txt").write_text(table + "> income <- c(1234, 1500, 987, 1100, 2400, 800, 1200, 3100, 450, 987654)\n")
+    (tmp_path / "b.txt").write_text(
+        table + "> income <- c(1234, 1500, 987, 1100, 2400, 800, 1200, 3100, 450, 987654)\n"
+    )
     (tmp_path / "c.txt").write_text(table + "> 34 f 98765\n")
     assert [one.name for one in read_files([tmp_path]).unclear] == ["b.txt #rest", "c.txt #rest"]
 
 
 def test_comments_of_the_checkers_own_file_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(TABLE)
-    (tmp_path / "outputs.toml").write_text('# what the analyst said\n"a.csv" = { kind = "table" }\n')
+    (tmp_path / "outputs.toml").write_text(
+        '# what the analyst said\n"a.csv" = { kind = "table" }\n'
+    )
     assert read_files([tmp_path]).unclear == ()
     (tmp_path / "outputs.toml").write_text('"a.csv" = { kind = "table" }\n# Ann, 34, 987654\n')
     (one,) = read_files([tmp_path]).unclear

@@ -53,7 +53,9 @@ def test_long_tables_have_a_column_of_counts() -> None:
 
 
 def test_frequencies_of_one_column_have_percentages_beside_them() -> None:
-    one = table("sex\n,,Frequency,Percent,Valid Percent,Cumulative Percent\nValid,f,42,31.8,31.8,31.8\n,m,90,68.2,68.2,100.0\n,Total,132,100.0,100.0,\n")
+    one = table(
+        "sex\n,,Frequency,Percent,Valid Percent,Cumulative Percent\nValid,f,42,31.8,31.8,31.8\n,m,90,68.2,68.2,100.0\n,Total,132,100.0,100.0,\n"
+    )
     assert one.by == ("sex",)
     assert one.cells == {("f",): 42, ("m",): 90, ("All",): 132}
 
@@ -91,7 +93,7 @@ def test_several_tables_of_a_sheet_are_several_outputs() -> None:
     [
         ("sex,n,s,Total\nf,12,,42\nm,40,50,90\nTotal,52,80,132\n", "line 2: a cell is empty"),
         ("sex,n,,Total\nf,12,30,42\nm,40,50,90\nTotal,52,80,132\n", "line 1: a column has no name"),
-        ("sex,mean,n\nf,41.5,42\nm,\"40,2\",90\n", "line 3: its decimal sign is not that of line 2"),
+        ('sex,mean,n\nf,41.5,42\nm,"40,2",90\n', "line 3: its decimal sign is not that of line 2"),
     ],
 )
 def test_what_cannot_be_read_names_its_line(text: str, words: str) -> None:
@@ -102,7 +104,13 @@ def test_what_cannot_be_read_names_its_line(text: str, words: str) -> None:
 def test_merged_headers_are_read_and_merged_numbers_are_not(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
-    for row in (["", "area", "", "Total"], ["sex", "n", "s", ""], ["f", 12, 30, 42], ["m", 40, 50, 90], ["Total", 52, 80, 132]):
+    for row in (
+        ["", "area", "", "Total"],
+        ["sex", "n", "s", ""],
+        ["f", 12, 30, 42],
+        ["m", 40, 50, 90],
+        ["Total", 52, 80, 132],
+    ):
         sheet.append(row)
     sheet.merge_cells("B1:C1")
     book.save(tmp_path / "good.xlsx")

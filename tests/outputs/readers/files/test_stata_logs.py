@@ -55,15 +55,27 @@ def facts(text: str, given: Help | None = None) -> list[Facts]:
 def test_a_regression_has_its_coefficients_n_and_formula() -> None:
     (fit,) = facts(REGRESS.replace("    Foreign  |", "          1  |"))
     assert isinstance(fit, PrintedFit)
-    assert (fit.kind, fit.label, fit.formula, fit.n, fit.dof) == ("ols", "mpg", "mpg ~ weight + C(foreign)", 74, 71)
-    assert fit.coefficients == {"weight": "-0.0065879", "1.foreign": "-1.650029", "_cons": "41.6797"}
+    assert (fit.kind, fit.label, fit.formula, fit.n, fit.dof) == (
+        "ols",
+        "mpg",
+        "mpg ~ weight + C(foreign)",
+        74,
+        71,
+    )
+    assert fit.coefficients == {
+        "weight": "-0.0065879",
+        "1.foreign": "-1.650029",
+        "_cons": "41.6797",
+    }
     assert fit.standard_errors["weight"] == "0.0006371"
 
 
 def test_robust_errors_ratios_filters_and_weights_are_seen() -> None:
     robust = REGRESS.replace("i.foreign\n", "i.foreign, vce(robust)\n")
     assert facts(robust)[0].robust  # type: ignore[attr-defined]
-    ratios = REGRESS.replace("Coefficient  Std. err.", "Odds ratio   Std. err.").replace("regress", "logistic")
+    ratios = REGRESS.replace("Coefficient  Std. err.", "Odds ratio   Std. err.").replace(
+        "regress", "logistic"
+    )
     assert facts(ratios)[0].exponentiated  # type: ignore[attr-defined]
     some = REGRESS.replace("i.foreign\n", "i.foreign if mpg > 20\n")
     assert "write where" in facts(some)[0].unsaid  # type: ignore[attr-defined]
@@ -72,11 +84,21 @@ def test_robust_errors_ratios_filters_and_weights_are_seen() -> None:
 
 
 def test_the_likelihood_is_the_last_one() -> None:
-    logit = REGRESS.replace("regress", "logit").replace("      Source |", "Iteration 0:  Log likelihood = -45.03\nLog likelihood = -27.17\n      Source |")
+    logit = REGRESS.replace("regress", "logit").replace(
+        "      Source |",
+        "Iteration 0:  Log likelihood = -45.03\nLog likelihood = -27.17\n      Source |",
+    )
     assert facts(logit)[0].loglik == "-27.17"  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("lines", "words"), [(9, "line 9: the output of the model ends"), (17, "line 17: the table of coefficients is cut"), (4, "line 4: the command has no output")])
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (9, "line 9: the output of the model ends"),
+        (17, "line 17: the table of coefficients is cut"),
+        (4, "line 4: the command has no output"),
+    ],
+)
 def test_a_log_that_is_cut_names_its_line(lines: int, words: str) -> None:
     with pytest.raises(LineError, match=words):
         facts("\n".join(REGRESS.splitlines()[:lines]))
@@ -111,7 +133,13 @@ def test_a_summary_of_one_variable() -> None:
     (summary,) = facts(text)
     assert isinstance(summary, PrintedGroups)
     assert summary.of == "mpg"
-    assert {key: value[()] for key, value in summary.numbers.items()} == {"n": "74", "mean": "21.2973", "sd": "5.785503", "min": "12", "max": "41"}
+    assert {key: value[()] for key, value in summary.numbers.items()} == {
+        "n": "74",
+        "mean": "21.2973",
+        "sd": "5.785503",
+        "min": "12",
+        "max": "41",
+    }
     with pytest.raises(OpenQuestionError, match="one by one"):
         facts(text + "      weight |         74    3019.459    777.1936       1760       4840\n")
 

@@ -19,7 +19,13 @@ smf = pytest.importorskip("statsmodels.formula.api")
 @pytest.fixture(scope="module")
 def people() -> pd.DataFrame:
     random = np.random.default_rng(1)
-    frame = pd.DataFrame({"age": random.integers(20, 60, 200), "sex": random.choice(["f", "m"], 200), "kids": random.integers(0, 5, 200)})
+    frame = pd.DataFrame(
+        {
+            "age": random.integers(20, 60, 200),
+            "sex": random.choice(["f", "m"], 200),
+            "kids": random.integers(0, 5, 200),
+        }
+    )
     frame["works"] = (random.random(200) < 0.5).astype(int)
     return frame
 
@@ -39,10 +45,17 @@ def test_what_is_printed_is_what_was_fitted(people: pd.DataFrame) -> None:
 
 
 def test_kinds_robust_errors_and_several_in_one_file(people: pd.DataFrame) -> None:
-    logit, poisson = smf.logit("works ~ age", people).fit(disp=0), smf.poisson("kids ~ age", people).fit(disp=0)
+    logit, poisson = (
+        smf.logit("works ~ age", people).fit(disp=0),
+        smf.poisson("kids ~ age", people).fit(disp=0),
+    )
     robust = smf.ols("kids ~ age", people).fit(cov_type="HC1")
     text = "\n\n".join(str(one.summary()) for one in (logit, poisson, robust))
-    assert [(fit.kind, fit.robust) for fit in fits(text)] == [("logit", False), ("poisson", False), ("ols", True)]
+    assert [(fit.kind, fit.robust) for fit in fits(text)] == [
+        ("logit", False),
+        ("poisson", False),
+        ("ols", True),
+    ]
     assert float(fits(text)[0].loglik or 0) == pytest.approx(logit.llf, rel=1e-4)
     assert read_drawn(text.splitlines()) == []  # its double lines are no table of texreg's
 
@@ -58,7 +71,14 @@ def test_a_summary_that_is_cut_says_so_wherever(people: pd.DataFrame) -> None:
 
 def test_other_models_and_fits_that_did_not_converge(people: pd.DataFrame) -> None:
     text = str(smf.logit("works ~ age", people).fit(disp=0).summary())
-    assert "did not converge" in fits(text.replace("converged:                       True", "converged:                      False"))[0].unsaid
+    assert (
+        "did not converge"
+        in fits(
+            text.replace(
+                "converged:                       True", "converged:                      False"
+            )
+        )[0].unsaid
+    )
     with pytest.raises(OpenQuestionError) as asked:
         fits(str(smf.wls("kids ~ age", people, weights=people.age).fit().summary()))
     assert "a model of WLS" in asked.value.understood

@@ -11,12 +11,20 @@ from chaffinch.outputs.solve.population import BreedingRates, Population
 
 from ..problems import COLUMNS
 
-WIDE = Columns((CodeColumn("x", 10), CodeColumn("fixed", 5, fixed=True), CodeColumn("w", 4, weights=np.array([0.0, 1, 2, 1]))))
+WIDE = Columns(
+    (
+        CodeColumn("x", 10),
+        CodeColumn("fixed", 5, fixed=True),
+        CodeColumn("w", 4, weights=np.array([0.0, 1, 2, 1])),
+    )
+)
 
 
 def bred(columns, n_rows, size, rates, *, seed=1, parents=None):
     """A population before, its children, and the records that were written down as touched."""
-    population = Population(columns, columns.start(n_rows, seed=seed), size, np.random.default_rng(seed + 1))
+    population = Population(
+        columns, columns.start(n_rows, seed=seed), size, np.random.default_rng(seed + 1)
+    )
     parents = np.arange(size) if parents is None else np.asarray(parents)
     before = np.stack([population.dataset(k) for k in parents])
     population.breed(parents, rates)
@@ -26,13 +34,18 @@ def bred(columns, n_rows, size, rates, *, seed=1, parents=None):
 
 
 @given(
-    seed=st.integers(0, 10_000), size=st.integers(2, 7), n_rows=st.integers(1, 60),
-    rates=st.tuples(*[st.sampled_from([0.0, 0.05, 0.5, 1.0])] * 3), data=st.data(),
-)  # fmt: skip
+    seed=st.integers(0, 10_000),
+    size=st.integers(2, 7),
+    n_rows=st.integers(1, 60),
+    rates=st.tuples(*[st.sampled_from([0.0, 0.05, 0.5, 1.0])] * 3),
+    data=st.data(),
+)
 @settings(max_examples=80)
 def test_every_record_that_differs_was_touched_once(seed, size, n_rows, rates, data):
     parents = data.draw(st.lists(st.integers(0, size - 1), min_size=size, max_size=size))
-    before, after, touched = bred(COLUMNS, n_rows, size, BreedingRates(*rates), seed=seed, parents=parents)
+    before, after, touched = bred(
+        COLUMNS, n_rows, size, BreedingRates(*rates), seed=seed, parents=parents
+    )
     assert ((after >= 0) & (after < np.array(COLUMNS.sizes))).all()
     for k in range(size):
         assert len(set(touched[k])) == len(touched[k])
@@ -77,8 +90,12 @@ def test_crossover_exchanges_whole_records_between_neighbours():
     for k in (0, 2):
         swapped = (before[k] != after[k]).any(axis=1)
         differing = (before[k] != before[k + 1]).any(axis=1)
-        np.testing.assert_array_equal(after[k], np.where(swapped[:, None], before[k + 1], before[k]))
-        np.testing.assert_array_equal(after[k + 1], np.where(swapped[:, None], before[k], before[k + 1]))
+        np.testing.assert_array_equal(
+            after[k], np.where(swapped[:, None], before[k + 1], before[k])
+        )
+        np.testing.assert_array_equal(
+            after[k + 1], np.where(swapped[:, None], before[k], before[k + 1])
+        )
         n = differing.sum()
         assert abs(swapped.sum() - 0.1 * n) < 5 * np.sqrt(n * 0.09)
 

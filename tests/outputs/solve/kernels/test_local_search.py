@@ -19,7 +19,11 @@ EVERY_KIND = ["change", "step", "swap", "near_swap", "copy", "copy_two", "repair
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 @settings(deadline=None, max_examples=25)
-@given(seed=st.integers(0, 2**32 - 1), models=st.lists(st.sampled_from(MODELS), max_size=2), n_rows=st.integers(1, 25))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    models=st.lists(st.sampled_from(MODELS), max_size=2),
+    n_rows=st.integers(1, 25),
+)
 def test_what_a_move_changes_is_what_is_counted_afresh(
     problems: ModuleType, kind: Kind, seed: int, models: list[tuple[FamilyName, Part]], n_rows: int
 ) -> None:
@@ -36,14 +40,26 @@ def test_what_a_move_changes_is_what_is_counted_afresh(
     moves.sort(state.codes)
     kept = problems.proposed(state, moves, 30)
     assert kept > 0 or (before == state.codes).all()
-    assert np.concatenate([t.counts(state.codes) for t in state.tables]).tolist() == state.counts.tolist()
+    assert (
+        np.concatenate([t.counts(state.codes) for t in state.tables]).tolist()
+        == state.counts.tolist()
+    )
     assert state.table_error == pytest.approx(problems.table_error_of(state), rel=1e-9, abs=1e-9)
-    size = 1.0 + np.concatenate([np.abs(s.contributions(state.codes)).sum(axis=0) for s in state.systems])
+    size = 1.0 + np.concatenate(
+        [np.abs(s.contributions(state.codes)).sum(axis=0) for s in state.systems]
+    )
     np.testing.assert_allclose(state.sums / size, problems.sums_of(state) / size, atol=1e-9)
     # By the definition of the quadratic, from the numpy sums before and after.
     change = problems.sums_of(state) - sums
-    size = 1.0 + error + np.abs(gradient).max() + np.abs(matrix).max() * (1.0 + np.abs(change).max()) ** 2
-    assert state.system_error == pytest.approx(error + change @ gradient + change @ matrix @ change, abs=1e-9 * size)
+    size = (
+        1.0
+        + error
+        + np.abs(gradient).max()
+        + np.abs(matrix).max() * (1.0 + np.abs(change).max()) ** 2
+    )
+    assert state.system_error == pytest.approx(
+        error + change @ gradient + change @ matrix @ change, abs=1e-9 * size
+    )
     np.testing.assert_allclose(state.gradient, gradient + 2.0 * matrix @ change, atol=1e-9 * size)
 
 
@@ -54,8 +70,12 @@ def test_a_greedy_search_never_gets_worse(
 ) -> None:
     state = State(problems.random_problem(seed, models), problems.COLUMNS.start(25, seed=seed))
     before, error, gradient, matrix, sums = (
-        state.error, state.system_error, state.gradient.copy(), problems.matrix_of(state), problems.sums_of(state),
-    )  # fmt: skip
+        state.error,
+        state.system_error,
+        state.gradient.copy(),
+        problems.matrix_of(state),
+        problems.sums_of(state),
+    )
     problems.proposed(state, Moves(state, np.random.default_rng(seed)), 300, 0.0)
     change = problems.sums_of(state) - sums
     after = problems.table_error_of(state) + error + change @ gradient + change @ matrix @ change

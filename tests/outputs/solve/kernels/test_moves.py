@@ -14,7 +14,9 @@ from chaffinch.outputs.solve.state import State
 
 @pytest.mark.parametrize("kind", ["change", "step", "copy", "near_swap"])
 def test_every_kind_of_move_is_made(problems: ModuleType, kind: Kind) -> None:
-    state = State(problems.random_problem(1, [("logit", "score")]), problems.COLUMNS.start(30, seed=1))
+    state = State(
+        problems.random_problem(1, [("logit", "score")]), problems.COLUMNS.start(30, seed=1)
+    )
     before = state.codes.copy()
     moves = Moves(state, np.random.default_rng(1), kinds=[kind])
     assert problems.proposed(state, moves, 200) > 20
@@ -31,5 +33,7 @@ def test_levels_have_the_chances_of_their_column() -> None:
     for first, expected in ((0, shares), (-1, np.full(3, 1 / 3))):
         draws = [draw_level(bits, 3, np.cumsum(shares), first) for _ in range(60_000)]
         counts = np.bincount(draws, minlength=3)
-        assert (np.abs(counts - 60_000 * expected) < 5 * np.sqrt(60_000 * expected * (1 - expected))).all()
+        assert (
+            np.abs(counts - 60_000 * expected) < 5 * np.sqrt(60_000 * expected * (1 - expected))
+        ).all()
     assert {draw_below(bits, 4) for _ in range(400)} == {0, 1, 2, 3}

@@ -29,11 +29,18 @@ def test_classes_have_the_chances_of_a_softmax() -> None:
 
 
 @pytest.mark.parametrize("family", ["logit", "probit", "poisson", "gamma_log", "negative_binomial"])
-def test_information_is_the_hessian_of_statsmodels(problems: ModuleType, family: FamilyName) -> None:
+def test_information_is_the_hessian_of_statsmodels(
+    problems: ModuleType, family: FamilyName
+) -> None:
     rng = np.random.default_rng(5)
     terms = problems.random_terms(rng, 3)
     system = regression(
-        "r", family=family, terms=terms, label=problems.labels(family), coefficients=np.full(3, 0.2), parameter=0.7
+        "r",
+        family=family,
+        terms=terms,
+        label=problems.labels(family),
+        coefficients=np.full(3, 0.2),
+        parameter=0.7,
     )
     codes = problems.COLUMNS.start(60, seed=2)
     state = State(Problem(problems.COLUMNS, (system,)), codes)

@@ -19,12 +19,16 @@ def test_tables_have_the_estimated_conditional_distributions():
     rules = make_rules("ab", Constraints(1))
     pair = np.array([[300.0, 100.0], [60.0, 540.0]])
     margins = [pair.sum(axis=1), pair.sum(axis=0)]
-    network = assemble(rules, (0, 1), {0: (), 1: (0,)}, margins, {(0, 1): pair}, np.random.default_rng(1))
+    network = assemble(
+        rules, (0, 1), {0: (), 1: (0,)}, margins, {(0, 1): pair}, np.random.default_rng(1)
+    )
     assert network.order == (0, 1)
     assert network.parents == ((), (0,))
     counts = network.tables[1].counts
     np.testing.assert_allclose(
-        counts / counts.sum(axis=1, keepdims=True), pair / pair.sum(axis=1, keepdims=True), atol=1e-9
+        counts / counts.sum(axis=1, keepdims=True),
+        pair / pair.sum(axis=1, keepdims=True),
+        atol=1e-9,
     )
     # 20,000 rows: shares of 0.4, and of 0.75 and 0.1 within, as exactly as whole numbers allow.
     assert network.sample.n_rows == 20_000
@@ -54,13 +58,20 @@ def test_children_of_the_same_parent_stay_independent_and_unlinked_parents_are_c
     pair = of_a[:, None] * given
     margin = pair.sum(axis=0)
     to_d = np.array([[0.5, 0.5], [0.1, 0.9]])
-    tables = {(0, 1): pair, (0, 2): pair, (1, 3): margin[:, None] * to_d, (2, 3): margin[:, None] * to_d}
+    tables = {
+        (0, 1): pair,
+        (0, 2): pair,
+        (1, 3): margin[:, None] * to_d,
+        (2, 3): margin[:, None] * to_d,
+    }
     margins = [of_a, margin, margin, (margin[:, None] * to_d).sum(axis=0)]
     parents = {0: (), 1: (0,), 2: (0,), 3: (1, 2)}
     network = assemble(rules, (0, 1, 2, 3), parents, margins, tables, np.random.default_rng(3))
     expected = np.einsum("a,ab,ac->bc", of_a, given, given)
     # 20,000 rows; a cell of the joint table has a standard deviation of at most half a record in a thousand: 5 of them.
-    np.testing.assert_allclose(network.tables[3].counts.sum(axis=2), expected, atol=5 * 1000 * (0.25 / 20_000) ** 0.5)
+    np.testing.assert_allclose(
+        network.tables[3].counts.sum(axis=2), expected, atol=5 * 1000 * (0.25 / 20_000) ** 0.5
+    )
     own = network.tables[3].counts
     for axis in (0, 1):
         sums = own.sum(axis=1 - axis)
@@ -78,8 +89,12 @@ def test_links_that_contradict_each_other_do_not_move_the_column():
     to_a = np.array([[20.0, 290.0, 290.0], [280.0, 10.0, 10.0]])
     to_b = np.array([[290.0, 20.0, 290.0], [10.0, 280.0, 10.0]])
     network = assemble(
-        rules, (0, 1, 2), {0: (), 1: (), 2: (0, 1)}, [third, third, own], {(0, 2): to_a, (1, 2): to_b},
+        rules,
+        (0, 1, 2),
+        {0: (), 1: (), 2: (0, 1)},
+        [third, third, own],
+        {(0, 2): to_a, (1, 2): to_b},
         np.random.default_rng(4),
-    )  # fmt: skip
+    )
     # 18,000 rows, spread evenly within four groups. Unless it is settled, the last level has 380 records.
     np.testing.assert_allclose(network.sample.counts((2,)) / 20, own, atol=1)

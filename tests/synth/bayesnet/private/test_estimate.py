@@ -28,7 +28,9 @@ def test_raking_gives_the_sums_asked_for_and_keeps_the_odds_ratio(seed):
     def ratio(t):
         return t[0, 0] * t[1, 1] / (t[0, 1] * t[1, 0])
 
-    assert ratio(out) == pytest.approx(ratio(start)), "iterative proportional fitting keeps interactions"
+    assert ratio(out) == pytest.approx(ratio(start)), (
+        "iterative proportional fitting keeps interactions"
+    )
 
 
 def test_single_columns_agree_on_the_total_weighted_by_precision():
@@ -42,7 +44,9 @@ def test_single_columns_agree_on_the_total_weighted_by_precision():
 
 def test_noise_is_held_back_and_what_is_certain_is_taken():
     model = np.array([50.0, 50.0])
-    assert shrunk(model + np.array([1.0, -1.0]), model, 5.0) == pytest.approx(model), "less than noise: the model"
+    assert shrunk(model + np.array([1.0, -1.0]), model, 5.0) == pytest.approx(model), (
+        "less than noise: the model"
+    )
     far = model + np.array([100.0, 0.0])
     assert shrunk(far, model, 5.0)[0] == pytest.approx(150.0), "twenty deviations out: as measured"
     assert (shrunk(np.array([-90.0, 5.0]), np.array([1.0, 1.0]), 1.0) >= 0).all()
@@ -59,6 +63,8 @@ def test_the_error_of_a_table_by_hand():
 
 
 def test_conditional_targets_have_the_parents_sums():
-    target = conditional_target(np.array([[3.0, 1.0], [0.0, 0.0]]), np.array([8.0, 2.0]), np.array([1.0, 3.0]))
+    target = conditional_target(
+        np.array([[3.0, 1.0], [0.0, 0.0]]), np.array([8.0, 2.0]), np.array([1.0, 3.0])
+    )
     assert target.tolist() == [[6.0, 2.0], [0.5, 1.5]]
     assert cells_of((3, 4, 5), (0, 2)) == 15

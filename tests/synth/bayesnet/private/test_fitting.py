@@ -17,7 +17,9 @@ from chaffinch.table import Column, Schema
 
 
 def sealed(codes, sizes, rows=None):
-    columns = tuple(Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes))
+    columns = tuple(
+        Column(f"c{j}", "categorical", levels=tuple(range(size))) for j, size in enumerate(sizes)
+    )
     data = pa.table({f"c{j}": pa.array(np.asarray(c, dtype=np.int64)) for j, c in enumerate(codes)})
     return prepare(data, Schema(columns, public=True, rows=data.num_rows if rows is None else rows))
 
@@ -55,7 +57,9 @@ EVOLUTION = Evolution(generations=60)
 @pytest.mark.parametrize("search", ["ordering", "genetic"])
 @pytest.mark.parametrize("delta", [None, 1e-6], ids=["pure", "zcdp"])
 def test_links_that_are_there_are_found(pairs, search, delta):
-    model = BayesNet(epsilon=2.0, delta=delta, search=search, evolution=EVOLUTION).fit(pairs, seed=1)
+    model = BayesNet(epsilon=2.0, delta=delta, search=search, evolution=EVOLUTION).fit(
+        pairs, seed=1
+    )
     assert links(model) >= TRUE
     assert spends_all(model)
     assert model.fitted.search == search
@@ -76,7 +80,9 @@ def noise_links(n, delta):
     sizes, result = (2, 3, 4, 2, 3, 4, 2, 5), []
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        model = BayesNet(epsilon=1.0, delta=delta).fit(sealed([rng.integers(0, s, n) for s in sizes], sizes), seed=seed)
+        model = BayesNet(epsilon=1.0, delta=delta).fit(
+            sealed([rng.integers(0, s, n) for s in sizes], sizes), seed=seed
+        )
         spends_all(model)
         result.append(len(model.network.edges))
     return result
@@ -98,7 +104,9 @@ def test_an_interaction_that_no_pair_shows():
     rng = np.random.default_rng(3)
     n = 20_000
     a, b = rng.integers(0, 2, (2, n))
-    model = BayesNet(epsilon=50.0, delta=1e-6).fit(sealed([a, b, a ^ b, rng.integers(0, 2, n)], (2, 2, 2, 2)), seed=1)
+    model = BayesNet(epsilon=50.0, delta=1e-6).fit(
+        sealed([a, b, a ^ b, rng.integers(0, 2, n)], (2, 2, 2, 2)), seed=1
+    )
     assert any(set(parents) | {child} >= {"c0", "c1", "c2"} for child, parents in _families(model))
     drawn = model.sample(10_000, seed=2)
     assert ((drawn.code("c0") ^ drawn.code("c1")) == drawn.code("c2")).mean() > 0.97
@@ -113,7 +121,13 @@ def _families(model):
 def test_protected_columns_keep_to_the_label(pairs, protect, search):
     """c1 depends on c0, and c3 on c2: with c1 and c3 sensitive and c4 the label these links are cut, and told."""
     settings = BayesNet(
-        epsilon=8.0, delta=1e-6, label="c4", sensitive=("c1", "c3"), protect=protect, search=search, evolution=EVOLUTION
+        epsilon=8.0,
+        delta=1e-6,
+        label="c4",
+        sensitive=("c1", "c3"),
+        protect=protect,
+        search=search,
+        evolution=EVOLUTION,
     )
     model = settings.fit(pairs, seed=1)
     for parent, child in model.network.edges:
@@ -160,13 +174,16 @@ def test_rules_are_kept(pairs):
 
 def test_settings_that_do_not_go_with_a_promise():
     with pytest.raises(
-        InputError, match=r"Greedy search under a promise is PrivBayes: use PrivBayes\(epsilon=\.\.\.\)"
+        InputError,
+        match=r"Greedy search under a promise is PrivBayes: use PrivBayes\(epsilon=\.\.\.\)",
     ):
         BayesNet(epsilon=1.0, search="greedy")
     for option in ({"score": "joint"}, {"penalty": 1.0}):
         with pytest.raises(InputError, match="score and penalty are for fits without epsilon"):
             BayesNet(epsilon=1.0, **option)
-    with pytest.raises(InputError, match="keep copies columns of the original, which no promise can cover"):
+    with pytest.raises(
+        InputError, match="keep copies columns of the original, which no promise can cover"
+    ):
         BayesNet(epsilon=1.0, keep=("c1",))
 
 
@@ -176,11 +193,20 @@ def test_several_rows_of_a_person_take_more_noise(pairs, neighbours):
     stds = []
     for m in (1, 3):
         settings = BayesNet(
-            epsilon=1.0, rows_per_person=m, neighbours=neighbours, network=Network.of(pairs.schema.names, [])
+            epsilon=1.0,
+            rows_per_person=m,
+            neighbours=neighbours,
+            network=Network.of(pairs.schema.names, []),
         )
         account = settings.fit(pairs, seed=1).fitted.privacy
         assert account.unit.rows_per_person == m
-        stds.append([float(c.noise.split()[-1]) * c.epsilon for c in account.charges if c.why == "single columns"])
+        stds.append(
+            [
+                float(c.noise.split()[-1]) * c.epsilon
+                for c in account.charges
+                if c.why == "single columns"
+            ]
+        )
     assert stds[1] == pytest.approx([3 * std for std in stds[0]], rel=0.02)
 
 
@@ -216,7 +242,9 @@ def test_one_level_and_rows_that_are_measured():
     assert account.rows == model.fitted.n_rows
     assert account.charges[0].what == "number of rows"
     assert account.charges[0].epsilon == pytest.approx(0.02 * 5.0)
-    spends_all(model)  # a column of one level has no link to measure: what was for it stays, and is told
+    spends_all(
+        model
+    )  # a column of one level has no link to measure: what was for it stays, and is told
 
 
 def test_seeds(pairs, tmp_path):

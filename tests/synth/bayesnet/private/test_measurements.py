@@ -20,7 +20,10 @@ def measured():
     """Columns of 2 and 3 levels, their pair, and 6,000 records: far from 0, so that nothing is cut off."""
     rng = np.random.default_rng(7)
     true = np.array([[900, 1100, 500], [1300, 700, 1500]])
-    draw = lambda counts, std: noisy(np.round(counts + rng.normal(0, std, counts.shape)).astype(np.int64), std)  # noqa: E731
+
+    def draw(counts, std):
+        return noisy(np.round(counts + rng.normal(0, std, counts.shape)).astype(np.int64), std)
+
     return draw(true.sum(axis=1), 6.0), draw(true.sum(axis=0), 4.0), draw(true, 3.0)
 
 
@@ -32,12 +35,18 @@ def test_single_columns_are_the_weighted_least_squares_of_all_tables(measured):
     # Unknown: the six counts. Every cell of every table is a sum of some, with its own noise.
     cells = np.eye(6).reshape(2, 3, 6)
     rows = np.concatenate(
-        [cells.sum(axis=1) / first.std, cells.sum(axis=0) / second.std, cells.reshape(6, 6) / pair.std]
+        [
+            cells.sum(axis=1) / first.std,
+            cells.sum(axis=0) / second.std,
+            cells.reshape(6, 6) / pair.std,
+        ]
     )
     values = np.concatenate([t.counts.ravel() / t.std for t in measured])
     best = np.linalg.lstsq(rows, values, rcond=None)[0].reshape(2, 3)
     assert released.total == pytest.approx(best.sum(), abs=0.01)
-    np.testing.assert_allclose(released.margins[0], best.sum(axis=1), atol=0.5)  # a hair is held back as noise
+    np.testing.assert_allclose(
+        released.margins[0], best.sum(axis=1), atol=0.5
+    )  # a hair is held back as noise
     np.testing.assert_allclose(released.margins[1], best.sum(axis=0), atol=0.5)
     np.testing.assert_allclose(released.tables[0, 1], best, atol=1.5)
     # Precision adds up: 1/36 from the column itself, and 1/(3 x 9) from the pair, of which its cells are sums of three.

@@ -27,7 +27,10 @@ def links_of(parents: Parents) -> set[frozenset[int]]:
 def turned_by(order: list[int], links: set[frozenset[int]]) -> Parents:
     """The links as an order tells."""
     place = {column: i for i, column in enumerate(order)}
-    return {c: tuple(p for p in order if frozenset((c, p)) in links and place[p] < place[c]) for c in order}
+    return {
+        c: tuple(p for p in order if frozenset((c, p)) in links and place[p] < place[c])
+        for c in order
+    }
 
 
 def strengths(columns: int, links: set[frozenset[int]], rng: np.random.Generator) -> np.ndarray:
@@ -78,7 +81,11 @@ def test_no_link_is_lost_no_limit_is_passed_and_nothing_gets_worse(seed, most):
     assert max(map(len, turned.values())) <= most
     assert unlinked_parents(turned) <= unlinked_parents(parents)
     parents_first(range(d), turned)
-    by_hand = sum(frozenset(pair) not in links for chosen in turned.values() for pair in combinations(chosen, 2))
+    by_hand = sum(
+        frozenset(pair) not in links
+        for chosen in turned.values()
+        for pair in combinations(chosen, 2)
+    )
     assert by_hand == unlinked_parents(turned)
 
 

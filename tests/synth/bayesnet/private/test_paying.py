@@ -21,10 +21,14 @@ def test_noise_beside_what_leaving_links_out_costs():
     assert "No link was worth its noise" in lost
     assert "by about 0.057 on average" in lost
     assert "by about 0.02:" in lost
-    assert paying_note(MARGINS, [50.0, 50.0], 1000.0, gaps(20.0), edges=1, every_pair=True).startswith("Noise moves")
+    assert paying_note(
+        MARGINS, [50.0, 50.0], 1000.0, gaps(20.0), edges=1, every_pair=True
+    ).startswith("Noise moves")
 
 
-@pytest.mark.parametrize(("edges", "every_pair", "note"), [(1, True, ""), (1, False, ""), (0, False, "No link was")])
+@pytest.mark.parametrize(
+    ("edges", "every_pair", "note"), [(1, True, ""), (1, False, ""), (0, False, "No link was")]
+)
 def test_nothing_is_said_where_links_paid(edges, every_pair, note):
     told = paying_note(MARGINS, [1.0, 1.0], 1000.0, gaps(200.0), edges=edges, every_pair=every_pair)
     assert told.startswith(note)

@@ -7,7 +7,13 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.synth.bayesnet.private.assemble import MOST_CELLS
-from chaffinch.synth.bayesnet.private.searching import FEW_PARENTS, NOISY, PairScores, _worthwhile, with_fewer_parents
+from chaffinch.synth.bayesnet.private.searching import (
+    FEW_PARENTS,
+    NOISY,
+    PairScores,
+    _worthwhile,
+    with_fewer_parents,
+)
 from chaffinch.synth.bayesnet.rules import Constraints, make_rules
 
 
@@ -21,7 +27,10 @@ def test_scores_of_many_sets_are_sums_over_their_pairs():
 def test_parents_that_tell_nothing_go_and_required_ones_stay():
     matrix = np.zeros((3, 3))
     matrix[2, 0] = 5.0
-    free, bound = make_rules("abc", Constraints(2)), make_rules("abc", Constraints(2, require=(("b", "c"),)))
+    free, bound = (
+        make_rules("abc", Constraints(2)),
+        make_rules("abc", Constraints(2, require=(("b", "c"),))),
+    )
     assert _worthwhile(2, (0, 1), matrix, (2, 2, 2), free) == (0,)
     assert _worthwhile(2, (0, 1), matrix, (2, 2, 2), bound) == (1, 0)
     with pytest.raises(InputError, match="too large to be measured"):

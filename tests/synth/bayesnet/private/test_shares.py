@@ -59,7 +59,9 @@ def test_links_are_not_looked_for_where_single_columns_would_be_noise(pure, limi
     sigma = 2**0.5 * 2 if pure else 1.0  # at epsilon 1/2, and at rho 1/2
     rows = 0.4 * 4 * sigma / limit
     assert column_error(1.0, (4, 4), int(rows), ADD, pure=pure) == pytest.approx(limit, rel=0.2)
-    lost, enough = (shares_of(1.0, (4, 4), int(rows * more), ADD, pure=pure, wants=LOOK) for more in (0.5, 2.0))
+    lost, enough = (
+        shares_of(1.0, (4, 4), int(rows * more), ADD, pure=pure, wants=LOOK) for more in (0.5, 2.0)
+    )
     assert (lost.margins, lost.distances, lost.tables) == (1.0, 0.0, 0.0)
     assert enough.distances > 0
     assert shares_of(1.0, (4, 4), int(rows * 0.5), ADD, pure=pure, wants=MUST).tables > 0

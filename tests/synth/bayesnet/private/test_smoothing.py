@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from chaffinch.synth.bayesnet.private.smoothing import LENGTHS, STRENGTHS, centred, factors_of, smoothed
+from chaffinch.synth.bayesnet.private.smoothing import (
+    LENGTHS,
+    STRENGTHS,
+    centred,
+    factors_of,
+    smoothed,
+)
 
 
 def covariances(shares, *, ordered):
@@ -14,7 +20,10 @@ def covariances(shares, *, ordered):
     shares = shares / shares.sum()
     root = np.sqrt(shares)
     steps = np.abs(np.subtract.outer(np.arange(len(shares)), np.arange(len(shares))))
-    likeness = [np.eye(len(shares)), *(np.exp(-steps / length) for length in LENGTHS if ordered and len(shares) > 3)]
+    likeness = [
+        np.eye(len(shares)),
+        *(np.exp(-steps / length) for length in LENGTHS if ordered and len(shares) > 3),
+    ]
     return [root[:, None] * c * root for c in likeness]
 
 
@@ -25,7 +34,9 @@ def test_factors_are_what_they_say(ordered):
     for factor, full in zip(factors, covariances(shares, ordered=ordered), strict=True):
         vectors = np.eye(5) if factor.vectors is None else factor.vectors
         np.testing.assert_allclose(vectors @ np.diag(factor.values) @ vectors.T, full, atol=1e-12)
-    assert len(factors_of(np.ones(3), ordered=True)) == 1, "three levels have no neighbours to speak of"
+    assert len(factors_of(np.ones(3), ordered=True)) == 1, (
+        "three levels have no neighbours to speak of"
+    )
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -49,8 +60,12 @@ def test_the_expected_difference_is_the_posterior_mean_of_the_likeliest_process(
     likelihoods = {key: likelihood for key, (likelihood, _) in answers.items()}
     i, j, _ = key
     along_rows = max(v for (a, b, _), v in likelihoods.items() if b == 0)
-    assert max(v for (a, b, _), v in likelihoods.items() if (a, b) == (i, 0)) == pytest.approx(along_rows)
-    assert likelihoods[key] == pytest.approx(max(v for (a, b, _), v in likelihoods.items() if a == i))
+    assert max(v for (a, b, _), v in likelihoods.items() if (a, b) == (i, 0)) == pytest.approx(
+        along_rows
+    )
+    assert likelihoods[key] == pytest.approx(
+        max(v for (a, b, _), v in likelihoods.items() if a == i)
+    )
 
 
 def test_noise_alone_is_taken_out_and_large_differences_stay():
@@ -69,5 +84,7 @@ def test_smooth_tables_come_nearer_than_they_were_measured():
     i = np.arange(16)
     ridge = centred(20 * np.exp(-((i[:, None] - i) ** 2) / 20))
     noisy = centred(ridge + rng.normal(0, 10, (16, 16)))
-    out = smoothed(noisy, [factors_of(np.ones(16), ordered=True)] * 2, 100.0 * (15 / 16) ** 2, 3000.0)
+    out = smoothed(
+        noisy, [factors_of(np.ones(16), ordered=True)] * 2, 100.0 * (15 / 16) ** 2, 3000.0
+    )
     assert np.abs(out - ridge).sum() < 2 / 3 * np.abs(noisy - ridge).sum()

@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 from chaffinch.synth.bayesnet.trees.growing import grow, x_log_x
 
 
-def grown(x, y, sizes, *, ordered=True, y_size=2, y_ordered=True, least=5, most=6, price=1.0, naming=1.0, required=None):
+def grown(
+    x,
+    y,
+    sizes,
+    *,
+    ordered=True,
+    y_size=2,
+    y_ordered=True,
+    least=5,
+    most=6,
+    price=1.0,
+    naming=1.0,
+    required=None,
+):
     x = np.asarray(x, dtype=np.uint16)
     must = np.zeros(len(x), dtype=bool) if required is None else np.array(required)
     flags = np.full(len(x), ordered)
@@ -19,7 +32,9 @@ def grown(x, y, sizes, *, ordered=True, y_size=2, y_ordered=True, least=5, most=
     limits = (np.array(sizes, dtype=np.int64), flags, about, must, least, most, price, naming)
     tree = grow(x, np.asarray(y, dtype=np.uint16), np.zeros(0), x_log_x(x.shape[1]), *limits)
     weighted = grow(x, np.asarray(y, dtype=np.uint16), np.ones(x.shape[1]), np.zeros(0), *limits)
-    assert all(np.array_equal(one, other) for one, other in zip(tree, weighted, strict=True))  # looked up or not, counted once or twice: the same
+    assert all(
+        np.array_equal(one, other) for one, other in zip(tree, weighted, strict=True)
+    )  # looked up or not, counted once or twice: the same
     return tree
 
 
@@ -66,7 +81,11 @@ def test_chance_is_not_split():
     found = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        found += int((grown(rng.integers(0, 10, (12, 400)), rng.integers(0, 2, 400), [10] * 12)[0] >= 0).sum())
+        found += int(
+            (
+                grown(rng.integers(0, 10, (12, 400)), rng.integers(0, 2, 400), [10] * 12)[0] >= 0
+            ).sum()
+        )
     assert found <= 8
 
 
@@ -76,7 +95,9 @@ def test_leaves_have_records_enough_and_columns_are_few(seed, least, most):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 5, (5, 200))
     y = (x.sum(axis=0) + rng.integers(0, 3, 200)) % 4
-    splits, below, first, sides = grown(x, y, [5] * 5, y_size=4, least=least, most=most, price=0.1, naming=0.0)
+    splits, below, first, sides = grown(
+        x, y, [5] * 5, y_size=4, least=least, most=most, price=0.1, naming=0.0
+    )
     node = np.zeros(200, dtype=int)
     while (splits[node] >= 0).any():
         inner = splits[node] >= 0
@@ -98,5 +119,8 @@ def test_a_relation_of_fine_numbers_is_followed_to_the_end():
     x = np.repeat(np.arange(60), 20)[None, :]
     splits, _below, first, sides = grown(x, x[0], [60], y_size=60, least=10)
     assert (splits < 0).sum() == 60
-    ends = sorted(int((sides[first[node] : first[node] + 60] == 0).sum()) for node in np.flatnonzero(splits >= 0))
+    ends = sorted(
+        int((sides[first[node] : first[node] + 60] == 0).sum())
+        for node in np.flatnonzero(splits >= 0)
+    )
     assert all(a < b for a, b in pairwise(ends))

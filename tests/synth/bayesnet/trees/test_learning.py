@@ -21,7 +21,15 @@ def people(n: int = 2_000, seed: int = 1) -> pa.Table:
     age = rng.integers(18, 90, n)
     ill = rng.random(n) < age / 120
     pay = np.round(np.exp(rng.normal(3, 0.5, n)) * (1 + age / 50), 2)
-    return pa.table({"age": age, "ill": np.where(ill, "yes", "no"), "pay": pay, "sex": rng.choice(["f", "m"], n), "town": rng.choice(list("abc"), n)})
+    return pa.table(
+        {
+            "age": age,
+            "ill": np.where(ill, "yes", "no"),
+            "pay": pay,
+            "sex": rng.choice(["f", "m"], n),
+            "town": rng.choice(list("abc"), n),
+        }
+    )
 
 
 @pytest.mark.parametrize("sample", [200_000, 300])
@@ -33,7 +41,14 @@ def test_every_engine_gives_the_same_bytes(tmp_path, monkeypatch, sample):
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=330)
     read = chaffinch.read(tmp_path / "t.parquet")
     settings = BayesNet(conditionals="trees")
-    models = [settings.fit(data, seed=1) for data in (read, StreamCounter(chaffinch.scan(tmp_path / "t.parquet")), ReferenceCounter(read))]
+    models = [
+        settings.fit(data, seed=1)
+        for data in (
+            read,
+            StreamCounter(chaffinch.scan(tmp_path / "t.parquet")),
+            ReferenceCounter(read),
+        )
+    ]
     first, *others = [model.state()[1] for model in models]
     for other in others:
         assert first.keys() == other.keys()
@@ -43,7 +58,9 @@ def test_every_engine_gives_the_same_bytes(tmp_path, monkeypatch, sample):
 
 
 def test_numbers_keep_their_grain():
-    drawn = BayesNet(conditionals="trees").fit(people(), seed=1).sample(4_000, seed=2).data.to_pandas()
+    drawn = (
+        BayesNet(conditionals="trees").fit(people(), seed=1).sample(4_000, seed=2).data.to_pandas()
+    )
     assert drawn["age"].nunique() > 60
     tables = BayesNet(conditionals="tables").fit(people(), seed=1)
     trees = BayesNet(conditionals="trees").fit(people(), seed=1)
@@ -58,7 +75,9 @@ def joint(model) -> dict[tuple[int, ...], float]:
     chance = np.ones(len(every))
     names = model.schema.names
     for table in model.tables:
-        chance *= table.probabilities(every[:, names.index(table.child)], [every[:, names.index(p)] for p in table.parents])
+        chance *= table.probabilities(
+            every[:, names.index(table.child)], [every[:, names.index(p)] for p in table.parents]
+        )
     return dict(zip(map(tuple, every.tolist()), chance, strict=True))
 
 
@@ -72,29 +91,56 @@ def test_protected_columns_are_told_by_the_label_alone(protect):
     other = np.where(rng.random(n) < 0.8, secret, rng.integers(0, 3, n))
     columns = {"a": a, "b": b, "secret": secret, "other_secret": other, "label": label}
     table = pa.table({name: [f"v{k}" for k in values] for name, values in columns.items()})
-    model = BayesNet(conditionals="trees", label="label", sensitive=("secret", "other_secret"), protect=protect).fit(table, seed=1)
+    model = BayesNet(
+        conditionals="trees", label="label", sensitive=("secret", "other_secret"), protect=protect
+    ).fit(table, seed=1)
     names = list(model.schema.names)
     array = np.zeros(model.schema.sizes)
     for place, chance in joint(model).items():
         array[place] = chance
     assert array.sum() == pytest.approx(1.0)
-    array = np.transpose(array, [names.index(name) for name in ("label", "secret", "other_secret", "a", "b")])
+    array = np.transpose(
+        array, [names.index(name) for name in ("label", "secret", "other_secret", "a", "b")]
+    )
     for part in array:
         whole = part.sum()
         hidden, open_ones = part.sum(axis=(2, 3)), part.sum(axis=(0, 1))
-        assert np.allclose(part / whole, (hidden / whole)[:, :, None, None] * (open_ones / whole)[None, None], atol=1e-12)
+        assert np.allclose(
+            part / whole,
+            (hidden / whole)[:, :, None, None] * (open_ones / whole)[None, None],
+            atol=1e-12,
+        )
         if protect == "separate":
-            assert np.allclose(hidden / whole, np.outer(hidden.sum(axis=1), hidden.sum(axis=0)) / whole**2, atol=1e-12)
+            assert np.allclose(
+                hidden / whole,
+                np.outer(hidden.sum(axis=1), hidden.sum(axis=0)) / whole**2,
+                atol=1e-12,
+            )
 
 
 def test_edges_that_are_required_forbidden_or_given():
     table = people()
-    model = BayesNet(conditionals="trees", require=(("town", "sex"),), forbid=(("age", "ill"), ("ill", "age"))).fit(table, seed=1)
+    model = BayesNet(
+        conditionals="trees", require=(("town", "sex"),), forbid=(("age", "ill"), ("ill", "age"))
+    ).fit(table, seed=1)
     assert ("town", "sex") in model.network.edges
     assert not {("age", "ill"), ("ill", "age")} & set(model.network.edges)
-    given = chaffinch.Network.of(("age", "ill", "pay", "sex", "town"), [("sex", "age"), ("age", "ill")])
-    assert set(BayesNet(conditionals="trees", network=given).fit(table, seed=1).network.edges) == {("sex", "age"), ("age", "ill")}
-    assert max(len(parents) for parents in BayesNet(conditionals="trees", parents=1).fit(table, seed=1).network.parents) <= 1
+    given = chaffinch.Network.of(
+        ("age", "ill", "pay", "sex", "town"), [("sex", "age"), ("age", "ill")]
+    )
+    assert set(BayesNet(conditionals="trees", network=given).fit(table, seed=1).network.edges) == {
+        ("sex", "age"),
+        ("age", "ill"),
+    }
+    assert (
+        max(
+            len(parents)
+            for parents in BayesNet(conditionals="trees", parents=1)
+            .fit(table, seed=1)
+            .network.parents
+        )
+        <= 1
+    )
 
 
 def test_leaves_hold_ten_records_and_more_if_asked():
@@ -106,11 +152,21 @@ def test_leaves_hold_ten_records_and_more_if_asked():
 def test_weights_count():
     rng = np.random.default_rng(5)
     sex = rng.choice(["f", "m"], 600)
-    table = pa.table({"sex": sex, "ill": np.where(rng.random(600) < 0.4, "yes", "no"), "w": np.where(sex == "f", 3.0, 1.0)})
-    model = BayesNet(conditionals="trees").fit(chaffinch.read(table, schema={"w": "weight"}), seed=1)
+    table = pa.table(
+        {
+            "sex": sex,
+            "ill": np.where(rng.random(600) < 0.4, "yes", "no"),
+            "w": np.where(sex == "f", 3.0, 1.0),
+        }
+    )
+    model = BayesNet(conditionals="trees").fit(
+        chaffinch.read(table, schema={"w": "weight"}), seed=1
+    )
     tree = next(one for one in model.tables if one.child == "sex")
     share = tree.weights[tree.starts[0] : tree.starts[1]]
-    assert share[0] / share.sum() == pytest.approx(3 * (sex == "f").sum() / (3 * (sex == "f").sum() + (sex == "m").sum()))
+    assert share[0] / share.sum() == pytest.approx(
+        3 * (sex == "f").sum() / (3 * (sex == "f").sum() + (sex == "m").sum())
+    )
 
 
 def test_bad_use_is_named():
@@ -135,6 +191,9 @@ def test_bad_use_is_named():
 
 
 def test_two_rows_and_a_column_without_values():
-    for table in (chaffinch.read(pa.table({"a": ["x", "y"], "b": [1.5, 2.5]})), pa.table({"a": ["x", "y"] * 20, "b": pa.array([None] * 40, pa.float64())})):
+    for table in (
+        chaffinch.read(pa.table({"a": ["x", "y"], "b": [1.5, 2.5]})),
+        pa.table({"a": ["x", "y"] * 20, "b": pa.array([None] * 40, pa.float64())}),
+    ):
         model = BayesNet(conditionals="trees").fit(table, seed=1)
         assert model.sample(5, seed=1).n_rows == 5

@@ -25,7 +25,12 @@ SPSS_LABELS = {
     "region": {"n": "North", "s": "South"},
 }
 
-SPSS_TITLES = {"sex": "Sex of the person", "age": "Age in years", "region": "Région « nord »", "visit": "First visit"}
+SPSS_TITLES = {
+    "sex": "Sex of the person",
+    "age": "Age in years",
+    "region": "Région « nord »",
+    "visit": "First visit",
+}
 
 SPSS_FORMATS = {
     "age": "F3.0",
@@ -36,7 +41,13 @@ SPSS_FORMATS = {
     "sex": "F1.0",
 }
 
-SPSS_MEASURES = {"sex": "nominal", "health": "ordinal", "age": "scale", "income": "scale", "region": "nominal"}
+SPSS_MEASURES = {
+    "sex": "nominal",
+    "health": "ordinal",
+    "age": "scale",
+    "income": "scale",
+    "region": "nominal",
+}
 
 
 def seconds(moment: datetime.date, epoch: datetime.datetime = SPSS_EPOCH) -> float:
@@ -48,18 +59,28 @@ def seconds(moment: datetime.date, epoch: datetime.datetime = SPSS_EPOCH) -> flo
 def spss_file(path: Path) -> Path:
     """A survey as SPSS users have it: every kind of missing, of label and of format."""
     rng = np.random.default_rng(5)
-    days = [datetime.date(2015, 1, 1) + datetime.timedelta(days=int(d)) for d in rng.integers(0, 1500, N)]
+    days = [
+        datetime.date(2015, 1, 1) + datetime.timedelta(days=int(d))
+        for d in rng.integers(0, 1500, N)
+    ]
     frame = pd.DataFrame(
         {
             "sex": rng.choice([1.0, 2.0, -8.0], N, p=[0.5, 0.4, 0.1]),
             "health": rng.choice([1.0, 2.0, 3.0], N),
-            "age": np.where(rng.random(N) < 0.1, rng.choice([98.0, 99.0], N), rng.integers(18, 90, N)),
+            "age": np.where(
+                rng.random(N) < 0.1, rng.choice([98.0, 99.0], N), rng.integers(18, 90, N)
+            ),
             "income": np.where(
-                rng.random(N) < 0.2, rng.choice([-1.0, -2.0, np.nan], N), np.round(rng.gamma(2, 900, N), 2)
+                rng.random(N) < 0.2,
+                rng.choice([-1.0, -2.0, np.nan], N),
+                np.round(rng.gamma(2, 900, N), 2),
             ),
             "region": rng.choice(["n", "s", "NA", ""], N),
             "visit": [seconds(UNKNOWN_DAY if i % 17 == 0 else day) for i, day in enumerate(days)],
-            "seen": [seconds(datetime.datetime(2020, 5, 17, 8) + datetime.timedelta(minutes=7 * i)) for i in range(N)],
+            "seen": [
+                seconds(datetime.datetime(2020, 5, 17, 8) + datetime.timedelta(minutes=7 * i))
+                for i in range(N)
+            ],
             "wait": rng.integers(0, 7200, N).astype(float),
         }
     )
@@ -103,20 +124,31 @@ STATA_FORMATS = {
 
 def stata_file(path: Path, version: int = 15) -> Path:
     rng = np.random.default_rng(6)
-    sexes = [["a", "b", None][i % 3] if i % 7 == 0 else x for i, x in enumerate(rng.choice([1, 2], N).tolist())]
+    sexes = [
+        ["a", "b", None][i % 3] if i % 7 == 0 else x
+        for i, x in enumerate(rng.choice([1, 2], N).tolist())
+    ]
     frame = pd.DataFrame(
         {
             "sex": pd.Series(sexes, dtype=object),
             "age": pd.Series(
-                ["b" if i % 11 == 0 else x for i, x in enumerate(rng.integers(18, 90, N).tolist())], dtype=object
+                ["b" if i % 11 == 0 else x for i, x in enumerate(rng.integers(18, 90, N).tolist())],
+                dtype=object,
             ),
             "income": np.where(rng.random(N) < 0.1, np.nan, np.round(rng.gamma(2, 900, N), 2)),
             "grade": pd.array(rng.choice([1, 2, 3], N), dtype="Int32"),
             "region": rng.choice(["north", "south", ""], N),
             "visit": pd.Series(
-                ["c" if i % 13 == 0 else int(x) for i, x in enumerate(rng.integers(20_000, 21_500, N))], dtype=object
+                [
+                    "c" if i % 13 == 0 else int(x)
+                    for i, x in enumerate(rng.integers(20_000, 21_500, N))
+                ],
+                dtype=object,
             ),
-            "seen": [1000 * seconds(datetime.datetime(2020, 5, 17, 8, 0, i % 60), STATA_EPOCH) for i in range(N)],
+            "seen": [
+                1000 * seconds(datetime.datetime(2020, 5, 17, 8, 0, i % 60), STATA_EPOCH)
+                for i in range(N)
+            ],
             "month": pd.array(rng.integers(600, 720, N), dtype="Int32"),
         }
     )

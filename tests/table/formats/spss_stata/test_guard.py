@@ -20,13 +20,20 @@ class TestDamage:
         path = make(tmp_path / ("a.sav" if make is spss_file else "a.dta"))
         data = path.read_bytes()
         places = random.Random(1)
-        for length in [200, len(data) - 9, *(places.randrange(150, len(data) - 9) for _ in range(60))]:
+        for length in [
+            200,
+            len(data) - 9,
+            *(places.randrange(150, len(data) - 9) for _ in range(60)),
+        ]:
             path.write_bytes(data[:length])
-            with pytest.raises(chaffinch.errors.FileError, match=r"Cannot read '.*': it is damaged, truncated or"):
+            with pytest.raises(
+                chaffinch.errors.FileError, match=r"Cannot read '.*': it is damaged, truncated or"
+            ):
                 chaffinch.read(path)
 
     @pytest.mark.parametrize(
-        ("ending", "magic"), [("sav", b"$FL2"), ("sav", b"$FL3"), ("dta", b"<stata_dta>"), ("dta", b"\x72\x02")]
+        ("ending", "magic"),
+        [("sav", b"$FL2"), ("sav", b"$FL3"), ("dta", b"<stata_dta>"), ("dta", b"\x72\x02")],
     )
     def test_random_bytes(self, tmp_path, ending, magic):
         for seed in range(30):
@@ -73,7 +80,8 @@ class TestDamage:
 
         monkeypatch.setattr(pyreadstat, "write_sav", refuse)
         with pytest.raises(
-            chaffinch.errors.FileError, match=r"Cannot write the SPSS file. Unable to write data. Make room"
+            chaffinch.errors.FileError,
+            match=r"Cannot write the SPSS file. Unable to write data. Make room",
         ):
             table.write(tmp_path / "b.sav", overwrite=True)
         assert (tmp_path / "b.sav").read_text() == "old"

@@ -40,7 +40,10 @@ class TestMoments:
         ]
         days = [moment.date() for moment in moments]
         frame = pd.DataFrame(
-            {"day": pd.Series(days, dtype=object), "moment": pd.Series(moments, dtype="datetime64[ms]")}
+            {
+                "day": pd.Series(days, dtype=object),
+                "moment": pd.Series(moments, dtype="datetime64[ms]"),
+            }
         )
         path = tmp_path / f"a.{form}"
         (pyreadstat.write_sav if form == "sav" else pyreadstat.write_dta)(frame, path)
@@ -55,13 +58,20 @@ class TestMoments:
     def test_a_date_with_a_time_in_it_is_its_day(self, tmp_path):
         path = tmp_path / "a.sav"
         frame = pd.DataFrame(
-            {"x": [seconds(datetime.datetime(2020, 1, 1 + i % 9, 23, 59)) for i in range(40)], "y": 1.0}
+            {
+                "x": [seconds(datetime.datetime(2020, 1, 1 + i % 9, 23, 59)) for i in range(40)],
+                "y": 1.0,
+            }
         )
         pyreadstat.write_sav(frame, path, variable_format={"x": "DATE11"})
         assert chaffinch.read(path).data.column("x")[0].as_py() == datetime.date(2020, 1, 1)
 
     def test_dates_beyond_any_calendar(self, tmp_path):
         path = tmp_path / "a.sav"
-        pyreadstat.write_sav(pd.DataFrame({"x": [1e300] * 40, "y": 1.0}), path, variable_format={"x": "DATE11"})
-        with pytest.raises(chaffinch.errors.FileError, match="column 'x' holds dates beyond any calendar"):
+        pyreadstat.write_sav(
+            pd.DataFrame({"x": [1e300] * 40, "y": 1.0}), path, variable_format={"x": "DATE11"}
+        )
+        with pytest.raises(
+            chaffinch.errors.FileError, match="column 'x' holds dates beyond any calendar"
+        ):
             chaffinch.read(path)

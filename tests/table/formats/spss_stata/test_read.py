@@ -20,7 +20,16 @@ from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.table.sources import open_source
 
 from ...conftest import again
-from .conftest import SPSS_LABELS, SPSS_TITLES, STATA_LABELS, UNKNOWN_DAY, N, raw, spss_file, stata_file
+from .conftest import (
+    SPSS_LABELS,
+    SPSS_TITLES,
+    STATA_LABELS,
+    UNKNOWN_DAY,
+    N,
+    raw,
+    spss_file,
+    stata_file,
+)
 
 
 class TestReadingSPSS:
@@ -35,8 +44,16 @@ class TestReadingSPSS:
             "region": ("NA",),
             "visit": ((UNKNOWN_DAY - datetime.date(1970, 1, 1)).days,),
         }
-        kinds = {"sex": "categorical", "health": "categorical", "age": "integer", "income": "float", "region": "categorical",
-                 "visit": "date", "seen": "datetime", "wait": "integer"}  # fmt: skip
+        kinds = {
+            "sex": "categorical",
+            "health": "categorical",
+            "age": "integer",
+            "income": "float",
+            "region": "categorical",
+            "visit": "date",
+            "seen": "datetime",
+            "wait": "integer",
+        }
         assert {c.name: c.kind for c in schema} == kinds
         assert [c.name for c in schema if c.ordered] == ["health"]
 
@@ -68,7 +85,11 @@ class TestReadingSPSS:
         table = chaffinch.read(path)
         schema = schema_from_toml(schema_text(table.schema))
         for column, read in zip(table.schema, schema, strict=True):
-            assert (read.title, read.labels, read.missing) == (column.title, column.labels, column.missing)
+            assert (read.title, read.labels, read.missing) == (
+                column.title,
+                column.labels,
+                column.missing,
+            )
         fitted = chaffinch.read(path, schema)
         assert fitted.schema.sizes == table.schema.sizes
         assert all((fitted.code(name) == table.code(name)).all() for name in table.schema.names)
@@ -101,17 +122,25 @@ class TestReadingSPSS:
         path = tmp_path / "a.sav"
         frame = pd.DataFrame({"x": np.arange(2000.0), "y": 1.0})
         pyreadstat.write_sav(frame, path, missing_ranges={"x": [{"lo": 100, "hi": float("inf")}]})
-        with pytest.raises(chaffinch.errors.InputError, match=r"Column 'x' .* holds over 1,000 different ones"):
+        with pytest.raises(
+            chaffinch.errors.InputError, match=r"Column 'x' .* holds over 1,000 different ones"
+        ):
             chaffinch.read(path)
 
     def test_other_encodings_are_read(self, tmp_path):
         path = tmp_path / "a.sav"
         frame = pd.DataFrame({"x": ["caf?", "th?"] * 20, "y": [1.0, 2.0] * 20})
         pyreadstat.write_sav(frame, path, column_labels={"x": "caf?"})
-        data = path.read_bytes().replace(b"?", b"\xe9").replace(struct.pack("<i", 65001), struct.pack("<i", 1252))
+        data = (
+            path.read_bytes()
+            .replace(b"?", b"\xe9")
+            .replace(struct.pack("<i", 65001), struct.pack("<i", 1252))
+        )
         name = b"\x07\0\0\0\x14\0\0\0\x01\0\0\0\x05\0\0\0UTF-8"
         assert data.count(name) == 1
-        path.write_bytes(data.replace(name, b"\x07\0\0\0\x14\0\0\0\x01\0\0\0\x0c\0\0\0windows-1252"))
+        path.write_bytes(
+            data.replace(name, b"\x07\0\0\0\x14\0\0\0\x01\0\0\0\x0c\0\0\0windows-1252")
+        )
         table = chaffinch.read(path)
         assert table.schema["x"].title == "café"
         assert set(table.data.column("x").to_pylist()) == {"café", "thé"}
@@ -157,8 +186,12 @@ class TestReadingStata:
         path = stata_file(tmp_path / "a.dta")
         table = chaffinch.read(path)
         frame, _ = pyreadstat.read_dta(path, extra_date_formats=["%tdDD/NN/CCYY"])
-        assert table.data.column("visit").to_pylist() == [None if pd.isna(day) else day for day in frame["visit"]]
-        assert table.data.column("seen").to_pylist() == [moment.to_pydatetime() for moment in frame["seen"]]
+        assert table.data.column("visit").to_pylist() == [
+            None if pd.isna(day) else day for day in frame["visit"]
+        ]
+        assert table.data.column("seen").to_pylist() == [
+            moment.to_pydatetime() for moment in frame["seen"]
+        ]
 
     def test_small_numbers_keep_their_types(self, tmp_path):
         path = tmp_path / "a.dta"
@@ -176,7 +209,9 @@ class TestReadingStata:
         again(table).write(tmp_path / "b.dta")
         cells, told = raw(tmp_path / "b.dta")
         assert list(told.readstat_variable_types.values()) == ["int32", "int32", "double"]
-        assert all(value == round(value, 1) for value in cells["single"])  # 0.1, not the float next to it
+        assert all(
+            value == round(value, 1) for value in cells["single"]
+        )  # 0.1, not the float next to it
 
     def test_a_schema_with_letters_and_numbers_as_codes(self, tmp_path):
         path = stata_file(tmp_path / "a.dta")
@@ -187,8 +222,14 @@ class TestReadingStata:
         assert schema["sex"].missing == ("a", "b")
         fitted = chaffinch.read(path, schema)
         assert all((fitted.code(name) == table.code(name)).all() for name in table.schema.names)
-        mixed = chaffinch.read(path, schema_from_toml(text.replace("[1, 2, 3]", "[1, 2]").replace(
-            '[columns.grade]\n', '[columns.grade]\nmissing = [3]\n')))  # fmt: skip
+        mixed = chaffinch.read(
+            path,
+            schema_from_toml(
+                text.replace("[1, 2, 3]", "[1, 2]").replace(
+                    "[columns.grade]\n", "[columns.grade]\nmissing = [3]\n"
+                )
+            ),
+        )
         again(mixed).write(tmp_path / "b.dta")
         assert raw(tmp_path / "b.dta")[0]["grade"] == raw(path)[0]["grade"]
 
@@ -200,7 +241,10 @@ class TestWithoutTheExtra:
         monkeypatch.setitem(sys.modules, "pyreadstat", None)
         with pytest.raises(chaffinch.errors.MissingExtraError) as caught:
             chaffinch.read(path)
-        assert str(caught.value) == "Reading SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."
+        assert (
+            str(caught.value)
+            == "Reading SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."
+        )
 
     @pytest.mark.parametrize("absent", ["pyreadstat", "pandas"])
     def test_writing(self, tmp_path, monkeypatch, absent):
@@ -210,7 +254,8 @@ class TestWithoutTheExtra:
             with pytest.raises(chaffinch.errors.MissingExtraError) as caught:
                 table.write(tmp_path / f"a.{ending}")
             assert (
-                str(caught.value) == "Writing SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."
+                str(caught.value)
+                == "Writing SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."
             )
         assert not list(tmp_path.iterdir())
 

@@ -33,7 +33,9 @@ class TestRoundTrip:
             assert new_cells[name] == cells[name]
         for name in ("age", "income", "visit"):
             coded = [
-                value for value in cells[name] if value is None or value < 0 or value in (98, 99, seconds(UNKNOWN_DAY))
+                value
+                for value in cells[name]
+                if value is None or value < 0 or value in (98, 99, seconds(UNKNOWN_DAY))
             ]
             places = [i for i, value in enumerate(cells[name]) if value in coded]
             assert [new_cells[name][i] for i in places] == [cells[name][i] for i in places]
@@ -72,10 +74,25 @@ class TestRoundTrip:
             assert (back.code(name) == table.code(name)).all(), name
         inferred = chaffinch.read(out).schema
         for column, new in zip(table.schema, inferred, strict=True):
-            assert (new.name, new.kind, new.type, new.title, new.labels, new.missing, new.ordered, new.nullable) == (
-                column.name, column.kind, column.type, column.title, column.labels, column.missing, column.ordered,
+            assert (
+                new.name,
+                new.kind,
+                new.type,
+                new.title,
+                new.labels,
+                new.missing,
+                new.ordered,
+                new.nullable,
+            ) == (
+                column.name,
+                column.kind,
+                column.type,
+                column.title,
+                column.labels,
+                column.missing,
+                column.ordered,
                 column.nullable,
-            )  # fmt: skip
+            )
 
     def test_batches_are_gathered_into_one_file(self, tmp_path):
         table = again(chaffinch.read(stata_file(tmp_path / "a.dta")))
@@ -96,20 +113,31 @@ class TestRoundTrip:
         assert told.missing_ranges["sex"] == [{"lo": -8.0, "hi": -8.0}]
         assert told.missing_ranges["income"] == [{"lo": -2.0, "hi": -2.0}, {"lo": -1.0, "hi": -1.0}]
         assert told.original_variable_types == {
-            "sex": "F8.0", "health": "F8.0", "age": "F8.0", "income": "F10.2", "region": "A2", "visit": "DATE11",
-            "seen": "DATETIME20", "wait": "F8.0",
-        }  # fmt: skip
+            "sex": "F8.0",
+            "health": "F8.0",
+            "age": "F8.0",
+            "income": "F10.2",
+            "region": "A2",
+            "visit": "DATE11",
+            "seen": "DATETIME20",
+            "wait": "F8.0",
+        }
         assert told.variable_measure["health"] == "ordinal"
 
     def test_parquet_in_between_keeps_formats(self, tmp_path):
         table = chaffinch.read(spss_file(tmp_path / "a.sav"))
         table.write(tmp_path / "a.parquet")
         chaffinch.read(tmp_path / "a.parquet", table.schema).write(tmp_path / "b.sav")
-        assert raw(tmp_path / "b.sav")[1].original_variable_types == raw(tmp_path / "a.sav")[1].original_variable_types
+        assert (
+            raw(tmp_path / "b.sav")[1].original_variable_types
+            == raw(tmp_path / "a.sav")[1].original_variable_types
+        )
 
     def test_no_rows(self, tmp_path):
         table = chaffinch.read(stata_file(tmp_path / "a.dta"))
-        empty = Table.from_codes(table.schema, [table.codes[j][:0] for j in range(len(table.codes))], like=table)
+        empty = Table.from_codes(
+            table.schema, [table.codes[j][:0] for j in range(len(table.codes))], like=table
+        )
         for ending in ("sav", "dta"):
             empty.write(tmp_path / f"b.{ending}")
             assert raw(tmp_path / f"b.{ending}")[1].number_rows == 0
@@ -136,7 +164,10 @@ class TestFromOneProgramToAnother:
 
     def test_words_of_a_text_file_become_letters_with_a_label(self, tmp_path):
         lines = [
-            f"{x},{y}" for x, y in zip(["1", "2", "NA", "?", ""] * 20, ["u", "NA", "w", "", "u"] * 20, strict=True)
+            f"{x},{y}"
+            for x, y in zip(
+                ["1", "2", "NA", "?", ""] * 20, ["u", "NA", "w", "", "u"] * 20, strict=True
+            )
         ]
         (tmp_path / "a.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
         table = chaffinch.read(tmp_path / "a.csv")
@@ -154,7 +185,9 @@ class TestFromOneProgramToAnother:
     @pytest.mark.parametrize("ending", ["sav", "dta"])
     def test_types_that_these_files_lack(self, tmp_path, ending):
         n = 40
-        moments = [datetime.datetime(2024, 1, 1, 12) + datetime.timedelta(hours=i) for i in range(n)]
+        moments = [
+            datetime.datetime(2024, 1, 1, 12) + datetime.timedelta(hours=i) for i in range(n)
+        ]
         table = chaffinch.read(
             pa.table(
                 {
@@ -163,7 +196,9 @@ class TestFromOneProgramToAnother:
                     "word": pa.array(["a", "b"] * 20).dictionary_encode(),
                     "zoned": pa.array(moments, type=pa.timestamp("us", tz="Europe/Vienna")),
                     "clock": pa.array([m.time() for m in moments], type=pa.time64("us")),
-                    "price": pa.array([round(i / 4, 2) for i in range(n)]).cast(pa.decimal128(8, 2)),
+                    "price": pa.array([round(i / 4, 2) for i in range(n)]).cast(
+                        pa.decimal128(8, 2)
+                    ),
                     "empty": pa.nulls(n),
                 }
             )
@@ -174,7 +209,9 @@ class TestFromOneProgramToAnother:
         assert [int(x) for x in back.data.column("flag").to_pylist()] == [1, 0] * 20
         assert back.data.column("big").to_pylist() == table.data.column("big").to_pylist()
         assert back.data.column("word").to_pylist() == ["a", "b"] * 20
-        assert back.data.column("zoned").to_pylist() == [m + datetime.timedelta(hours=1) for m in moments]  # in Vienna
+        assert back.data.column("zoned").to_pylist() == [
+            m + datetime.timedelta(hours=1) for m in moments
+        ]  # in Vienna
         assert raw(path)[0]["clock"][0] == (43_200 if ending == "sav" else 43_200_000)
         assert back.data.column("price").to_pylist() == [round(i / 4, 2) for i in range(n)]
         assert back.data.column("empty").null_count == n
@@ -197,9 +234,13 @@ class TestMissingCodesForSPSS:
             f'format = "chaffinch-schema"\nversion = 1\n[columns.x]\nkind = "integer"\ntype = "double"\nmissing = {[float(c) for c in codes]}\n'
             '[columns.y]\nkind = "categorical"\n'
         )
-        table = chaffinch.read(pa.table({"x": values, "y": ["u", "w"] * (len(values) // 2)}), schema)
+        table = chaffinch.read(
+            pa.table({"x": values, "y": ["u", "w"] * (len(values) // 2)}), schema
+        )
         table.write(tmp_path / "a.sav")
-        assert raw(tmp_path / "a.sav")[1].missing_ranges["x"] == [{"lo": lo, "hi": hi} for lo, hi in expected]
+        assert raw(tmp_path / "a.sav")[1].missing_ranges["x"] == [
+            {"lo": lo, "hi": hi} for lo, hi in expected
+        ]
         assert set(chaffinch.read(tmp_path / "a.sav").schema["x"].missing) == set(codes)
 
     def test_codes_among_the_values_are_refused(self, tmp_path):
@@ -210,7 +251,9 @@ class TestMissingCodesForSPSS:
         )
         table = chaffinch.read(pa.table({"x": values, "y": ["u", "w"] * 40}), schema)
         (tmp_path / "a.sav").write_text("old")
-        with pytest.raises(chaffinch.errors.InputError, match="SPSS cannot declare the missing codes of column 'x'"):
+        with pytest.raises(
+            chaffinch.errors.InputError, match="SPSS cannot declare the missing codes of column 'x'"
+        ):
             table.write(tmp_path / "a.sav", overwrite=True)
         assert [file.name for file in tmp_path.iterdir()] == ["a.sav"]
         assert (tmp_path / "a.sav").read_text() == "old"
@@ -218,7 +261,9 @@ class TestMissingCodesForSPSS:
     def test_a_declared_range_gives_way_to_a_value_inside_it(self, tmp_path):
         """A schema that takes 98 for an age wins over the file that declared 97 to 99 missing."""
         path = spss_file(tmp_path / "a.sav")
-        text = schema_text(chaffinch.read(path).schema).replace("missing = [98.0, 99.0]", "missing = [99.0]")
+        text = schema_text(chaffinch.read(path).schema).replace(
+            "missing = [98.0, 99.0]", "missing = [99.0]"
+        )
         table = chaffinch.read(path, schema_from_toml(text))
         table.write(tmp_path / "b.sav")
         assert raw(tmp_path / "b.sav")[1].missing_ranges["age"] == [{"lo": 99.0, "hi": 99.0}]
@@ -228,13 +273,26 @@ class TestMissingCodesForSPSS:
 class TestWhatFits:
     @pytest.mark.parametrize(
         ("ending", "name"),
-        [("sav", "education-num"), ("sav", "_x"), ("sav", "ALL"), ("sav", "x" * 65), ("sav", "a b"), ("sav", "1a"),
-         ("dta", "a.b"), ("dta", "int"), ("dta", "str12"), ("dta", "x" * 33), ("dta", "a b"), ("dta", "")],
-    )  # fmt: skip
+        [
+            ("sav", "education-num"),
+            ("sav", "_x"),
+            ("sav", "ALL"),
+            ("sav", "x" * 65),
+            ("sav", "a b"),
+            ("sav", "1a"),
+            ("dta", "a.b"),
+            ("dta", "int"),
+            ("dta", "str12"),
+            ("dta", "x" * 33),
+            ("dta", "a b"),
+            ("dta", ""),
+        ],
+    )
     def test_bad_names_are_named(self, tmp_path, ending, name):
         table = chaffinch.read(pa.table({"ok": [1, 2] * 20, name or "ö-": ["u", "w"] * 20}))
         with pytest.raises(
-            chaffinch.errors.InputError, match=r"(SPSS|Stata) cannot hold columns named so: .*Rename"
+            chaffinch.errors.InputError,
+            match=r"(SPSS|Stata) cannot hold columns named so: .*Rename",
         ) as caught:
             table.write(tmp_path / f"a.{ending}")
         assert (name or "ö-") in str(caught.value)
@@ -242,7 +300,8 @@ class TestWhatFits:
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize(
-        ("ending", "names"), [("sav", ["a.b", "größe", "x" * 64, "a$"]), ("dta", ["_x", "größe", "x" * 32])]
+        ("ending", "names"),
+        [("sav", ["a.b", "größe", "x" * 64, "a$"]), ("dta", ["_x", "größe", "x" * 32])],
     )
     def test_good_names_stay(self, tmp_path, ending, names):
         table = chaffinch.read(pa.table({name: ["u", "w"] * 20 for name in ["ok", *names]}))
@@ -257,9 +316,12 @@ class TestWhatFits:
 
     def test_long_names_with_labels_in_stata(self, tmp_path):
         text = f'format = "chaffinch-schema"\nversion = 1\n[columns.{"x" * 32}]\nkind = "categorical"\ntype = "int64"\nlabels = {{ "1" = "one" }}\n[columns.y]\nkind = "categorical"\n'
-        table = chaffinch.read(pa.table({"x" * 32: [1, 2] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text))
+        table = chaffinch.read(
+            pa.table({"x" * 32: [1, 2] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text)
+        )
         with pytest.raises(
-            chaffinch.errors.InputError, match="Columns with value labels need names of at most 28 characters"
+            chaffinch.errors.InputError,
+            match="Columns with value labels need names of at most 28 characters",
         ):
             table.write(tmp_path / "a.dta")
 
@@ -267,18 +329,21 @@ class TestWhatFits:
     def test_long_texts_are_cut_at_a_whole_character(self, tmp_path, ending):
         long = "x" + "é" * 500
         text = f'format = "chaffinch-schema"\nversion = 1\n[columns.x]\nkind = "categorical"\ntype = "int64"\ntitle = "{long}"\nlabels = {{ "1" = "{long}" }}\n[columns.y]\nkind = "categorical"\n'
-        chaffinch.read(pa.table({"x": [1, 2] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text)).write(
-            tmp_path / f"a.{ending}"
-        )
+        chaffinch.read(
+            pa.table({"x": [1, 2] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text)
+        ).write(tmp_path / f"a.{ending}")
         _, told = raw(tmp_path / f"a.{ending}")
         assert long.startswith(told.column_labels[0])
         assert len(told.column_labels[0]) == (128 if ending == "sav" else 80)
         assert long.startswith(told.variable_value_labels["x"][1])
 
     def test_whole_numbers_too_large_for_a_double(self, tmp_path):
-        table = chaffinch.read(pa.table({"x": [2**60 + i % 3 for i in range(60)], "y": ["u", "w"] * 30}))
+        table = chaffinch.read(
+            pa.table({"x": [2**60 + i % 3 for i in range(60)], "y": ["u", "w"] * 30})
+        )
         with pytest.raises(
-            chaffinch.errors.InputError, match=r"Column 'x' holds whole numbers beyond 2\^53, which Stata cannot store"
+            chaffinch.errors.InputError,
+            match=r"Column 'x' holds whole numbers beyond 2\^53, which Stata cannot store",
         ):
             table.write(tmp_path / "a.dta")
 
@@ -289,6 +354,8 @@ class TestWhatFits:
 
     def test_labels_of_fractions_are_left_out_of_stata(self, tmp_path):
         text = 'format = "chaffinch-schema"\nversion = 1\n[columns.x]\nkind = "categorical"\ntype = "double"\nlabels = { "1.5" = "one and a half", "2.0" = "two", "2147483647" = "much" }\n[columns.y]\nkind = "categorical"\n'
-        table = chaffinch.read(pa.table({"x": [1.5, 2.0] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text))
+        table = chaffinch.read(
+            pa.table({"x": [1.5, 2.0] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text)
+        )
         table.write(tmp_path / "a.dta")
         assert raw(tmp_path / "a.dta")[1].variable_value_labels == {"x": {2: "two"}}

@@ -5,4 +5,12 @@ from .spec import CoxSpec
 
 __all__ = ["CoxSpec"]
 
-KINDS.register(Kind("cox", CoxSpec, "HazardSurvivalTables", "a Cox proportional hazards regression", regression=True))
+KINDS.register(
+    Kind(
+        "cox",
+        CoxSpec,
+        "HazardSurvivalTables",
+        "a Cox proportional hazards regression",
+        regression=True,
+    )
+)

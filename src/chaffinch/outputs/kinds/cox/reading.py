@@ -95,7 +95,10 @@ class PartialLikelihood:
         place = np.repeat(np.arange(len(flat)), flat)
         number = np.arange(len(place)) - np.repeat(np.cumsum(flat) - flat, flat)
         share = number / np.maximum(flat[place], 1) if layout.efron else np.zeros(len(place))
-        rows = at_risk.reshape(-1, layout.width)[place] - share[:, None] * events.reshape(-1, layout.width)[place]
+        rows = (
+            at_risk.reshape(-1, layout.width)[place]
+            - share[:, None] * events.reshape(-1, layout.width)[place]
+        )
         zero = np.maximum(rows[:, 0], TINY)
         p = layout.p
         two = np.zeros((len(place), p, p))
@@ -109,7 +112,11 @@ class PartialLikelihood:
         ties = self._ties(*self.layout.parts(sums)[:3])
         information = _information(ties)
         root = np.sqrt(np.maximum(np.diag(information), 1e-300))
-        sizes = np.linalg.eigvalsh(information / np.outer(root, root)) if len(ties.place) else np.zeros(1)
+        sizes = (
+            np.linalg.eigvalsh(information / np.outer(root, root))
+            if len(ties.place)
+            else np.zeros(1)
+        )
         return np.full(self.layout.p + len(self.keys) + self.loglik, bool(sizes[0] < 1e-8))
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
@@ -145,13 +152,19 @@ class PartialLikelihood:
             of_phi[-1, :, 0] = -1.0 / ties.zero + (mean @ step) / ties.zero
             of_phi[-1, :, 1 : 1 + p] = -step / ties.zero[:, None]
             of_x[-1] = self.at + step
-            by_count[-1] = -self._per_event(np.log(ties.zero), np.log(np.maximum(at_risk[:, :, 0], TINY)).ravel(), ties, died)
-        first = at_risk[:, :, 1 : 1 + p].reshape(-1, p) / np.maximum(at_risk[:, :, 0].reshape(-1, 1), TINY)
+            by_count[-1] = -self._per_event(
+                np.log(ties.zero), np.log(np.maximum(at_risk[:, :, 0], TINY)).ravel(), ties, died
+            )
+        first = at_risk[:, :, 1 : 1 + p].reshape(-1, p) / np.maximum(
+            at_risk[:, :, 0].reshape(-1, 1), TINY
+        )
         each = np.stack([self._per_event(mean[:, k], first[:, k], ties, died) for k in range(p)])
         by_count[:p] = -inner @ each
         return np.array(values), self._by_sums(of_phi, of_x, by_count, ties)
 
-    def _per_event(self, of_ties: Floats, alone: Floats, ties: _Ties, died: NDArray[np.int64]) -> Floats:
+    def _per_event(
+        self, of_ties: Floats, alone: Floats, ties: _Ties, died: NDArray[np.int64]
+    ) -> Floats:
         """What one more event at a time adds: the mean over its ties, or what a first event would."""
         count = np.maximum(died.ravel(), 0)
         total = np.bincount(ties.place, weights=of_ties, minlength=len(count))
@@ -166,7 +179,9 @@ class PartialLikelihood:
             np.add.at(at_risk, ties.place, each)
             np.add.at(events, ties.place, -ties.share[:, None] * each)
             # A record is in the risk sets of its own time and of all before it.
-            own = np.cumsum(at_risk.reshape(layout.strata, layout.times, width), axis=1).reshape(cells, width)
+            own = np.cumsum(at_risk.reshape(layout.strata, layout.times, width), axis=1).reshape(
+                cells, width
+            )
             parts = [own, *([events] if layout.efron else []), by_count[row][:, None]]
             slopes[row, : -layout.p] = np.hstack(parts).ravel()
             slopes[row, -layout.p :] = of_x[row]

@@ -59,9 +59,13 @@ class CoxSpec(EstimatedModel):
         formula = super().compiled(frame, records)
         label = formula.label
         if label.categorical or not label.is_column:
-            raise self.fault(': the label of its formula must be the column of times, "TIME ~ ...", a column of numbers.')
+            raise self.fault(
+                ': the label of its formula must be the column of times, "TIME ~ ...", a column of numbers.'
+            )
         time = frame.fields.names[label.columns[0]]
-        crossed([time, self.event, *self.strata], {}, frame.fields, output=self.name)  # different columns
+        crossed(
+            [time, self.event, *self.strata], {}, frame.fields, output=self.name
+        )  # different columns
         return formula
 
     def _happened(self, fields: Fields) -> NDArray[np.bool_]:
@@ -84,7 +88,12 @@ class CoxSpec(EstimatedModel):
 
     def _columns(self, frame: Frame, formula: Formula) -> tuple[int, ...]:
         fields = frame.fields
-        return joint_columns(formula, formula.label.columns[0], fields.position(self.event), *self._strata(frame).positions)
+        return joint_columns(
+            formula,
+            formula.label.columns[0],
+            fields.position(self.event),
+            *self._strata(frame).positions,
+        )
 
     def rules_only(self, fields: Fields) -> str:
         """Return whether there are too many times, strata or joint levels, or a basis that only the data tell."""
@@ -116,17 +125,37 @@ class CoxSpec(EstimatedModel):
         joint = JointLevels.of(formula, frame, self._columns(frame, formula))
         numbers = self._numbers(joint, layout, frame, formula, happened, at)
         lo, hi = np.array(intervals).T
-        system = SumSystem(self.name, layout.size, (numbers,), lo, hi, keep=self.filter(frame).keep(), reported=reading)
+        system = SumSystem(
+            self.name,
+            layout.size,
+            (numbers,),
+            lo,
+            hi,
+            keep=self.filter(frame).keep(),
+            reported=reading,
+        )
         return (system, *self.n_equations(frame))
 
-    def _numbers(self, joint: JointLevels, layout: RiskSums, frame: Frame, formula: Formula, happened: NDArray[np.bool_], at: Floats) -> Terms:
+    def _numbers(
+        self,
+        joint: JointLevels,
+        layout: RiskSums,
+        frame: Frame,
+        formula: Formula,
+        happened: NDArray[np.bool_],
+        at: Floats,
+    ) -> Terms:
         """What each combination of levels adds to the sums of its stratum and time, and to those of events."""
         x, codes = joint.x[:, 1:], joint.codes
         event = happened[codes[:, frame.fields.position(self.event)]]
         stratum = self._stratum(frame, codes)
         weight = np.exp(np.clip(x @ at + joint.offset, -300.0, 300.0))
-        own = weight[:, None] * np.hstack([np.ones((len(x), 1)), x, upper(x[:, :, None] * x[:, None, :])])
-        block = np.hstack([own, *([own * event[:, None]] if layout.efron else []), event[:, None].astype(float)])
+        own = weight[:, None] * np.hstack(
+            [np.ones((len(x), 1)), x, upper(x[:, :, None] * x[:, None, :])]
+        )
+        block = np.hstack(
+            [own, *([own * event[:, None]] if layout.efron else []), event[:, None].astype(float)]
+        )
         cell = stratum * layout.times + codes[:, formula.label.columns[0]]
         rows = np.repeat(np.arange(len(codes)), layout.block)
         equations = (cell[:, None] * layout.block + np.arange(layout.block)).ravel()
@@ -135,7 +164,9 @@ class CoxSpec(EstimatedModel):
         all_equations = np.concatenate([equations, layout.size - layout.p + of_events[:, 1]])
         values = np.concatenate([block.ravel(), x[of_events[:, 0], of_events[:, 1]]])
         there = values != 0.0
-        return Terms.sparse(joint.columns, joint.sizes, all_rows[there], all_equations[there], values[there])
+        return Terms.sparse(
+            joint.columns, joint.sizes, all_rows[there], all_equations[there], values[there]
+        )
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
         """Return the fit by statsmodels."""
@@ -149,18 +180,37 @@ class CoxSpec(EstimatedModel):
             raise InputError("none of its records has the event")
         return _by_statsmodels(time, event, x, offset, stratum, self.ties)
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and their events say."""
         from ..regression.rules import model_rules
 
         records = tallier.inside
         formula = self.compiled(tallier.frame, records if len(records) else None)
-        event = self._happened(tallier.fields)[records[:, tallier.fields.position(self.event)]].astype(np.int64)
-        return model_rules(self, formula, tallies, tallier, policy, label=event, few_labels=True, parameters=formula.size - 1, events=event)
+        event = self._happened(tallier.fields)[
+            records[:, tallier.fields.position(self.event)]
+        ].astype(np.int64)
+        return model_rules(
+            self,
+            formula,
+            tallies,
+            tallier,
+            policy,
+            label=event,
+            few_labels=True,
+            parameters=formula.size - 1,
+            events=event,
+        )
 
 
 def _by_statsmodels(
-    time: Floats, event: NDArray[np.bool_], x: Floats, offset: Floats, stratum: NDArray[np.int64] | None, ties: str
+    time: Floats,
+    event: NDArray[np.bool_],
+    x: Floats,
+    offset: Floats,
+    stratum: NDArray[np.int64] | None,
+    ties: str,
 ) -> ModelFit:
     """The fit; InputError where there is none."""
     try:
@@ -170,12 +220,19 @@ def _by_statsmodels(
     # Hazards have no intercept: columns that are centred and of one length are as good, and Newton's first steps are then never far off.
     middle, scale = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-300)
     if (x.std(axis=0) <= 1e-12 * np.maximum(np.abs(middle), 1e-300)).any():
-        raise InputError("a column of its design is the same in all records, so its coefficient has no estimate")
+        raise InputError(
+            "a column of its design is the same in all records, so its coefficient has no estimate"
+        )
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             model = PHReg(
-                time, (x - middle) / scale, status=event.astype(int), ties=ties, strata=stratum, offset=offset if offset.any() else None
+                time,
+                (x - middle) / scale,
+                status=event.astype(int),
+                ties=ties,
+                strata=stratum,
+                offset=offset if offset.any() else None,
             )
             result = model.fit(method="newton", tol=1e-12, maxiter=60)
             params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
@@ -184,6 +241,13 @@ def _by_statsmodels(
             raise InputError("statsmodels finds no estimate") from None
     # Where some group has no event its coefficient runs off, and its standard error much faster, beyond any ratio of hazards that could be told.
     reach = errors * np.ptp(x, axis=0) / scale
-    if not (np.isfinite(params).all() and np.isfinite(errors).all() and np.abs(score).max() < 1e-4 and reach.max() < RUN_OFF):
-        raise InputError("there is no finite estimate: too few records or events, or groups without events")
+    if not (
+        np.isfinite(params).all()
+        and np.isfinite(errors).all()
+        and np.abs(score).max() < 1e-4
+        and reach.max() < RUN_OFF
+    ):
+        raise InputError(
+            "there is no finite estimate: too few records or events, or groups without events"
+        )
     return ModelFit(params / scale, errors / scale, {"loglik": float(result.llf)})

@@ -17,4 +17,6 @@ for _name, _sentence in (
     ("inverse-gaussian", "an inverse Gaussian regression"),
     ("glm", "a generalised linear model of any of these families"),
 ):
-    KINDS.register(Kind(_name, RegressionSpec, "CorrelationCoefficients", _sentence, regression=True))
+    KINDS.register(
+        Kind(_name, RegressionSpec, "CorrelationCoefficients", _sentence, regression=True)
+    )

@@ -33,7 +33,9 @@ __all__ = ["refitted_numbers", "regression_numbers"]
 _BROKEN = (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError)
 
 
-def regression_numbers(output: RegressionSpec, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+def regression_numbers(
+    output: RegressionSpec, sample: Sample, printer: Printer, part: str
+) -> dict[str, Any]:
     """Return coefficients and what is published beside them, as printed; InputError where these records have no estimate.
 
     Raises MissingExtraError without statsmodels.
@@ -42,7 +44,9 @@ def regression_numbers(output: RegressionSpec, sample: Sample, printer: Printer,
         return _numbers(output, sample.frame, sample.inside, printer, part)
 
 
-def _numbers(output: RegressionSpec, frame: Frame, codes: Codes, printer: Printer, part: str) -> dict[str, Any]:
+def _numbers(
+    output: RegressionSpec, frame: Frame, codes: Codes, printer: Printer, part: str
+) -> dict[str, Any]:
     estimated = output.publishes("alpha") and output.alpha is None
     output = output.changed(alpha=1.0) if estimated else output
     if not len(codes):
@@ -62,7 +66,9 @@ def _numbers(output: RegressionSpec, frame: Frame, codes: Codes, printer: Printe
     try:
         # Where labels are separated steps would go on for ever; where there is an estimate a few of Newton's are enough.
         most = 35 if family in (*BINARY, *COUNTS, "multinomial") else 200
-        result = fitted(system, data, from_published=False, expected=output.information == "expected", most=most)
+        result = fitted(
+            system, data, from_published=False, expected=output.information == "expected", most=most
+        )
         coefficients = np.asarray(result.params, dtype=float).reshape(formula.size, n_classes)
     except _BROKEN:
         result, coefficients = None, None
@@ -73,13 +79,21 @@ def _numbers(output: RegressionSpec, frame: Frame, codes: Codes, printer: Printe
     numbers["coefficients"] = _coefficients(output, formula, frame, coefficients, printer)
     if names := output.error_names(formula):
         try:
-            errors = dict(zip(formula.names, _errors(output, system, data, result, frame.fields, codes), strict=True))
+            errors = dict(
+                zip(
+                    formula.names,
+                    _errors(output, system, data, result, frame.fields, codes),
+                    strict=True,
+                )
+            )
         except InputError as error:
             raise no_estimate(output.name, part, str(error)) from None
         if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in names):
             why = "a standard error is not finite, or 0: there are too few records for its coefficients"
             raise no_estimate(output.name, part, why)
-        numbers["standard_errors"] = {name: printer.number(errors[name], "standard_errors", name) for name in names}
+        numbers["standard_errors"] = {
+            name: printer.number(errors[name], "standard_errors", name) for name in names
+        }
     for key, value in (("loglik", result.llf), ("dispersion", getattr(result, "scale", np.nan))):
         if output.publishes(key):
             if not np.isfinite(value):
@@ -96,7 +110,9 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
     system = output.system(frame, formula)
     names = list(formula.names)
     if output.kind == "multinomial":
-        names = [f"{label}: {name}" for label in output.class_labels(frame, formula) for name in names]
+        names = [
+            f"{label}: {name}" for label in output.class_labels(frame, formula) for name in names
+        ]
     nothing = np.full(system.size, np.nan)
     try:
         result = fitted(system, codes, expected=output.information == "expected")
@@ -108,22 +124,40 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
     if values.size != system.size:  # a class without records has no coefficients
         values = errors = units = nothing
     for k, name in enumerate(names):
-        yield Number(name, float(system.lo[k]), float(system.hi[k]), float(values[k]), float(units[k]))
+        yield Number(
+            name, float(system.lo[k]), float(system.hi[k]), float(values[k]), float(units[k])
+        )
     n = max(len(codes), 2)
     # Programs that fit by scoring, R first of all, print standard errors of the step before the last.
-    plain = output.covariance is None and output.weights is None and output.family_name != "multinomial"
-    scoring = scoring_fit(output.family_name, observed(system, codes), parameter=output.parameter()) if plain and result is not None else None
+    plain = (
+        output.covariance is None and output.weights is None and output.family_name != "multinomial"
+    )
+    scoring = (
+        scoring_fit(output.family_name, observed(system, codes), parameter=output.parameter())
+        if plain and result is not None
+        else None
+    )
     if output.standard_errors is not None:
         known = output.known(formula)
-        published = {known.get(plain_name(name)): number for name, number in output.standard_errors.items()}
+        published = {
+            known.get(plain_name(name)): number for name, number in output.standard_errors.items()
+        }
         for k, name in enumerate(names):
             if (number := published.get(name)) is not None:
                 interval, error = output.printed(number, "a standard error"), float(errors[k])
-                one = Number(f"standard error of {name}", *interval, error, error / math.sqrt(2 * n))
-                yield one if scoring is None or one.within() else _by_scoring(one, float(scoring.errors[k]))
+                one = Number(
+                    f"standard error of {name}", *interval, error, error / math.sqrt(2 * n)
+                )
+                yield (
+                    one
+                    if scoring is None or one.within()
+                    else _by_scoring(one, float(scoring.errors[k]))
+                )
     if output.loglik is not None:
         value = math.nan if result is None else float(result.llf)
-        yield Number("loglik", *output.printed(output.loglik, "the log-likelihood"), value, math.sqrt(n))
+        yield Number(
+            "loglik", *output.printed(output.loglik, "the log-likelihood"), value, math.sqrt(n)
+        )
     if output.dispersion is not None:
         value = math.nan if result is None else float(result.scale)
         interval = output.printed(output.dispersion, "the dispersion")
@@ -138,12 +172,20 @@ def _by_scoring(number: Number, value: float) -> Number:
 
 
 def _errors(
-    output: RegressionSpec, system: SumSystem, data: Observed, result: Any, fields: Fields, codes: Codes
+    output: RegressionSpec,
+    system: SumSystem,
+    data: Observed,
+    result: Any,
+    fields: Fields,
+    codes: Codes,
 ) -> Floats:
     """The standard errors of a fit as the output has them: statsmodels' own, robust ones, or those of weighted least squares."""
     if output.covariance is None and output.weights is None:
         return np.asarray(result.bse, dtype=float).T.ravel()
-    kept = np.prod([np.ones(len(codes)), *(look.of(codes)[:, 0] for look in system.keep)], axis=0) > 0.0
+    kept = (
+        np.prod([np.ones(len(codes)), *(look.of(codes)[:, 0] for look in system.keep)], axis=0)
+        > 0.0
+    )
     clusters = None if output.cluster is None else codes[kept, fields.position(output.cluster)]
     return robust_errors(output, data, np.asarray(result.params, dtype=float).ravel(), clusters)
 
@@ -153,12 +195,16 @@ def _coefficients(
 ) -> dict[str, Any]:
     def numbers(column: Floats, before: str = "") -> dict[str, Any]:
         names = zip(formula.names, column, strict=True)
-        return {name: printer.number(value, "coefficients", f"{before}{name}") for name, value in names}
+        return {
+            name: printer.number(value, "coefficients", f"{before}{name}") for name, value in names
+        }
 
     if output.family_name != "multinomial":
         return numbers(values[:, 0])
     labels = output.class_labels(frame, formula)
-    return {label: numbers(column, f"{label}: ") for label, column in zip(labels, values.T, strict=True)}
+    return {
+        label: numbers(column, f"{label}: ") for label, column in zip(labels, values.T, strict=True)
+    }
 
 
 def _alpha(output: RegressionSpec, data: Observed, printer: Printer, part: str) -> float:
@@ -168,22 +214,31 @@ def _alpha(output: RegressionSpec, data: Observed, printer: Printer, part: str) 
     except _BROKEN:
         alpha = 0.0
     if not alpha > 0.0:
-        raise no_estimate(output.name, part, "alpha has no estimate above 0: the records are not overdispersed")
+        raise no_estimate(
+            output.name, part, "alpha has no estimate above 0: the records are not overdispersed"
+        )
     return alpha
 
 
 def _called(columns: Sequence[int], formula: Formula, fields: Fields) -> str:
     """A coefficient, with the cell that it stands for, as messages may have it."""
     k = next((k for k in columns if formula.names[k] != "Intercept"), columns[0])
-    levels = [(fields.every[f.columns[0]], code) for f, code in formula.coefficients[k] if code is not None]
+    levels = [
+        (fields.every[f.columns[0]], code)
+        for f, code in formula.coefficients[k]
+        if code is not None
+    ]
     labels = [(field.safe_label(code), field.name) for field, code in levels]
     cell = " with ".join(
-        f"{'a level' if label == HIDDEN else 'level ' + repr(label)} of column '{name}'" for label, name in labels
+        f"{'a level' if label == HIDDEN else 'level ' + repr(label)} of column '{name}'"
+        for label, name in labels
     )
     return f"coefficient '{formula.safe_names[k]}'" + (f" ({cell})" if cell else "")
 
 
-def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str:
+def _words(
+    fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes
+) -> str:
     if fault.kind == "class":
         code = output.classes(frame, formula)[fault.columns[0]]
         field = frame.fields.every[formula.label.columns[0]]
@@ -202,7 +257,11 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
         return f"{called} cannot be told apart from others, since its column of the design is a sum of other columns"
     if fault.kind == "alike":
         if "Intercept" in names:
-            return "all its labels are equal" if output.family_name in BINARY else "its labels do not vary"
+            return (
+                "all its labels are equal"
+                if output.family_name in BINARY
+                else "its labels do not vary"
+            )
         return f"{called} has no finite estimate, since the records behind it {same}"
     if fault.kind == "separated":
         if level := _one_label(output, formula, frame, codes):
@@ -214,10 +273,16 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
 
 def _factors(formula: Formula) -> list[int]:
     """The positions of the columns whose levels have coefficients."""
-    return list(dict.fromkeys(f.columns[0] for one in formula.coefficients for f, code in one if code is not None))
+    return list(
+        dict.fromkeys(
+            f.columns[0] for one in formula.coefficients for f, code in one if code is not None
+        )
+    )
 
 
-def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str | None:
+def _empty_level(
+    output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes
+) -> str | None:
     """A level of one of the formula's factors that no record has: often the reference."""
     passing = output.filter(frame)
     inside = codes[passing.of(codes)]

@@ -102,7 +102,11 @@ def fault_after(
     `parameter` is alpha of the negative binomial.
     """
     if family == "gaussian":
-        return None if coefficients is not None and np.isfinite(coefficients).all() else Fault("unfinished", ())
+        return (
+            None
+            if coefficients is not None and np.isfinite(coefficients).all()
+            else Fault("unfinished", ())
+        )
     done = coefficients is not None and bool(np.isfinite(coefficients).all())
     eta = data.offset if coefficients is None else data.x @ coefficients + data.offset
     reach = float(_reach(eta, family).max(initial=0.0)) if done else np.inf
@@ -127,7 +131,9 @@ def _reach(eta: Floats, family: FamilyName) -> Floats:
 def _stationary(data: Observed, family: FamilyName, eta: Floats, parameter: float) -> bool:
     """Whether every sum of scores is 0, up to a ten-thousandth of its spread."""
     with np.errstate(all="ignore"):
-        score = data.weight[:, None] * multipliers(family, "score", eta, data.y, parameter=parameter)
+        score = data.weight[:, None] * multipliers(
+            family, "score", eta, data.y, parameter=parameter
+        )
         sums, spread = data.x.T @ score, np.sqrt((data.x**2).T @ score**2)
     return bool(np.isfinite(sums).all() and (np.abs(sums) <= 1e-4 * spread + 1e-6).all())
 
@@ -202,7 +208,9 @@ def _by_programme(x: Floats, y: Floats, family: FamilyName) -> tuple[int, ...]:
     if basis.shape[1] == 0 or not len(rows):
         return ()
     rows = np.unique(rows, axis=0)
-    solved = linprog(-rows.mean(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1.0, 1.0), method="highs")
+    solved = linprog(
+        -rows.mean(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1.0, 1.0), method="highs"
+    )
     if solved.x is None:
         return ()
     gained = rows @ solved.x

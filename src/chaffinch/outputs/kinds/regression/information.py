@@ -28,26 +28,44 @@ def beside_coefficients(
     output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel, at: Floats
 ) -> list[Output]:
     """Return a system for each number that is published beside the coefficients; `at` are these."""
-    if output.family_name == "gaussian" and output.covariance is not None and output.standard_errors is not None:
+    if (
+        output.family_name == "gaussian"
+        and output.covariance is not None
+        and output.standard_errors is not None
+    ):
         rest = output.changed(standard_errors=None)
-        return [sandwich_system(output, frame, formula, at), *_leastsquares(rest, frame, formula, model.label, at)]
+        return [
+            sandwich_system(output, frame, formula, at),
+            *_leastsquares(rest, frame, formula, model.label, at),
+        ]
     if output.family_name == "gaussian":
         return _leastsquares(output, frame, formula, model.label, at)
     return _others(output, frame, formula, model)
 
 
-def _leastsquares(output: RegressionSpec, frame: Frame, formula: Formula, label: Lookup, at: Floats) -> list[Output]:
+def _leastsquares(
+    output: RegressionSpec, frame: Frame, formula: Formula, label: Lookup, at: Floats
+) -> list[Output]:
     if output.standard_errors is None and output.loglik is None and output.dispersion is None:
         return []
     if output.offset is not None or formula.offsets:
         raise InputError(
             f"Output '{output.name}': standard errors and log-likelihood with an offset are not supported."
         )
-    keys, bounds = output.error_keys(formula) if output.standard_errors is not None else ([], np.zeros((0, 2)))
+    keys, bounds = (
+        output.error_keys(formula) if output.standard_errors is not None else ([], np.zeros((0, 2)))
+    )
     extra = [("loglik", output.loglik), ("dispersion", output.dispersion)]
     what = [name for name, number in extra if number is not None]
     bounds = np.vstack(
-        [bounds, *(np.array([output.printed(number, name)]) for name, number in extra if number is not None)]
+        [
+            bounds,
+            *(
+                np.array([output.printed(number, name)])
+                for name, number in extra
+                if number is not None
+            ),
+        ]
     )
     terms, size = squares(formula, label, frame.fields, what=output.name)
     reading = LeastSquares(formula.size, at, keys, what)
@@ -56,14 +74,20 @@ def _leastsquares(output: RegressionSpec, frame: Frame, formula: Formula, label:
     return [SumSystem(name, size, terms, bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)]
 
 
-def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel) -> list[Output]:
+def _others(
+    output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel
+) -> list[Output]:
     family, keep, systems = output.family_name, output.filter(frame).keep(), list[Output]()
     dispersed = FAMILIES[family].dispersed
     constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
-    dispersion = None if output.dispersion is None else output.printed(output.dispersion, "the dispersion")
+    dispersion = (
+        None if output.dispersion is None else output.printed(output.dispersion, "the dispersion")
+    )
     if dispersion is not None:
         if not dispersed:
-            raise InputError(f"Output '{output.name}' has a dispersion, which kind = \"{output.kind}\" does not have.")
+            raise InputError(
+                f"Output '{output.name}' has a dispersion, which kind = \"{output.kind}\" does not have."
+            )
         n = output.known_n(frame)
         if n is None or n <= formula.size:
             raise InputError(
@@ -72,7 +96,15 @@ def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Regre
         bounds = np.array([dispersion]) * (n - formula.size)
         pearson = RegressionModel(family, model.eta, model.label, "pearson", model.parameter)
         systems.append(
-            SumSystem(f"{output.name}: dispersion", 1, (constant,), bounds[:, 0], bounds[:, 1], pearson, keep)
+            SumSystem(
+                f"{output.name}: dispersion",
+                1,
+                (constant,),
+                bounds[:, 0],
+                bounds[:, 1],
+                pearson,
+                keep,
+            )
         )
     if output.standard_errors is not None:
         if family == "multinomial":
@@ -95,7 +127,9 @@ def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Regre
         terms, size = products(formula, frame.fields, what=output.name)
         reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
         name = f"{output.name}: standard errors"
-        systems.append(SumSystem(name, size, terms, errors[:, 0], errors[:, 1], weight, keep, reported=reading))
+        systems.append(
+            SumSystem(name, size, terms, errors[:, 0], errors[:, 1], weight, keep, reported=reading)
+        )
     if output.loglik is not None:
         if dispersed and dispersion is None:
             raise InputError(
@@ -104,7 +138,11 @@ def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Regre
         parameter = model.parameter if dispersion is None else dispersion.middle
         bounds = np.array([output.printed(output.loglik, "the log-likelihood")])
         loglik = RegressionModel(family, model.eta, model.label, "loglik", parameter)
-        systems.append(SumSystem(f"{output.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep))
+        systems.append(
+            SumSystem(
+                f"{output.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep
+            )
+        )
     return systems
 
 
@@ -124,7 +162,9 @@ def _columns_of(terms: Terms) -> tuple[list[int], Floats]:
     return columns.tolist(), dense
 
 
-def _crossed(left: Terms, right: Terms, fields: Fields, place: Callable[[int, int], int], what: str) -> Terms:
+def _crossed(
+    left: Terms, right: Terms, fields: Fields, place: Callable[[int, int], int], what: str
+) -> Terms:
     """Look-ups of the products of two look-ups' entries."""
     positions = tuple(sorted({*left.columns, *right.columns}))
     grid, sizes = fields.grid(positions), fields.sizes(positions)
@@ -173,14 +213,18 @@ def products(formula: Formula, fields: Fields, *, what: str) -> tuple[tuple[Term
     return tuple(terms for terms in crossings if terms.equations.size), len(pairs)
 
 
-def squares(formula: Formula, label: Lookup, fields: Fields, *, what: str) -> tuple[tuple[Terms, ...], int]:
+def squares(
+    formula: Formula, label: Lookup, fields: Fields, *, what: str
+) -> tuple[tuple[Terms, ...], int]:
     """Terms of all products of the design's columns, y and 1: x_i x_j, then x_i y, then y y, then 1."""
     terms, size = products(formula, fields, what=what)
     y = Terms.dense(label.columns, label.sizes, label.values)
     p = formula.size
     crossed = [_crossed_with(terms_of, y, fields, size, what) for terms_of in formula.terms]
     squared = Terms.dense(
-        label.columns, label.sizes, np.hstack([np.zeros((len(label.values), size + p)), label.values**2])
+        label.columns,
+        label.sizes,
+        np.hstack([np.zeros((len(label.values), size + p)), label.values**2]),
     )
     constant = Terms((), (), np.array([0, 1]), np.array([size + p + 1]), np.array([1.0]))
     return (*terms, *(t for t in crossed if t.equations.size), squared, constant), size + p + 2
@@ -226,7 +270,12 @@ class LeastSquares:
         """Return the published numbers, and their derivatives by the sums."""
         p, b = self.size, self.at
         m = p * (p + 1) // 2
-        xx, xy, yy, n = symmetric(sums[:m], p), sums[m : m + p], float(sums[-2]), max(float(sums[-1]), p + 1.0)
+        xx, xy, yy, n = (
+            symmetric(sums[:m], p),
+            sums[m : m + p],
+            float(sums[-2]),
+            max(float(sums[-1]), p + 1.0),
+        )
         if np.linalg.cond(xx) < 1e12:
             b = np.asarray(np.linalg.solve(xx, xy), dtype=np.float64)
         rss = max(float(yy - 2.0 * b @ xy + b @ xx @ b), 1e-12 * max(yy, 1e-12))

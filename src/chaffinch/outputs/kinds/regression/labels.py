@@ -34,7 +34,8 @@ def label_numbers(output: RegressionSpec, frame: Frame, formula: Formula) -> Loo
         if output.success is None and not all(isinstance(level, bool) for level in field.levels):
             raise InputError(f"{what} has words: say which of them counts as 1, with success = ...")
         numbers = (
-            np.arange(len(field.levels)) == scalar_code(field, output.success, output=output.name, key="success")
+            np.arange(len(field.levels))
+            == scalar_code(field, output.success, output=output.name, key="success")
         ).astype(float)
     elif formula.label.categorical:
         raise InputError(
@@ -43,7 +44,9 @@ def label_numbers(output: RegressionSpec, frame: Frame, formula: Formula) -> Loo
     else:
         numbers = formula.label.numbers(fields, grid).copy()
         if not np.isfinite(numbers[inside]).all():
-            raise InputError(f"{what} is no finite number for some levels. Leave them out by a filter.")
+            raise InputError(
+                f"{what} is no finite number for some levels. Leave them out by a filter."
+            )
         numbers[~inside] = 1.0
     low, high = numbers[inside].min(), numbers[inside].max()
     if family in BINARY and (low < 0 or high > 1):
@@ -51,7 +54,9 @@ def label_numbers(output: RegressionSpec, frame: Frame, formula: Formula) -> Loo
             f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
         )
     if family in COUNTS and low < 0:
-        raise InputError(f'{what} must be at least 0 for kind = "{output.kind}"; its column has smaller numbers.')
+        raise InputError(
+            f'{what} must be at least 0 for kind = "{output.kind}"; its column has smaller numbers.'
+        )
     if family.startswith(("gamma", "inverse")) and low <= 0:
         raise InputError(
             f'{what} must be above 0 for kind = "{output.kind}". Leave other levels out by a filter: where = "... > 0".'

@@ -39,17 +39,31 @@ def check_covariance(output: RegressionSpec) -> None:
     """Raise InputError for standard errors of a kind that programs differ in, or that need a column."""
     linear, robust = output.family_name == "gaussian", output.covariance
     if (robust == "cluster") != (output.cluster is not None):
-        raise output.fault(': covariance = "cluster" and cluster = ..., the column of clusters, belong together.')
+        raise output.fault(
+            ': covariance = "cluster" and cluster = ..., the column of clusters, belong together.'
+        )
     if output.weights is not None and output.family_name == "multinomial":
         raise output.fault(": weights of a multinomial regression are not supported.")
-    if output.weights is not None and (output.loglik is not None or output.dispersion is not None or output.publishes("loglik")):
-        raise output.fault(": a log-likelihood or dispersion with weights is not supported. Leave it out.")
+    if output.weights is not None and (
+        output.loglik is not None or output.dispersion is not None or output.publishes("loglik")
+    ):
+        raise output.fault(
+            ": a log-likelihood or dispersion with weights is not supported. Leave it out."
+        )
     if not output.publishes("standard_errors"):
         return
-    if not linear and robust is not None and (robust != "HC0" or output.family_name not in CANONICAL):
-        raise output.fault(f": programs differ in {robust} standard errors of this kind of regression. Leave them out; HC0 of logit and poisson is supported.")
+    if (
+        not linear
+        and robust is not None
+        and (robust != "HC0" or output.family_name not in CANONICAL)
+    ):
+        raise output.fault(
+            f": programs differ in {robust} standard errors of this kind of regression. Leave them out; HC0 of logit and poisson is supported."
+        )
     if not linear and output.weights is not None:
-        raise output.fault(": programs differ in standard errors of weighted regressions that are not linear. Leave them out.")
+        raise output.fault(
+            ": programs differ in standard errors of weighted regressions that are not linear. Leave them out."
+        )
 
 
 def without_equations(output: RegressionSpec) -> str:
@@ -58,12 +72,21 @@ def without_equations(output: RegressionSpec) -> str:
         return ""
     if output.covariance in ("HC2", "HC3", "cluster"):
         return f"standard errors of type {output.covariance} have no equations; without them its coefficients can be measured"
-    if output.weights is not None or (output.covariance is not None and output.family_name != "gaussian"):
-        return "these standard errors have no equations; without them its coefficients can be measured"
+    if output.weights is not None or (
+        output.covariance is not None and output.family_name != "gaussian"
+    ):
+        return (
+            "these standard errors have no equations; without them its coefficients can be measured"
+        )
     return ""
 
 
-def robust_errors(output: RegressionSpec, data: Observed, coefficients: Floats, clusters: NDArray[np.integer] | None) -> Floats:
+def robust_errors(
+    output: RegressionSpec,
+    data: Observed,
+    coefficients: Floats,
+    clusters: NDArray[np.integer] | None,
+) -> Floats:
     """Return the standard errors of a fit: robust ones, or those of weighted least squares."""
     x, w = data.x, data.weight
     n, p = x.shape
@@ -73,7 +96,9 @@ def robust_errors(output: RegressionSpec, data: Observed, coefficients: Floats, 
     else:
         eta = (x @ coefficients)[:, None] + data.offset
         residual = multipliers(output.family_name, "score", eta, data.y)[:, 0]
-        inner = np.linalg.inv(x.T @ (multipliers(output.family_name, "weight", eta, data.y) * w[:, None] * x))
+        inner = np.linalg.inv(
+            x.T @ (multipliers(output.family_name, "weight", eta, data.y) * w[:, None] * x)
+        )
     if output.covariance is None:
         return np.asarray(np.sqrt(float(w @ residual**2) / max(n - p, 1) * np.diag(inner)))
     score = (w * residual)[:, None] * x
@@ -96,12 +121,16 @@ def robust_errors(output: RegressionSpec, data: Observed, coefficients: Floats, 
     return np.asarray(np.sqrt(factor * np.maximum(np.diag(inner @ (score.T @ score) @ inner), 0.0)))
 
 
-def sandwich_system(output: RegressionSpec, frame: Frame, formula: Formula, at: Floats) -> SumSystem:
+def sandwich_system(
+    output: RegressionSpec, frame: Frame, formula: Formula, at: Floats
+) -> SumSystem:
     """Return HC0 or HC1 standard errors of a linear regression as a function of sums over records."""
     columns = joint_columns(formula, *formula.label.columns)
     p = formula.size
     if JointLevels.too_many(frame.fields, columns, p * (p + 1) + 1):
-        raise output.fault(": its columns have too many combinations of levels for robust standard errors. Leave them out.")
+        raise output.fault(
+            ": its columns have too many combinations of levels for robust standard errors. Leave them out."
+        )
     joint = JointLevels.of(formula, frame, columns)
     label = output.label(frame, formula).of(joint.codes)[:, 0]
     products = upper(joint.x[:, :, None] * joint.x[:, None, :])
@@ -111,7 +140,15 @@ def sandwich_system(output: RegressionSpec, frame: Frame, formula: Formula, at: 
     reading = Sandwich(p, keys, corrected=output.covariance == "HC1")
     keep = output.filter(frame).keep()
     name = f"{output.name}: standard errors"
-    return SumSystem(name, numbers.shape[1], (joint.terms(numbers),), bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)
+    return SumSystem(
+        name,
+        numbers.shape[1],
+        (joint.terms(numbers),),
+        bounds[:, 0],
+        bounds[:, 1],
+        keep=keep,
+        reported=reading,
+    )
 
 
 class Sandwich:
@@ -124,7 +161,11 @@ class Sandwich:
         """Return the published standard errors, and their derivatives by the sums."""
         p = self.size
         m = p * (p + 1) // 2
-        inner, meat, n = inverse(symmetric(sums[:m], p)), symmetric(sums[m : 2 * m], p), max(float(sums[-1]), p + 1.0)
+        inner, meat, n = (
+            inverse(symmetric(sums[:m], p)),
+            symmetric(sums[m : 2 * m], p),
+            max(float(sums[-1]), p + 1.0),
+        )
         rows, columns = np.triu_indices(p)
         twice = np.where(rows == columns, 1.0, 2.0)
         factor = n / (n - p) if self.corrected else 1.0

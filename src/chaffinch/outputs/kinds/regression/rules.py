@@ -62,19 +62,38 @@ class Patterns:
         return self.parameters / max(len(self.counts), 1)
 
 
-def regression_rules(output: RegressionSpec, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+def regression_rules(
+    output: RegressionSpec, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+) -> list[Finding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
     records = tallier.inside
     formula = output.compiled(tallier.frame, records if len(records) else None)
     label, few_labels = _labels(output, tallier.fields, formula, records)
     outcomes = max(len(np.unique(label)) - 1, 1) if output.kind == "multinomial" else 1
-    return model_rules(output, formula, tallies, tallier, policy, label=label, few_labels=few_labels, parameters=formula.size * outcomes)
+    return model_rules(
+        output,
+        formula,
+        tallies,
+        tallier,
+        policy,
+        label=label,
+        few_labels=few_labels,
+        parameters=formula.size * outcomes,
+    )
 
 
 def model_rules(
-    output: ModelSpec, formula: Formula, tallies: list[OutputTally], tallier: Tallier, policy: Policy, *, label: Ints, few_labels: bool,
-    parameters: int, events: Ints | None = None,
-) -> list[Finding]:  # fmt: skip
+    output: ModelSpec,
+    formula: Formula,
+    tallies: list[OutputTally],
+    tallier: Tallier,
+    policy: Policy,
+    *,
+    label: Ints,
+    few_labels: bool,
+    parameters: int,
+    events: Ints | None = None,
+) -> list[Finding]:
     """Return the same for any model of a formula: `label` is a number of each record, one of a few classes or not; `events` are 1 where an event is."""
     name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
     n = [one for one in tallies if one.part == "n"]
@@ -97,7 +116,14 @@ MOST_ENTRIES = 50_000_000
 """Entries of a design that is written out to look for dominant records."""
 
 
-def _influence(output: ModelSpec, formula: Formula, fields: Fields, records: Codes, label: Ints | None, policy: Policy) -> list[Finding]:
+def _influence(
+    output: ModelSpec,
+    formula: Formula,
+    fields: Fields,
+    records: Codes,
+    label: Ints | None,
+    policy: Policy,
+) -> list[Finding]:
     """Whether a few people dominate the label, a score equation or the squared residuals, and whether one decides a fitted value alone.
 
     `label`: the class of each record, where the label is one of a few classes; the sums are then those of each numeric column over the people of a class, as they are for
@@ -106,10 +132,27 @@ def _influence(output: ModelSpec, formula: Formula, fields: Fields, records: Cod
     name, kind, rule = output.name, output.kind, "dominance in a regression"
     if len(records) * formula.size > MOST_ENTRIES:
         bad = f"Whether a few people dominate the fit was not looked at: the design has more than {MOST_ENTRIES:,} entries."
-        return [finding(name, kind, rule, ["the fit"], of=formula.size, good="", bad=bad, status="not assessed")]
+        return [
+            finding(
+                name,
+                kind,
+                rule,
+                ["the fit"],
+                of=formula.size,
+                good="",
+                bad=bad,
+                status="not assessed",
+            )
+        ]
     x, _ = design_of(formula, records)
     top, limit = policy.nk_n, policy.nk_k
-    equations, of_label, by_ratio, of_residuals, leverage = np.zeros(formula.size), False, False, False, 0.0
+    equations, of_label, by_ratio, of_residuals, leverage = (
+        np.zeros(formula.size),
+        False,
+        False,
+        False,
+        0.0,
+    )
     numbers, classes = np.zeros(0), label
     if label is None:
         numbers = label_of(formula, fields, records)
@@ -117,8 +160,16 @@ def _influence(output: ModelSpec, formula: Formula, fields: Fields, records: Cod
         if len(np.unique(numbers)) <= 2 and min(high.sum(), (~high).sum()) >= policy.threshold:
             classes = high.astype(np.int64)
     if classes is not None:
-        numeric = np.array([any(level is None for _, level in coefficient) for coefficient in formula.coefficients], dtype=bool)
-        equations[numeric] = class_influence(x[:, numeric], classes, least=policy.threshold, top=top)
+        numeric = np.array(
+            [
+                any(level is None for _, level in coefficient)
+                for coefficient in formula.coefficients
+            ],
+            dtype=bool,
+        )
+        equations[numeric] = class_influence(
+            x[:, numeric], classes, least=policy.threshold, top=top
+        )
     else:
         result = influence(x, numbers, top=top)
         leverage = result.leverage
@@ -126,22 +177,46 @@ def _influence(output: ModelSpec, formula: Formula, fields: Fields, records: Cod
             broken = dominance(numbers, np.zeros(len(numbers), dtype=np.int64), 1, policy)
             equations, of_residuals = result.equations, result.residuals >= limit
             of_label, by_ratio = bool(broken.nk[0]), bool(broken.p_ratio[0])
-    dominated = [called for called, share in zip(formula.names, equations, strict=True) if share >= limit]
+    dominated = [
+        called for called, share in zip(formula.names, equations, strict=True) if share >= limit
+    ]
     sums = [
         *(["the label's sum"] if of_label else []),
-        *([f"the score equations of {some(len(dominated), formula.size, 'coefficient')}"] if dominated else []),
+        *(
+            [f"the score equations of {some(len(dominated), formula.size, 'coefficient')}"]
+            if dominated
+            else []
+        ),
         *(["the squared residuals"] if of_residuals else []),
     ]
-    bad = f"The {top} largest contributions make up at least {limit:.0%} of {' and of '.join(sums)}." if sums else ""
+    bad = (
+        f"The {top} largest contributions make up at least {limit:.0%} of {' and of '.join(sums)}."
+        if sums
+        else ""
+    )
     if by_ratio:
         bad += f" Without its two largest values the label's sum is less than {policy.p_ratio:.0%} of the largest."
     good = f"The {top} largest contributions make up less than {limit:.0%} of the label's sum, of every score equation and of the squared residuals."
-    where = [*dominated, *(["the label"] if of_label or by_ratio else []), *(["the residuals"] if of_residuals else [])]
+    where = [
+        *dominated,
+        *(["the label"] if of_label or by_ratio else []),
+        *(["the residuals"] if of_residuals else []),
+    ]
     alone = ["the fit"] if leverage >= limit else []
     decided = f"The leverage of one person is at least {limit:.0%}: the fitted value at their covariates is nearly their own label."
     return [
-        finding(name, kind, rule, where, of=max(formula.size, len(where)), good=good, bad=bad.strip()),
-        finding(name, kind, "leverage", alone, of=1, good=f"Nobody's leverage is {limit:.0%} or more.", bad=decided),
+        finding(
+            name, kind, rule, where, of=max(formula.size, len(where)), good=good, bad=bad.strip()
+        ),
+        finding(
+            name,
+            kind,
+            "leverage",
+            alone,
+            of=1,
+            good=f"Nobody's leverage is {limit:.0%} or more.",
+            bad=decided,
+        ),
     ]
 
 
@@ -158,7 +233,9 @@ def _events(name: str, kind: str, groups: list[_Group], events: Ints, policy: Po
     return finding(name, kind, "few events", where, of=of, good=good, bad=bad, status="review")
 
 
-def _labels(output: RegressionSpec, fields: Fields, formula: Formula, records: Codes) -> tuple[Ints, bool]:
+def _labels(
+    output: RegressionSpec, fields: Fields, formula: Formula, records: Codes
+) -> tuple[Ints, bool]:
     """The label of each record as a number, and whether it is one of a few classes."""
     columns, kind = formula.label.columns, output.kind
     binary = kind in BINARY or (kind == "glm" and output.family == "binomial")
@@ -185,12 +262,16 @@ def _design(formula: Formula, patterns: Codes) -> NDArray[np.float64]:
     out = np.zeros((len(patterns), formula.size))
     for terms in formula.terms:
         at = terms.keys(patterns)
-        for row, (first, last) in enumerate(zip(terms.starts[at], terms.starts[at + 1], strict=True)):
+        for row, (first, last) in enumerate(
+            zip(terms.starts[at], terms.starts[at + 1], strict=True)
+        ):
             out[row, terms.equations[first:last]] += terms.values[first:last]
     return out
 
 
-def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation: float = 0.8) -> Patterns:
+def patterns_of(
+    formula: Formula, fields: Fields, records: Codes, *, saturation: float = 0.8
+) -> Patterns:
     """Return the distinct rows of the design, and its rank; the number of columns where patterns are so many that it cannot matter.
 
     Examples
@@ -207,9 +288,14 @@ def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation:
     first = np.unique(key, return_index=True)[1]
     # Rows of the design that are equal have equal products with random vectors; others differ, but for one chance in very many.
     vectors = np.random.default_rng(1).normal(size=(formula.size, 2))
-    products = sum((terms.times(vectors).of(records[first]) for terms in formula.terms), np.zeros((len(first), 2)))
+    products = sum(
+        (terms.times(vectors).of(records[first]) for terms in formula.terms),
+        np.zeros((len(first), 2)),
+    )
     scale = np.maximum(np.abs(products).max(axis=0, initial=0.0), 1e-300)
-    _, at, inverse = np.unique(np.round(products / scale, 11), axis=0, return_index=True, return_inverse=True)
+    _, at, inverse = np.unique(
+        np.round(products / scale, 11), axis=0, return_index=True, return_inverse=True
+    )
     pattern = np.asarray(inverse, dtype=np.int64).ravel()[key]
     if len(at) > max(4.0 if formula.size <= 400 else 1.0, 1.0 / saturation) * formula.size:
         return Patterns(columns, pattern, formula.size)
@@ -250,7 +336,10 @@ def _patterns(
 ) -> Finding:
     """Whether the model is a table in disguise, with few people in one of its cells."""
     least = policy.pattern_least
-    every = [patterns_of(formula, fields, records, saturation=policy.saturation), _levels_only(formula.source_terms, fields, records)]
+    every = [
+        patterns_of(formula, fields, records, saturation=policy.saturation),
+        _levels_only(formula.source_terms, fields, records),
+    ]
     tables = [one for one in every if one is not None and one.share >= policy.saturation]
     worst, of, split = list[str](), 0, False
     for one in tables:
@@ -260,10 +349,16 @@ def _patterns(
             cells, people = np.unique(np.stack([one.pattern, label]), axis=1, return_counts=True)
             small[cells[0, people < least]], by_label = True, True
         if small.sum() > len(worst) or not of:
-            worst, of, split = _called(one, np.flatnonzero(small), fields, records), len(one.counts), by_label
+            worst, of, split = (
+                _called(one, np.flatnonzero(small), fields, records),
+                len(one.counts),
+                by_label,
+            )
     what = f"The model has nearly as many parameters as patterns of covariates, so it is a table in disguise, of {of} patterns"
     good = (
-        f"{what}; none has few people." if tables else "The model has far fewer parameters than patterns of covariates."
+        f"{what}; none has few people."
+        if tables
+        else "The model has far fewer parameters than patterns of covariates."
     )
     about = "and some pattern, by label, has" if split else "and some pattern has"
     return finding(
@@ -281,7 +376,10 @@ def _called(one: Patterns, which: Ints, fields: Fields, records: Codes) -> list[
     """Patterns by the levels of their first record; for the inside."""
     first = np.unique(one.pattern, return_index=True)[1]
     return [
-        ", ".join(f"{fields.names[c]} = {fields.every[c].labels[int(records[first[k], c])]}" for c in one.columns)
+        ", ".join(
+            f"{fields.names[c]} = {fields.every[c].labels[int(records[first[k], c])]}"
+            for c in one.columns
+        )
         for k in which
     ]
 
@@ -316,7 +414,9 @@ def _level(factor: Factor, fields: Fields, record: NDArray[np.int32]) -> str:
     return f"{factor.text}[{fields.every[column].labels[int(record[column])]}]"
 
 
-def _small(name: str, kind: str, formula: Formula, groups: list[_Group], records: Codes, policy: Policy) -> Finding:
+def _small(
+    name: str, kind: str, formula: Formula, groups: list[_Group], records: Codes, policy: Policy
+) -> Finding:
     """Whether fewer people than the threshold are behind a coefficient."""
     least, where, terms = policy.threshold, list[str](), list[str]()
     of = 0
@@ -365,7 +465,9 @@ def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
     return few
 
 
-def _equal(name: str, kind: str, groups: list[_Group], label: Ints, few_labels: bool, policy: Policy) -> Finding:
+def _equal(
+    name: str, kind: str, groups: list[_Group], label: Ints, few_labels: bool, policy: Policy
+) -> Finding:
     """Whether all people of a group have the same label: its coefficient runs off, and tells everyone's label."""
     where, of = list[str](), 0
     for group in groups:

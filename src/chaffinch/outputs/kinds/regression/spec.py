@@ -51,15 +51,26 @@ RegressionKind = Literal[
 ]
 
 _FAMILIES: dict[str, FamilyName] = {
-    "ols": "gaussian", "logit": "logit", "probit": "probit", "cloglog": "cloglog", "poisson": "poisson",
-    "negative-binomial": "negative_binomial", "multinomial": "multinomial",
-}  # fmt: skip
+    "ols": "gaussian",
+    "logit": "logit",
+    "probit": "probit",
+    "cloglog": "cloglog",
+    "poisson": "poisson",
+    "negative-binomial": "negative_binomial",
+    "multinomial": "multinomial",
+}
 _LINKS: dict[tuple[str, str], FamilyName] = {
-    ("gaussian", "identity"): "gaussian", ("binomial", "logit"): "logit", ("binomial", "probit"): "probit",
-    ("binomial", "cloglog"): "cloglog", ("poisson", "log"): "poisson", ("negative-binomial", "log"): "negative_binomial",
-    ("gamma", "inverse"): "gamma_inverse", ("gamma", "log"): "gamma_log",
-    ("inverse-gaussian", "inverse-squared"): "inverse_gaussian", ("inverse-gaussian", "log"): "inverse_gaussian_log",
-}  # fmt: skip
+    ("gaussian", "identity"): "gaussian",
+    ("binomial", "logit"): "logit",
+    ("binomial", "probit"): "probit",
+    ("binomial", "cloglog"): "cloglog",
+    ("poisson", "log"): "poisson",
+    ("negative-binomial", "log"): "negative_binomial",
+    ("gamma", "inverse"): "gamma_inverse",
+    ("gamma", "log"): "gamma_log",
+    ("inverse-gaussian", "inverse-squared"): "inverse_gaussian",
+    ("inverse-gaussian", "log"): "inverse_gaussian_log",
+}
 
 
 class RegressionSpec(ModelSpec):
@@ -100,8 +111,14 @@ class RegressionSpec(ModelSpec):
     kind: RegressionKind
     success: Scalar | None = None
     base: Scalar | None = None
-    family: Literal["gaussian", "binomial", "poisson", "negative-binomial", "gamma", "inverse-gaussian"] | None = None
-    link: Literal["identity", "logit", "probit", "cloglog", "log", "inverse", "inverse-squared"] | None = None
+    family: (
+        Literal["gaussian", "binomial", "poisson", "negative-binomial", "gamma", "inverse-gaussian"]
+        | None
+    ) = None
+    link: (
+        Literal["identity", "logit", "probit", "cloglog", "log", "inverse", "inverse-squared"]
+        | None
+    ) = None
     alpha: Annotated[float, Key(gt=0)] | None = None
     dispersion: Any = None
     information: Literal["expected", "observed"] | None = None
@@ -118,9 +135,13 @@ class RegressionSpec(ModelSpec):
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which standard errors there are, and whether alpha is estimated."""
         keys = super().announcements(frame)
-        if self.needs_alpha and (keys.get("alpha") or "alpha" in self.coefficients or self.alpha is None):
+        if self.needs_alpha and (
+            keys.get("alpha") or "alpha" in self.coefficients or self.alpha is None
+        ):
             if self.kind != "negative-binomial":
-                raise InputError(f"Output '{self.name}' is a GLM of the negative binomial, so it needs alpha = ...")
+                raise InputError(
+                    f"Output '{self.name}' is a GLM of the negative binomial, so it needs alpha = ..."
+                )
             keys["alpha"] = True
         return keys
 
@@ -174,7 +195,9 @@ class RegressionSpec(ModelSpec):
 
         return refitted_numbers(self, sample)
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
         """Return whether n is small, and what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .rules import regression_rules
 
@@ -185,7 +208,9 @@ class RegressionSpec(ModelSpec):
         """The family by its name in `families.py`."""
         if self.kind in _FAMILIES:
             if self.family is not None or self.link is not None:
-                raise InputError(f"Output '{self.name}' has a family or link, which belong to kind = \"glm\".")
+                raise InputError(
+                    f"Output '{self.name}' has a family or link, which belong to kind = \"glm\"."
+                )
             return _FAMILIES[self.kind]
         family = self.family if self.kind == "glm" else self.kind
         if family is None:
@@ -195,7 +220,9 @@ class RegressionSpec(ModelSpec):
         links = [link for name, link in _LINKS if name == family]
         link = self.link or links[0]
         if (family, link) not in _LINKS:
-            raise InputError(f"Output '{self.name}': {unknown_name(f'link of family {family}', link, links)}")
+            raise InputError(
+                f"Output '{self.name}': {unknown_name(f'link of family {family}', link, links)}"
+            )
         return _LINKS[family, link]
 
     def rules_only(self, fields: Fields) -> str:
@@ -209,14 +236,23 @@ class RegressionSpec(ModelSpec):
         position = frame.fields.position(self.weights)
         field = frame.fields.every[position]
         if not field.numeric or (field.values < 0).any():
-            raise self.fault(f": its weights must be numbers of at least 0. Column '{self.weights}' has others.")
+            raise self.fault(
+                f": its weights must be numbers of at least 0. Column '{self.weights}' has others."
+            )
         return (Lookup((position,), (len(field.levels),), field.values[:, None]),)
 
     def classes(self, frame: Frame, formula: Formula) -> list[int]:
         """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
         position = formula.label.columns[0]
-        field, codes = frame.fields.every[position], np.flatnonzero(self.filter(frame).levels(position)).tolist()
-        base = codes[0] if self.base is None else scalar_code(field, self.base, output=self.name, key="base")
+        field, codes = (
+            frame.fields.every[position],
+            np.flatnonzero(self.filter(frame).levels(position)).tolist(),
+        )
+        base = (
+            codes[0]
+            if self.base is None
+            else scalar_code(field, self.base, output=self.name, key="base")
+        )
         return [base, *(code for code in codes if code != base)]
 
     def class_labels(self, frame: Frame, formula: Formula) -> list[str]:
@@ -246,9 +282,15 @@ class RegressionSpec(ModelSpec):
                     f"Output '{self.name}': {unknown_level('class', name, common, threshold=field.threshold)} The base has no coefficients."
                 )
             if not isinstance(inner, Mapping):
-                raise InputError(f"Output '{self.name}' must give the coefficients of each class by name.")
+                raise InputError(
+                    f"Output '{self.name}' must give the coefficients of each class by name."
+                )
         if missing := [label for label in rest if label not in self.coefficients]:
-            of = f"class '{missing[0]}'" if missing[0] in common else f"a class of column '{field.name}'"
+            of = (
+                f"class '{missing[0]}'"
+                if missing[0] in common
+                else f"a class of column '{field.name}'"
+            )
             raise InputError(
                 f"Output '{self.name}' has no coefficients for {of}. It needs those of every class but the base."
             )
@@ -260,7 +302,9 @@ class RegressionSpec(ModelSpec):
             return 1.0
         alpha = self.alpha if self.alpha is not None else self.coefficients.get("alpha")
         if alpha is None:
-            raise InputError(f"Output '{self.name}' is a negative binomial regression, so it needs alpha = ...")
+            raise InputError(
+                f"Output '{self.name}' is a negative binomial regression, so it needs alpha = ..."
+            )
         middle = self.printed(alpha, "alpha").middle
         if middle <= 0:
             raise InputError(f"Output '{self.name}': alpha must be above 0.")
@@ -297,7 +341,9 @@ class RegressionSpec(ModelSpec):
             column = frame.fields.every[position].values[:, None]
             offset = (*offset, Lookup((position,), frame.fields.sizes([position]), column))
         if offset and width > 1:
-            raise InputError(f"Output '{self.name}': an offset of a multinomial regression is not supported.")
+            raise InputError(
+                f"Output '{self.name}': an offset of a multinomial regression is not supported."
+            )
         return regression(
             self.name,
             family=self.family_name,
@@ -309,4 +355,3 @@ class RegressionSpec(ModelSpec):
             offset=offset,
             parameter=self.parameter(),
         )
-

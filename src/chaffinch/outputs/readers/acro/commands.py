@@ -50,8 +50,15 @@ Column = Callable[[ast.expr], str | None]
 LookUp = Callable[[ast.expr], ast.expr]
 
 _SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 _METHODS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _BETWEEN = {"both": ("<=", "<="), "neither": ("<", "<"), "left": ("<=", "<"), "right": ("<", "<=")}
 _WORDS = ("and", "or", "not", "in", "True", "False", "true", "false")
@@ -115,7 +122,8 @@ def read_call(command: str, method: str) -> Call | None:
     calls = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and method in (getattr(node.func, "attr", None), getattr(node.func, "id", None))
+        if isinstance(node, ast.Call)
+        and method in (getattr(node.func, "attr", None), getattr(node.func, "id", None))
     ]
     if len(calls) != 1:
         return None
@@ -127,14 +135,20 @@ def read_call(command: str, method: str) -> Call | None:
         or len(call.args) > len(names)
     ):
         return None
-    arguments = dict(zip(names, call.args, strict=False)) | {str(word.arg): word.value for word in call.keywords}
+    arguments = dict(zip(names, call.args, strict=False)) | {
+        str(word.arg): word.value for word in call.keywords
+    }
     arguments = {
-        name: node for name, node in arguments.items() if not (isinstance(node, ast.Constant) and node.value is None)
+        name: node
+        for name, node in arguments.items()
+        if not (isinstance(node, ast.Constant) and node.value is None)
     }
     set_before = {
         node.targets[0].id: node.value
         for node in tree.body
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
         if call not in set(ast.walk(node))
     }
     return Call(method, arguments, set_before)
@@ -165,7 +179,11 @@ def referred_column(node: ast.expr, call: Call) -> tuple[str | None, list[str]]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in (*_SAME_RECORDS, *_SAME_VALUES):
             return referred_column(node.func.value, call)
-        if node.func.attr in _BANDS and node.args and "labels" not in {word.arg for word in node.keywords}:
+        if (
+            node.func.attr in _BANDS
+            and node.args
+            and "labels" not in {word.arg for word in node.keywords}
+        ):
             return referred_column(node.args[0], call)  # the bands are their own labels
     raise UnclearError("it is made of an expression, not of a column")
 
@@ -184,7 +202,11 @@ def filters_of(nodes: Sequence[ast.expr], call: Call) -> list[str]:
     """Return the filters in expressions that stand for data: tables, columns, or lists of columns."""
     filters: list[str] = []
     for node in map(call.looked_up, nodes):
-        filters += filters_of(node.elts, call) if isinstance(node, ast.List | ast.Tuple) else _frame(node, call)
+        filters += (
+            filters_of(node.elts, call)
+            if isinstance(node, ast.List | ast.Tuple)
+            else _frame(node, call)
+        )
     return list(dict.fromkeys(filters))
 
 
@@ -232,7 +254,11 @@ def _own_column(node: ast.expr) -> str | None:
     """The column of a condition; None for what is no column."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr
-    return _string(node.slice) if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
+    return (
+        _string(node.slice)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+        else None
+    )
 
 
 def _queried(node: ast.Call) -> list[str]:
@@ -240,7 +266,9 @@ def _queried(node: ast.Call) -> list[str]:
     tree = None if query is None else _parsed(query, "eval")
     if not isinstance(tree, ast.Expression):
         raise UnclearError(NO_FILTER)
-    text = condition_text(tree.body, lambda part: part.id if isinstance(part, ast.Name) else None, lambda part: part)
+    text = condition_text(
+        tree.body, lambda part: part.id if isinstance(part, ast.Name) else None, lambda part: part
+    )
     return [] if text is None else [text]
 
 
@@ -266,7 +294,9 @@ def condition_text(node: ast.expr, column: Column, looked_up: LookUp) -> str | N
             return f"not ({inner})"
     if isinstance(node, ast.Compare) and all(type(sign) in _SIGNS for sign in node.ops):
         sides = [_side(side, column) for side in (node.left, *node.comparators)]
-        pieces = [f" {_SIGNS[type(sign)]} {side}" for sign, side in zip(node.ops, sides[1:], strict=True)]
+        pieces = [
+            f" {_SIGNS[type(sign)]} {side}" for sign, side in zip(node.ops, sides[1:], strict=True)
+        ]
         if not any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops) or len(node.ops) == 1:
             return sides[0] + "".join(pieces)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -284,7 +314,11 @@ def _joined(parts: Sequence[ast.expr], both: bool, column: Column, looked_up: Lo
 
 
 def _with_word(filters: Sequence[str], word: str) -> str | None:
-    return f" {word} ".join(f"({text})" for text in filters) if len(filters) > 1 else next(iter(filters), None)
+    return (
+        f" {word} ".join(f"({text})" for text in filters)
+        if len(filters) > 1
+        else next(iter(filters), None)
+    )
 
 
 def _method(node: ast.Call, name: str, method: str) -> str | None:
@@ -292,14 +326,23 @@ def _method(node: ast.Call, name: str, method: str) -> str | None:
     words = {str(word.arg): word.value for word in node.keywords}
     if method in ("notna", "notnull") and not node.args and not words:
         return None
-    if method == "isin" and len(node.args) == 1 and not words and isinstance(node.args[0], ast.List | ast.Tuple):
+    if (
+        method == "isin"
+        and len(node.args) == 1
+        and not words
+        and isinstance(node.args[0], ast.List | ast.Tuple)
+    ):
         return f"{name} in {_value(node.args[0])}"
     if method in _METHODS and len(node.args) == 1 and not words:
         return f"{name} {_METHODS[method]} {_value(node.args[0])}"
     if method == "between":
         ends = dict(zip(("left", "right", "inclusive"), node.args, strict=False)) | words
         kind = ends.pop("inclusive", ast.Constant("both"))
-        if set(ends) == {"left", "right"} and isinstance(kind, ast.Constant) and kind.value in _BETWEEN:
+        if (
+            set(ends) == {"left", "right"}
+            and isinstance(kind, ast.Constant)
+            and kind.value in _BETWEEN
+        ):
             low, high = _BETWEEN[str(kind.value)]
             return f"{_value(ends['left'])} {low} {name} {high} {_value(ends['right'])}"
     raise UnclearError(NO_FILTER)

@@ -106,7 +106,11 @@ def _head(lines: Sequence[Sequence[str]], variables: Sequence[str]) -> tuple[int
     for head, line in enumerate(lines[:MOST_HEADERS]):
         for width in range(len(variables), 0, -1):
             blank = all(cell == "" for cell in line[width:])
-            if list(line[:width]) == list(variables[:width]) and (head == 0 or blank) and len(line) > width:
+            if (
+                list(line[:width]) == list(variables[:width])
+                and (head == 0 or blank)
+                and len(line) > width
+            ):
                 return head, width
     raise UnclearError(OTHER_VARIABLES)
 
@@ -117,12 +121,19 @@ def _function(header: Sequence[str], functions: Sequence[str], values: str | Non
         if word in functions and not function:
             function = word
         elif word != values:
-            raise UnclearError("the header of its table has words that are neither functions nor variables")
+            raise UnclearError(
+                "the header of its table has words that are neither functions nor variables"
+            )
     return function
 
 
 def _levels(words: Sequence[str], total: str, levels: Sequence[str]) -> Key:
     """Levels, or None for each where the line or column is a total: (All), (All, '')."""
-    if words and words[0] == total and total not in levels and all(word in ("", total) for word in words[1:]):
+    if (
+        words
+        and words[0] == total
+        and total not in levels
+        and all(word in ("", total) for word in words[1:])
+    ):
         return (None,) * len(words)
     return tuple(words)

@@ -99,7 +99,9 @@ class AcroDirectory:
     config: Mapping[str, Any] = field(repr=False)
     results: tuple[AcroResult, ...]
     withheld: tuple[str, ...] = ()
-    unlisted: tuple[str, ...] = ()  # Files and folders that belong to no result: they would leave with the folder
+    unlisted: tuple[
+        str, ...
+    ] = ()  # Files and folders that belong to no result: they would leave with the folder
 
     @property
     def uids(self) -> tuple[str, ...]:
@@ -131,7 +133,11 @@ class AcroDirectory:
     def blocked_extensions(self) -> tuple[str, ...]:
         """Endings of files that ACRO does not take, in small letters."""
         endings = self.config.get("blocked_extensions", ())
-        return tuple(str(ending).lower() for ending in endings) if isinstance(endings, list | tuple) else ()
+        return (
+            tuple(str(ending).lower() for ending in endings)
+            if isinstance(endings, list | tuple)
+            else ()
+        )
 
 
 def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroDirectory:
@@ -144,13 +150,17 @@ def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroD
     if not place.is_dir():
         raise FileError(f"No such folder: '{place}'. Name the folder that ACRO's finalise wrote.")
     if not (place / RESULTS).exists():
-        raise InputError(f"'{place}' has no {RESULTS}, so it is no directory of ACRO's.{_instead(place)}")
+        raise InputError(
+            f"'{place}' has no {RESULTS}, so it is no directory of ACRO's.{_instead(place)}"
+        )
     raw = _checked_bytes(place, RESULTS, MOST_JSON_BYTES)
     data = json_object(raw, f"'{place / RESULTS}'")
     version = _version(data, place)
     results = data.get("results")
     if not isinstance(results, dict):
-        raise InputError(f"'{place / RESULTS}' must have results by name. Finalise the session again.")
+        raise InputError(
+            f"'{place / RESULTS}' must have results by name. Finalise the session again."
+        )
     if len(results) > MOST_RESULTS:
         raise InputError(f"'{place / RESULTS}' has {len(results)} results, over {MOST_RESULTS}.")
     config = _config(place)
@@ -158,7 +168,13 @@ def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroD
     withheld = tuple(uid for uid in every if NOT_FOR_RELEASE in uid)
     shown = tuple(result for uid, result in every.items() if uid not in withheld)
     listed_files = {file.get("name") for entry in results.values() for file in entry["files"]}
-    unlisted = tuple(sorted(one.name for one in place.iterdir() if one.name not in {RESULTS, CONFIG, CHECKSUMS, *listed_files}))
+    unlisted = tuple(
+        sorted(
+            one.name
+            for one in place.iterdir()
+            if one.name not in {RESULTS, CONFIG, CHECKSUMS, *listed_files}
+        )
+    )
     return AcroDirectory(place, version, config, shown, withheld, unlisted)
 
 
@@ -202,7 +218,9 @@ def _version(data: Mapping[str, Any], place: Path) -> str:
     if not isinstance(version, str) or (name is not None and name != "ACRO"):
         raise InputError(f"'{place / RESULTS}' must say which version of ACRO wrote it.")
     if not _VERSION.fullmatch(version):
-        older = " Before 1.0 results do not name their variables." if version.startswith("0.") else ""
+        older = (
+            " Before 1.0 results do not name their variables." if version.startswith("0.") else ""
+        )
         raise InputError(
             f"'{place / RESULTS}' was written by ACRO {version[:20]}; this release reads 1.0.{older} Run the session with ACRO 1.0, or describe "
             "the outputs in a file of their own."
@@ -220,7 +238,9 @@ def _config(place: Path) -> Mapping[str, Any]:
     for key, least in (("safe_threshold", 1), ("safe_round_base", 1)):
         number = config.get(key, least)
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise InputError(f"'{place / CONFIG}': {key} must be a whole number of at least {least}.")
+            raise InputError(
+                f"'{place / CONFIG}': {key} must be a whole number of at least {least}."
+            )
     return MappingProxyType(config)
 
 
@@ -237,13 +257,18 @@ def _result(uid: str, entry: object, place: Path, *, lenient: bool) -> AcroResul
     files = entry["files"]
     if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
         raise InputError(f"{what} must have a list of files.")
-    words = {key: entry.get(key) or "" for key in ("type", "command", "summary", "timestamp", "exception")}
+    words = {
+        key: entry.get(key) or ""
+        for key in ("type", "command", "summary", "timestamp", "exception")
+    }
     if wrong := next((key for key, text in words.items() if not isinstance(text, str)), None):
         raise InputError(f"{what}: its {wrong} must be words.")
     comments = entry.get("comments") or []
     if not isinstance(comments, list):
         raise InputError(f"{what} must have a list of comments.")
-    fair, properties = (part if isinstance(part := entry.get(key), dict) else {} for key in ("fair", "properties"))
+    fair, properties = (
+        part if isinstance(part := entry.get(key), dict) else {} for key in ("fair", "properties")
+    )
     independent = fair.get("independent")
     try:
         checked, fault = tuple(_file(file.get("name"), place, what) for file in files), ""
@@ -271,8 +296,15 @@ def _word(text: object) -> str | None:
 
 
 def _file(name: object, place: Path, what: str) -> AcroFile:
-    if not isinstance(name, str) or not name or name in (".", "..") or any(sign in name for sign in "/\\\0"):
-        raise InputError(f"{what} names a file that is not in its folder: names may have no path. Nothing was read.")
+    if (
+        not isinstance(name, str)
+        or not name
+        or name in (".", "..")
+        or any(sign in name for sign in "/\\\0")
+    ):
+        raise InputError(
+            f"{what} names a file that is not in its folder: names may have no path. Nothing was read."
+        )
     if name.lower().endswith(".csv"):
         raw = _checked_bytes(place, name, MOST_TABLE_BYTES)
         return AcroFile(name, hashlib.sha256(raw).hexdigest(), _rows(raw, place / name))
@@ -288,9 +320,14 @@ def _file(name: object, place: Path, what: str) -> AcroFile:
 
 def _rows(raw: bytes, path: Path) -> tuple[tuple[str, ...], ...]:
     try:
-        return tuple(tuple(row) for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True))
+        return tuple(
+            tuple(row)
+            for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
+        )
     except (UnicodeDecodeError, csv.Error):
-        raise _FileFaultError(f"'{path}' is not a table that can be read: it must be CSV in UTF-8.") from None
+        raise _FileFaultError(
+            f"'{path}' is not a table that can be read: it must be CSV in UTF-8."
+        ) from None
 
 
 def _inside(place: Path, name: str, most: int) -> Path:
@@ -298,10 +335,14 @@ def _inside(place: Path, name: str, most: int) -> Path:
     path = place / name
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise InputError(f"'{path}' must be a file of the folder itself, no link. Nothing was read.")
+            raise InputError(
+                f"'{path}' must be a file of the folder itself, no link. Nothing was read."
+            )
         size = path.stat().st_size
     except FileNotFoundError:
-        raise _FileFaultError(f"'{path}' is missing, though the directory lists it. Finalise the session again.") from None
+        raise _FileFaultError(
+            f"'{path}' is missing, though the directory lists it. Finalise the session again."
+        ) from None
     except OSError as error:
         raise unreadable(path, error) from None
     if size > most:
@@ -327,7 +368,9 @@ def _checked_bytes(place: Path, name: str, most: int) -> bytes:
 def _compare(place: Path, name: str, sha256: str) -> None:
     path = place / CHECKSUMS / f"{name}.txt"
     if (place / CHECKSUMS).is_symlink() or not path.exists():
-        raise _FileFaultError(f"'{place / name}' has no checksum, {CHECKSUMS}/{name}.txt. Finalise the session again.")
+        raise _FileFaultError(
+            f"'{place / name}' has no checksum, {CHECKSUMS}/{name}.txt. Finalise the session again."
+        )
     text = _bytes(place / CHECKSUMS, path.name, 4096).decode("ascii", "replace").strip().lower()
     if not _SHA256.fullmatch(text) or text != sha256:
         raise _FileFaultError(

@@ -94,9 +94,14 @@ def columns_of_acro(directory: AcroDirectory, known: Sequence[str]) -> list[str]
     """Return which of some columns the results of a directory are about, in the order of `known`."""
     words: set[str] = set()
     for result in directory.results:
-        words |= {*coefficient_columns(result.independent), *([result.dependent] if result.dependent else [])}
+        words |= {
+            *coefficient_columns(result.independent),
+            *([result.dependent] if result.dependent else []),
+        }
         for file in result.tables:
-            words |= {row[1] for row in file.rows or () if len(row) > 1 and row[0] == "Dep. Variable:"}
+            words |= {
+                row[1] for row in file.rows or () if len(row) > 1 and row[0] == "Dep. Variable:"
+            }
         call = _call(result)
         if call is not None:
             formula = call.constant("formula")
@@ -135,7 +140,10 @@ def recipes_of_acro(
 
         coder = TableCoder.of(data)
         table = coder.table
-        used = {*columns_of_acro(directory, table.columns), *named_columns(list(given.values()), table.columns)}
+        used = {
+            *columns_of_acro(directory, table.columns),
+            *named_columns(list(given.values()), table.columns),
+        }
         named = [name for name in table.columns if name in used]
         if not named:
             raise InputError(
@@ -154,14 +162,33 @@ def recipes_of_acro(
             for one in _outputs(result, directory, fields, size):
                 notes = one.notes + _counted(one, result, table, rows)
                 statbarn = _statbarn(one.entry["kind"])
-                own.append(AcroOutput(result.uid, result.status, statbarn, one.entry, notes, uncertain=one.uncertain))
+                own.append(
+                    AcroOutput(
+                        result.uid,
+                        result.status,
+                        statbarn,
+                        one.entry,
+                        notes,
+                        uncertain=one.uncertain,
+                    )
+                )
         except InputError as error:
-            own, reason = [], f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}"
+            own, reason = (
+                [],
+                f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}",
+            )
         if result.uid in given:
             entry = {**given[result.uid], "name": result.uid}
             readable = any(not one.uncertain for one in own)
             outputs.append(
-                AcroOutput(result.uid, result.status, result.statbarn, entry, by_recipe=True, replaced=readable)
+                AcroOutput(
+                    result.uid,
+                    result.status,
+                    result.statbarn,
+                    entry,
+                    by_recipe=True,
+                    replaced=readable,
+                )
             )
         elif own:
             outputs += own
@@ -183,7 +210,9 @@ def _statbarn(kind: str) -> str:
     return "Endpoints" if kind == "quantiles" else KINDS[kind].statbarn
 
 
-def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int) -> list[ReadOutput]:
+def _outputs(
+    result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int
+) -> list[ReadOutput]:
     if result.fault:
         raise UnclearError(result.fault)
     call = _call(result)
@@ -202,7 +231,9 @@ def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows:
     elif not result.tables:
         raise UnclearError("an image, without the numbers behind it: give a recipe")
     else:
-        raise UnclearError(f"results of type '{result.type}' by '{result.method}' are not supported: give a recipe")
+        raise UnclearError(
+            f"results of type '{result.type}' by '{result.method}' are not supported: give a recipe"
+        )
     for one in outputs:
         check(one.entry)
     return outputs
@@ -214,7 +245,9 @@ def _check(entry: Mapping[str, Any], fields: Fields, rows: int) -> None:
         output = KINDS[str(entry["kind"])].spec.model_validate(dict(entry))
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
-        raise UnclearError(f"'{fault['loc'][0] if fault['loc'] else 'it'}' is not as it should be") from None
+        raise UnclearError(
+            f"'{fault['loc'][0] if fault['loc'] else 'it'}' is not as it should be"
+        ) from None
     Outputs(fields, (output,), rows).compiled()
 
 
@@ -222,11 +255,17 @@ def _call(result: AcroResult) -> Call | None:
     return read_call(result.command, {"surv func": "surv_func"}.get(result.method, result.method))
 
 
-def _counted(one: ReadOutput, result: AcroResult, table: Table | None, rows: int | None) -> tuple[str, ...]:
+def _counted(
+    one: ReadOutput, result: AcroResult, table: Table | None, rows: int | None
+) -> tuple[str, ...]:
     """Check the number of records against the data; return what cannot be checked."""
     if "where" in one.entry:
         return ()
-    cut = () if _call(result) is not None else ("its command is cut off, so that a filter would not show",)
+    cut = (
+        ()
+        if _call(result) is not None
+        else ("its command is cut off, so that a filter would not show",)
+    )
     if one.n is None:
         return cut
     if table is not None:
@@ -239,7 +278,10 @@ def _counted(one: ReadOutput, result: AcroResult, table: Table | None, rows: int
         )
     if rows is None or one.n == rows:
         return cut if rows is None else ()
-    return (*cut, "it was not made of all records: some have missing values, or a filter does not show in its command")
+    return (
+        *cut,
+        "it was not made of all records: some have missing values, or a filter does not show in its command",
+    )
 
 
 def _complete(table: Table, names: Sequence[str]) -> int:

@@ -24,11 +24,20 @@ from .tables import ReadOutput
 
 __all__ = ["KINDS", "coefficient_columns", "formula_words", "rebuilt_formula", "regression_outputs"]
 
-KINDS = {"ols": "ols", "olsr": "ols", "logit": "logit", "logitr": "logit", "probit": "probit", "probitr": "probit"}
+KINDS = {
+    "ols": "ols",
+    "olsr": "ols",
+    "logit": "logit",
+    "logitr": "logit",
+    "probit": "probit",
+    "probitr": "probit",
+}
 CONSTANT, INTERCEPT = "const", "Intercept"
 UNCONVERGED = "its fit did not converge: its coefficients are not those of the data"
 
-_INSIDE = re.compile(r"C\(\s*(?:Q\(\s*(['\"])(?P<quoted>.+?)\1\s*\)|(?P<name>[^\W\d]\w*))\s*(?:,.*)?\)")
+_INSIDE = re.compile(
+    r"C\(\s*(?:Q\(\s*(['\"])(?P<quoted>.+?)\1\s*\)|(?P<name>[^\W\d]\w*))\s*(?:,.*)?\)"
+)
 _QUOTED = re.compile(r"Q\(\s*(['\"])(?P<quoted>.+)\1\s*\)")
 
 
@@ -60,10 +69,14 @@ def regression_outputs(
         try:
             check(entry)
             return [ReadOutput(entry, tuple(notes), summary.n)]
-        except InputError as error:  # levels in another order, or numbers that were words: their names tell
+        except (
+            InputError
+        ) as error:  # levels in another order, or numbers that were words: their names tell
             faults.append(error)
     try:
-        formula, names = rebuilt_formula(_label(summary, call, fields), list(summary.coefficients), fields, subset)
+        formula, names = rebuilt_formula(
+            _label(summary, call, fields), list(summary.coefficients), fields, subset
+        )
         entry = _entry(shared, formula, summary.coefficients, errors, names)
         check(entry)
     except InputError as error:
@@ -73,7 +86,9 @@ def regression_outputs(
     return [ReadOutput(entry, tuple(notes), summary.n)]
 
 
-def _unconverged(shared: dict[str, Any], summary: Summary, call: Call | None, fields: Fields) -> ReadOutput:
+def _unconverged(
+    shared: dict[str, Any], summary: Summary, call: Call | None, fields: Fields
+) -> ReadOutput:
     """A fit that did not converge: what it is a fit of, which the rules can be asked about, without its numbers.
 
     Its formula must be written in its command: coefficients that are no numbers have no names here, and a design without them is a smaller one.
@@ -90,17 +105,29 @@ def _unconverged(shared: dict[str, Any], summary: Summary, call: Call | None, fi
 
 
 def _entry(
-    shared: dict[str, Any], formula: str, coefficients: dict[str, str], errors: dict[str, str], names: dict[str, str]
+    shared: dict[str, Any],
+    formula: str,
+    coefficients: dict[str, str],
+    errors: dict[str, str],
+    names: dict[str, str],
 ) -> dict[str, Any]:
     names = {CONSTANT: INTERCEPT} | names
-    entry = {**shared, "formula": formula, "coefficients": {names.get(k, k): text for k, text in coefficients.items()}}
-    return entry | ({"standard_errors": {names.get(k, k): text for k, text in errors.items()}} if errors else {})
+    entry = {
+        **shared,
+        "formula": formula,
+        "coefficients": {names.get(k, k): text for k, text in coefficients.items()},
+    }
+    return entry | (
+        {"standard_errors": {names.get(k, k): text for k, text in errors.items()}} if errors else {}
+    )
 
 
 def _filters(call: Call) -> list[str]:
     if call.argument("drop_cols") is not None:
         raise UnclearError("columns were dropped from its design: give a recipe")
-    filters = filters_of([call.arguments[key] for key in ("data", "exog") if key in call.arguments], call)
+    filters = filters_of(
+        [call.arguments[key] for key in ("data", "exog") if key in call.arguments], call
+    )
     label = call.argument("endog")
     if label is not None:
         filters += referred_column(label, call)[1]
@@ -113,7 +140,11 @@ def _filters(call: Call) -> list[str]:
 def _label(summary: Summary, call: Call | None, fields: Fields) -> str:
     """The label as a formula writes it."""
     name: str | None = summary.label
-    if name not in fields.names and call is not None and (node := call.argument("endog")) is not None:
+    if (
+        name not in fields.names
+        and call is not None
+        and (node := call.argument("endog")) is not None
+    ):
         name = referred_column(node, call)[0] or name
     if not name:
         raise UnclearError("its dependent variable has no name: give a recipe")
@@ -181,10 +212,14 @@ def coefficient_columns(names: Sequence[str]) -> list[str]:
 
 def formula_words(formula: str) -> list[str]:
     """Return all names in a formula, those in quotes too: among them are its columns."""
-    return re.findall(r"[^\W\d]\w*", formula) + [quoted[1] for quoted in re.findall(r"(['\"])(.+?)\1", formula)]
+    return re.findall(r"[^\W\d]\w*", formula) + [
+        quoted[1] for quoted in re.findall(r"(['\"])(.+?)\1", formula)
+    ]
 
 
-def rebuilt_formula(label: str, names: Sequence[str], fields: Fields, subset: Filter) -> tuple[str, dict[str, str]]:
+def rebuilt_formula(
+    label: str, names: Sequence[str], fields: Fields, subset: Filter
+) -> tuple[str, dict[str, str]]:
     """Return the formula that gives coefficients of these names, as patsy prints them (or `const`), and the names that it gives them.
 
     Levels that the filter leaves out need no coefficient.
@@ -223,7 +258,9 @@ def _factor(part: _Part, levels: set[str], fields: Fields, subset: Filter) -> st
         if part.level is None and part.column is None:
             return part.text
         if re.fullmatch(r"[^\W\d][\w ]*", part.column or ""):
-            raise UnclearError(f"its variable '{part.column}' is no column of the data: give a recipe")
+            raise UnclearError(
+                f"its variable '{part.column}' is no column of the data: give a recipe"
+            )
         return part.text
     field = fields[part.column]
     if part.level is None:

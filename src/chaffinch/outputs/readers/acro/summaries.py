@@ -92,14 +92,22 @@ def read_summary(tables: Sequence[Rows]) -> Summary:
     >>> summary.n, summary.coefficients, summary.standard_errors, summary.loglik
     (30, {'x': '0.5000'}, {'x': '0.100'}, '-1.2500e+01')
     """
-    numbers = next((rows for rows in tables if rows and list(rows[0][1:3]) == ["coef", "std err"]), None)
+    numbers = next(
+        (rows for rows in tables if rows and list(rows[0][1:3]) == ["coef", "std err"]), None
+    )
     if numbers is None:
         raise InputError("no table with the columns coef and std err is among its files")
     facts: dict[str, str] = {}
     for rows in tables:
         if rows is not numbers:
             for row in rows:  # labels end with a colon, wherever they stand: each kind of model has its own layout
-                facts.update({cell.strip(): after.strip() for cell, after in pairwise(row) if cell.endswith(":")})
+                facts.update(
+                    {
+                        cell.strip(): after.strip()
+                        for cell, after in pairwise(row)
+                        if cell.endswith(":")
+                    }
+                )
     names = [row[0] for row in numbers[1:]]
     if not all(names) or len(set(names)) < len(names):
         raise InputError("its coefficients have no names, or two the same")
@@ -112,8 +120,14 @@ def read_summary(tables: Sequence[Rows]) -> Summary:
         label=facts.get("Dep. Variable:", ""),
         model=facts.get("Model:", ""),
         n=None if n is None else round(n),
-        coefficients={name: coefficient_text(number) for name, number in coefficients.items() if number is not None},
-        standard_errors={name: error_text(number) for name, number in errors.items() if number is not None},
+        coefficients={
+            name: coefficient_text(number)
+            for name, number in coefficients.items()
+            if number is not None
+        },
+        standard_errors={
+            name: error_text(number) for name, number in errors.items() if number is not None
+        },
         loglik=None if loglik is None else likelihood_text(loglik),
         converged=facts.get("converged:", "True") == "True",
         plain_errors=facts.get("Covariance Type:", "nonrobust") == "nonrobust",

@@ -21,26 +21,36 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
     survival but leaves the numbers as they are.
     """
     if call is None:
-        raise UnclearError("its command is cut off, and only that says which columns are time and event: give a recipe")
+        raise UnclearError(
+            "its command is cut off, and only that says which columns are time and event: give a recipe"
+        )
     if set(call.arguments) - {"time", "status", "output", "title", "filename", "bw_factor"}:
-        raise UnclearError("survival with entry times, weights or covariates is not supported: give a recipe")
+        raise UnclearError(
+            "survival with entry times, weights or covariates is not supported: give a recipe"
+        )
     filters: list[str] = []
     names: list[str] = []
     comparison: ComparedColumn | None = None
     for place in ("time", "status"):
         node = call.argument(place)
         comparison = read_comparison(node, call) if node is not None and place == "status" else None
-        column, some = (None, []) if node is None or comparison is not None else referred_column(node, call)
+        column, some = (
+            (None, []) if node is None or comparison is not None else referred_column(node, call)
+        )
         if comparison is not None:
             column, some = comparison.column, list(comparison.filters)
         if column is None or column not in fields.names:
-            raise UnclearError("its command does not say which columns are time and event: give a recipe")
+            raise UnclearError(
+                "its command does not say which columns are time and event: give a recipe"
+            )
         names.append(column)
         filters += some
     lines = result.tables[0].rows or () if result.tables else ()
     head = list(lines[0]) if lines else []
     if not {"Time", "num at risk", "num events"} <= set(head):
-        raise UnclearError("its table does not have times, numbers at risk and events: give a recipe")
+        raise UnclearError(
+            "its table does not have times, numbers at risk and events: give a recipe"
+        )
     times, at_risk, events = (
         [plain_number(number_of(line[head.index(word)])) for line in lines[1:]]
         for word in ("Time", "num at risk", "num events")
@@ -50,7 +60,9 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         "kind": "kaplan-meier",
         "time": names[0],
         "event": names[1],
-        "level": fields[names[1]].levels[_event(fields[names[1]])] if comparison is None else comparison.level(fields[names[1]]),
+        "level": fields[names[1]].levels[_event(fields[names[1]])]
+        if comparison is None
+        else comparison.level(fields[names[1]]),
         "times": [float(time) for time in times],
         "at_risk": at_risk,
         "events": events,

@@ -37,7 +37,15 @@ ANALYSES = {
 }
 """What ACRO's summary calls a function, and what pandas does."""
 
-KINDS = {"count": "table", "mean": "mean", "sum": "sum", "std": "sd", "median": "median", "min": "quantiles", "max": "quantiles"}  # fmt: skip
+KINDS = {
+    "count": "table",
+    "mean": "mean",
+    "sum": "sum",
+    "std": "sd",
+    "median": "median",
+    "min": "quantiles",
+    "max": "quantiles",
+}
 
 SEPARATOR = "|"
 
@@ -70,7 +78,9 @@ def functions_of(result: AcroResult) -> list[str]:
     return [ANALYSES[name] for name in names if name in ANALYSES]
 
 
-def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None) -> list[ReadOutput]:
+def table_outputs(
+    result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None
+) -> list[ReadOutput]:
     """Return the outputs in a crosstab or pivot table; UnclearError, with the reason, where they cannot be told."""
     functions = functions_of(result)
     if not functions:
@@ -78,7 +88,9 @@ def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, 
     if unknown := [name for name in functions if name not in KINDS]:
         raise UnclearError(f"a table of {unknown[0].removeprefix('agg_')}s is not supported")
     if len(result.tables) != 1 or not result.independent:
-        raise UnclearError("it does not have one table with the variables that it is of: give a recipe")
+        raise UnclearError(
+            "it does not have one table with the variables that it is of: give a recipe"
+        )
     for name in (*result.independent, *([result.dependent] if result.dependent else [])):
         if name not in fields.names:
             raise UnclearError(f"its variable '{name}' is no column of the data: give a recipe")
@@ -98,7 +110,11 @@ def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, 
     if "" in layout.parts and len(functions) > 1:
         raise UnclearError("the header of its table does not say which number is of which function")
     table = _Table(result, directory, fields, layout, functions, where, comparisons)
-    return [one for name, cells in layout.parts.items() for one in table.outputs(name or functions[0], cells)]
+    return [
+        one
+        for name, cells in layout.parts.items()
+        for one in table.outputs(name or functions[0], cells)
+    ]
 
 
 def _check_options(call: Call, functions: list[str]) -> None:
@@ -106,7 +122,11 @@ def _check_options(call: Call, functions: list[str]) -> None:
     if call.argument("fill_value") is not None and not set(functions) <= {"count", "sum"}:
         raise UnclearError("its missing numbers were filled with a value: give a recipe")
     normalised = call.argument("normalize")
-    if normalised is not None and call.constant("normalize") is not False and functions != ["count"]:
+    if (
+        normalised is not None
+        and call.constant("normalize") is not False
+        and functions != ["count"]
+    ):
         raise UnclearError("shares of anything but counts are not supported: give a recipe")
 
 
@@ -124,7 +144,11 @@ def _filters(result: AcroResult, call: Call) -> list[str]:
                 continue
             column, some = referred_column(part, call)
             known = (*result.independent, result.dependent)
-            if column is not None and column not in known and not ({"rownames", "colnames"} & set(call.arguments)):
+            if (
+                column is not None
+                and column not in known
+                and not ({"rownames", "colnames"} & set(call.arguments))
+            ):
                 raise UnclearError("it is made of an expression, not of a column")
             filters += some
     return filters
@@ -134,7 +158,12 @@ def _comparisons(result: AcroResult, call: Call) -> dict[str, ComparedColumn]:
     """Rows and columns of a crosstab that are comparisons, by the column; ACRO notes the column alone."""
     if call.method != "crosstab":
         return {}
-    nodes = [part for place in ("index", "columns") if (node := call.argument(place)) is not None for part in getattr(node, "elts", [node])]
+    nodes = [
+        part
+        for place in ("index", "columns")
+        if (node := call.argument(place)) is not None
+        for part in getattr(node, "elts", [node])
+    ]
     every = [one for node in nodes if (one := read_comparison(node, call)) is not None]
     for one in every:
         if one.column not in result.independent or result.independent.count(one.column) > 1:
@@ -146,21 +175,32 @@ class _Table:
     """A table's layout with what turns its cells into entries."""
 
     def __init__(
-        self, result: AcroResult, directory: AcroDirectory, fields: Fields, layout: Layout, functions: list[str], where: dict[str, str],
+        self,
+        result: AcroResult,
+        directory: AcroDirectory,
+        fields: Fields,
+        layout: Layout,
+        functions: list[str],
+        where: dict[str, str],
         comparisons: Mapping[str, ComparedColumn],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.result, self.directory, self.layout = result, directory, layout
         self.functions, self.where = functions, where
         mitigation = str(result.properties.get("mitigation", "none"))
         self.suppressed, self.rounded = mitigation == "suppress", mitigation == "round"
-        self.base = int(result.properties.get("round_base", directory.round_base)) if self.rounded else 1
+        self.base = (
+            int(result.properties.get("round_base", directory.round_base)) if self.rounded else 1
+        )
         self.names: list[dict[str, str]] = []
         self.groups: dict[str, dict[str, list[Any]]] = {}
         for place, name in enumerate(layout.variables):
             labels = {key[place] for cells in layout.parts.values() for key in cells} - {None}
             words = sorted(str(label) for label in labels)
             if name in comparisons:
-                named, groups = {word: word for word in words}, comparisons[name].groups(fields[name], words)
+                named, groups = (
+                    {word: word for word in words},
+                    comparisons[name].groups(fields[name], words),
+                )
             else:
                 named, groups = _named(fields[name], words)
             self.names.append(named)
@@ -168,7 +208,11 @@ class _Table:
                 self.groups[name] = groups
         self.counts: dict[Key, int] = {}
         if not self.rounded and not self.suppressed:
-            self.counts = {key: round(number_of(text)) for key, text in layout.parts.get("count", {}).items() if text}
+            self.counts = {
+                key: round(number_of(text))
+                for key, text in layout.parts.get("count", {}).items()
+                if text
+            }
 
     def outputs(self, function: str, cells: Mapping[Key, str]) -> list[ReadOutput]:
         """Return the output of a function, and one for each kind of totals that is not part of it."""
@@ -199,13 +243,19 @@ class _Table:
         return parts
 
     def _variables(self, key: Key) -> list[str]:
-        return [name for name, label in zip(self.layout.variables, key, strict=True) if label is not None]
+        return [
+            name
+            for name, label in zip(self.layout.variables, key, strict=True)
+            if label is not None
+        ]
 
     def _word(self, key: Key, *, totals: bool = False) -> str:
         """The levels of a cell; with or without the variables that a total is over."""
         labels = zip(self.names, key, strict=True)
         return SEPARATOR.join(
-            TOTAL if label is None else names[label] for names, label in labels if totals or label is not None
+            TOTAL if label is None else names[label]
+            for names, label in labels
+            if totals or label is not None
         )
 
     def _by(self, key: Key) -> dict[str, Any]:
@@ -214,7 +264,9 @@ class _Table:
         groups = {name: self.groups[name] for name in by if name in self.groups}
         return {"by": by, **({"groups": groups} if groups else {})}
 
-    def _counted(self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]) -> list[ReadOutput]:
+    def _counted(
+        self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]
+    ) -> list[ReadOutput]:
         def whole(text: str) -> int:
             return round(number_of(text)) if text else 0
 
@@ -222,7 +274,12 @@ class _Table:
         known = [number for number in numbers.values() if number is not None]
         if any(not float(number).is_integer() for number in known):
             return [self._percentages(name, numbers, notes)]
-        entry: dict[str, Any] = {"name": name, "kind": "table", **self._by(next(iter(inner))), **self.where}
+        entry: dict[str, Any] = {
+            "name": name,
+            "kind": "table",
+            **self._by(next(iter(inner))),
+            **self.where,
+        }
         if self.rounded:
             entry["base"] = self.base
         withheld: int | str = 0  # without mitigation a cell is missing where there are no records
@@ -230,12 +287,19 @@ class _Table:
             # With other functions in the table a cell may have been withheld for dominance, whatever its count.
             withheld = "x" if self.functions == ["count"] else "?"
         if withheld == "x":
-            entry |= {"threshold": self.directory.threshold, "suppressed_zeros": self.directory.zeros_withheld}
+            entry |= {
+                "threshold": self.directory.threshold,
+                "suppressed_zeros": self.directory.zeros_withheld,
+            }
         if self.suppressed and any(0 < number < self.directory.threshold for number in known):
             notes.append("it is marked as suppressed, yet shows counts below the threshold")
         cells = {self._word(key): withheld if n is None else round(n) for key, n in numbers.items()}
         exact = not self.rounded and not (self.suppressed and None in numbers.values())
-        n = sum(count for count in cells.values() if isinstance(count, int)) if exact and not self.groups else None
+        n = (
+            sum(count for count in cells.values() if isinstance(count, int))
+            if exact and not self.groups
+            else None
+        )
         if totals and len(self.layout.rows) <= 1 and len(self.layout.columns) <= 1:
             cells |= {self._word(key, totals=True): whole(text) for key, text in totals.items()}
             entry["margins"] = True
@@ -245,25 +309,45 @@ class _Table:
             by = self._by(next(iter(part)))
             if by["by"]:  # the total of all says no more than the cells
                 words = {self._word(key): whole(text) for key, text in part.items()}
-                outputs.append(ReadOutput({"name": over, "kind": "table", **by, **self.where, "cells": words}))
+                outputs.append(
+                    ReadOutput({"name": over, "kind": "table", **by, **self.where, "cells": words})
+                )
         return outputs
 
-    def _percentages(self, name: str, numbers: dict[Key, float | None], notes: list[str]) -> ReadOutput:
+    def _percentages(
+        self, name: str, numbers: dict[Key, float | None], notes: list[str]
+    ) -> ReadOutput:
         if self.rounded or (self.suppressed and None in numbers.values()):
-            raise UnclearError("percentages of a table that is suppressed or rounded are not supported: give a recipe")
-        of = _of_what({key: number or 0.0 for key, number in numbers.items()}, len(self.layout.rows))
+            raise UnclearError(
+                "percentages of a table that is suppressed or rounded are not supported: give a recipe"
+            )
+        of = _of_what(
+            {key: number or 0.0 for key, number in numbers.items()}, len(self.layout.rows)
+        )
         if of != "all" and (len(self.layout.rows) > 1 or len(self.layout.columns) > 1):
-            raise UnclearError("percentages of rows or columns of more than one variable are not supported")
+            raise UnclearError(
+                "percentages of rows or columns of more than one variable are not supported"
+            )
         values = {self._word(key): 100.0 * (number or 0.0) for key, number in numbers.items()}
-        entry = {"name": name, "kind": "table", **self._by(next(iter(numbers))), **self.where, "percentages": of}
+        entry = {
+            "name": name,
+            "kind": "table",
+            **self._by(next(iter(numbers))),
+            **self.where,
+            "percentages": of,
+        }
         if self.layout.totals:
             notes.append("the totals of percentages are left out")
         return ReadOutput({**entry, "values": values}, tuple(notes))
 
-    def _summary(self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]) -> ReadOutput:
+    def _summary(
+        self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]
+    ) -> ReadOutput:
         """The entry of a mean, sum, spread, median or extreme."""
         if self.result.dependent is None:
-            raise UnclearError("ACRO did not note which variable it is a statistic of: give a recipe")
+            raise UnclearError(
+                "ACRO did not note which variable it is a statistic of: give a recipe"
+            )
         if not any(cells.values()):
             raise UnclearError("every number of it is withheld: nothing is published")
         by = self._by(next(iter(cells)))
@@ -272,14 +356,20 @@ class _Table:
         if self.rounded:
             entry["decimals"] = -math.ceil(math.log10(self.base)) if self.base > 1 else 0
             if 10 ** -entry["decimals"] != self.base:
-                notes.append(f"rounded to {self.base}, which is taken as rounded to {10 ** -entry['decimals']}")
+                notes.append(
+                    f"rounded to {self.base}, which is taken as rounded to {10 ** -entry['decimals']}"
+                )
         quantile = {"min": 0.0, "max": 1.0}.get(function)
         if quantile is not None:
             entry["at"] = [quantile]
-        numbers = {key: plain_number(number_of(text)) if text else None for key, text in cells.items()}
+        numbers = {
+            key: plain_number(number_of(text)) if text else None for key, text in cells.items()
+        }
         if not by["by"]:
             (only,) = numbers.values()
-            return ReadOutput({**entry, **({"values": [only]} if quantile is not None else {"value": only})})
+            return ReadOutput(
+                {**entry, **({"values": [only]} if quantile is not None else {"value": only})}
+            )
         values: dict[str, Any] = {}
         for key, number in numbers.items():
             if number is not None:
@@ -288,21 +378,27 @@ class _Table:
                 values[self._word(key)] = "x"
         entry["values"] = values
         if KINDS[function] in ("median", "quantiles") and self.counts:
-            entry["n"] = {self._word(key): self.counts[key] for key in cells if self.counts.get(key)}
+            entry["n"] = {
+                self._word(key): self.counts[key] for key in cells if self.counts.get(key)
+            }
         return ReadOutput(entry, tuple(notes))
 
 
 def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
     """Labels of a table as the column's own; or, of a number in bands such as (20, 30], the bands."""
     if any(SEPARATOR in label for label in (*labels, *field.labels)):
-        raise UnclearError(f"column '{field.name}' has a level with the sign {SEPARATOR} in it: rename the level")
+        raise UnclearError(
+            f"column '{field.name}' has a level with the sign {SEPARATOR} in it: rename the level"
+        )
     codes = {label: _code(field, label) for label in labels}
     strange = next((label for label, code in codes.items() if code is None), None)
     if strange is None:
         return {label: field.labels[code] for label, code in codes.items() if code is not None}, {}
     bands = {label: band for label in labels if (band := _INTERVAL.fullmatch(label))}
     if not field.numeric or len(bands) < len(labels):
-        raise UnclearError(f"'{strange}' in its table is no level of column '{field.name}' in the data: give a recipe")
+        raise UnclearError(
+            f"'{strange}' in its table is no level of column '{field.name}' in the data: give a recipe"
+        )
     groups = {}
     for label, band in bands.items():
         low, high = float(band[2]), float(band[3])
@@ -315,7 +411,9 @@ def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, l
         if not inside:
             raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")
         groups[label] = [inside[0], inside[-1]]
-    return {label: label for label in labels}, dict(sorted(groups.items(), key=lambda item: float(item[1][0])))
+    return {label: label for label in labels}, dict(
+        sorted(groups.items(), key=lambda item: float(item[1][0]))
+    )
 
 
 def _code(field: Field, label: str) -> int | None:

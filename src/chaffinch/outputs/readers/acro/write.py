@@ -18,7 +18,15 @@ from datetime import datetime
 from pathlib import Path
 
 from ...._base.errors import FileError, InputError, unknown_name
-from .read import CHECKSUMS, MOST_FILE_BYTES, RESULTS, AcroDirectory, json_object, read_acro, unreadable
+from .read import (
+    CHECKSUMS,
+    MOST_FILE_BYTES,
+    RESULTS,
+    AcroDirectory,
+    json_object,
+    read_acro,
+    unreadable,
+)
 
 __all__ = ["write_back"]
 
@@ -47,7 +55,9 @@ def write_back(
     InputError or FileError, and nothing written, if the directory is not whole, a uid is unknown, or a report cannot be taken.
     """
     directory = read_acro(folder)
-    reports = [Path(report)] if isinstance(report, str | os.PathLike) else [Path(one) for one in report]
+    reports = (
+        [Path(report)] if isinstance(report, str | os.PathLike) else [Path(one) for one in report]
+    )
     target = _target(directory.folder, out_folder, in_place=in_place)
     _check_words(directory, assessed, (summary, comment))
     contents = _contents(directory, reports)
@@ -77,7 +87,9 @@ def write_back(
         (part / CHECKSUMS).mkdir(exist_ok=True)
         for name, raw in files.items():
             (part / name).write_bytes(raw)
-            (part / CHECKSUMS / f"{name}.txt").write_text(hashlib.sha256(raw).hexdigest(), encoding="ascii")
+            (part / CHECKSUMS / f"{name}.txt").write_text(
+                hashlib.sha256(raw).hexdigest(), encoding="ascii"
+            )
         _check_kept(directory, read_acro(part), uid)
     return target
 
@@ -97,7 +109,9 @@ def _target(folder: Path, out_folder: str | os.PathLike[str] | None, *, in_place
     if target.exists() or target.is_symlink():
         raise InputError(f"Cannot write '{target}': it exists. Name a new folder.")
     if folder.resolve() in (target.resolve(), *target.resolve().parents):
-        raise InputError(f"Cannot write '{target}': it lies in the directory itself. Name a folder outside it.")
+        raise InputError(
+            f"Cannot write '{target}': it lies in the directory itself. Name a folder outside it."
+        )
     if not target.parent.is_dir():
         raise FileError(
             f"Cannot write '{target}': there is no folder '{target.parent}'. Make it first, or name another."
@@ -105,19 +119,25 @@ def _target(folder: Path, out_folder: str | os.PathLike[str] | None, *, in_place
     return target
 
 
-def _check_words(directory: AcroDirectory, assessed: Mapping[str, str], others: Sequence[str]) -> None:
+def _check_words(
+    directory: AcroDirectory, assessed: Mapping[str, str], others: Sequence[str]
+) -> None:
     for uid in assessed:
         if uid not in directory.uids:
             raise unknown_name("ACRO result", uid, directory.uids)
     for words in (*assessed.values(), *others):
         if not isinstance(words, str) or len(words) > LONGEST_COMMENT:
-            raise InputError(f"Comments and summaries must be words of at most {LONGEST_COMMENT} characters.")
+            raise InputError(
+                f"Comments and summaries must be words of at most {LONGEST_COMMENT} characters."
+            )
 
 
 def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, bytes]:
     """The reports, read and checked."""
     if not reports:
-        raise InputError("There must be a report to write back: an ACRO result has at least one file.")
+        raise InputError(
+            "There must be a report to write back: an ACRO result has at least one file."
+        )
     contents: dict[Path, bytes] = {}
     for path in reports:
         if path.suffix.lower() in directory.blocked_extensions:
@@ -126,7 +146,9 @@ def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, b
             )
         try:
             if path.stat().st_size > MOST_FILE_BYTES:
-                raise InputError(f"'{path}' is over {MOST_FILE_BYTES >> 20} MiB, too large for a report.")
+                raise InputError(
+                    f"'{path}' is over {MOST_FILE_BYTES >> 20} MiB, too large for a report."
+                )
             raw = path.read_bytes()
         except OSError as error:
             raise unreadable(path, error) from None
@@ -136,7 +158,9 @@ def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, b
                 f"'{path}' has both keys version and results, by which viewers find ACRO's own file. Rename one of them."
             )
         if data.get("confidential"):
-            raise InputError(f"'{path}' is confidential: it is for inside alone, and no report to write back.")
+            raise InputError(
+                f"'{path}' is confidential: it is for inside alone, and no report to write back."
+            )
         contents[path] = raw
     return contents
 
@@ -147,7 +171,9 @@ def _new_uid(directory: AcroDirectory, contents: Mapping[Path, bytes]) -> str:
     number = 1
     while True:
         uid = UID if number == 1 else f"{UID}_{number}"
-        if uid not in taken and not any((directory.folder / _file_name(uid, p, contents)).exists() for p in contents):
+        if uid not in taken and not any(
+            (directory.folder / _file_name(uid, p, contents)).exists() for p in contents
+        ):
             return uid
         number += 1
 
@@ -178,7 +204,12 @@ def _check_kept(before: AcroDirectory, after: AcroDirectory, uid: str) -> None:
     same = after.uids == (*before.uids, uid) and after.withheld == before.withheld
     for old, new in zip(before.results, after.results, strict=False):
         comments = new.comments[: len(old.comments)]
-        same &= (new.uid, new.status, new.files, comments) == (old.uid, old.status, old.files, old.comments)
+        same &= (new.uid, new.status, new.files, comments) == (
+            old.uid,
+            old.status,
+            old.files,
+            old.comments,
+        )
     if not same:
         raise FileError(f"'{before.folder}' changed while it was read. Nothing was written.")
 
@@ -206,7 +237,9 @@ def _becoming(target: Path, *, replacing: bool) -> Iterator[Path]:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"Cannot write '{target}': {error.strerror or 'the system refused'}.") from None
+        raise FileError(
+            f"Cannot write '{target}': {error.strerror or 'the system refused'}."
+        ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     shutil.rmtree(aside, ignore_errors=True)

@@ -18,8 +18,21 @@ from .printed_fit import PrintedFit
 __all__ = ["coefficient_pieces", "is_coefficients"]
 
 _ESTIMATE = ("estimate", "coef", "coef.", "coefficient", "b", "beta", "coeff")
-_ERROR = ("std.error", "std. error", "std error", "std. err.", "se", "std err", "std.err.", "standard error", "stderr")
-_N = re.compile(r"n|num\.? ?obs\.?|observations|no\. observations|number of obs(ervations)?|nobs|obs\.?", re.IGNORECASE)
+_ERROR = (
+    "std.error",
+    "std. error",
+    "std error",
+    "std. err.",
+    "se",
+    "std err",
+    "std.err.",
+    "standard error",
+    "stderr",
+)
+_N = re.compile(
+    r"n|num\.? ?obs\.?|observations|no\. observations|number of obs(ervations)?|nobs|obs\.?",
+    re.IGNORECASE,
+)
 _R2 = re.compile(r"r(\^2|2|²|-squared|-sq\.?)|r\^?\{?2\}?", re.IGNORECASE)
 _ADJUSTED = re.compile(r"adj(usted|\.)? ?r.*|r(\^2|2|²) adj\.?|r2_a|r2 adj\.?", re.IGNORECASE)
 _FIT = re.compile(
@@ -61,7 +74,12 @@ def _glance(block: CellGrid) -> bool:
 
 def is_coefficients(block: CellGrid) -> bool:
     """Return whether a table is one of coefficients."""
-    return _tall_head(block) is not None or _glance(block) or _is_modelsummary(block) or _side_by_side(block)
+    return (
+        _tall_head(block) is not None
+        or _glance(block)
+        or _is_modelsummary(block)
+        or _side_by_side(block)
+    )
 
 
 def _is_modelsummary(block: CellGrid) -> bool:
@@ -74,18 +92,27 @@ def _of_modelsummary(block: CellGrid) -> CellGrid:
     for part, term, statistic, *cells in block.rows[1:]:
         below = part == "estimates" and statistic not in ("", "estimate")
         rows.append(("" if below else term, *cells))
-    errors = {row[2] for row in block.rows[1:] if row[0] == "estimates"} == {"estimate", "std.error"}
+    errors = {row[2] for row in block.rows[1:] if row[0] == "estimates"} == {
+        "estimate",
+        "std.error",
+    }
     return CellGrid(
-        tuple(rows), block.lines, block.sheet, (*block.titles, *(["Standard errors in parentheses"] if errors else []))
+        tuple(rows),
+        block.lines,
+        block.sheet,
+        (*block.titles, *(["Standard errors in parentheses"] if errors else [])),
     )
 
 
 def _side_by_side(block: CellGrid) -> bool:
     """Whether models stand side by side: numbers in brackets below others, and a row that counts observations."""
     names = [row[0] for row in block.rows]
-    bracketed = any(re.match(r"[(\[]\s*[-+\u2212.\d]", cell) for row in block.rows for cell in row[1:])
+    bracketed = any(
+        re.match(r"[(\[]\s*[-+\u2212.\d]", cell) for row in block.rows for cell in row[1:]
+    )
     constant = any(
-        name.lower() in ("(intercept)", "_cons", "constant", "(constant)", "intercept", "const") for name in names
+        name.lower() in ("(intercept)", "_cons", "constant", "(constant)", "intercept", "const")
+        for name in names
     )
     return bracketed and (constant or any(_N.fullmatch(name) for name in names))
 
@@ -105,12 +132,17 @@ def coefficient_pieces(block: CellGrid, program: str) -> list[Piece]:
         models = _models(block)
     except LineError as fault:
         return [refused_piece(lines, program, fault)]
-    return [Piece(range(model.line, lines[-1] + 1), program, partial(_beside_others, model, block)) for model in models]
+    return [
+        Piece(range(model.line, lines[-1] + 1), program, partial(_beside_others, model, block))
+        for model in models
+    ]
 
 
 @dataclass(frozen=True)
 class _Tall:
-    rows: tuple[tuple[int, str, str, str], ...] = field(repr=False)  # line, name, estimate, standard error
+    rows: tuple[tuple[int, str, str, str], ...] = field(
+        repr=False
+    )  # line, name, estimate, standard error
     statistics: tuple[str, ...]
     titles: tuple[str, ...]
     estimates_positive: bool
@@ -121,13 +153,19 @@ def _tall(block: CellGrid, head: int) -> list[_Tall]:
     cells = _low(block.rows[head])
     estimate = next(k for k, cell in enumerate(cells) if cell in _ESTIMATE)
     error = next(k for k, cell in enumerate(cells) if cell in _ERROR)
-    names = [k for k in range(estimate) if cells[k] not in ("model", "group", "effect", "component")]
-    model = cells.index("model") if "model" in cells and names else None  # without another column it names the coefficients
+    names = [
+        k for k in range(estimate) if cells[k] not in ("model", "group", "effect", "component")
+    ]
+    model = (
+        cells.index("model") if "model" in cells and names else None
+    )  # without another column it names the coefficients
     names = names or [k for k in range(estimate) if cells[k] == "model"]
     models: dict[str, list[tuple[int, str, str, str]]] = {}
     title = ""
     for row, line in zip(block.rows[head + 1 :], block.lines[head + 1 :], strict=True):
-        title = (row[model] or title) if model is not None else ""  # a model is named in its first row, or in all
+        title = (
+            (row[model] or title) if model is not None else ""
+        )  # a model is named in its first row, or in all
         if not row[estimate]:
             continue
         name = next((row[k] for k in reversed(names) if row[k]), "")
@@ -135,7 +173,10 @@ def _tall(block: CellGrid, head: int) -> list[_Tall]:
     statistics = tuple(cells)
     return [
         _Tall(
-            tuple(rows), statistics, block.titles, all(not text.startswith(("-", "\u2212")) for _, _, text, _ in rows)
+            tuple(rows),
+            statistics,
+            block.titles,
+            all(not text.startswith(("-", "\u2212")) for _, _, text, _ in rows),
         )
         for rows in models.values()
     ]
@@ -164,22 +205,40 @@ def _one_model(table: _Tall, given: Help) -> Facts:
         if estimate in ("NA", ""):
             continue
         number, spread = number_text(estimate, sign), number_text(error, sign)
-        if number is None or (spread is None and error not in ("", "NA", ".")) or not name or name in estimates:
-            raise LineError(line, "a coefficient must have a name of its own, an estimate and a standard error.")
+        if (
+            number is None
+            or (spread is None and error not in ("", "NA", "."))
+            or not name
+            or name in estimates
+        ):
+            raise LineError(
+                line, "a coefficient must have a name of its own, an estimate and a standard error."
+            )
         estimates[name] = number
         errors |= {name: spread} if spread is not None else {}
     label = next(
-        (match[1] for title in table.titles if (match := re.search(r"Dependent Variable:\s*([\w.]+)", title))), None
+        (
+            match[1]
+            for title in table.titles
+            if (match := re.search(r"Dependent Variable:\s*([\w.]+)", title))
+        ),
+        None,
     )
     fit = PrintedFit("ols", label, coefficients=estimates, standard_errors=errors)
-    known = {**({"kind": "ols"} if label is not None and "beta" in table.statistics else {}), **fit_keys(given)}
-    ratios = table.estimates_positive and any(name in estimates for name in ("(Intercept)", "_cons"))
+    known = {
+        **({"kind": "ols"} if label is not None and "beta" in table.statistics else {}),
+        **fit_keys(given),
+    }
+    ratios = table.estimates_positive and any(
+        name in estimates for name in ("(Intercept)", "_cons")
+    )
     if "kind" not in known:
         raise OpenQuestionError(
             f"coefficients of one model, {len(estimates)} of them, with standard errors{'; they may be ratios (exponentiated)' if ratios else ''}.",
             "Of which kind of model, of which formula and of how many people?",
-            {"kind": "ols", "formula": "LABEL ~ ...", "n": 1000} | ({"exponentiated": True} if ratios else {}),
-        )  # fmt: skip
+            {"kind": "ols", "formula": "LABEL ~ ...", "n": 1000}
+            | ({"exponentiated": True} if ratios else {}),
+        )
     return replace(fit, **known)
 
 
@@ -187,7 +246,10 @@ def _glanced(block: CellGrid, given: Help) -> Facts:
     """One row of statistics of a fit."""
     cells = _low(block.rows[0])
     if len(block.rows) != 2:
-        raise LineError(block.lines[0], "statistics of several fits stand in one table: write one file for each.")
+        raise LineError(
+            block.lines[0],
+            "statistics of several fits stand in one table: write one file for each.",
+        )
     row = dict(zip(cells, block.rows[1], strict=True))
     kind = "ols" if "r.squared" in cells and "sigma" in cells else None
     known = {**({"kind": kind} if kind else {}), **fit_keys(given)}
@@ -206,7 +268,14 @@ def _glanced(block: CellGrid, given: Help) -> Facts:
 
 def _models(block: CellGrid) -> list[_Model]:
     """The models of a table in which they stand side by side."""
-    first = next((k for k, row in enumerate(block.rows) if row[0] and any(is_number(cell) for cell in row[1:])), None)
+    first = next(
+        (
+            k
+            for k, row in enumerate(block.rows)
+            if row[0] and any(is_number(cell) for cell in row[1:])
+        ),
+        None,
+    )
     if first is None:
         raise LineError(block.lines[0], "a table of models has no coefficients.")
     heads = [row for row in block.rows[:first] if any(row[1:])]
@@ -236,7 +305,9 @@ def _models(block: CellGrid) -> list[_Model]:
                 last = name
         # Where others have something in brackets below them, a row without is a statistic of the fit.
         ends |= {
-            name: text for name, (_, text) in estimates.items() if brackets and name not in brackets and "(" not in text
+            name: text
+            for name, (_, text) in estimates.items()
+            if brackets and name not in brackets and "(" not in text
         }
         estimates = {name: one for name, one in estimates.items() if name not in ends}
         if not estimates:
@@ -246,7 +317,8 @@ def _models(block: CellGrid) -> list[_Model]:
             (
                 word
                 for word in reversed(words)
-                if re.fullmatch(r"[^\W\d][\w.]*", word) and not re.match(r"(?i)model|ols|logit|est\d", word)
+                if re.fullmatch(r"[^\W\d][\w.]*", word)
+                and not re.match(r"(?i)model|ols|logit|est\d", word)
             ),
             None,
         )
@@ -257,7 +329,9 @@ def _models(block: CellGrid) -> list[_Model]:
 
 
 def _beside_others(model: _Model, block: CellGrid, given: Help) -> Facts:
-    notes = " ".join((*block.titles, *(row[0] for row in block.rows if row[0] and not any(row[1:])))).lower()
+    notes = " ".join(
+        (*block.titles, *(row[0] for row in block.rows if row[0] and not any(row[1:])))
+    ).lower()
     cells = [(line, text) for line, text in model.estimates.values()]
     sign = _texts(cells, given)
     estimates, errors = dict[str, str](), dict[str, str]()
@@ -274,7 +348,9 @@ def _beside_others(model: _Model, block: CellGrid, given: Help) -> Facts:
         errors |= {name: spread} if spread is not None else {}
     said = "standard errors in" in notes
     n = next((whole(text) for name, text in model.ends.items() if _N.fullmatch(name)), None)
-    linear = any(_R2.fullmatch(name) for name in model.ends) and any(_ADJUSTED.fullmatch(name) for name in model.ends)
+    linear = any(_R2.fullmatch(name) for name in model.ends) and any(
+        _ADJUSTED.fullmatch(name) for name in model.ends
+    )
     kind = (
         "ols"
         if linear or re.search(r"(?i)\bols\b", model.title)
@@ -285,8 +361,11 @@ def _beside_others(model: _Model, block: CellGrid, given: Help) -> Facts:
     known = {**({"kind": kind} if kind else {}), **fit_keys(given)}
     if "kind" not in known:
         raise OpenQuestionError(
-            f"one of several models side by side, {len(estimates)} coefficients.", "Of which kind of model, and of which formula?",
+            f"one of several models side by side, {len(estimates)} coefficients.",
+            "Of which kind of model, and of which formula?",
             {"kind": "ols", "formula": "LABEL ~ ..."},
-        )  # fmt: skip
-    fit = PrintedFit("ols", model.label, coefficients=estimates, standard_errors=errors if said else {}, n=n)
+        )
+    fit = PrintedFit(
+        "ols", model.label, coefficients=estimates, standard_errors=errors if said else {}, n=n
+    )
     return replace(fit, **known)

@@ -68,7 +68,9 @@ class Companion:
 
         if not path.exists():
             return cls()
-        text = read_small(path, what="file of help", most=MOST_BYTES, next_step=f"Write {COMPANION} as TOML.")
+        text = read_small(
+            path, what="file of help", most=MOST_BYTES, next_step=f"Write {COMPANION} as TOML."
+        )
         try:
             data = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -81,21 +83,29 @@ class Companion:
         lines = {}
         for name, keys in data.items():
             if not isinstance(keys, dict):
-                raise InputError(f'\'{path}\': "{name}" must have keys in braces, such as {{ kind = "table" }}.')
+                raise InputError(
+                    f'\'{path}\': "{name}" must have keys in braces, such as {{ kind = "table" }}.'
+                )
             try:
                 lines[name] = Help.model_validate(keys)
             except ValidationError as error:
                 fault = error.errors(include_input=False, include_url=False)[0]
                 key = str(fault["loc"][0]) if fault["loc"] else "it"
                 if fault["type"] == "extra_forbidden":
-                    raise InputError(f"'{path}', \"{name}\": {unknown_name('key', key, Help.model_fields)}") from None
+                    raise InputError(
+                        f"'{path}', \"{name}\": {unknown_name('key', key, Help.model_fields)}"
+                    ) from None
                 raise InputError(
                     f"'{path}', \"{name}\": '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}."
                 ) from None
             kind = lines[name].kind
             if kind is not None and kind not in KINDS:
                 raise InputError(f"'{path}', \"{name}\": {unknown_name('kind', kind, KINDS.names)}")
-        remarks = [number for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*+#.*\d", line)]
+        remarks = [
+            number
+            for number, line in enumerate(text.splitlines(), 1)
+            if re.match(r"\s*+#.*\d", line)
+        ]
         return cls(path, lines, remarks[0] if remarks else None)
 
     def of(self, name: str) -> Help:
@@ -115,6 +125,8 @@ class Companion:
         }
         for name in self.lines or {}:
             file = name.split(" #")[0].split("::")[0]
-            beside = self.path is not None and file not in known and (self.path.parent / file).is_file()
+            beside = (
+                self.path is not None and file not in known and (self.path.parent / file).is_file()
+            )
             if name not in known and not beside:
                 raise InputError(f"'{self.path}': {unknown_name('output', name, sorted(known))}")

@@ -81,9 +81,13 @@ def table_facts(table: Crossed, given: Help) -> PrintedTable:
         _is_total(name) for names in (table.rows, table.columns) for name in list(names)[:-1]
     ):
         raise LineError(
-            table.lines[0], "totals stand before the last row or column. Put them last, or say totals = false."
+            table.lines[0],
+            "totals stand before the last row or column. Put them last, or say totals = false.",
         )
-    texts = [[_cell(cell, sign, line) for cell in row] for row, line in zip(table.cells, table.lines, strict=True)]
+    texts = [
+        [_cell(cell, sign, line) for cell in row]
+        for row, line in zip(table.cells, table.lines, strict=True)
+    ]
     share = given.percentages or table.percentages
     numbers = [cell for row in texts for cell in row if not is_withheld_mark(cell)]
     whole = all(is_whole(cell) for cell in numbers)
@@ -91,9 +95,10 @@ def table_facts(table: Crossed, given: Help) -> PrintedTable:
         share = _share(table, texts)
         if share is None:
             raise OpenQuestionError(
-                understood, "Its numbers are neither counts nor shares of rows, columns or all: say what they are.",
+                understood,
+                "Its numbers are neither counts nor shares of rows, columns or all: say what they are.",
                 {"kind": "mean", "of": "COLUMN"},
-            )  # fmt: skip
+            )
     if share is not None:
         return _percentages(table, texts, by, share, given)
     unsaid = not given.kind and not (table.counts and table.said)
@@ -114,7 +119,9 @@ def table_facts(table: Crossed, given: Help) -> PrintedTable:
 
 def _sign(table: Crossed, understood: str) -> str:
     """The decimal sign of a table; LineError where it has two, a question where it may be either and totals do not tell."""
-    sign = sign_of((line, cell) for line, row in zip(table.lines, table.cells, strict=True) for cell in row)
+    sign = sign_of(
+        (line, cell) for line, row in zip(table.lines, table.cells, strict=True) for cell in row
+    )
     if sign.mixed:
         words = f"its decimal sign is not that of line {min(sign.mixed)}. Write all numbers of the file the same way."
         raise LineError(max(sign.mixed), words)
@@ -164,28 +171,40 @@ def _adds_up(table: Crossed, texts: Sequence[Sequence[str]] | None = None) -> bo
     bottom, right = _ends(table)
     if not bottom and not right:
         return False
-    texts = texts or [[number_text(cell) or plain_text(cell) for cell in row] for row in table.cells]
+    texts = texts or [
+        [number_text(cell) or plain_text(cell) for cell in row] for row in table.cells
+    ]
     try:
         return not _misfits(table, texts, bottom, right)
     except ValueError:
         return False
 
 
-def _misfits(table: Crossed, texts: Sequence[Sequence[str]], bottom: bool, right: bool) -> list[int]:
+def _misfits(
+    table: Crossed, texts: Sequence[Sequence[str]], bottom: bool, right: bool
+) -> list[int]:
     """The lines whose numbers do not add up to their totals; sums with withheld cells are not looked at."""
-    numbers = [[math.nan if is_withheld_mark(cell) else float(cell) for cell in row] for row in texts]
+    numbers = [
+        [math.nan if is_withheld_mark(cell) else float(cell) for cell in row] for row in texts
+    ]
     body = numbers[:-1] if bottom else numbers
     misfits = []
     if right:
         misfits += [
-            line for row, line in zip(numbers, table.lines, strict=True) if abs(sum(row[:-1]) - row[-1]) > NEAR_WHOLE
+            line
+            for row, line in zip(numbers, table.lines, strict=True)
+            if abs(sum(row[:-1]) - row[-1]) > NEAR_WHOLE
         ]
-    if bottom and any(abs(sum(row[k] for row in body) - total) > NEAR_WHOLE for k, total in enumerate(numbers[-1])):
+    if bottom and any(
+        abs(sum(row[k] for row in body) - total) > NEAR_WHOLE for k, total in enumerate(numbers[-1])
+    ):
         misfits.append(table.lines[-1])
     return misfits
 
 
-def _counts(table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: Help) -> PrintedTable:
+def _counts(
+    table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: Help
+) -> PrintedTable:
     bottom, right = _ends(table) if given.totals is not False else (False, False)
     said = bool(given.kind) or bool(table.counts and table.said)
     misfits = _misfits(table, texts, bottom, right)
@@ -194,15 +213,19 @@ def _counts(table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: 
             f"a table of counts of {' by '.join(repr(name) for name in by)}, with totals.",
             f"The numbers of line {misfits[0]} do not add up to their total: are they rounded, to which base? Or is the last one no total: totals = false.",
             {"kind": "table", "by": list(by), "base": 5},
-        )  # fmt: skip
+        )
     marks = [
-        cell for row in texts for cell in row if is_withheld_mark(cell) and not any(sign.isdigit() for sign in cell)
+        cell
+        for row in texts
+        for cell in row
+        if is_withheld_mark(cell) and not any(sign.isdigit() for sign in cell)
     ]
     if marks and given.threshold is None:
         raise OpenQuestionError(
             f"a table of counts of {' by '.join(repr(name) for name in by)}, with withheld cells.",
-            "Below which count are cells withheld?", {"kind": "table", "by": list(by), "threshold": 10},
-        )  # fmt: skip
+            "Below which count are cells withheld?",
+            {"kind": "table", "by": list(by), "threshold": 10},
+        )
     cells: dict[tuple[str, ...], Any] = {}
     columns = list(table.columns)
     row_labels = list(table.rows[:-1] if bottom else table.rows)
@@ -220,13 +243,26 @@ def _counts(table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: 
     _check_labels((*row_labels, *column_labels), table.lines[0])
     labels = (tuple(row_labels), tuple(column_labels)) if columns else (tuple(row_labels),)
     return _exact_without_totals(
-        PrintedTable(by, labels, cells, margins, None, given.threshold, given.base, given.where, said, bool(given.kind))
+        PrintedTable(
+            by,
+            labels,
+            cells,
+            margins,
+            None,
+            given.threshold,
+            given.base,
+            given.where,
+            said,
+            bool(given.kind),
+        )
     )
 
 
 def _exact_without_totals(table: PrintedTable) -> PrintedTable:
     """The table without totals of which only some are printed, where all cells are: they follow."""
-    if "?" not in table.cells.values() or any(isinstance(cell, str) and cell != "?" for cell in table.cells.values()):
+    if "?" not in table.cells.values() or any(
+        isinstance(cell, str) and cell != "?" for cell in table.cells.values()
+    ):
         return table
     cells = {key: cell for key, cell in table.cells.items() if TOTAL not in key}
     return replace(table, cells=cells, margins=False)
@@ -240,13 +276,20 @@ def _check_labels(labels: Sequence[str], line: int) -> None:
     if any(SEPARATOR in label for label in labels):
         raise LineError(line, f"a label has the sign {SEPARATOR} in it. Rename the level.")
     if TOTAL in labels:
-        raise LineError(line, f"a level is called '{TOTAL}', as totals are. Rename the level, or put the totals last.")
+        raise LineError(
+            line,
+            f"a level is called '{TOTAL}', as totals are. Rename the level, or put the totals last.",
+        )
 
 
-def _share(table: Crossed, texts: Sequence[Sequence[str]]) -> Literal["all", "rows", "columns"] | None:
+def _share(
+    table: Crossed, texts: Sequence[Sequence[str]]
+) -> Literal["all", "rows", "columns"] | None:
     """Of what numbers are shares: the sums that are 1 or 100."""
     rows = [[float(cell) for cell in row if not is_withheld_mark(cell)] for row in texts]
-    if any(len(row) != len(texts[0]) for row in rows) or any(number < 0 for row in rows for number in row):
+    if any(len(row) != len(texts[0]) for row in rows) or any(
+        number < 0 for row in rows for number in row
+    ):
         return None
     bottom, right = _ends(table)
     body = [row[:-1] if right else row for row in (rows[:-1] if bottom else rows)]
@@ -254,7 +297,10 @@ def _share(table: Crossed, texts: Sequence[Sequence[str]]) -> Literal["all", "ro
         near = NEAR * whole * max(len(body), len(body[0])) / 10
         if all(abs(sum(row) - whole) <= near for row in body) and len(body[0]) > 1:
             return "rows"
-        if all(abs(sum(column) - whole) <= near for column in zip(*body, strict=True)) and len(body) > 1:
+        if (
+            all(abs(sum(column) - whole) <= near for column in zip(*body, strict=True))
+            and len(body) > 1
+        ):
             return "columns"
         if abs(sum(map(sum, body)) - whole) <= near * len(body):
             return "all"
@@ -262,13 +308,19 @@ def _share(table: Crossed, texts: Sequence[Sequence[str]]) -> Literal["all", "ro
 
 
 def _percentages(
-    table: Crossed, texts: list[list[str]], by: tuple[str, ...], share: Literal["all", "rows", "columns"], given: Help
+    table: Crossed,
+    texts: list[list[str]],
+    by: tuple[str, ...],
+    share: Literal["all", "rows", "columns"],
+    given: Help,
 ) -> PrintedTable:
     bottom, right = _ends(table)
     rows = list(table.rows[:-1] if bottom else table.rows)
     columns = list(table.columns[:-1] if right else table.columns)
     body = [row[: len(columns) or 1] for row in texts[: len(rows)]]
-    largest = max((float(cell) for row in body for cell in row if not is_withheld_mark(cell)), default=0.0)
+    largest = max(
+        (float(cell) for row in body for cell in row if not is_withheld_mark(cell)), default=0.0
+    )
     times = largest <= 1.0 and share is not None
     cells: dict[tuple[str, ...], Any] = {}
     for row, numbers in zip(rows, body, strict=True):

@@ -33,7 +33,9 @@ def read_drawn(lines: Sequence[str]) -> list[Piece]:
             ):
 
                 def cut(given: Help, line: int = len(lines)) -> Facts:
-                    raise LineError(line, "the table has no double line at its end: the file is cut.")
+                    raise LineError(
+                        line, "the table has no double line at its end: the file is cut."
+                    )
 
                 pieces.append(Piece(range(start + 1, len(lines) + 1), "text", cut))
             break
@@ -46,7 +48,10 @@ def read_drawn(lines: Sequence[str]) -> list[Piece]:
                 notes.append(lines[after].strip())
                 after += 1
             block = replace(block, titles=tuple(notes))
-            pieces += [replace(one, lines=range(start + 1, after + 1)) for one in coefficient_pieces(block, "text")]
+            pieces += [
+                replace(one, lines=range(start + 1, after + 1))
+                for one in coefficient_pieces(block, "text")
+            ]
             k += 1
         k += 1
     return pieces
@@ -57,4 +62,6 @@ def _is_statsmodels(lines: Sequence[str]) -> bool:
     return any(re.match(r"\s*coef\s+std err\b", line) for line in lines)
 
 
-READERS.register(TextReader("drawn tables", "tables of screenreg (texreg) and the like", read_drawn))
+READERS.register(
+    TextReader("drawn tables", "tables of screenreg (texreg) and the like", read_drawn)
+)

@@ -100,7 +100,9 @@ class UnclearOutput:
     def reason(self) -> str:
         """The question in full."""
         ask = f" Write in outputs.toml beside it: {self.line}" if self.line else ""
-        return " ".join(part for part in (f"{self.place}:", self.understood, f"{self.question}{ask}") if part)
+        return " ".join(
+            part for part in (f"{self.place}:", self.understood, f"{self.question}{ask}") if part
+        )
 
 
 def toml_line(name: str, keys: Mapping[str, Any]) -> str:

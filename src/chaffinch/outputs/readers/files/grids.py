@@ -16,7 +16,15 @@ from ...._base.errors import InputError
 from .found import LineError
 from .numbers import is_number, plain_text
 
-__all__ = ["CellGrid", "HtmlPage", "blocks_of", "csv_grid", "html_page", "text_grid", "workbook_grids"]
+__all__ = [
+    "CellGrid",
+    "HtmlPage",
+    "blocks_of",
+    "csv_grid",
+    "html_page",
+    "text_grid",
+    "workbook_grids",
+]
 
 _DELIMITERS = ",;\t|"
 MOST_CELLS = 500_000
@@ -59,7 +67,9 @@ def _grid(
 
 def _check_cells(count: int) -> None:
     if count > MOST_CELLS:
-        raise InputError(f"it has over {MOST_CELLS:,} cells, more than an output has. Records do not leave; check tables in parts.")
+        raise InputError(
+            f"it has over {MOST_CELLS:,} cells, more than an output has. Records do not leave; check tables in parts."
+        )
 
 
 def csv_grid(text: str) -> CellGrid:
@@ -74,19 +84,28 @@ def csv_grid(text: str) -> CellGrid:
     begun = 1
     try:
         for row in reader:
-            rows.append([re.sub(r'^="?(.*?)"?$', r"\1", cell) if cell.startswith("=") else cell for cell in row])
+            rows.append(
+                [
+                    re.sub(r'^="?(.*?)"?$', r"\1", cell) if cell.startswith("=") else cell
+                    for cell in row
+                ]
+            )
             numbers.append(begun)
             begun = reader.line_num + 1
     except csv.Error:
         n_lines = text.count("\n") + 1
-        raise LineError(min(begun, n_lines), "quotes are not closed: the file is cut, or it is no CSV.") from None
+        raise LineError(
+            min(begun, n_lines), "quotes are not closed: the file is cut, or it is no CSV."
+        ) from None
     return _grid(rows, numbers)
 
 
 def _evenness(text: str, sign: str) -> float:
     """Return the share of lines that have the most common number of cells, if they are apart by a sign and have two or more; 0 where they cannot be."""
     try:
-        widths = [len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row]
+        widths = [
+            len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=sign) if row
+        ]
     except csv.Error:  # quotes that are not closed make one cell of the rest of the file
         return 0.0
     several = Counter(width for width in widths if width > 1)
@@ -100,8 +119,16 @@ def workbook_grids(path: Path) -> list[CellGrid]:
     grids = []
     for sheet in sheets_of(path, most_cells=MOST_CELLS):
         height, width = len(sheet.rows), max(map(len, sheet.rows), default=0)
-        merged = [(begin, (min(end[0], height - 1), min(end[1], width - 1))) for begin, end in sheet.merged]
-        _check_cells(sum(max(end[0] - begin[0] + 1, 0) * max(end[1] - begin[1] + 1, 0) for begin, end in merged))
+        merged = [
+            (begin, (min(end[0], height - 1), min(end[1], width - 1)))
+            for begin, end in sheet.merged
+        ]
+        _check_cells(
+            sum(
+                max(end[0] - begin[0] + 1, 0) * max(end[1] - begin[1] + 1, 0)
+                for begin, end in merged
+            )
+        )
         filled = frozenset(
             (row, column)
             for begin, end in merged
@@ -109,19 +136,53 @@ def workbook_grids(path: Path) -> list[CellGrid]:
             for column in range(begin[1], end[1] + 1)
             if (row, column) != tuple(begin)
         )
-        grid = _grid(sheet.rows, range(sheet.first, sheet.first + len(sheet.rows)), sheet.name, filled)
+        grid = _grid(
+            sheet.rows, range(sheet.first, sheet.first + len(sheet.rows)), sheet.name, filled
+        )
         grids.append(replace(grid, hidden=not sheet.visible))
     return grids
 
 
 _LAYOUT = frozenset(
     (
-        "align", "axis", "bgcolor", "border", "cellpadding", "cellspacing", "charset", "class", "cols",
-        "colspan", "dir", "face", "frame", "halign", "headers", "height", "hidden", "id",
-        "lang", "name", "nowrap", "rel", "role", "rows", "rowspan", "rules", "scope",
-        "size", "span", "style", "summary", "type", "valign", "width", "xmlns", "http-equiv",
+        "align",
+        "axis",
+        "bgcolor",
+        "border",
+        "cellpadding",
+        "cellspacing",
+        "charset",
+        "class",
+        "cols",
+        "colspan",
+        "dir",
+        "face",
+        "frame",
+        "halign",
+        "headers",
+        "height",
+        "hidden",
+        "id",
+        "lang",
+        "name",
+        "nowrap",
+        "rel",
+        "role",
+        "rows",
+        "rowspan",
+        "rules",
+        "scope",
+        "size",
+        "span",
+        "style",
+        "summary",
+        "type",
+        "valign",
+        "width",
+        "xmlns",
+        "http-equiv",
     )
-)  # fmt: skip
+)
 """Attributes that say how a page looks, not what it says: their values are looked at by their form."""
 _MARKUP = re.compile(
     r"(#[0-9a-f]{3,8}|[a-z_-]*\d{1,4}(\.\d+)?(px|em|ex|rem|pt|pc|cm|mm|in|vw|vh|%|deg|s|ms)?|utf-?\d+|iso-8859-\d+|windows-125\d"
@@ -131,7 +192,9 @@ _MARKUP = re.compile(
 """What holds digits in the layout of pages: colours, lengths, short numbers, encodings, the names that pandas gives to styled cells."""
 
 
-_META = re.compile(r"(?i)charset=\S+|width=device-width|[a-z-]+=\d(\.\d)?\b|IE=\w+|\b\d{1,3}(\.\d{1,4})+\b")
+_META = re.compile(
+    r"(?i)charset=\S+|width=device-width|[a-z-]+=\d(\.\d)?\b|IE=\w+|\b\d{1,3}(\.\d{1,4})+\b"
+)
 """What holds digits in the head of a page: its encoding, its scale, the version of the program that wrote it."""
 
 
@@ -186,14 +249,23 @@ class _TableParser(HTMLParser):
     def _look_at(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note attributes that may hold values, and elements that show another document."""
         named = [(name, value or "") for name, value in attrs]
-        if any(name in ("src", "srcdoc", "data") for name, _ in named) or tag in ("object", "embed", "iframe", "canvas"):
-            self.unshown.append((self.getpos()[0], "a script, a picture or a document within the page"))
+        if any(name in ("src", "srcdoc", "data") for name, _ in named) or tag in (
+            "object",
+            "embed",
+            "iframe",
+            "canvas",
+        ):
+            self.unshown.append(
+                (self.getpos()[0], "a script, a picture or a document within the page")
+            )
         for name, value in named:
             if (tag, name) == ("meta", "content"):
                 value = _META.sub("", value)
                 looked_at = not re.search(r"\d", value)
             else:
-                looked_at = not re.search(r"\d", f"{name}{value}") or (name in _LAYOUT and _is_layout(value))
+                looked_at = not re.search(r"\d", f"{name}{value}") or (
+                    name in _LAYOUT and _is_layout(value)
+                )
             if not looked_at:
                 self.unshown.append((self.getpos()[0], "values in attributes"))
 
@@ -207,7 +279,12 @@ class _TableParser(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.inside is not None:
             if not _is_layout(data) if self.inside == "style" else re.search(r"\d", data):
-                self.unshown.append((self.getpos()[0], f"values in a {'style sheet' if self.inside == 'style' else 'script'}"))
+                self.unshown.append(
+                    (
+                        self.getpos()[0],
+                        f"values in a {'style sheet' if self.inside == 'style' else 'script'}",
+                    )
+                )
         elif self.cell is not None:
             self.cell.append(data)
         elif data.strip():
@@ -237,7 +314,9 @@ class HtmlPage:
 def html_page(text: str) -> HtmlPage:
     """Return what a page holds."""
     parser = _TableParser()
-    parser.feed(text)  # no close(): it would look for the end of each mark that has none, over and over
+    parser.feed(
+        text
+    )  # no close(): it would look for the end of each mark that has none, over and over
     if "<" in parser.rawdata:
         parser.unshown.append((parser.getpos()[0], "what follows a mark that is not closed"))
     elif parser.rawdata.strip():
@@ -262,7 +341,9 @@ def text_grid(lines: Sequence[str], first: int) -> CellGrid:
         if line.strip() and not re.fullmatch(r"[-=\s_]+", line.strip())
     ]
     width = max((len(line) for _, line in kept), default=0)
-    used = [any(place < len(line) and line[place] != " " for _, line in kept) for place in range(width)]
+    used = [
+        any(place < len(line) and line[place] != " " for _, line in kept) for place in range(width)
+    ]
     ends: list[tuple[int, int]] = []
     for place in (place for place, taken in enumerate(used) if taken):
         if ends and place - ends[-1][1] <= 1:
@@ -308,10 +389,14 @@ def blocks_of(grid: CellGrid) -> list[CellGrid]:
             notes = [row[0] for row in part.rows[end:]]
             part = _rest(part, first, end)
             if part.rows:
-                blocks.append(CellGrid(part.rows, part.lines, grid.sheet, (*titles, *notes), part.filled))
+                blocks.append(
+                    CellGrid(part.rows, part.lines, grid.sheet, (*titles, *notes), part.filled)
+                )
                 titles = []
             if len(blocks) > MOST_TABLES:
-                raise InputError(f"it has over {MOST_TABLES:,} tables on a sheet, more than an output has. Check it in parts.")
+                raise InputError(
+                    f"it has over {MOST_TABLES:,} tables on a sheet, more than an output has. Check it in parts."
+                )
         start = stop
     return blocks
 
@@ -322,9 +407,16 @@ def _titles(grid: CellGrid) -> int:
     column_from = len(alone)  # the first row from which on each has one cell
     while column_from and alone[column_from - 1]:
         column_from -= 1
-    last_number = max((k for k, row in enumerate(grid.rows) if any(map(is_number, row))), default=-1)
+    last_number = max(
+        (k for k, row in enumerate(grid.rows) if any(map(is_number, row))), default=-1
+    )
     count = 0
-    while count < len(alone) and alone[count] and grid.rows[count][0] and not column_from <= count <= last_number:
+    while (
+        count < len(alone)
+        and alone[count]
+        and grid.rows[count][0]
+        and not column_from <= count <= last_number
+    ):
         count += 1
     return count
 
@@ -357,9 +449,15 @@ def _beside(grid: CellGrid, start: int, stop: int) -> list[CellGrid]:
             for row, column in grid.filled
             if start <= row < stop and begin <= column < end
         )
-        own = [(row[begin:end], line) for row, line in zip(rows, grid.lines[start:stop], strict=True)]
+        own = [
+            (row[begin:end], line) for row, line in zip(rows, grid.lines[start:stop], strict=True)
+        ]
         shown = [k for k, (row, _) in enumerate(own) if not _empty(row)]
         own = own[shown[0] : shown[-1] + 1]
         filled = frozenset((row - shown[0], column) for row, column in filled if row >= shown[0])
-        parts.append(CellGrid(tuple(row for row, _ in own), tuple(line for _, line in own), grid.sheet, (), filled))
+        parts.append(
+            CellGrid(
+                tuple(row for row, _ in own), tuple(line for _, line in own), grid.sheet, (), filled
+            )
+        )
     return parts

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
     from .read import OutputFiles
 
-__all__ = ["PrintedRows", "RecordLookup", "printed_rows", "without_printed_records", "without_records"]
+__all__ = [
+    "PrintedRows",
+    "RecordLookup",
+    "printed_rows",
+    "without_printed_records",
+    "without_records",
+]
 
 MIN_ROWS = 20
 """Rows from which on it is no chance that they are as many as there are people."""
@@ -49,7 +55,9 @@ _COMMANDS = {
 _FORMS = {
     "a list of records, as Stata prints it": re.compile(r"\s{0,8}\d{1,9}\. \|.*\d"),
     "the first values of a data frame, as R prints them": re.compile(r"'data\.frame':\s+\d+ obs\."),
-    "a list of records, as SAS prints it": re.compile(r"\s{0,8}Obs\s+[A-Za-z_]\w*(?:\s+[A-Za-z_]\w*)*\s*"),
+    "a list of records, as SAS prints it": re.compile(
+        r"\s{0,8}Obs\s+[A-Za-z_]\w*(?:\s+[A-Za-z_]\w*)*\s*"
+    ),
 }
 _MISSING = ("", "na", "nan", ".", "<na>", "null", "nat")
 _INDEX = ("", "index", "unnamed: 0", "obs", "row", "rownames", "rowname", "x", "...1", "_n")
@@ -73,7 +81,10 @@ class PrintedRows:
 
 def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], list[UnclearOutput]]:
     """Return the rows of a text, and what is records by its form."""
-    rows = [PrintedRows(file, None, tuple(numbers), tuple(tuple(line.split()) for line in block)) for numbers, block in _blocks(lines)]
+    rows = [
+        PrintedRows(file, None, tuple(numbers), tuple(tuple(line.split()) for line in block))
+        for numbers, block in _blocks(lines)
+    ]
     for numbers, block in _blocks(lines):
         if (count := _list_length(block)) > 1:
             rows.append(PrintedRows(file, None, tuple(numbers), (), count))
@@ -82,7 +93,9 @@ def printed_rows(file: str, lines: Sequence[str]) -> tuple[list[PrintedRows], li
         return rows, []
     line, words = listed
     reason = f"It shows {words}: these are records, not statistics. Take them out of the file."
-    return rows, [UnclearOutput(f"{file} #records", Place(file, line=line), "", reason, verdict="fail")]
+    return rows, [
+        UnclearOutput(f"{file} #records", Place(file, line=line), "", reason, verdict="fail")
+    ]
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
@@ -103,7 +116,10 @@ def _listed_records(lines: Sequence[str]) -> tuple[int, str] | None:
     for k, line in enumerate(lines):
         for words, pattern in _FORMS.items():
             if pattern.fullmatch(line) if "SAS" in words else pattern.match(line):
-                if "SAS" in words and not (k + 2 < len(lines) and any(re.match(r"\s*1\s+\S", after) for after in lines[k + 1 : k + 3])):
+                if "SAS" in words and not (
+                    k + 2 < len(lines)
+                    and any(re.match(r"\s*1\s+\S", after) for after in lines[k + 1 : k + 3])
+                ):
                     continue
                 return k + 1, words
         for words, pattern in _COMMANDS.items():
@@ -120,15 +136,26 @@ def _listed_records(lines: Sequence[str]) -> tuple[int, str] | None:
 def _list_length(block: Sequence[str]) -> int:
     """Return how many numbers a block lists without saying what they are: `[1] 0.2 -1.3`, one a line, with their row numbers or under them; 0 for others."""
     tokens = [line.split() for line in block]
-    if all(re.fullmatch(r"\[\d+\]", row[0]) for row in tokens) and all(_is_plain(cell) for row in tokens for cell in row[1:]):
+    if all(re.fullmatch(r"\[\d+\]", row[0]) for row in tokens) and all(
+        _is_plain(cell) for row in tokens for cell in row[1:]
+    ):
         return sum(len(row) - 1 for row in tokens)
     if len(tokens) > 1 and len(tokens) % 2 == 0:
         pairs = list(zip(tokens[::2], tokens[1::2], strict=True))
-        if all(len(names) == len(values) and all(name.isdigit() for name in names) and all(map(_is_plain, values)) for names, values in pairs):
+        if all(
+            len(names) == len(values)
+            and all(name.isdigit() for name in names)
+            and all(map(_is_plain, values))
+            for names, values in pairs
+        ):
             return sum(len(values) for _, values in pairs)
     if length := re.search(r"\bLength: (\d{1,9}), dtype: ", block[-1]):
         return int(length[1])
-    values = [row for row in tokens if len(row) in (1, 2) and _is_plain(row[-1]) and (len(row) == 1 or row[0].isdigit())]
+    values = [
+        row
+        for row in tokens
+        if len(row) in (1, 2) and _is_plain(row[-1]) and (len(row) == 1 or row[0].isdigit())
+    ]
     return len(values) if len(values) >= len(tokens) - 2 else 0
 
 
@@ -176,7 +203,13 @@ class RecordLookup:
             plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
             coded = plain.dictionary_encode(null_encoding="encode")
             known: dict[str, int] = {}
-            place = np.array([known.setdefault(_canonical(value), len(known)) for value in coded.dictionary.to_pylist()], dtype=np.int64)
+            place = np.array(
+                [
+                    known.setdefault(_canonical(value), len(known))
+                    for value in coded.dictionary.to_pylist()
+                ],
+                dtype=np.int64,
+            )
             self._coded[name] = known, place[np.asarray(coded.indices, dtype=np.int64)]
         return self._coded[name]
 
@@ -186,14 +219,20 @@ class RecordLookup:
             return self._as_many(printed.n_values)
         header, body = printed.rows[0], [row for row in printed.rows[1:] if row]
         shift = 0
-        if printed.sheet is None and body and len(body[0]) == len(header) + 1:  # text: row numbers have no name
+        if (
+            printed.sheet is None and body and len(body[0]) == len(header) + 1
+        ):  # text: row numbers have no name
             shift = 1
         body = [row for row in body[:MAX_ROWS] if len(row) == len(header) + shift]
         if not body:
             return None
         columns = [[_canonical(row[k + shift]) for row in body] for k in range(len(header))]
         names = [self.names.get(name.strip().lower()) for name in header]
-        kept = [k for k, name in enumerate(names) if name is not None or not _is_index(header[k], columns[k])]
+        kept = [
+            k
+            for k, name in enumerate(names)
+            if name is not None or not _is_index(header[k], columns[k])
+        ]
         named = {k: name for k in kept if (name := names[k]) is not None}
         whole = len(named) == len(kept)
         if len(set(named.values())) < len(named):
@@ -203,7 +242,9 @@ class RecordLookup:
                 return reason
             if not whole and (reason := self._by_value(kept, named, columns, header)):
                 return reason
-            return self._as_many(len(printed.rows) - 1) or (self._as_many(len(printed.rows)) if not named else None)
+            return self._as_many(len(printed.rows) - 1) or (
+                self._as_many(len(printed.rows)) if not named else None
+            )
         return None
 
     def _as_many(self, count: int) -> str | None:
@@ -211,11 +252,16 @@ class RecordLookup:
             return "It has as many rows as there are people in the data: a row a person."
         return None
 
-    def _by_name(self, named: dict[int, str], columns: Sequence[Sequence[str]], *, whole: bool) -> str | None:
+    def _by_name(
+        self, named: dict[int, str], columns: Sequence[Sequence[str]], *, whole: bool
+    ) -> str | None:
         if len(named) == 1 and whole and len(columns[next(iter(named))]) >= self.threshold:
             ((k, name),) = named.items()
             known = self.codes(name)[0]
-            if len(known) > MAX_GROUPING_LEVELS and np.mean([cell in known for cell in columns[k]]) >= 0.9:
+            if (
+                len(known) > MAX_GROUPING_LEVELS
+                and np.mean([cell in known for cell in columns[k]]) >= 0.9
+            ):
                 return "It lists values of one column of the data, a row a person."
         if len(named) < 2:
             return None
@@ -226,10 +272,18 @@ class RecordLookup:
         if whole and len(named) >= 3 and n_rows >= 3:
             return "Its header is that of the data: a row a person."
         if rare.sum() >= max(3, n_rows / 2):
-            return f"Its rows match records of the data that fewer than {self.threshold} people share."
+            return (
+                f"Its rows match records of the data that fewer than {self.threshold} people share."
+            )
         return None
 
-    def _by_value(self, kept: Sequence[int], named: dict[int, str], columns: Sequence[Sequence[str]], header: Sequence[str]) -> str | None:
+    def _by_value(
+        self,
+        kept: Sequence[int],
+        named: dict[int, str],
+        columns: Sequence[Sequence[str]],
+        header: Sequence[str],
+    ) -> str | None:
         """The same for columns that have another name than in the data: by the values that they have."""
         mapped = dict(named)
         if len(kept) < 3 or len(columns[0]) < 5:
@@ -237,14 +291,20 @@ class RecordLookup:
         for k in kept:
             if k in mapped or header[k].strip().lower() in STATISTICS:
                 continue
-            candidates = [name for name in self.table.column_names if name not in mapped.values() and set(columns[k]) <= set(self.codes(name)[0])]
+            candidates = [
+                name
+                for name in self.table.column_names
+                if name not in mapped.values() and set(columns[k]) <= set(self.codes(name)[0])
+            ]
             if len(candidates) == 1:
                 mapped[k] = candidates[0]
         if len(mapped) < 3 or self._is_grouped(mapped, columns):
             return None
         _, rare = self._found(mapped, columns)
         if rare.sum() >= max(5, 0.8 * len(rare)):
-            return f"Its rows match records of the data that fewer than {self.threshold} people share."
+            return (
+                f"Its rows match records of the data that fewer than {self.threshold} people share."
+            )
         return None
 
     def _distinct(self, names: tuple[str, ...]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -257,7 +317,9 @@ class RecordLookup:
             self._combinations[names] = values, counts
         return self._combinations[names]
 
-    def _found(self, mapped: dict[int, str], columns: Sequence[Sequence[str]]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _found(
+        self, mapped: dict[int, str], columns: Sequence[Sequence[str]]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which rows of a file are records, and which of them fewer people than the threshold share."""
         values, counts = self._distinct(tuple(mapped.values()))
         wanted = np.zeros(len(columns[0]), dtype=np.uint64)
@@ -274,13 +336,20 @@ class RecordLookup:
 
     def _is_grouped(self, mapped: dict[int, str], columns: Sequence[Sequence[str]]) -> bool:
         """Whether each row is a group: columns of few values, each combination once, and most of those that the data have."""
-        labels = {k: name for k, name in mapped.items() if len(self.codes(name)[0]) <= MAX_GROUPING_LEVELS}
-        for chosen in (labels, dict(list(labels.items())[:1])):  # all of them, or the first: others may be statistics
+        labels = {
+            k: name for k, name in mapped.items() if len(self.codes(name)[0]) <= MAX_GROUPING_LEVELS
+        }
+        for chosen in (
+            labels,
+            dict(list(labels.items())[:1]),
+        ):  # all of them, or the first: others may be statistics
             if not chosen:
                 return False
             groups = list(zip(*(columns[k] for k in chosen), strict=True))
             present, _ = self._found(chosen, columns)
-            if len(set(groups)) == len(groups) and present.sum() >= COVERED * len(self._distinct(tuple(chosen.values()))[0]):
+            if len(set(groups)) == len(groups) and present.sum() >= COVERED * len(
+                self._distinct(tuple(chosen.values()))[0]
+            ):
                 return True
         return False
 
@@ -288,7 +357,9 @@ class RecordLookup:
 def _mixed(keys: NDArray[np.uint64], codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Hashes with one code more: two combinations that differ share one once in 2**64."""
     with np.errstate(over="ignore"):
-        return np.asarray(keys * np.uint64(0x9E3779B97F4A7C15) + (codes + 1).astype(np.uint64), dtype=np.uint64)
+        return np.asarray(
+            keys * np.uint64(0x9E3779B97F4A7C15) + (codes + 1).astype(np.uint64), dtype=np.uint64
+        )
 
 
 def _is_index(name: str, cells: Sequence[str]) -> bool:
@@ -308,12 +379,26 @@ def without_records(files: OutputFiles, records: RecordLookup) -> OutputFiles:
 
 def without_printed_records(files: OutputFiles) -> OutputFiles:
     """Return files with the verdict `fail` for lists of as many numbers as the people of a fit in the folder: residuals, most likely."""
-    sizes = {one.facts.people for one in files.found if one.facts.people is not None and one.facts.people >= MIN_ROWS}
+    sizes = {
+        one.facts.people
+        for one in files.found
+        if one.facts.people is not None and one.facts.people >= MIN_ROWS
+    }
     for printed in files.printed:
-        count = printed.n_values if printed.n_values is not None else len(printed.rows) - 1 if printed.rows and len(printed.rows[-1]) <= 2 else 0
+        count = (
+            printed.n_values
+            if printed.n_values is not None
+            else len(printed.rows) - 1
+            if printed.rows and len(printed.rows[-1]) <= 2
+            else 0
+        )
         understood = any(_holds(printed, one.place) for one in files.found)
         if count in sizes and not understood:
-            files = _failed(files, printed, "It lists as many values as there are people behind another output: a row a person. Take it out of the folder.")
+            files = _failed(
+                files,
+                printed,
+                "It lists as many values as there are people behind another output: a row a person. Take it out of the folder.",
+            )
     return files
 
 
@@ -325,11 +410,21 @@ def _holds(printed: PrintedRows, place: Place) -> bool:
 def _failed(files: OutputFiles, printed: PrintedRows, reason: str) -> OutputFiles:
     """The files with a fail for some rows: in the place of the output that they are, or beside the others."""
     names = [one.name for one in files.found if _holds(printed, one.place)]
-    names += [one.name for one in files.unclear if _holds(printed, one.place) and not one.name.endswith((" #rest", " #unread"))]
+    names += [
+        one.name
+        for one in files.unclear
+        if _holds(printed, one.place) and not one.name.endswith((" #rest", " #unread"))
+    ]
     whole = printed.file if printed.sheet is None else f"{printed.file}::{printed.sheet}"
-    names = names or [name for name in (whole, printed.file) if name in files.names][:1] or [f"{printed.file} #records"]
+    names = (
+        names
+        or [name for name in (whole, printed.file) if name in files.names][:1]
+        or [f"{printed.file} #records"]
+    )
     failed = [
-        UnclearOutput(name, printed.place, "", reason, verdict="fail") for name in names if not any(one.name == name and one.verdict == "fail" for one in files.unclear)
+        UnclearOutput(name, printed.place, "", reason, verdict="fail")
+        for name in names
+        if not any(one.name == name and one.verdict == "fail" for one in files.unclear)
     ]
     new = {one.name for one in failed}
     return replace(

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from ...precision import SUPPRESSED
 
-__all__ = ["DecimalSign", "is_number", "is_whole", "is_withheld_mark", "number_text", "plain_text", "sign_of"]
+__all__ = [
+    "DecimalSign",
+    "is_number",
+    "is_whole",
+    "is_withheld_mark",
+    "number_text",
+    "plain_text",
+    "sign_of",
+]
 
 MAX_NUMBER = 80
 """Characters of a cell up to which it may be a number."""
@@ -77,7 +85,9 @@ def sign_of(cells: Iterable[tuple[int, str]]) -> DecimalSign:
                 comma = comma or line
             else:  # 1.234 is a number of three decimals unless commas are the decimal sign elsewhere
                 point = point or (
-                    line if not (_POINT_THREES.fullmatch(core) and not re.match(r"[-+]?0\.", core)) else None
+                    line
+                    if not (_POINT_THREES.fullmatch(core) and not re.match(r"[-+]?0\.", core))
+                    else None
                 )
     if point and comma:
         return DecimalSign(None, mixed=(point, comma))
@@ -98,7 +108,13 @@ def number_text(text: str, sign: str = ".") -> str | None:
     if core is None:
         return None
     core = core.replace(".", "").replace(",", ".") if sign == "," else core.replace(",", "")
-    core = f"{core[0]}0{core[1:]}" if re.match(r"[-+]\.", core) else f"0{core}" if core.startswith(".") else core
+    core = (
+        f"{core[0]}0{core[1:]}"
+        if re.match(r"[-+]\.", core)
+        else f"0{core}"
+        if core.startswith(".")
+        else core
+    )
     return core if _PLAIN.fullmatch(core) else None
 
 

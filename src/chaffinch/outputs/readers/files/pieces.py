@@ -11,7 +11,18 @@ from ...._base.registry import Registry
 from .companion import Help
 from .found import Facts, LineError
 
-__all__ = ["LEGEND", "NUMBER", "P_VALUE", "READERS", "Piece", "TextReader", "fit_keys", "is_remark", "refused_piece", "whole"]
+__all__ = [
+    "LEGEND",
+    "NUMBER",
+    "P_VALUE",
+    "READERS",
+    "Piece",
+    "TextReader",
+    "fit_keys",
+    "is_remark",
+    "refused_piece",
+    "whole",
+]
 
 NUMBER = r"[-+\u2212]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?"
 P_VALUE = rf"[<>]?\s?{NUMBER}"
@@ -55,7 +66,9 @@ READERS: Registry[TextReader] = Registry("reader")
 
 def fit_keys(given: Help) -> dict[str, Any]:
     """Return what a line of help says of a model, by the names of its facts."""
-    keys: dict[str, Any] = {key: getattr(given, key) for key in ("kind", "formula", "n", "where", "success")}
+    keys: dict[str, Any] = {
+        key: getattr(given, key) for key in ("kind", "formula", "n", "where", "success")
+    }
     if given.formula is not None and "~" in given.formula:
         keys["label"] = given.formula.split("~")[0].strip()
     keys["exponentiated"] = given.exponentiated
@@ -92,6 +105,11 @@ def is_remark(text: str) -> bool:
     >>> [is_remark(text) for text in ("Table 3: work in 2019", "* p<0.05, ** p<0.01", "3 people of Skye left out")]
     [False, False, True]
     """
-    plain = re.sub(r"^(table|tabelle|tableau|tabla|figure|abbildung)\s*[\d.]+", "", text.strip(), flags=re.IGNORECASE)
+    plain = re.sub(
+        r"^(table|tabelle|tableau|tabla|figure|abbildung)\s*[\d.]+",
+        "",
+        text.strip(),
+        flags=re.IGNORECASE,
+    )
     plain = re.sub(r"\b(19|20)\d\d\b", "", plain)
     return bool(re.search(r"\d", plain)) and not LEGEND.fullmatch(plain.strip())

@@ -34,7 +34,13 @@ def n_rule(name: str, kind: str, n: int, policy: Policy) -> Finding:
     where = ["n"] if 0 < n < policy.threshold else []
     good = f"It is of {policy.threshold} people or more."
     return finding(
-        name, kind, "threshold", where, of=1, good=good, bad=f"It is of fewer than {policy.threshold} people."
+        name,
+        kind,
+        "threshold",
+        where,
+        of=1,
+        good=good,
+        bad=f"It is of fewer than {policy.threshold} people.",
     )
 
 
@@ -61,7 +67,9 @@ def patsy_name(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
     """
     if name in _CONSTANTS:
         return INTERCEPT
-    return ":".join(_patsy_part(part.strip(), columns) for part in re.split(r":|(?<=\w)#(?=[\w.])| × ", name))
+    return ":".join(
+        _patsy_part(part.strip(), columns) for part in re.split(r":|(?<=\w)#(?=[\w.])| × ", name)
+    )
 
 
 def _patsy_part(part: str, columns: Mapping[str, tuple[str, ...]]) -> str:
@@ -113,7 +121,11 @@ class PrintedFit:
         """What was understood, in a sentence."""
         what = KINDS[self.kind].sentence if self.kind in KINDS else self.kind
         of = f" of '{self.label}'" if self.label else ""
-        terms = f", {len(self.coefficients)} coefficients" if self.coefficients else ", without coefficients"
+        terms = (
+            f", {len(self.coefficients)} coefficients"
+            if self.coefficients
+            else ", without coefficients"
+        )
         ratios = " as ratios (exponentiated)" if self.exponentiated else ""
         n = (
             ", with n"
@@ -122,7 +134,11 @@ class PrintedFit:
             if self.dof is not None
             else ", without n"
         )
-        errors = ", without standard errors" if self.coefficients and (self.robust or not self.standard_errors) else ""
+        errors = (
+            ", without standard errors"
+            if self.coefficients and (self.robust or not self.standard_errors)
+            else ""
+        )
         formula = "" if self.formula else "; its formula is not printed"
         return f"{self.kind}: {what}{of}{terms}{ratios}{errors}{n}{formula}."
 
@@ -132,7 +148,16 @@ class PrintedFit:
         if self.left_out is not None and 0 < self.left_out < policy.threshold:
             words = f"It says how many records were left out for missing values: fewer than {policy.threshold}."
             few = [
-                finding(name, self.kind, "records left out", ["left out"], of=1, good="", bad=words, status="review")
+                finding(
+                    name,
+                    self.kind,
+                    "records left out",
+                    ["left out"],
+                    of=1,
+                    good="",
+                    bad=words,
+                    status="review",
+                )
             ]
         if not self.extremes:
             return few
@@ -184,7 +209,9 @@ class PrintedFit:
         if self.unsaid:
             raise InputError(self.unsaid)
         words = {one.name: one.labels for one in fields if not one.numeric}
-        names = {mine: patsy_name(self.columns.get(mine, mine), words) for mine in self.coefficients}
+        names = {
+            mine: patsy_name(self.columns.get(mine, mine), words) for mine in self.coefficients
+        }
         label, success = _label(self.columns.get(self.label or "", self.label), self.success)
         entry: dict[str, Any] = {
             "name": name,
@@ -192,10 +219,14 @@ class PrintedFit:
             **without_none({"where": self.where, "n": self.n, "success": success}),
         }
         entry |= dict(self.extra)
-        entry |= without_none({"family": self.family, "link": self.link}) if self.kind == "glm" else {}
+        entry |= (
+            without_none({"family": self.family, "link": self.link}) if self.kind == "glm" else {}
+        )
         if not self.coefficients:
             if self.formula is None:
-                raise InputError('it has no coefficients, and no formula: write formula = "LABEL ~ ..."')
+                raise InputError(
+                    'it has no coefficients, and no formula: write formula = "LABEL ~ ..."'
+                )
             return [
                 {
                     **entry,
@@ -203,18 +234,26 @@ class PrintedFit:
                     **({"n": True} if self.n is not None else {}),
                 }
             ]
-        numbers: dict[str, Any] = {"coefficients": {names[mine]: text for mine, text in self.coefficients.items()}}
+        numbers: dict[str, Any] = {
+            "coefficients": {names[mine]: text for mine, text in self.coefficients.items()}
+        }
         if self.standard_errors and not self.robust:
             numbers["standard_errors"] = {
                 names[mine]: text for mine, text in self.standard_errors.items() if mine in names
             }
         if self.loglik is not None:
             numbers["loglik"] = self.loglik
-        if self.exponentiated:  # ratios are not what an entry holds: what lies behind them is looked at all the same
+        if (
+            self.exponentiated
+        ):  # ratios are not what an entry holds: what lies behind them is looked at all the same
             numbers = {}
         faults: list[InputError] = []
         if self.formula is not None:
-            written = {**entry, **numbers, "formula": _with_label(patsy_formula(self.formula), label)}
+            written = {
+                **entry,
+                **numbers,
+                "formula": _with_label(patsy_formula(self.formula), label),
+            }
             try:
                 recipes_of([_recipe(written)], fields)
                 return [_recipe(written)]
@@ -232,7 +271,9 @@ class PrintedFit:
             raise (faults or [error])[0] from None
         for key in ("coefficients", "standard_errors"):
             if key in numbers:
-                numbers[key] = {renamed.get(mine, mine): text for mine, text in numbers[key].items()}
+                numbers[key] = {
+                    renamed.get(mine, mine): text for mine, text in numbers[key].items()
+                }
         return [_recipe({**entry, **numbers, "formula": formula})]
 
     @property
@@ -250,7 +291,8 @@ class PrintedFit:
         )
         return [
             *re.findall(
-                r"[^\W\d][\w.]*", f"{text} {self.label or ''} {self.where or ''} {self.extra.get('event', '')}"
+                r"[^\W\d][\w.]*",
+                f"{text} {self.label or ''} {self.where or ''} {self.extra.get('event', '')}",
             ),
             *self.columns.values(),
         ]
@@ -273,4 +315,8 @@ def _label(label: str | None, success: Any) -> tuple[str | None, Any]:
 
 
 def _with_label(formula: str, label: str | None) -> str:
-    return formula if label is None or "~" not in formula else f"{label} ~ {formula.split('~', 1)[1].strip()}"
+    return (
+        formula
+        if label is None or "~" not in formula
+        else f"{label} ~ {formula.split('~', 1)[1].strip()}"
+    )

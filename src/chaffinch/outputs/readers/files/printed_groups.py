@@ -18,11 +18,41 @@ from .printed_table import UNNAMED, PrintedTable, unlooked
 __all__ = ["STATISTICS", "PrintedGroups", "PrintedTest"]
 
 STATISTICS = {
-    "mean": "mean", "average": "mean", "avg": "mean", "moyenne": "mean", "mittelwert": "mean", "sum": "sum", "std": "sd", "sd": "sd", "std dev": "sd",
-    "std. dev.": "sd", "std. deviation": "sd", "standard deviation": "sd", "stdev": "sd", "var": "variance", "variance": "variance", "median": "median",
-    "p50": "median", "50%": "median", "min": "min", "minimum": "min", "max": "max", "maximum": "max", "25%": "q25", "p25": "q25", "q1": "q25",
-    "75%": "q75", "p75": "q75", "q3": "q75", "count": "n", "n": "n", "obs": "n", "freq": "n", "nobs": "n", "size": "n",
-}  # fmt: skip
+    "mean": "mean",
+    "average": "mean",
+    "avg": "mean",
+    "moyenne": "mean",
+    "mittelwert": "mean",
+    "sum": "sum",
+    "std": "sd",
+    "sd": "sd",
+    "std dev": "sd",
+    "std. dev.": "sd",
+    "std. deviation": "sd",
+    "standard deviation": "sd",
+    "stdev": "sd",
+    "var": "variance",
+    "variance": "variance",
+    "median": "median",
+    "p50": "median",
+    "50%": "median",
+    "min": "min",
+    "minimum": "min",
+    "max": "max",
+    "maximum": "max",
+    "25%": "q25",
+    "p25": "q25",
+    "q1": "q25",
+    "75%": "q75",
+    "p75": "q75",
+    "q3": "q75",
+    "count": "n",
+    "n": "n",
+    "obs": "n",
+    "freq": "n",
+    "nobs": "n",
+    "size": "n",
+}
 """What columns of summaries are called, in small letters, and what they are."""
 _POINTS = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
 _MOMENTS = ("mean", "sum", "sd", "variance")
@@ -49,8 +79,14 @@ class PrintedGroups:
         """What was understood, in a sentence."""
         words = ", ".join(one for one in self.numbers if one != "n")
         of = f"'{self.of}'" if self.of else "a number that is not named"
-        by = f" by {' and '.join(repr(one) for one in self.by)}, {len(self.groups)} groups" if self.by else ""
-        return f"a summary of {of}{by}: {words}{', with n' if 'n' in self.numbers else ', without n'}."
+        by = (
+            f" by {' and '.join(repr(one) for one in self.by)}, {len(self.groups)} groups"
+            if self.by
+            else ""
+        )
+        return (
+            f"a summary of {of}{by}: {words}{', with n' if 'n' in self.numbers else ', without n'}."
+        )
 
     @property
     def variables(self) -> list[str]:
@@ -80,7 +116,9 @@ class PrintedGroups:
                 )
             ]
         elif self.by:
-            labels = tuple(tuple(dict.fromkeys(group[k] for group in self.groups)) for k in range(len(self.by)))
+            labels = tuple(
+                tuple(dict.fromkeys(group[k] for group in self.groups)) for k in range(len(self.by))
+            )
             first = PrintedTable(self.by, labels, counts).findings(name, policy)
         else:
             first = [n_rule(name, self.kind, counts[()], policy)]
@@ -99,19 +137,35 @@ class PrintedGroups:
             raise InputError('it does not say which column it summarises: write of = "COLUMN"')
         for one in (self.of, *self.by):
             if one not in fields.names:
-                raise InputError(f"it is about '{one}', which is no column of the data: write of = ... and by = [...]")
+                raise InputError(
+                    f"it is about '{one}', which is no column of the data: write of = ... and by = [...]"
+                )
         entries = [self._entry(f"{name}: {one}", one) for one in self.numbers if one in _MOMENTS]
         points = [one for one in _POINTS if one in self.numbers]
         if points:
             lists = {group: [self.numbers[one][group] for one in points] for group in self.groups}
-            values: Any = {SEPARATOR.join(group): numbers for group, numbers in lists.items()} if self.by else lists[()]
+            values: Any = (
+                {SEPARATOR.join(group): numbers for group, numbers in lists.items()}
+                if self.by
+                else lists[()]
+            )
             kind: dict[str, Any] = {"kind": "quantiles", "at": [_POINTS[one] for one in points]}
             entries.append(
-                {"name": f"{name}: quantiles", **kind, **self._about, "values": values, **self._n(by_group=True)}
+                {
+                    "name": f"{name}: quantiles",
+                    **kind,
+                    **self._about,
+                    "values": values,
+                    **self._n(by_group=True),
+                }
             )
         if self._counts is not None and self.by:
-            labels = tuple(tuple(dict.fromkeys(group[k] for group in self.groups)) for k in range(len(self.by)))
-            entries.append(PrintedTable(self.by, labels, self._counts, where=self.where).entry(f"{name}: n"))
+            labels = tuple(
+                tuple(dict.fromkeys(group[k] for group in self.groups)) for k in range(len(self.by))
+            )
+            entries.append(
+                PrintedTable(self.by, labels, self._counts, where=self.where).entry(f"{name}: n")
+            )
         return entries
 
     @property
@@ -122,7 +176,11 @@ class PrintedGroups:
         counts = self._counts
         if counts is None or (self.by and not by_group):
             return {}
-        return {"n": {SEPARATOR.join(group): n for group, n in counts.items()} if self.by else counts[()]}
+        return {
+            "n": {SEPARATOR.join(group): n for group, n in counts.items()}
+            if self.by
+            else counts[()]
+        }
 
     def _entry(self, name: str, statistic: str) -> dict[str, Any]:
         numbers = self.numbers[statistic]
@@ -189,8 +247,12 @@ class PrintedTest:
             raise InputError(self.unsaid)
         for one in (*self.by, *([self.of] if self.of else [])):
             if one not in fields.names:
-                raise InputError(f"it is about '{one}', which is no column of the data: write by = [...]")
+                raise InputError(
+                    f"it is about '{one}', which is no column of the data: write by = [...]"
+                )
         if not self.by:
-            raise InputError("the file does not say which columns it is a test of: write by = [...]")
+            raise InputError(
+                "the file does not say which columns it is a test of: write by = [...]"
+            )
         about = without_none({"by": list(self.by), "of": self.of, "where": self.where, "n": self.n})
         return [{"name": name, "kind": self.kind, **about, **self.numbers}]

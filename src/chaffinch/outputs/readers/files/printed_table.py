@@ -28,7 +28,23 @@ MOST_PEOPLE = 10_000
 """Counts above it are cut to it where tables are very large: no rule on the table by itself tells such counts apart."""
 MANY_PEOPLE = 2_000_000
 
-PERSONS = ("id", "patient", "person", "subject", "participant", "respondent", "client", "customer", "member", "employee", "student", "pupil", "infant", "baby", "case")
+PERSONS = (
+    "id",
+    "patient",
+    "person",
+    "subject",
+    "participant",
+    "respondent",
+    "client",
+    "customer",
+    "member",
+    "employee",
+    "student",
+    "pupil",
+    "infant",
+    "baby",
+    "case",
+)
 """What a column is called, in small letters and one of them, whose levels are persons where there are many."""
 MANY_SERIAL = 20
 """Levels from which serial numbers (P001, P002; or 1, 2, 3 ...) are taken for those of persons."""
@@ -56,7 +72,9 @@ def are_persons(axis: str, labels: Sequence[str]) -> bool:
         return True
     numbered = len(labels) > 2 and all(re.search(r"\d", label) for label in labels)
     called = axis.strip().lower().rstrip("s")
-    if (called in PERSONS and (numbered or len(labels) > FEW)) or (re.search(r"[_ .]id$", called) and len(labels) > FEW):
+    if (called in PERSONS and (numbered or len(labels) > FEW)) or (
+        re.search(r"[_ .]id$", called) and len(labels) > FEW
+    ):
         return True
     parts = [re.fullmatch(r"(\D*)(\d+)", label.strip()) for label in labels]
     if len(labels) < MANY_SERIAL or not all(parts) or len({part[1] for part in parts if part}) > 1:
@@ -91,7 +109,10 @@ class PrintedTable:
     def understood(self) -> str:
         """What was understood, in a sentence."""
         what = f"percentages (of {self.percentages})" if self.percentages else "counts"
-        named = [f"'{name}'" if name not in UNNAMED else f"{name[1:-1]} whose column is not named" for name in self.by]
+        named = [
+            f"'{name}'" if name not in UNNAMED else f"{name[1:-1]} whose column is not named"
+            for name in self.by
+        ]
         size = " x ".join(str(len(some)) for some in self.labels)
         total = " with totals" if self.margins else ""
         by_form = "" if self.said or self.percentages else " (by their form)"
@@ -113,7 +134,9 @@ class PrintedTable:
         cells = [cell for key, cell in self.cells.items() if TOTAL not in key]
         return (
             sum(cells)
-            if not self.percentages and self.base == 1 and all(isinstance(cell, int) for cell in cells)
+            if not self.percentages
+            and self.base == 1
+            and all(isinstance(cell, int) for cell in cells)
             else None
         )
 
@@ -121,7 +144,11 @@ class PrintedTable:
         """Return the table's entry in a file of outputs, over columns of these names."""
         entry: dict[str, Any] = {"name": name, "kind": "table", "by": list(self.by)}
         numbers = {SEPARATOR.join(key): cell for key, cell in self.cells.items()}
-        entry |= {"percentages": self.percentages, "values": numbers} if self.percentages else {"cells": numbers}
+        entry |= (
+            {"percentages": self.percentages, "values": numbers}
+            if self.percentages
+            else {"cells": numbers}
+        )
         entry |= {"margins": True} if self.margins else {}
         entry |= {} if self.threshold is None else {"threshold": self.threshold}
         entry |= {"base": self.base} if self.base > 1 else {}
@@ -135,7 +162,9 @@ class PrintedTable:
             )
         for one in self.by:
             if one not in fields.names:
-                raise InputError(f"it is about '{one}', which is no column of the data: write by = [...]")
+                raise InputError(
+                    f"it is about '{one}', which is no column of the data: write by = [...]"
+                )
         return [self.entry(name)]
 
     def beside(self, name: str, policy: Policy) -> list[Finding]:
@@ -147,7 +176,11 @@ class PrintedTable:
         if self.percentages:
             words = "Percentages without counts do not say how many people are behind them. Name the records: --data."
             return [unlooked(name, "table", "threshold", words)]
-        fields = Fields(tuple(Field(column, labels) for column, labels in zip(self.by, self.labels, strict=True)))
+        fields = Fields(
+            tuple(
+                Field(column, labels) for column, labels in zip(self.by, self.labels, strict=True)
+            )
+        )
         counts = self.completed(policy.threshold)
         if counts.sum() > MANY_PEOPLE:
             counts = np.minimum(counts, MOST_PEOPLE)
@@ -155,12 +188,28 @@ class PrintedTable:
         codes = np.repeat(places, counts.ravel(), axis=0).astype(np.int32)
         entry = {key: value for key, value in self.entry(name).items() if key != "where"}
         return self._by_form(name) + list(
-            check_entries([entry], fields, codes, policy.model_copy(update={"household": None, "weight": None}))
+            check_entries(
+                [entry],
+                fields,
+                codes,
+                policy.model_copy(update={"household": None, "weight": None}),
+            )
         )
 
     def _by_form(self, name: str) -> list[Finding]:
         """That numbers are taken for counts by their form alone, where nothing says so; and that rows may be persons, and numbers what each has."""
-        persons = None if self.by_hand else next((axis for axis, labels in zip(self.by, self.labels, strict=True) if are_persons(axis, labels)), None)
+        persons = (
+            None
+            if self.by_hand
+            else next(
+                (
+                    axis
+                    for axis, labels in zip(self.by, self.labels, strict=True)
+                    if are_persons(axis, labels)
+                ),
+                None,
+            )
+        )
         if persons is not None:
             axis = f"'{persons}'" if persons not in UNNAMED else persons[1:-1]
             words = f'{axis} may have one level for each person: its numbers then are what a person has (visits, say), no counts of people. If they are counts, write kind = "table".'
@@ -168,11 +217,24 @@ class PrintedTable:
         if self.said:
             return []
         words = 'Nothing in the file says that its numbers are counts of people: sums and largest values look the same. If they are, write kind = "table"; or name the records: --data.'
-        return [finding(name, "table", "taken for counts", ["all"], of=1, good="", bad=words, status="review")]
+        return [
+            finding(
+                name,
+                "table",
+                "taken for counts",
+                ["all"],
+                of=1,
+                good="",
+                bad=words,
+                status="review",
+            )
+        ]
 
     def interval(self, cell: Any, threshold: int, most: int) -> tuple[int, int]:
         """Return the least and largest count that a cell may be."""
-        return count_interval(cell, most=most, threshold=self.threshold or threshold, suppressed_zeros=False)
+        return count_interval(
+            cell, most=most, threshold=self.threshold or threshold, suppressed_zeros=False
+        )
 
     def completed(self, threshold: int) -> NDArray[np.int64]:
         """Return counts for all cells that fit what is printed: as they are, and for withheld ones some that fit the totals.
@@ -186,7 +248,10 @@ class PrintedTable:
         known = [number for number in self.cells.values() if isinstance(number, int)]
         most = max([threshold, *known])
         bounds = np.array(
-            [self.interval(cell, threshold, most) if isinstance(cell, str) else (cell, cell) for cell in cells]
+            [
+                self.interval(cell, threshold, most) if isinstance(cell, str) else (cell, cell)
+                for cell in cells
+            ]
         )
         if not self.margins:
             return np.asarray(bounds[:, 0].reshape(shape), dtype=np.int64)
@@ -199,7 +264,10 @@ class PrintedTable:
         for key, cell in self.cells.items():
             if TOTAL in key:
                 rows.append(
-                    [float(all(mine in (its, TOTAL) for mine, its in zip(key, one, strict=True))) for one in keys]
+                    [
+                        float(all(mine in (its, TOTAL) for mine, its in zip(key, one, strict=True)))
+                        for one in keys
+                    ]
                 )
                 lo, hi = (
                     (0, 10 * most)
@@ -211,9 +279,13 @@ class PrintedTable:
                 low.append(lo)
                 high.append(hi)
         done = milp(
-            np.zeros(len(keys)), integrality=np.ones(len(keys)), bounds=Bounds(bounds[:, 0], bounds[:, 1]),
+            np.zeros(len(keys)),
+            integrality=np.ones(len(keys)),
+            bounds=Bounds(bounds[:, 0], bounds[:, 1]),
             constraints=LinearConstraint(np.array(rows), low, high),
-        )  # fmt: skip
+        )
         if done.x is None:
-            raise InputError("no counts fit both its withheld cells and its totals: check the threshold, or the totals")
+            raise InputError(
+                "no counts fit both its withheld cells and its totals: check the threshold, or the totals"
+            )
         return np.asarray(np.round(done.x), dtype=np.int64)

@@ -20,8 +20,11 @@ _ROW = re.compile(
     rf"(?P<name>\S.*?)\s+(?P<numbers>(?:(?:{NUMBER}|NA|NaN|-?Inf)\s+){{3,4}})(?P<p>{P_VALUE}|NA|NaN)\s*(?:\*+|\.)?\s*"
 )
 _FAMILIES = {
-    ("binomial", "logit"): "logit", ("binomial", "probit"): "probit", ("poisson", "log"): "poisson", ("gaussian", "identity"): "ols",
-}  # fmt: skip
+    ("binomial", "logit"): "logit",
+    ("binomial", "probit"): "probit",
+    ("poisson", "log"): "poisson",
+    ("gaussian", "identity"): "ols",
+}
 _OWN_LINKS = {
     "binomial": "logit",
     "poisson": "log",
@@ -45,8 +48,12 @@ def read_r_models(lines: Sequence[str]) -> list[Piece]:
         stop = starts[k + 1] if k + 1 < len(starts) else len(lines)
         call, _ = _call(lines[start:stop], 0)
         last = _LAST.get(call.split("(")[0].split("::")[-1])
-        ends = [at for at in range(start, stop) if last is not None and last.match(lines[at].strip())]
-        if not ends:  # no end, or of an intercept alone: up to the last line that says something of a fit
+        ends = [
+            at for at in range(start, stop) if last is not None and last.match(lines[at].strip())
+        ]
+        if (
+            not ends
+        ):  # no end, or of an intercept alone: up to the last line that says something of a fit
             ends = [at for at in range(start, stop) if lines[at].strip()]
         body = list(lines[start : ends[-1] + 1])
         pieces.append(Piece(range(start + 1, ends[-1] + 2), "R", partial(_facts, body, start + 1)))
@@ -95,12 +102,19 @@ def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
             "Models of this kind are not read: describe it in a file of outputs.",
             {},
         )
-    formula = next((text for text in (keys.get("formula"), keys.get("0")) if text and "~" in text), None)
+    formula = next(
+        (text for text in (keys.get("formula"), keys.get("0")) if text and "~" in text), None
+    )
     rows, errors = _coefficients(body, after, first, cox=function == "coxph")
     fit = PrintedFit(
-        kind="ols", label=None if formula is None else formula.split("~")[0].strip(), formula=formula, coefficients=rows,
-        standard_errors=errors, extremes=any(re.search(r"\bMin\s.*\bMax\b", line) for line in body), unsaid=_unsaid(keys, given),
-    )  # fmt: skip
+        kind="ols",
+        label=None if formula is None else formula.split("~")[0].strip(),
+        formula=formula,
+        coefficients=rows,
+        standard_errors=errors,
+        extremes=any(re.search(r"\bMin\s.*\bMax\b", line) for line in body),
+        unsaid=_unsaid(keys, given),
+    )
     text = "\n".join(body)
     fit = {"lm": _lm, "glm": _glm, "coxph": _cox}[function](fit, text, keys, first, len(body))
     gone = re.search(r"\((\d+) observations? deleted due to missingness\)", text)
@@ -114,16 +128,23 @@ def _unsaid(keys: dict[str, str], given: Help) -> str:
     if "offset" in keys or "offset(" in keys.get("formula", ""):
         return "it has an offset"
     if given.where is None and ("subset" in keys or re.search(r"[\[(]", keys.get("data", ""))):
-        return 'it is of some of the records, which ones R says in its own words: write where = "..."'
+        return (
+            'it is of some of the records, which ones R says in its own words: write where = "..."'
+        )
     return ""
 
 
-def _coefficients(body: Sequence[str], start: int, first: int, *, cox: bool) -> tuple[dict[str, str], dict[str, str]]:
+def _coefficients(
+    body: Sequence[str], start: int, first: int, *, cox: bool
+) -> tuple[dict[str, str], dict[str, str]]:
     """Estimates and standard errors by name."""
     heads = [
         k
         for k in range(start, len(body))
-        if re.search(r"\bEstimate\s+Std\. Error\b" if not cox else r"\bcoef\s+exp\(coef\)\s+se\(coef\)", body[k])
+        if re.search(
+            r"\bEstimate\s+Std\. Error\b" if not cox else r"\bcoef\s+exp\(coef\)\s+se\(coef\)",
+            body[k],
+        )
     ]
     if not heads:
         raise LineError(
@@ -144,7 +165,8 @@ def _coefficients(body: Sequence[str], start: int, first: int, *, cox: bool) -> 
         rows.append((first + at, match["name"], match["numbers"].split()))
     else:
         raise LineError(
-            first + len(body) - 1, "the table of coefficients is cut off: the file ends in the middle of a summary."
+            first + len(body) - 1,
+            "the table of coefficients is cut off: the file ends in the middle of a summary.",
         )
     sign = sign_of((line, number) for line, _, numbers in rows for number in numbers)
     if sign.mixed:
@@ -153,9 +175,14 @@ def _coefficients(body: Sequence[str], start: int, first: int, *, cox: bool) -> 
     for number, name, numbers in rows:
         if numbers[0] in ("NA", "NaN"):
             continue  # not estimable: R leaves it out of the fit
-        estimate, error = (number_text(one, sign.sign or ".") for one in (numbers[0], numbers[2 if cox else 1]))
+        estimate, error = (
+            number_text(one, sign.sign or ".") for one in (numbers[0], numbers[2 if cox else 1])
+        )
         if estimate is None or error is None or name in estimates:
-            raise LineError(number, "a coefficient or its standard error is no number, or a name stands there twice.")
+            raise LineError(
+                number,
+                "a coefficient or its standard error is no number, or a name stands there twice.",
+            )
         estimates[name], errors[name] = estimate, error
     return estimates, errors
 
@@ -165,7 +192,9 @@ def _cut(first: int, size: int, what: str) -> LineError:
 
 
 def _lm(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int) -> PrintedFit:
-    match = re.search(r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom", text)
+    match = re.search(
+        r"Residual standard error:\s*\S+\s+on\s+([\d,.]+)\s+degrees? of freedom", text
+    )
     if match is None:
         raise _cut(first, size, "its residual degrees of freedom")
     dof = whole(match[1])
@@ -184,7 +213,13 @@ def _glm(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int
     kind = _FAMILIES.get((name, own), "glm")
     dof = int(residual[1])
     known = {"Gamma": "gamma", "inverse.gaussian": "inverse-gaussian"}.get(name, name)
-    if kind == "glm" and known not in ("gaussian", "binomial", "poisson", "gamma", "inverse-gaussian"):
+    if kind == "glm" and known not in (
+        "gaussian",
+        "binomial",
+        "poisson",
+        "gamma",
+        "inverse-gaussian",
+    ):
         raise OpenQuestionError(
             f"R: a generalised linear model of family {name}.",
             "Models of this family are not read: describe it in a file of outputs.",
@@ -193,24 +228,35 @@ def _glm(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int
     links = {"1/mu^2": "inverse-squared"}
     # Probit's standard errors are those of the expected information, which our probit has not.
     return replace(
-        fit, kind=kind, dof=dof, n=dof + len(fit.coefficients), robust=kind in ("probit", "glm"), family=known if kind == "glm" else None,
+        fit,
+        kind=kind,
+        dof=dof,
+        n=dof + len(fit.coefficients),
+        robust=kind in ("probit", "glm"),
+        family=known if kind == "glm" else None,
         link=links.get(own, own) or None if kind == "glm" else None,
-    )  # fmt: skip
+    )
 
 
 def _cox(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int) -> PrintedFit:
     match = re.search(r"\bn=\s*(\d+)", text)
     if match is None:
         raise _cut(first, size, "its n")
-    label = re.fullmatch(r"Surv\(\s*([\w.]+)\s*,\s*([\w.]+)(?:\s*==\s*([\w.\"']+))?\s*\)", fit.label or "")
+    label = re.fullmatch(
+        r"Surv\(\s*([\w.]+)\s*,\s*([\w.]+)(?:\s*==\s*([\w.\"']+))?\s*\)", fit.label or ""
+    )
     unsaid = fit.unsaid
     if label is None or re.search(r"\b(strata|cluster|frailty|tt)\(", fit.formula or ""):
         unsaid = (
-            unsaid or "its label, strata or clusters are written in R's own words: describe it in a file of outputs"
+            unsaid
+            or "its label, strata or clusters are written in R's own words: describe it in a file of outputs"
         )
         return replace(fit, kind="cox", n=int(match[1]), unsaid=unsaid)
     level = label[3]
-    extra = {"event": label[2], "ties": "breslow" if "breslow" in keys.get("ties", keys.get("method", "")) else "efron"}
+    extra = {
+        "event": label[2],
+        "ties": "breslow" if "breslow" in keys.get("ties", keys.get("method", "")) else "efron",
+    }
     extra |= {"level": int(level) if level.isdigit() else level.strip("\"'")} if level else {}
     formula = f"{label[1]} ~ {(fit.formula or '~').split('~', 1)[1].strip()}"
     return replace(fit, kind="cox", n=int(match[1]), label=label[1], formula=formula, extra=extra)

@@ -65,11 +65,18 @@ def _facts(block: _Block, given: Help) -> Facts:
             "Labels may stand over their counts, as R prints a table, or beside them, as pandas prints value_counts(). Write it as CSV, or describe it in a file of outputs.",
             {},
         )
-    if block.program == "R" and given.kind is None and (len(block.columns) == 1 or (not block.columns and block.row_name is None)):
+    if (
+        block.program == "R"
+        and given.kind is None
+        and (len(block.columns) == 1 or (not block.columns and block.row_name is None))
+    ):
         raise OpenQuestionError(
             "R: numbers below labels.",
             "R prints values by name, and columns of records, in this form, too. Are they counts of people?",
-            {"kind": "table", "by": [block.row_name or "COLUMN", *(["COLUMN"] if block.columns else [])]},
+            {
+                "kind": "table",
+                "by": [block.row_name or "COLUMN", *(["COLUMN"] if block.columns else [])],
+            },
         )
     whole = all("." not in cell for row in block.cells for cell in row)
     return table_facts(
@@ -132,10 +139,18 @@ def _two(lines: Sequence[str], at: int) -> _Block | None:
     if row_name is not None and _CELL.fullmatch(row_name):
         return None  # the number of a row: records, not a table
     block = _Block(
-        range(at + 1, k + 1), row_name, top.strip() or None, tuple(labels), tuple(rows), tuple(cells), tuple(row_lines)
+        range(at + 1, k + 1),
+        row_name,
+        top.strip() or None,
+        tuple(labels),
+        tuple(rows),
+        tuple(cells),
+        tuple(row_lines),
     )
     more = _two(lines, k) if k < len(lines) and lines[k].strip() else None
-    if more is not None and more.rows == block.rows and more.column_name == block.column_name:  # a wide table, folded
+    if (
+        more is not None and more.rows == block.rows and more.column_name == block.column_name
+    ):  # a wide table, folded
         joined = tuple((*one, *other) for one, other in zip(block.cells, more.cells, strict=True))
         return _Block(
             range(at + 1, more.lines[-1] + 1),
@@ -174,7 +189,11 @@ def _labels(head: str, ends: Sequence[int]) -> list[str] | None:
 def _series(lines: Sequence[str], at: int) -> _Block | None:
     """Counts as pandas prints a series, `value_counts()` first of all: its name, labels each beside a number, then the type of these."""
     end = at + 1
-    while end < len(lines) and re.fullmatch(r"\S.*\s\d+", lines[end].rstrip()) and not _SERIES_END.fullmatch(lines[end].strip()):
+    while (
+        end < len(lines)
+        and re.fullmatch(r"\S.*\s\d+", lines[end].rstrip())
+        and not _SERIES_END.fullmatch(lines[end].strip())
+    ):
         end += 1
     last = _SERIES_END.fullmatch(lines[end].strip()) if at + 1 < end < len(lines) else None
     name = lines[at].strip()
@@ -183,8 +202,21 @@ def _series(lines: Sequence[str], at: int) -> _Block | None:
     parts = [line.rstrip().rsplit(None, 1) for line in lines[at + 1 : end]]
     said = (last["name"] or "").strip().lower() in ("count", "size", "n")
     row_name = name or (None if said else last["name"])
-    rows, cells = tuple(label.strip() for label, _ in parts), tuple((number,) for _, number in parts)
-    return _Block(range(at + 1, end + 2), row_name, None, (), rows, cells, tuple(range(at + 2, end + 1)), program="pandas", said=said)
+    rows, cells = (
+        tuple(label.strip() for label, _ in parts),
+        tuple((number,) for _, number in parts),
+    )
+    return _Block(
+        range(at + 1, end + 2),
+        row_name,
+        None,
+        (),
+        rows,
+        cells,
+        tuple(range(at + 2, end + 1)),
+        program="pandas",
+        said=said,
+    )
 
 
 def _one(lines: Sequence[str], at: int) -> _Block | None:
@@ -203,12 +235,31 @@ def _one(lines: Sequence[str], at: int) -> _Block | None:
         return None
     after = lines[at + 3].strip() if at + 3 < len(lines) else ""
     words = _labels(labels, [end for end, _ in numbers])
-    if words is None or (after and not name.strip()) or len(words) < 2 or (name and name.startswith(" ")):
+    if (
+        words is None
+        or (after and not name.strip())
+        or len(words) < 2
+        or (name and name.startswith(" "))
+    ):
         return None
     cells = tuple((word,) for _, word in numbers)
     # R ends its lines with a blank; where an editor cut it off nothing tells the two apart.
-    either_way = not lines[at + 1].endswith(" ") and len(words) == 2 and re.fullmatch(r"\S+\s+\d+", labels) is not None and re.fullmatch(r"\S+\s+\d+", counts) is not None
-    return _Block(range(at + 1, at + 4), name.strip() or None, None, (), tuple(words), cells, (at + 3,) * len(cells), either_way=either_way)
+    either_way = (
+        not lines[at + 1].endswith(" ")
+        and len(words) == 2
+        and re.fullmatch(r"\S+\s+\d+", labels) is not None
+        and re.fullmatch(r"\S+\s+\d+", counts) is not None
+    )
+    return _Block(
+        range(at + 1, at + 4),
+        name.strip() or None,
+        None,
+        (),
+        tuple(words),
+        cells,
+        (at + 3,) * len(cells),
+        either_way=either_way,
+    )
 
 
 def _layers(lines: Sequence[str], at: int) -> tuple[Piece, int]:
@@ -231,18 +282,30 @@ def _layers(lines: Sequence[str], at: int) -> tuple[Piece, int]:
         while at < len(lines) and not lines[at].strip():
             at += 1
     end = max(at, start + 1)
-    return Piece(range(start + 1, end + 1), "R", partial(_layered, blocks, fault or start + 1, bool(fault))), end
+    return Piece(
+        range(start + 1, end + 1), "R", partial(_layered, blocks, fault or start + 1, bool(fault))
+    ), end
 
 
-def _layered(blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: bool, given: Help) -> Facts:
+def _layered(
+    blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: bool, given: Help
+) -> Facts:
     if cut or not blocks:
         raise LineError(line, "a layer of the table has no rows: the file is cut.")
     names, _, first = blocks[0]
     if any((one.rows, one.columns) != (first.rows, first.columns) for _, _, one in blocks):
-        raise LineError(blocks[-1][2].lines[0], "the layers of the table have different rows or columns.")
+        raise LineError(
+            blocks[-1][2].lines[0], "the layers of the table have different rows or columns."
+        )
     if given.by is not None and len(given.by) != 3:
-        raise LineError(line, f"the table crosses 3 columns, and outputs.toml names {len(given.by)}: by = [...].")
-    by = tuple(given.by or (first.row_name or UNNAMED[0], first.column_name or UNNAMED[1], names or UNNAMED[2]))
+        raise LineError(
+            line,
+            f"the table crosses 3 columns, and outputs.toml names {len(given.by)}: by = [...].",
+        )
+    by = tuple(
+        given.by
+        or (first.row_name or UNNAMED[0], first.column_name or UNNAMED[1], names or UNNAMED[2])
+    )
     cells: dict[tuple[str, ...], Any] = {}
     for _, level, block in blocks:
         plain = table_facts(
@@ -253,7 +316,18 @@ def _layered(blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: b
             raise OpenQuestionError("R: a table of three columns.", "Its numbers are no counts.")
         cells |= {(*key, level): cell for key, cell in plain.cells.items()}
     labels = (tuple(first.rows), tuple(first.columns), tuple(level for _, level, _ in blocks))
-    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where, bool(given.kind), bool(given.kind))
+    return PrintedTable(
+        by,
+        labels,
+        cells,
+        False,
+        None,
+        given.threshold,
+        given.base,
+        given.where,
+        bool(given.kind),
+        bool(given.kind),
+    )
 
 
 READERS.register(TextReader("r tables", "table(), xtabs() and prop.table() in R", read_r_tables))

@@ -24,7 +24,9 @@ _INTERVAL = re.compile(
     rf"(?P<level>[\d.]+) percent confidence interval:\s+(?P<low>{NUMBER}|-Inf)\s+(?P<high>{NUMBER}|Inf)"
 )
 _ALTERNATIVE = re.compile(r"alternative hypothesis: .*\b(less than|greater than|not equal to)\b")
-_TWO = re.compile(r"(?:table|xtabs)\(~?\s*([\w.$]+)\s*[,+]\s*([\w.$]+)(?:\s*,.*)?\)|([\w.$]+) and ([\w.$]+)")
+_TWO = re.compile(
+    r"(?:table|xtabs)\(~?\s*([\w.$]+)\s*[,+]\s*([\w.$]+)(?:\s*,.*)?\)|([\w.$]+) and ([\w.$]+)"
+)
 _SIDES = {"less than": "less", "greater than": "greater", "not equal to": "two-sided"}
 
 
@@ -39,7 +41,11 @@ def read_r_tests(lines: Sequence[str]) -> list[Piece]:
         while end < len(lines) and lines[end].strip() and not _DATA.fullmatch(lines[end].rstrip()):
             end += 1
         body = list(lines[at:end])
-        pieces.append(Piece(range(title + 1, end + 1), "R", partial(_facts, lines[title].strip(), body, at + 1)))
+        pieces.append(
+            Piece(
+                range(title + 1, end + 1), "R", partial(_facts, lines[title].strip(), body, at + 1)
+            )
+        )
     return pieces
 
 
@@ -55,7 +61,9 @@ def _facts(title: str, body: Sequence[str], first: int, given: Help) -> Facts:
     for words, read in _KINDS.items():
         if words in title:
             return read(title, text, data, result, given)
-    raise OpenQuestionError(f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs.", {})
+    raise OpenQuestionError(
+        f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs.", {}
+    )
 
 
 def _column(text: str) -> str:
@@ -90,21 +98,30 @@ def _numbers(result: re.Match[str], *, dof: bool = True) -> dict[str, Any]:
     return numbers | {"p_value": p}
 
 
-def _chi_square(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
+def _chi_square(
+    title: str, text: str, data: str, result: re.Match[str], given: Help
+) -> PrintedTest:
     if "given probabilities" in title:
         raise OpenQuestionError(
             f"R: {title}.", "Tests of this kind are not read: describe it in a file of outputs.", {}
         )
     correction = {"correction": True} if "Yates" in title else {}
     return PrintedTest(
-        "chi-square", title, _numbers(result) | correction, _pair(data, given), n=given.n, where=given.where
+        "chi-square",
+        title,
+        _numbers(result) | correction,
+        _pair(data, given),
+        n=given.n,
+        where=given.where,
     )
 
 
 def _fisher(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
     ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", text)
     numbers = (
-        _numbers(result) | ({"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {}) | _sided(text)
+        _numbers(result)
+        | ({"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {})
+        | _sided(text)
     )
     return PrintedTest("fisher", title, numbers, _pair(data, given), n=given.n, where=given.where)
 
@@ -127,10 +144,16 @@ def _t_test(title: str, text: str, data: str, result: re.Match[str], given: Help
     numbers: dict[str, Any] = _numbers(result) | _sided(text)
     if "Two Sample" not in title:
         why = "it is of one sample or paired: describe it in a file of outputs"
-        return PrintedTest("t-test", title, numbers, by, of, n=given.n, where=given.where, unsaid=why)
+        return PrintedTest(
+            "t-test", title, numbers, by, of, n=given.n, where=given.where, unsaid=why
+        )
     numbers["welch"] = "Welch" in title
     if (interval := _INTERVAL.search(text)) and "alternative" not in numbers:
-        numbers |= {"low": interval["low"], "high": interval["high"], "level": float(interval["level"]) / 100}
+        numbers |= {
+            "low": interval["low"],
+            "high": interval["high"],
+            "level": float(interval["level"]) / 100,
+        }
     if means := re.search(rf"mean in group .*\s+({NUMBER})\s+({NUMBER})\s*$", text):
         numbers["means"] = [means[1], means[2]]
     return PrintedTest("t-test", title, numbers, by, of, n=given.n, where=given.where)
@@ -138,7 +161,9 @@ def _t_test(title: str, text: str, data: str, result: re.Match[str], given: Help
 
 def _kruskal(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
     of, by = _by(data, given)
-    return PrintedTest("kruskal-wallis", title, _numbers(result), by, of, n=given.n, where=given.where)
+    return PrintedTest(
+        "kruskal-wallis", title, _numbers(result), by, of, n=given.n, where=given.where
+    )
 
 
 def _wilcoxon(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
@@ -146,8 +171,14 @@ def _wilcoxon(title: str, text: str, data: str, result: re.Match[str], given: He
     numbers = _numbers(result) | {"correction": "continuity correction" in title} | _sided(text)
     if "exact" in title:
         numbers.pop("p_value")
-    unsaid = "" if "rank sum" in title else "it is of one sample or paired: describe it in a file of outputs"
-    return PrintedTest("mann-whitney", title, numbers, by, of, n=given.n, where=given.where, unsaid=unsaid)
+    unsaid = (
+        ""
+        if "rank sum" in title
+        else "it is of one sample or paired: describe it in a file of outputs"
+    )
+    return PrintedTest(
+        "mann-whitney", title, numbers, by, of, n=given.n, where=given.where, unsaid=unsaid
+    )
 
 
 _KINDS = {
@@ -160,5 +191,9 @@ _KINDS = {
 """What the title of a test has in it, and how it is read."""
 
 READERS.register(
-    TextReader("r tests", "t.test(), chisq.test(), fisher.test(), kruskal.test() and wilcox.test() in R", read_r_tests)
+    TextReader(
+        "r tests",
+        "t.test(), chisq.test(), fisher.test(), kruskal.test() and wilcox.test() in R",
+        read_r_tests,
+    )
 )

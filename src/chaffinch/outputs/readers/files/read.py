@@ -57,12 +57,18 @@ class OutputFiles:
     found: tuple[FoundOutput, ...]
     unclear: tuple[UnclearOutput, ...] = ()
     ignored: tuple[str, ...] = ()
-    printed: tuple[PrintedRows, ...] = field(default=(), repr=False)  # Rows as they stand, to be compared with the records
+    printed: tuple[PrintedRows, ...] = field(
+        default=(), repr=False
+    )  # Rows as they stand, to be compared with the records
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all outputs, read or not."""
-        return (*(one.name for one in self.found), *(one.name for one in self.unclear), *self.ignored)
+        return (
+            *(one.name for one in self.found),
+            *(one.name for one in self.unclear),
+            *self.ignored,
+        )
 
     def only(self, names: Sequence[str]) -> OutputFiles:
         """Return those of some names."""
@@ -70,12 +76,20 @@ class OutputFiles:
             tuple(one for one in self.found if one.name in names),
             tuple(one for one in self.unclear if one.name in names),
             tuple(name for name in self.ignored if name in names),
-            tuple(one for one in self.printed if any(name.split(" #")[0].split("::")[0] == one.file for name in names)),
+            tuple(
+                one
+                for one in self.printed
+                if any(name.split(" #")[0].split("::")[0] == one.file for name in names)
+            ),
         )
 
     def with_beside(self, rules: RuleReport, policy: Policy) -> RuleReport:
         """Return what rules say, and, by a policy, of numbers that stand in the files and in no entry; and what they say of outputs that have none."""
-        beside = [more for one in self.found for more in one.facts.beside(one.name, policy.of(one.facts.kind))]
+        beside = [
+            more
+            for one in self.found
+            for more in one.facts.beside(one.name, policy.of(one.facts.kind))
+        ]
         unclear = [more for one in self.unclear for more in one.findings]
         return replace(rules, findings=(*rules.findings, *beside, *unclear))
 
@@ -109,15 +123,24 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
             except OpenQuestionError as question:
                 line = toml_line(name, question.keys) if question.keys else ""
                 unclear.append(
-                    UnclearOutput(name, place, f"Understood: {question.understood}", question.question, line)
+                    UnclearOutput(
+                        name, place, f"Understood: {question.understood}", question.question, line
+                    )
                 )
             except LineError as error:
                 unclear.append(
-                    UnclearOutput(name, Place(place.file, place.sheet, error.line), "", _without_line(error))
+                    UnclearOutput(
+                        name, Place(place.file, place.sheet, error.line), "", _without_line(error)
+                    )
                 )
             except Exception:  # a count that is none, a row that is too short: of this output alone, whatever it is
                 unclear.append(
-                    UnclearOutput(name, place, "", "A number of it cannot be read: it is none, or not of its kind.")
+                    UnclearOutput(
+                        name,
+                        place,
+                        "",
+                        "A number of it cannot be read: it is none, or not of its kind.",
+                    )
                 )
     if len(names) > MOST_IN_ALL:
         raise InputError(f"There are over {MOST_IN_ALL:,} outputs. Check them in parts.")
@@ -125,9 +148,13 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     if companion.remark is not None and paths[0].is_dir():
         words = "Its comments hold numbers, which nobody has looked at. Take them out of the file."
         unclear.append(UnclearOutput(COMPANION, Place(COMPANION, line=companion.remark), "", words))
-    ignored += [one.name for one in unclear if companion.of(one.name).ignore and one.verdict != "fail"]
+    ignored += [
+        one.name for one in unclear if companion.of(one.name).ignore and one.verdict != "fail"
+    ]
     looked_at = tuple(one for one in unclear if one.name not in ignored)
-    return without_printed_records(OutputFiles(tuple(found), looked_at, tuple(ignored), tuple(printed)))
+    return without_printed_records(
+        OutputFiles(tuple(found), looked_at, tuple(ignored), tuple(printed))
+    )
 
 
 def _without_line(error: LineError) -> str:
@@ -141,7 +168,9 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
         folder = paths[0]
         files = sorted(one for one in folder.iterdir() if one.name != COMPANION)
         if not files:
-            raise InputError(f"'{folder}' has no output files. Name a folder that has, or a file of outputs.")
+            raise InputError(
+                f"'{folder}' has no output files. Name a folder that has, or a file of outputs."
+            )
     else:
         files = list(paths)
         for one in files:
@@ -150,7 +179,9 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
         folder = files[0].parent
     if len(files) > MOST_FILES:
         raise InputError(f"There are {len(files)} files, over {MOST_FILES}. Check them in parts.")
-    if twice := next((name for name, times in Counter(one.name for one in files).items() if times > 1), None):
+    if twice := next(
+        (name for name, times in Counter(one.name for one in files).items() if times > 1), None
+    ):
         raise InputError(f"Two files are called '{twice}'. Check them apart.")
     return files, folder
 
@@ -171,7 +202,9 @@ def _parts(file: Path) -> Contents:
             parts, faults, rows = _of_grids(file.name, workbook_grids(file))
             return parts, faults + _unread(file.name, unread_contents(file)), rows
         if ending in OLD_WORKBOOKS:
-            raise InputError(f"'{ending}' workbooks are not read: what lies in them beside their cells cannot be listed. Save it as .xlsx.")
+            raise InputError(
+                f"'{ending}' workbooks are not read: what lies in them beside their cells cannot be listed. Save it as .xlsx."
+            )
         if ending not in (*TABLES, *TEXTS, *PAGES):
             raise InputError(
                 f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are. Take it out of the folder."
@@ -183,12 +216,20 @@ def _parts(file: Path) -> Contents:
             page = html_page(text)
             parts, faults, rows = _of_grids(file.name, page.grids, page.text)
             hidden = list(dict.fromkeys(words for _, words in page.unshown))
-            return parts, faults + _unread(file.name, hidden, page.unshown[0][0] if hidden else None), rows
+            return (
+                parts,
+                faults + _unread(file.name, hidden, page.unshown[0][0] if hidden else None),
+                rows,
+            )
         return _of_text(file.name, text)
     except (ChaffinchError, OSError, UnicodeDecodeError) as error:
         line = error.line if isinstance(error, LineError) else None
         words = _without_line(error) if isinstance(error, LineError) else str(error)
-        return [], [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)], []
+        return (
+            [],
+            [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)],
+            [],
+        )
     except Exception as error:  # of this file alone: the others keep their verdicts
         words = f"It is damaged, or of a form that is not known here ({type(error).__name__}). Save it anew."
         return [], [UnclearOutput(file.name, Place(file.name), "Nothing was read.", words)], []
@@ -210,9 +251,9 @@ def _of_grids(
     parts: Parts = []
     sheets: dict[str, list[Piece]] = {}
     for grid in shown:
-        sheets.setdefault(f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file, []).extend(
-            grid_pieces(grid)
-        )
+        sheets.setdefault(
+            f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file, []
+        ).extend(grid_pieces(grid))
     for grid in shown:
         name = f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file
         parts += _named(name, file, grid.sheet, sheets.pop(name, []))
@@ -227,7 +268,11 @@ def _of_grids(
         name = f"{file}::{grid.sheet}"
         words = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
         faults.append(UnclearOutput(name, Place(file, grid.sheet), "", words))
-    rows = [PrintedRows(file, block.sheet, block.lines, block.rows) for grid in grids for block in blocks_of(grid)]
+    rows = [
+        PrintedRows(file, block.sheet, block.lines, block.rows)
+        for grid in grids
+        for block in blocks_of(grid)
+    ]
     return parts, faults, rows
 
 
@@ -241,13 +286,18 @@ def _unread(file: str, contents: Sequence[str], line: int | None = None) -> list
     """What is said of contents that leave with a file and are not looked at."""
     if not contents:
         return []
-    words = f"The file also holds what is not looked at: {listed(contents)}. Take it out of the file."
+    words = (
+        f"The file also holds what is not looked at: {listed(contents)}. Take it out of the file."
+    )
     return [UnclearOutput(f"{file} #unread", Place(file, line=line), "", words)]
 
 
 def _nothing(name: str, line: int | None = None) -> UnclearOutput:
     return UnclearOutput(
-        name, Place(name, line=line), "No output was understood.", "Describe it in a file of outputs, or take it out of the folder."
+        name,
+        Place(name, line=line),
+        "No output was understood.",
+        "Describe it in a file of outputs, or take it out of the folder.",
     )
 
 
@@ -274,16 +324,25 @@ def _is_decoration(line: str) -> bool:
         return False
     command = re.match(r"(>|\+ |\. )\s*+", line)
     rest = line[command.end() :] if command else ""
-    return not re.match(r"[>.]\s*+\d", line) and len(re.findall(r"(?<![\w.])\d[\d.]*+", rest)) < MANY_NUMBERS
+    return (
+        not re.match(r"[>.]\s*+\d", line)
+        and len(re.findall(r"(?<![\w.])\d[\d.]*+", rest)) < MANY_NUMBERS
+    )
 
 
 def _of_text(name: str, text: str) -> Contents:
     """The pieces of a text, each line claimed by the first reader that knows it; and the lines with numbers that none does."""
     lines = text.splitlines()
     if len(lines) > MOST_LINES:
-        raise InputError(f"it has over {MOST_LINES:,} lines, more than outputs have. Check it in parts.")
-    if long := next((number for number, line in enumerate(lines, 1) if len(line) > MOST_LINE), None):
-        raise LineError(long, f"the line has over {MOST_LINE:,} characters, more than an output has.")
+        raise InputError(
+            f"it has over {MOST_LINES:,} lines, more than outputs have. Check it in parts."
+        )
+    if long := next(
+        (number for number, line in enumerate(lines, 1) if len(line) > MOST_LINE), None
+    ):
+        raise LineError(
+            long, f"the line has over {MOST_LINE:,} characters, more than an output has."
+        )
     if sum(len(line) ** 2 for line in lines) > MOST_WORK:
         raise InputError("its lines are longer than those of outputs. Check it in parts.")
     claimed: set[int] = set()
@@ -294,11 +353,20 @@ def _of_text(name: str, text: str) -> Contents:
         claimed |= {line for piece in own for line in piece.lines}
     pieces.sort(key=lambda piece: piece.line)
     left = [
-        k for k, line in enumerate(lines, 1) if k not in claimed and is_remark(line) and not _is_decoration(line.strip())
+        k
+        for k, line in enumerate(lines, 1)
+        if k not in claimed and is_remark(line) and not _is_decoration(line.strip())
     ]
     rows, records = printed_rows(name, lines)
-    pieces = [piece for piece in pieces if not any(one.place.line in piece.lines for one in records)]
+    pieces = [
+        piece for piece in pieces if not any(one.place.line in piece.lines for one in records)
+    ]
     if not pieces:
-        return [], [replace(one, name=name) for one in records] or [_nothing(name, left[0] if left else None)], rows
+        return (
+            [],
+            [replace(one, name=name) for one in records]
+            or [_nothing(name, left[0] if left else None)],
+            rows,
+        )
     faults = [_rest(name, Place(name, line=left[0]), len(left))] if left else []
     return _named(name, name, None, pieces), faults + records, rows

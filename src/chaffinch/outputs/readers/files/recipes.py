@@ -31,22 +31,41 @@ class FileRecipes:
 
 
 def recipes_of_files(
-    files: OutputFiles, coder: TableCoder, names: Sequence[str] = (), *, declared: Sequence[Field] = (), threshold: int = THRESHOLD,
+    files: OutputFiles,
+    coder: TableCoder,
+    names: Sequence[str] = (),
+    *,
+    declared: Sequence[Field] = (),
+    threshold: int = THRESHOLD,
     policy: Policy | None = None,
-) -> FileRecipes:  # fmt: skip
+) -> FileRecipes:
     """Return the outputs of files over the columns of a table that they, or some `names`, are about; no output stops another.
 
     Rows that are records of the table fail. Those that do not fit are judged by their printed numbers alone, by the rules of a `policy`: they may fail, and are not assessed otherwise.
     """
     policy = policy or Policy()
     if files.printed:
-        files = without_records(files, RecordLookup(coder.table.to_arrow(), threshold=policy.threshold, n_persons=coder.table.n_persons))
+        files = without_records(
+            files,
+            RecordLookup(
+                coder.table.to_arrow(), threshold=policy.threshold, n_persons=coder.table.n_persons
+            ),
+        )
     words = {*names, *(word for one in files.found for word in one.facts.variables)}
     for one in files.found:
-        with contextlib.suppress(InputError):  # a filter that cannot be read is a fault of its own output
-            words |= set(named_columns([{"kind": one.facts.kind, "where": getattr(one.facts, "where", None)}], coder.table.columns))
+        with contextlib.suppress(
+            InputError
+        ):  # a filter that cannot be read is a fault of its own output
+            words |= set(
+                named_columns(
+                    [{"kind": one.facts.kind, "where": getattr(one.facts, "where", None)}],
+                    coder.table.columns,
+                )
+            )
     wanted = [name for name in coder.table.columns if name in words]
-    fields = fields_of_table(coder, wanted or coder.table.columns[:1], declared=declared, threshold=threshold)
+    fields = fields_of_table(
+        coder, wanted or coder.table.columns[:1], declared=declared, threshold=threshold
+    )
     entries: list[dict[str, Any]] = []
     found, unclear = [], list(files.unclear)
     for one in files.found:
@@ -60,10 +79,15 @@ def recipes_of_files(
             more = f" Its printed numbers fail by themselves: {', '.join(bad)}." if bad else ""
             unclear.append(
                 UnclearOutput(
-                    one.name, one.place, f"Understood: {one.understood}", f"{reason}{more}", kind=one.facts.kind, verdict="fail" if bad else "not assessed",
+                    one.name,
+                    one.place,
+                    f"Understood: {one.understood}",
+                    f"{reason}{more}",
+                    kind=one.facts.kind,
+                    verdict="fail" if bad else "not assessed",
                     findings=findings,
                 )
-            )  # fmt: skip
+            )
             continue
         found.append(one)
         entries += own

@@ -70,14 +70,20 @@ def grid_pieces(grid: CellGrid, program: str = "table") -> list[Piece]:
     for block in blocks_of(grid):
         if not _has_numbers(block):
             continue
-        pieces += coefficient_pieces(block, program) if is_coefficients(block) else _pieces(block, program)
+        pieces += (
+            coefficient_pieces(block, program)
+            if is_coefficients(block)
+            else _pieces(block, program)
+        )
     return pieces
 
 
 def remarks_of(grid: CellGrid) -> list[int]:
     """Return the lines beside the tables of a sheet that say something in numbers: titles, notes, text."""
     tables = {line for block in blocks_of(grid) if _has_numbers(block) for line in block.lines}
-    beside = [(line, row) for row, line in zip(grid.rows, grid.lines, strict=True) if line not in tables]
+    beside = [
+        (line, row) for row, line in zip(grid.rows, grid.lines, strict=True) if line not in tables
+    ]
     return [line for line, row in beside if any(is_remark(cell) for cell in row)]
 
 
@@ -87,22 +93,30 @@ def _has_numbers(block: CellGrid) -> bool:
 
 def _pieces(block: CellGrid, program: str) -> list[Piece]:
     lines = range(block.lines[0], block.lines[-1] + 1)
-    spss = any(re.search(r"Crosstabulation$|^Statistics$", title) for title in block.titles) or _is_frequencies(block)
+    spss = any(
+        re.search(r"Crosstabulation$|^Statistics$", title) for title in block.titles
+    ) or _is_frequencies(block)
     program = "SPSS" if spss else program
     try:
         layout = _laid_out(block)
     except LineError as fault:
         return [refused_piece(lines, program, fault)]
     names = [label[-1].lower() for label in layout.labels]
-    if names and all(name in STATISTICS for name in names) and len(layout.row_names) == 1:  # describe()
-        return [Piece(lines, program, partial(_described, layout, k)) for k in range(len(layout.columns))]
+    if (
+        names and all(name in STATISTICS for name in names) and len(layout.row_names) == 1
+    ):  # describe()
+        return [
+            Piece(lines, program, partial(_described, layout, k))
+            for k in range(len(layout.columns))
+        ]
     return [Piece(lines, program, partial(_facts, layout))]
 
 
 def _is_frequencies(block: CellGrid) -> bool:
     """Whether a table is what SPSS calls frequencies: Frequency, Percent, Valid Percent, Cumulative Percent."""
     return any(
-        {"frequency", "percent", "cumulative percent"} <= {cell.lower() for cell in row} for row in block.rows[:2]
+        {"frequency", "percent", "cumulative percent"} <= {cell.lower() for cell in row}
+        for row in block.rows[:2]
     )
 
 
@@ -119,7 +133,10 @@ def _laid_out(block: CellGrid) -> _Layout:
     if over is not None:  # the columns' name over their labels
         column_name, head = (
             over,
-            [label or (above if above != over else "") for label, above in zip(rows[1], rows[0], strict=True)],
+            [
+                label or (above if above != over else "")
+                for label, above in zip(rows[1], rows[0], strict=True)
+            ],
         )
         body_at = 2
     elif (
@@ -130,7 +147,9 @@ def _laid_out(block: CellGrid) -> _Layout:
         len(rows) > 3 and not rows[0][0] and not rows[1][0] and rows[2][0] and not any(rows[2][1:])
     ):  # two levels of columns, then the index
         if len(set(rows[0][1:]) - {""}) != 1:
-            raise LineError(lines[0], "the columns have two levels of names: write the table with one.")
+            raise LineError(
+                lines[0], "the columns have two levels of names: write the table with one."
+            )
         column_name = next(cell for cell in rows[0] if cell)
         row_name, head, body_at = rows[2][0], list(rows[1]), 3
     body, at = rows[body_at:], lines[body_at:]
@@ -138,7 +157,10 @@ def _laid_out(block: CellGrid) -> _Layout:
         row >= body_at and column >= _label_columns(head, body)[0] for row, column in block.filled
     ):
         row = min(row for row, _ in block.filled if row >= body_at)
-        raise LineError(lines[row], "numbers stand in merged cells. Unmerge them, and fill in what they stand for.")
+        raise LineError(
+            lines[row],
+            "numbers stand in merged cells. Unmerge them, and fill in what they stand for.",
+        )
     width, names = _label_columns(head, body)
     labels, last = list[tuple[str, ...]](), [""] * width
     named_down = (
@@ -161,7 +183,9 @@ def _laid_out(block: CellGrid) -> _Layout:
     if not all(columns):
         raise LineError(lines[body_at - 1], "a column has no name. Name it, or unmerge its header.")
     cells = tuple(tuple(row[width:]) for row in body)
-    return _Layout(tuple(names), column_name, tuple(columns), tuple(labels), cells, tuple(at), block.titles)
+    return _Layout(
+        tuple(names), column_name, tuple(columns), tuple(labels), cells, tuple(at), block.titles
+    )
 
 
 def _over(rows: Sequence[Sequence[str]]) -> str | None:
@@ -174,16 +198,21 @@ def _over(rows: Sequence[Sequence[str]]) -> str | None:
     beside = [cell for cell in rows[1] if cell]
     return (
         words[0]
-        if len(beside) >= 2 and (not first or not rows[1][0]) and any(not cell for cell in rows[0][1:])
+        if len(beside) >= 2
+        and (not first or not rows[1][0])
+        and any(not cell for cell in rows[0][1:])
         else None
     )
 
 
-def _label_columns(head: Sequence[str], body: Sequence[Sequence[str]]) -> tuple[int, list[str | None]]:
+def _label_columns(
+    head: Sequence[str], body: Sequence[Sequence[str]]
+) -> tuple[int, list[str | None]]:
     """How many columns hold labels, from the left, and their names: the first, and those that are no numbers throughout."""
     width = 1
     while width < len(head) - 1 and any(
-        row[width] and not is_number(row[width]) and not is_withheld_mark(row[width]) for row in body
+        row[width] and not is_number(row[width]) and not is_withheld_mark(row[width])
+        for row in body
     ):
         width += 1
     if width == 1 and not head[0] and len(head) > 2 and not head[1]:
@@ -216,7 +245,7 @@ def _facts(layout: _Layout, given: Help) -> Facts:
     if len(layout.row_names) > 1:
         raise OpenQuestionError(
             f"a table with {len(layout.row_names)} columns of labels.",
-            "Which column holds counts? Call it n, and give one row for each cell."
+            "Which column holds counts? Call it n, and give one row for each cell.",
         )
     percents = [k for k, name in enumerate(heads) if name in PERCENTS]
     if percents:
@@ -226,7 +255,10 @@ def _facts(layout: _Layout, given: Help) -> Facts:
     counts = (
         True
         if any(
-            re.fullmatch(r"counts?|frequenc(y|ies)|n|number of (people|persons|records)", word.strip().lower())
+            re.fullmatch(
+                r"counts?|frequenc(y|ies)|n|number of (people|persons|records)",
+                word.strip().lower(),
+            )
             or "Crosstabulation" in word
             for word in layout.words
         )
@@ -249,7 +281,8 @@ def _title_name(layout: _Layout, place: int) -> str | None:
     """A column's name out of a title such as "sex by work" or "sex * work Crosstabulation"."""
     for title in layout.words:
         if match := re.fullmatch(
-            r"(?:counts? of )?([\w.]+)\s*(?:\*|by|x)\s*([\w.]+)(?:\s+Crosstabulation)?", title.strip()
+            r"(?:counts? of )?([\w.]+)\s*(?:\*|by|x)\s*([\w.]+)(?:\s+Crosstabulation)?",
+            title.strip(),
         ):
             return match[1 + place]
     return None
@@ -261,12 +294,16 @@ def _few_levels(layout: _Layout, column: int) -> bool:
     return all("." not in cell for cell in cells) and len(set(cells)) < max(len(cells), 2)
 
 
-def _long_counts(layout: _Layout, count: int, label_columns: list[int], others: list[int], given: Help) -> Facts:
+def _long_counts(
+    layout: _Layout, count: int, label_columns: list[int], others: list[int], given: Help
+) -> Facts:
     """A table that has a row for each cell, or one variable's frequencies."""
     names = [layout.row_names[k] for k in label_columns] + [layout.columns[k] for k in others]
     if len(names) == 1:
         rows = [label[-1] for label in layout.labels]
-        name = names[0] or next((word for word in layout.words if re.fullmatch(r"[\w.]+", word)), None)
+        name = names[0] or next(
+            (word for word in layout.words if re.fullmatch(r"[\w.]+", word)), None
+        )
         keep = [k for k, row in enumerate(rows) if not _repeats(rows, k)]
         return table_facts(
             Crossed(
@@ -291,19 +328,32 @@ def _long_counts(layout: _Layout, count: int, label_columns: list[int], others: 
         key = (*(label[k] for k in label_columns), *(row[k] for k in others))
         if any(part.lower() in TOTALS for part in key):
             raise LineError(
-                line, "a row of totals stands among the cells. Leave it out, or give the table as a crosstab."
+                line,
+                "a row of totals stands among the cells. Leave it out, or give the table as a crosstab.",
             )
         number = number_text(row[count], given.decimal or ".")
         if is_withheld_mark(row[count]):
             cells[key] = row[count]
         elif number is None or not is_whole(number):
-            raise LineError(line, "a count must be a whole number, or a mark for a withheld cell such as <10.")
+            raise LineError(
+                line, "a count must be a whole number, or a mark for a withheld cell such as <10."
+            )
         elif key in cells:
             raise LineError(line, "two rows are of the same cell.")
         else:
             cells[key] = int(float(number))
     labels = tuple(tuple(dict.fromkeys(key[k] for key in cells)) for k in range(len(names)))
-    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where, by_hand=bool(given.kind))
+    return PrintedTable(
+        by,
+        labels,
+        cells,
+        False,
+        None,
+        given.threshold,
+        given.base,
+        given.where,
+        by_hand=bool(given.kind),
+    )
 
 
 def _repeats(rows: Sequence[str], k: int) -> bool:
@@ -313,14 +363,20 @@ def _repeats(rows: Sequence[str], k: int) -> bool:
 
 def _summaries(layout: _Layout, given: Help) -> Facts:
     """Statistics in columns, groups in rows."""
-    by = tuple(given.by or [given.columns.get(str(name), str(name)) for name in layout.row_names if name])
+    by = tuple(
+        given.by or [given.columns.get(str(name), str(name)) for name in layout.row_names if name]
+    )
     if len(by) != len(layout.row_names):
         raise OpenQuestionError(
-            "a summary by groups.", "Which column are its rows groups of?", {"by": ["COLUMN"], "of": "NUMBER"}
+            "a summary by groups.",
+            "Which column are its rows groups of?",
+            {"by": ["COLUMN"], "of": "NUMBER"},
         )
     numbers = _numbers(layout, given)
     statistics = {
-        STATISTICS[name.lower()]: {label: row[k] for label, row in zip(layout.labels, numbers, strict=True)}
+        STATISTICS[name.lower()]: {
+            label: row[k] for label, row in zip(layout.labels, numbers, strict=True)
+        }
         for k, name in enumerate(layout.columns)
     }
     return PrintedGroups(given.of or layout.column_name, by, layout.labels, statistics, given.where)
@@ -330,7 +386,8 @@ def _described(layout: _Layout, k: int, given: Help) -> Facts:
     """One column of describe(): statistics in rows."""
     numbers = _numbers(layout, given)
     statistics: dict[str, dict[tuple[str, ...], str]] = {
-        STATISTICS[label[-1].lower()]: {(): row[k]} for label, row in zip(layout.labels, numbers, strict=True)
+        STATISTICS[label[-1].lower()]: {(): row[k]}
+        for label, row in zip(layout.labels, numbers, strict=True)
     }
     name = layout.columns[k]
     return PrintedGroups(given.columns.get(name, name), (), ((),), statistics, given.where)
@@ -346,7 +403,12 @@ def _by_kind(layout: _Layout, given: Help) -> Facts:
         )
     single = len(layout.columns) == 1
     by = tuple(
-        given.by or [str(name) for name in (*layout.row_names, *([] if single else [layout.column_name])) if name]
+        given.by
+        or [
+            str(name)
+            for name in (*layout.row_names, *([] if single else [layout.column_name]))
+            if name
+        ]
     )
     numbers = _numbers(layout, given)
     values = {}
@@ -363,7 +425,9 @@ def _by_kind(layout: _Layout, given: Help) -> Facts:
 
 
 def _numbers(layout: _Layout, given: Help) -> list[list[str]]:
-    sign = sign_of((line, cell) for line, row in zip(layout.lines, layout.cells, strict=True) for cell in row)
+    sign = sign_of(
+        (line, cell) for line, row in zip(layout.lines, layout.cells, strict=True) for cell in row
+    )
     if given.decimal is None and sign.mixed:
         raise LineError(
             max(sign.mixed),
@@ -371,7 +435,9 @@ def _numbers(layout: _Layout, given: Help) -> list[list[str]]:
         )
     if given.decimal is None and sign.sign is None:
         raise OpenQuestionError(
-            "a summary.", f"In line {sign.line} a comma may be a decimal sign or stand for thousands.", {"decimal": ","}
+            "a summary.",
+            f"In line {sign.line} a comma may be a decimal sign or stand for thousands.",
+            {"decimal": ","},
         )
     numbers = []
     for line, row in zip(layout.lines, layout.cells, strict=True):

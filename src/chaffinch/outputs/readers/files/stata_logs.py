@@ -51,10 +51,18 @@ def read_stata_logs(lines: Sequence[str]) -> list[Piece]:
             body.pop()
         if _SILENT.fullmatch(command) or not any(re.search(r"\d", line) for line in body[1:]):
             if _KINDS.get(command.split()[0]) or command.split()[0] in (*_TABLES, *_SUMMARIES):
-                pieces.append(Piece(range(start + 1, start + len(body) + 1), "Stata", partial(_cut, start + 1)))
+                pieces.append(
+                    Piece(
+                        range(start + 1, start + len(body) + 1), "Stata", partial(_cut, start + 1)
+                    )
+                )
             continue
         pieces.append(
-            Piece(range(start + 1, start + len(body) + 1), "Stata", partial(_facts, command, body, start + 1))
+            Piece(
+                range(start + 1, start + len(body) + 1),
+                "Stata",
+                partial(_facts, command, body, start + 1),
+            )
         )
     return pieces
 
@@ -83,7 +91,7 @@ def _facts(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
         return _summary(command, body, first, given)
     raise OpenQuestionError(
         f"Stata: the output of '{verb}'.",
-        "Output of this command is not read: describe it in a file of outputs."
+        "Output of this command is not read: describe it in a file of outputs.",
     )
 
 
@@ -110,7 +118,9 @@ def _whole_name(short: str, names: Sequence[str]) -> str:
     >>> _whole_name("wife_educ~n", ["wife_age", "i.wife_education"])
     'wife_education'
     """
-    plain = [re.sub(r"^(i|c|b\d+|ib\d+)\.", "", name) for word in names for name in re.split(r"#+", word)]
+    plain = [
+        re.sub(r"^(i|c|b\d+|ib\d+)\.", "", name) for word in names for name in re.split(r"#+", word)
+    ]
     if "~" not in short:
         return short
     head, tail = short.split("~", 1)
@@ -125,7 +135,8 @@ def _model(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
     heads = [k for k, line in enumerate(body) if _HEAD.fullmatch(line.rstrip())]
     if obs is None or not heads:
         raise LineError(
-            first + len(body) - 1, "the output of the model ends before its table of coefficients: the log is cut."
+            first + len(body) - 1,
+            "the output of the model ends before its table of coefficients: the log is cut.",
         )
     head = _HEAD.fullmatch(body[heads[0]].rstrip())
     assert head is not None
@@ -146,7 +157,8 @@ def _model(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
             continue
         if len(cells) < 4:
             raise LineError(
-                first + k, "a row of coefficients must have an estimate, its standard error, a statistic and a p-value."
+                first + k,
+                "a row of coefficients must have an estimate, its standard error, a statistic and a p-value.",
             )
         named = (
             f"{name}.{variable}"
@@ -158,29 +170,52 @@ def _model(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
         rows.append((first + k, named, cells[0], cells[1]))
     if not closed or not rows:
         raise LineError(
-            first + len(body) - 1, "the table of coefficients is cut off: the log ends in the middle of it."
+            first + len(body) - 1,
+            "the table of coefficients is cut off: the log ends in the middle of it.",
         )
     estimates, errors = dict[str, str](), dict[str, str]()
     for at, name, estimate, error in rows:
         number, spread = number_text(estimate), number_text(error)
         if number is None or (spread is None and error != ".") or name in estimates:
-            raise LineError(at, "a coefficient or its standard error is no number, or a name stands there twice.")
+            raise LineError(
+                at,
+                "a coefficient or its standard error is no number, or a name stands there twice.",
+            )
         estimates[name] = number
         errors |= {} if spread is None else {name: spread}
     loglik = re.search(rf"^Log (?:pseudo)?likelihood\s*=\s*({NUMBER})", text, re.MULTILINE)
     n, kind = whole(obs[1]), _KINDS[command.split()[0]]
     dof = re.search(r"^\s*Residual \|\s*\S+\s+([\d,]+)", text, re.MULTILINE)
     ratios = head["what"] in ("Odds ratio", "Odds Ratio", "IRR")
-    robust = bool(head["robust"].strip()) or kind == "probit" or bool(re.search(r"\b(vce|robust|cluster|r)\b", options))
+    robust = (
+        bool(head["robust"].strip())
+        or kind == "probit"
+        or bool(re.search(r"\b(vce|robust|cluster|r)\b", options))
+    )
     label = names[0] if names else None
-    unsaid = "it has an offset" if re.search(r"\b(offset|exposure)\(", options) else _filtered(command, given)
+    unsaid = (
+        "it has an offset"
+        if re.search(r"\b(offset|exposure)\(", options)
+        else _filtered(command, given)
+    )
     formula = (
-        _formula(label, names[1:]) if label is not None and not re.search(r"\bnoc(ons(tant)?)?\b", options) else None
+        _formula(label, names[1:])
+        if label is not None and not re.search(r"\bnoc(ons(tant)?)?\b", options)
+        else None
     )
     fit = PrintedFit(
-        kind, label, formula, estimates, errors, n, whole(dof[1]) if dof else n - len(estimates), number_text(loglik[1]) if loglik and kind != "ols" else None,
-        robust=robust, exponentiated=ratios, unsaid=unsaid,
-    )  # fmt: skip
+        kind,
+        label,
+        formula,
+        estimates,
+        errors,
+        n,
+        whole(dof[1]) if dof else n - len(estimates),
+        number_text(loglik[1]) if loglik and kind != "ols" else None,
+        robust=robust,
+        exponentiated=ratios,
+        unsaid=unsaid,
+    )
     return replace(fit, **fit_keys(given))
 
 
@@ -210,12 +245,14 @@ def _table(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
     if re.search(r",.*\b(row|col|column|cell|nofreq|summarize|sum)\b", command):
         raise OpenQuestionError(
             "Stata: a table with percentages or means beside counts.",
-            "Give it with counts alone, or describe it in a file of outputs."
+            "Give it with counts alone, or describe it in a file of outputs.",
         )
     names = _variables(command)
     if unsaid := _filtered(command, given):
         raise OpenQuestionError(
-            "Stata: a table of counts.", f"{unsaid[0].upper()}{unsaid[1:]}.", {"kind": "table", "where": "..."}
+            "Stata: a table of counts.",
+            f"{unsaid[0].upper()}{unsaid[1:]}.",
+            {"kind": "table", "where": "..."},
         )
     bars = [k for k, line in enumerate(body) if re.fullmatch(r"\s*-+\+[-+]+\s*", line)]
     if not bars:
@@ -256,8 +293,13 @@ def _table(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
 def _check_rest(body: Sequence[str], start: int, first: int) -> None:
     """Raise for numbers below a table, tests on it apart."""
     for k in range(start, len(body)):
-        if re.search(r"\d", body[k]) and not re.search(r"chi2|Cram|Fisher|gamma|Kendall|Pr\s*=|ASE", body[k]):
-            raise LineError(first + k, "more stands below the table than is read: run tabulate once for each table.")
+        if re.search(r"\d", body[k]) and not re.search(
+            r"chi2|Cram|Fisher|gamma|Kendall|Pr\s*=|ASE", body[k]
+        ):
+            raise LineError(
+                first + k,
+                "more stands below the table than is read: run tabulate once for each table.",
+            )
 
 
 def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
@@ -266,7 +308,7 @@ def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Fact
     if re.search(r",.*\bd(etail)?\b", command):
         raise OpenQuestionError(
             "Stata: a detailed summary.",
-            "It lists single values, and is not read: describe it in a file of outputs."
+            "It lists single values, and is not read: describe it in a file of outputs.",
         )
     rows = [
         (first + k, line)
@@ -278,7 +320,7 @@ def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Fact
     if len(rows) > 1:
         raise OpenQuestionError(
             "Stata: a summary of several variables.",
-            "Summarise them one by one: each is an output of its own."
+            "Summarise them one by one: each is an output of its own.",
         )
     line, text = rows[0]
     name, numbers = text.split("|", 1)
@@ -292,11 +334,17 @@ def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Fact
         zip(("n", "mean", "sd", "min", "max"), ({(): str(cell)} for cell in plain), strict=True)
     )
     if unsaid := _filtered(command, given):
-        raise OpenQuestionError("Stata: a summary.", f"{unsaid[0].upper()}{unsaid[1:]}.", {"where": "..."})
+        raise OpenQuestionError(
+            "Stata: a summary.", f"{unsaid[0].upper()}{unsaid[1:]}.", {"where": "..."}
+        )
     of = given.of or _whole_name(name.strip(), names)
     return PrintedGroups(given.columns.get(of, of), (), ((),), statistics, given.where)
 
 
 READERS.register(
-    TextReader("stata logs", "logs of Stata: regress, logit, probit, poisson, tabulate, summarize", read_stata_logs)
+    TextReader(
+        "stata logs",
+        "logs of Stata: regress, logit, probit, poisson, tabulate, summarize",
+        read_stata_logs,
+    )
 )

@@ -19,7 +19,9 @@ __all__ = ["read_statsmodels_text"]
 _TITLE = re.compile(r"[\w ]*Regression Results")
 _DOUBLE = re.compile(r"\s*={20,}\s*")
 _HEAD = re.compile(r"\s*coef\s+std err\b.*")
-_ROW = re.compile(rf"(?P<name>\S.*?)\s+(?P<numbers>(?:(?:{NUMBER}|nan|-?inf)\s+){{5}}(?:{NUMBER}|nan|-?inf))\s*")
+_ROW = re.compile(
+    rf"(?P<name>\S.*?)\s+(?P<numbers>(?:(?:{NUMBER}|nan|-?inf)\s+){{5}}(?:{NUMBER}|nan|-?inf))\s*"
+)
 _FACT = re.compile(r"([A-Z][\w.() -]*?|converged):\s+(\S+(?: \S+)*)(?=\s{2,}|\s*$)")
 _KINDS = {"OLS": "ols", "Logit": "logit", "Probit": "probit", "Poisson": "poisson"}
 
@@ -39,17 +41,23 @@ def read_statsmodels_text(lines: Sequence[str]) -> list[Piece]:
         if len(ends) < 3:  # cut: all that is there
             end = max(k for k in range(start, stop) if lines[k].strip())
         after = end + 1
-        while after < stop and (not lines[after].strip() or re.match(r"Notes:|Warnings:|\[\d\] ", lines[after])):
+        while after < stop and (
+            not lines[after].strip() or re.match(r"Notes:|Warnings:|\[\d\] ", lines[after])
+        ):
             after += 1
         body = list(lines[start : end + 1])
-        pieces.append(Piece(range(start + 1, after + 1), "statsmodels", partial(_facts, body, start + 1)))
+        pieces.append(
+            Piece(range(start + 1, after + 1), "statsmodels", partial(_facts, body, start + 1))
+        )
     return pieces
 
 
 def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
     heads = [k for k, line in enumerate(body) if _HEAD.fullmatch(line)]
     facts = {
-        key.strip(): value for line in body[: heads[0] if heads else len(body)] for key, value in _FACT.findall(line)
+        key.strip(): value
+        for line in body[: heads[0] if heads else len(body)]
+        for key, value in _FACT.findall(line)
     }
     rows, closed = dict[str, tuple[str, str]](), False
     for k in range(heads[0] + 1, len(body)) if heads else ():
@@ -69,7 +77,8 @@ def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
         rows[match["name"]] = (estimate, error)
     if not closed or not rows:
         raise LineError(
-            first + len(body) - 1, "the summary ends before the end of its table of coefficients: the file is cut."
+            first + len(body) - 1,
+            "the summary ends before the end of its table of coefficients: the file is cut.",
         )
     model = facts.get("Model", "")
     if model not in _KINDS:
@@ -79,7 +88,9 @@ def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
             {},
         )
     if "No. Observations" not in facts or "Dep. Variable" not in facts:
-        raise LineError(first, "the summary does not say its dependent variable and No. Observations.")
+        raise LineError(
+            first, "the summary does not say its dependent variable and No. Observations."
+        )
     kind = _KINDS[model]
     fit = PrintedFit(
         kind,
@@ -98,5 +109,9 @@ def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
 
 
 READERS.register(
-    TextReader("statsmodels text", "summary() of OLS, Logit, Probit and Poisson in statsmodels", read_statsmodels_text)
+    TextReader(
+        "statsmodels text",
+        "summary() of OLS, Logit, Probit and Poisson in statsmodels",
+        read_statsmodels_text,
+    )
 )

@@ -96,7 +96,13 @@ def breed(codes, parents, children, rates, levels, touched, n_touched):  # type:
 @compiled
 def record_multipliers(systems, s, parameter, blocks, numbers, keys, eta, out):  # type: ignore[no-untyped-def]
     """Write the multipliers of a record of a system from the keys of its blocks."""
-    family, part, width, n, first = systems[s, 0], systems[s, 1], systems[s, 2], systems[s, 3], systems[s, 6]
+    family, part, width, n, first = (
+        systems[s, 0],
+        systems[s, 1],
+        systems[s, 2],
+        systems[s, 3],
+        systems[s, 6],
+    )
     weight, y = 1.0, 0.0
     for k in range(n):
         eta[k] = 0.0
@@ -129,11 +135,20 @@ def replace_records(b, before, after, records, n_records, instead, counts, sums)
 
     Arrays are taken out of `b` once: each time that this is done costs as much as a look-up.
     """
-    tables, systems, parameters, blocks, columns = b.tables, b.systems, b.parameters, b.blocks, b.columns
+    tables, systems, parameters, blocks, columns = (
+        b.tables,
+        b.systems,
+        b.parameters,
+        b.blocks,
+        b.columns,
+    )
     numbers, starts, equations, values = b.numbers, b.starts, b.equations, b.values
     rows = np.empty((2, before.shape[1]), dtype=np.int64)
     eta = np.empty(b.most_predictors)
-    old_keys, new_keys = np.empty(b.most_blocks, dtype=np.int64), np.empty(b.most_blocks, dtype=np.int64)
+    old_keys, new_keys = (
+        np.empty(b.most_blocks, dtype=np.int64),
+        np.empty(b.most_blocks, dtype=np.int64),
+    )
     old_by, new_by = np.zeros(b.most_predictors), np.empty(b.most_predictors)
     for r in range(n_records):
         i = records[r]
@@ -161,7 +176,9 @@ def replace_records(b, before, after, records, n_records, instead, counts, sums)
             width, n, first = systems[s, 2], systems[s, 4], systems[s, 5]
             record_multipliers(systems, s, parameters[s], blocks, numbers, new_keys, eta, new_by)
             if instead:
-                record_multipliers(systems, s, parameters[s], blocks, numbers, old_keys, eta, old_by)
+                record_multipliers(
+                    systems, s, parameters[s], blocks, numbers, old_keys, eta, old_by
+                )
             for j in range(n_blocks):
                 at, old, new = blocks[first_block + j, 5], old_keys[j], new_keys[j]
                 if at < 0:
@@ -199,7 +216,16 @@ def follow(b, codes, parents, children, touched, n_touched, counts, sums):  # ty
         parent, child = parents[k], children[k]
         counts[child] = counts[parent]
         sums[child] = sums[parent]
-        replace_records(b, codes[parent], codes[child], touched[k], n_touched[k], True, counts[child], sums[child])
+        replace_records(
+            b,
+            codes[parent],
+            codes[child],
+            touched[k],
+            n_touched[k],
+            True,
+            counts[child],
+            sums[child],
+        )
 
 
 @compiled
@@ -214,7 +240,9 @@ def add_up(b, codes, slots, counts, sums):  # type: ignore[no-untyped-def]
         if k > 0 and 2 * m < n:
             counts[slot] = counts[first]
             sums[slot] = sums[first]
-            replace_records(b, codes[first], codes[slot], records, m, True, counts[slot], sums[slot])
+            replace_records(
+                b, codes[first], codes[slot], records, m, True, counts[slot], sums[slot]
+            )
         else:
             counts[slot] = 0
             sums[slot] = 0.0

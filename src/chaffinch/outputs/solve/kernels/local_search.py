@@ -29,7 +29,11 @@ from .records import (
 
 @compiled
 def empty_proposal(width):  # type: ignore[no-untyped-def]
-    return Proposal(np.empty((4, width), dtype=np.int64), np.empty(2, dtype=np.int64), np.empty(width, dtype=np.int64))
+    return Proposal(
+        np.empty((4, width), dtype=np.int64),
+        np.empty(2, dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+    )
 
 
 @compiled
@@ -71,7 +75,9 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
         by_tables = 0.0
         n_cells = 0
         for a in range(n_columns):
-            for b in range(p.ints[p.tables_of_starts + columns[a]], p.ints[p.tables_of_starts + columns[a] + 1]):
+            for b in range(
+                p.ints[p.tables_of_starts + columns[a]], p.ints[p.tables_of_starts + columns[a] + 1]
+            ):
                 t = p.ints[p.tables_of + b]
                 if table_seen[t] == proposal:
                     continue
@@ -98,7 +104,10 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
         if not refused:
             ends[0] = 0
             for a in range(n_columns):
-                for b in range(p.ints[p.systems_of_starts + columns[a]], p.ints[p.systems_of_starts + columns[a] + 1]):
+                for b in range(
+                    p.ints[p.systems_of_starts + columns[a]],
+                    p.ints[p.systems_of_starts + columns[a] + 1],
+                ):
                     s = p.ints[p.systems_of + b]
                     if system_seen[s] == proposal:
                         continue
@@ -112,7 +121,9 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
                         for side in range(2):
                             row_of = r + 2 * side
                             for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
-                                row = p.ints[p.lookup + 4 * look + 2] + look_up_key(p, look, rows, row_of)
+                                row = p.ints[p.lookup + 4 * look + 2] + look_up_key(
+                                    p, look, rows, row_of
+                                )
                                 for j in range(p.ints[row], p.ints[row + 1]):
                                     for k in range(width):
                                         e = first + k * n + p.ints[p.row_equations + j]
@@ -122,14 +133,21 @@ def search(p, state, table_error, system_error, arms, chances, wrong, n_proposal
                                             touched[n_touched] = e
                                             n_touched += 1
                                         if side:
-                                            change[e] += fresh[r, at + k] * p.floats[p.row_values + j]
+                                            change[e] += (
+                                                fresh[r, at + k] * p.floats[p.row_values + j]
+                                            )
                                         else:
-                                            change[e] -= multipliers[records[r], at + k] * p.floats[p.row_values + j]
+                                            change[e] -= (
+                                                multipliers[records[r], at + k]
+                                                * p.floats[p.row_values + j]
+                                            )
                     at = p.ints[of + FIRST_WEIGHT]
                     if p.ints[of + DIAGONAL]:
                         for j in range(begin, n_touched):
                             e = touched[j]
-                            by_systems += change[e] * (gradient[e] + change[e] * weights[at + e - first])
+                            by_systems += change[e] * (
+                                gradient[e] + change[e] * weights[at + e - first]
+                            )
                     else:
                         size = n * width
                         for j in range(begin, n_touched):
@@ -198,7 +216,9 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
             continue
         column = columns[0]
         stays = True
-        for b in range(p.ints[p.tables_of_starts + column], p.ints[p.tables_of_starts + column + 1]):
+        for b in range(
+            p.ints[p.tables_of_starts + column], p.ints[p.tables_of_starts + column + 1]
+        ):
             t = p.ints[p.tables_of + b]
             old, new = cell_of(p, t, rows, 0), cell_of(p, t, rows, 2)
             if old == new:
@@ -211,7 +231,9 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
         if not stays:
             continue
         changes[n_moves, :] = 0.0
-        for b in range(p.ints[p.systems_of_starts + column], p.ints[p.systems_of_starts + column + 1]):
+        for b in range(
+            p.ints[p.systems_of_starts + column], p.ints[p.systems_of_starts + column + 1]
+        ):
             s = p.ints[p.systems_of + b]
             of = p.system + 16 * s
             at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
@@ -220,7 +242,10 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
                 fill_multipliers(p, s, rows, r + 2, eta, fresh, 0, at)
                 for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
                     base = p.ints[p.lookup + 4 * look + 2]
-                    old, new = base + look_up_key(p, look, rows, r), base + look_up_key(p, look, rows, r + 2)
+                    old, new = (
+                        base + look_up_key(p, look, rows, r),
+                        base + look_up_key(p, look, rows, r + 2),
+                    )
                     for k in range(width):
                         for j in range(p.ints[old], p.ints[old + 1]):
                             by = multipliers[records[r], at + k] * p.floats[p.row_values + j]

@@ -27,6 +27,7 @@ MULTINOMIAL = 11
 TINY = 1e-12
 HALF_LOG_TWO_PI = 0.9189385332046727
 
+
 @compiled
 def family_moments(family, eta, parameter):  # type: ignore[no-untyped-def]
     """Mean, its derivative by eta, and the variance function: the twin of `families.moments`."""
@@ -79,7 +80,11 @@ def log_likelihood(family, y, mu, parameter):  # type: ignore[no-untyped-def]
     if family <= 8:
         shape = 1.0 / parameter
         return shape * math.log(shape * y / mu) - shape * y / mu - math.log(y) - math.lgamma(shape)
-    return -0.5 * (y - mu) ** 2 / (parameter * mu * mu * y) - HALF_LOG_TWO_PI - 0.5 * math.log(parameter * y**3)
+    return (
+        -0.5 * (y - mu) ** 2 / (parameter * mu * mu * y)
+        - HALF_LOG_TWO_PI
+        - 0.5 * math.log(parameter * y**3)
+    )
 
 
 @compiled
@@ -178,7 +183,9 @@ def cell_of(p, t, rows, r):  # type: ignore[no-untyped-def]
     """The cell of a record in a table, -1 if it is filtered out."""
     cell = p.ints[p.table + 3 * t + 2]
     for j in range(p.ints[p.table + 3 * t], p.ints[p.table + 3 * t + 1]):
-        step = p.ints[p.ints[p.table_columns + 4 * j + 1] + rows[r, p.ints[p.table_columns + 4 * j]]]
+        step = p.ints[
+            p.ints[p.table_columns + 4 * j + 1] + rows[r, p.ints[p.table_columns + 4 * j]]
+        ]
         if step < 0:
             return -1
         cell += step

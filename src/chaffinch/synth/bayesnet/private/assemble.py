@@ -77,7 +77,9 @@ class NetworkSample:
     def counts(self, columns: Clique) -> Table:
         """Return the table of some columns, in rows of the sample."""
         sizes = [self.tables[c].sizes[-1] for c in columns]
-        return np.bincount(self._key(columns), minlength=prod(sizes)).reshape(sizes).astype(np.float64)
+        return (
+            np.bincount(self._key(columns), minlength=prod(sizes)).reshape(sizes).astype(np.float64)
+        )
 
     def _key(self, columns: Clique) -> NDArray[np.int64]:
         key = np.zeros(self.n_rows, dtype=np.int64)
@@ -89,7 +91,9 @@ class NetworkSample:
 def spread_evenly(key: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
     """Return numbers in [0, 1), a random order of equal steps from a random start for each group of rows with the same key."""
     order = rng.permutation(len(key))
-    narrow = key.astype(np.uint16) if int(key.max(initial=0)) < 1 << 16 else key  # short numbers sort in linear time
+    narrow = (
+        key.astype(np.uint16) if int(key.max(initial=0)) < 1 << 16 else key
+    )  # short numbers sort in linear time
     order = order[np.argsort(narrow[order], kind="stable")]
     laid = key[order]
     first = np.flatnonzero(np.concatenate([[True], laid[1:] != laid[:-1]]))
@@ -129,11 +133,20 @@ def assemble(
         counts = _table(child, chosen, margins, tables, sample)
         names = (*(rules.names[p] for p in chosen), rules.names[child])
         sample.add(child, chosen, Marginal(names, counts.shape, counts))
-    return Assembled(tuple(order), tuple(parents[c] for c in order), tuple(sample.tables[c] for c in order), sample)
+    return Assembled(
+        tuple(order),
+        tuple(parents[c] for c in order),
+        tuple(sample.tables[c] for c in order),
+        sample,
+    )
 
 
 def _table(
-    child: int, chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: NetworkSample
+    child: int,
+    chosen: Clique,
+    margins: Sequence[Table],
+    tables: Mapping[Clique, Table],
+    sample: NetworkSample,
 ) -> Table:
     own = margins[child]
     total = float(own.sum())

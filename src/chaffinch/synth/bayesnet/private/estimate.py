@@ -37,8 +37,12 @@ _CERTAIN = 3.0
 
 def margins_of(tables: Sequence[Table], stds: Sequence[float]) -> tuple[list[Table], float]:
     """Return single columns without negative counts, all of one total: the mean of their totals, weighted by precision."""
-    precisions = [1 / max(table.size * std**2, 1e-300) for table, std in zip(tables, stds, strict=True)]
-    total = sum(p * float(table.sum()) for p, table in zip(precisions, tables, strict=True)) / sum(precisions)
+    precisions = [
+        1 / max(table.size * std**2, 1e-300) for table, std in zip(tables, stds, strict=True)
+    ]
+    total = sum(p * float(table.sum()) for p, table in zip(precisions, tables, strict=True)) / sum(
+        precisions
+    )
     total = max(total, 1.0)
     return [of_total(table, total) for table in tables], total
 
@@ -58,7 +62,9 @@ def shrunk(noisy: Table, model: Table, std: float) -> Table:
     gap = noisy - model
     spread = max(float((gap**2).sum()) - gap.size * std**2, 0.0) / max(float(model.sum()), 1.0)
     varying = spread * model
-    both = varying + std**2  # 0 where nothing is expected and, at a huge epsilon, noise is below what a double holds
+    both = (
+        varying + std**2
+    )  # 0 where nothing is expected and, at a huge epsilon, noise is below what a double holds
     weight = np.divide(varying, both, out=np.zeros_like(both), where=both > 0)
     weight = np.where(np.abs(gap) > _CERTAIN * std, 1.0, weight)
     return np.maximum(model + weight * gap, 0.0)
@@ -108,12 +114,16 @@ def product_of(clique: Sequence[int], margins: Sequence[Table], total: float) ->
     return out
 
 
-def column_noise(clique: Sequence[int], model: Table, margins: Sequence[Table], stds: Sequence[float]) -> float:
+def column_noise(
+    clique: Sequence[int], model: Table, margins: Sequence[Table], stds: Sequence[float]
+) -> float:
     """Return how far from their model independent columns would seem to be, because it is made of noisy ones: half an L1 distance."""
     squared = np.zeros_like(model)
     for axis, c in enumerate(clique):
         shape = [-1 if a == axis else 1 for a in range(len(clique))]
-        counts = np.maximum(margins[c], stds[c])  # a cell is not wrong by more than it holds, or may hold
+        counts = np.maximum(
+            margins[c], stds[c]
+        )  # a cell is not wrong by more than it holds, or may hold
         squared += (model * (stds[c] / counts).reshape(shape)) ** 2
     return float(0.4 * np.sqrt(squared).sum())
 

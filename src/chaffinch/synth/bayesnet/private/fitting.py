@@ -54,7 +54,16 @@ from .measurements import Measurements
 from .paying import paying_note
 from .protecting import noisy_protection
 from .searching import searched_parents, with_fewer_parents
-from .shares import FIRST_LOOK, TRIPLES, StepShares, Wants, column_error, filled_cells, shares_of, single_columns
+from .shares import (
+    FIRST_LOOK,
+    TRIPLES,
+    StepShares,
+    Wants,
+    column_error,
+    filled_cells,
+    shares_of,
+    single_columns,
+)
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
@@ -67,19 +76,27 @@ _REST = 1e-9
 """The part of a budget that rounding may leave: nothing is measured with it."""
 
 
-def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+def fit_private(
+    settings: BayesNet, source: Any, *, seed: Seed = None, progress: Progress = silent
+) -> BayesNetModel:
     """Return a network fitted under the promise that the settings ask for."""
     rng = generator(seed)
     data, origin = private_data(source)
-    with open_private(data, settings.budget, settings.unit, seed=None if seed is None else rng) as counter:
+    with open_private(
+        data, settings.budget, settings.unit, seed=None if seed is None else rng
+    ) as counter:
         rules = settings.rules(counter.schema.names)
-        protected_schema(counter.schema, settings.label, settings.sensitive, settings.protect)  # raises before anything is spent
+        protected_schema(
+            counter.schema, settings.label, settings.sensitive, settings.protect
+        )  # raises before anything is spent
         if settings.network is not None:
             settings.given_parents(rules)  # raises before anything is spent
         rows, how = public_rows(counter)
         shares = _shares(settings, rules, counter.schema, rows, counter.ledger.left, counter.unit)
         if settings.parents is None:
-            error = column_error(counter.ledger.left, counter.schema.sizes, rows, counter.unit, pure=counter.pure)
+            error = column_error(
+                counter.ledger.left, counter.schema.sizes, rows, counter.unit, pure=counter.pure
+            )
             rules = with_fewer_parents(rules, error)
         progress("measuring single columns", -1)
         known = Measurements.of(counter.schema)
@@ -105,7 +122,9 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
         privacy=counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how),
         draw=settings.drawing,
     )
-    return private_model(counter.schema, assembled.order, assembled.parents, assembled.tables, summary, origin=origin)
+    return private_model(
+        counter.schema, assembled.order, assembled.parents, assembled.tables, summary, origin=origin
+    )
 
 
 def plan_private(settings: BayesNet, schema: Schema) -> Plan:
@@ -118,7 +137,9 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
     if not opening.settled:
         return opening.plan_unsettled("tables of single columns, distances, tables of links, all")
     pure = opening.budget.kind == "pure"
-    shares = _shares(settings, rules, opening.schema, opening.schema.rows or 0, opening.left, opening.unit)
+    shares = _shares(
+        settings, rules, opening.schema, opening.schema.rows or 0, opening.left, opening.unit
+    )
     steps = (
         ("tables of single columns, all", "single columns", shares.margins),
         ("distances of pairs from independence", "what is worth measuring", shares.distances),
@@ -128,7 +149,9 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
     return opening.plan([noise_step(*step, pure=pure) for step in steps if step[2]])
 
 
-def _shares(settings: BayesNet, rules: Rules, schema: Schema, rows: int, amount: float, unit: Unit) -> StepShares:
+def _shares(
+    settings: BayesNet, rules: Rules, schema: Schema, rows: int, amount: float, unit: Unit
+) -> StepShares:
     searched, pure = settings.network is None, settings.budget.kind == "pure"
     wants = Wants(
         links=not searched or bool(settings.sensitive) or any(rules.required),
@@ -152,8 +175,13 @@ def _measure_columns(counter: PrivateCounter, amount: float, known: Measurements
         known.add(columns, single_columns(counter, first, why=why))
         amount -= first
     if amount > 0:
-        looked = [std * FIRST_LOOK**0.5 for std in known.stds]  # what noise would be if all were spent so
-        known.add(columns, single_columns(counter, amount, why=why, cells=filled_cells(known.margins, looked)))
+        looked = [
+            std * FIRST_LOOK**0.5 for std in known.stds
+        ]  # what noise would be if all were spent so
+        known.add(
+            columns,
+            single_columns(counter, amount, why=why, cells=filled_cells(known.margins, looked)),
+        )
 
 
 def _learn(
@@ -173,7 +201,9 @@ def _learn(
     else:
         triples = _interactions(counter, rules, shares, known, gaps, rng)
         parents = searched_parents(settings, counter, rules, gaps, triples, rng)
-    links = dict.fromkeys(tuple(sorted((child, p))) for child, chosen in parents.items() for p in chosen)
+    links = dict.fromkeys(
+        tuple(sorted((child, p))) for child, chosen in parents.items() for p in chosen
+    )
     cliques = [*links, *(t for t in triples if _inside(t, parents))]
     if cliques:
         _measure(counter, cliques, known)
@@ -187,9 +217,13 @@ def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: Meas
     """The distances of all pairs from independence; pairs that protection cuts are among them, for what it costs to be told."""
     pairs = possible_pairs(counter.schema.sizes)
     candidates = Candidates(pairs, known.margins, known.stds, known.total)
-    picks = picks_of(len(pairs), rules.d, known.total, shares.distances, counter.unit, pure=counter.pure)
+    picks = picks_of(
+        len(pairs), rules.d, known.total, shares.distances, counter.unit, pure=counter.pure
+    )
     if picks:
-        return shortlisted_gaps(counter, candidates, shares.distances, picks, "what is worth measuring")
+        return shortlisted_gaps(
+            counter, candidates, shares.distances, picks, "what is worth measuring"
+        )
     return measured_gaps(counter, candidates, shares.distances, "what is worth measuring")
 
 
@@ -207,7 +241,9 @@ def _interactions(
         return []
     candidates = Candidates(triples, known.margins, known.stds, known.total)
     gaps = measured_gaps(counter, candidates, shares.triples, "what is worth measuring")
-    of_pair = {pair: max(float(v), 0.0) for pair, v in zip(pairs.cliques, pairs.values, strict=True)}
+    of_pair = {
+        pair: max(float(v), 0.0) for pair, v in zip(pairs.cliques, pairs.values, strict=True)
+    }
     beyond = np.array(
         [
             value - sum(of_pair.get(pair, 0.0) for pair in combinations(triple, 2))
@@ -216,7 +252,9 @@ def _interactions(
     )
     std = (gaps.std**2 + 3 * pairs.std**2) ** 0.5
     bar = bar_of(len(triples), std, FEW_ALARMS, pure=counter.pure)
-    interactions = Gaps(gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar)
+    interactions = Gaps(
+        gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar
+    )
     return worth(interactions, counter.ledger.left, counter, most=rules.d)
 
 
@@ -230,5 +268,7 @@ def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: Measurem
     names = counter.schema.names
     models = [product_of(clique, known.margins, known.total) for clique in cliques]
     amounts = amounts_for(models, counter.ledger.left, pure=counter.pure)
-    noisy = counter.tables([tuple(names[c] for c in clique) for clique in cliques], amounts, why="links")
+    noisy = counter.tables(
+        [tuple(names[c] for c in clique) for clique in cliques], amounts, why="links"
+    )
     known.add(cliques, noisy)

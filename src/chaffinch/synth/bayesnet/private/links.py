@@ -100,7 +100,11 @@ class Gaps:
 
 def possible_pairs(sizes: Sequence[int]) -> list[Clique]:
     """Return the pairs that are small enough to be measured."""
-    return [pair for pair in combinations(range(len(sizes)), 2) if cells_of(sizes, pair) <= MOST_PAIR_CELLS]
+    return [
+        pair
+        for pair in combinations(range(len(sizes)), 2)
+        if cells_of(sizes, pair) <= MOST_PAIR_CELLS
+    ]
 
 
 def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> list[Clique]:
@@ -116,7 +120,9 @@ def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> 
         return []
     if rules.d <= ALL_TRIPLES:
         return [t for t in combinations(range(rules.d), 3) if fits(t)]
-    drawn = {tuple(sorted(rng.choice(rules.d, 3, replace=False).tolist())) for _ in range(MOST_TRIPLES)}
+    drawn = {
+        tuple(sorted(rng.choice(rules.d, 3, replace=False).tolist())) for _ in range(MOST_TRIPLES)
+    }
     return sorted(t for t in drawn if fits(t))
 
 
@@ -125,7 +131,10 @@ def triples_show(columns: int, rows: float, amount: float, unit: Unit, *, pure: 
     many = comb(columns, 3) if columns <= ALL_TRIPLES else MOST_TRIPLES
     if not many:
         return False
-    return bar_of(many, distance_std(many, amount, unit, pure=pure), FEW_ALARMS, pure=pure) <= _TRIPLE_BAR * rows
+    return (
+        bar_of(many, distance_std(many, amount, unit, pure=pure), FEW_ALARMS, pure=pure)
+        <= _TRIPLE_BAR * rows
+    )
 
 
 def measured_gaps(counter: PrivateCounter, candidates: Candidates, amount: float, why: str) -> Gaps:
@@ -141,7 +150,9 @@ def measured_gaps(counter: PrivateCounter, candidates: Candidates, amount: float
     return Gaps(candidates.cliques, beyond, std, candidates.curves, excess, bar)
 
 
-def shortlisted_gaps(counter: PrivateCounter, candidates: Candidates, amount: float, picks: int, why: str) -> Gaps:
+def shortlisted_gaps(
+    counter: PrivateCounter, candidates: Candidates, amount: float, picks: int, why: str
+) -> Gaps:
     """Return the noisy distances of some candidates that were picked first: half of the amount picks them, half measures them.
 
     A pick prefers what lies farther from the model than chance and the noise of measuring it, if all picks were measured, explain.
@@ -155,7 +166,9 @@ def shortlisted_gaps(counter: PrivateCounter, candidates: Candidates, amount: fl
         for curve, of_model in zip(candidates.curves, candidates.chances, strict=True)
     ]
     chosen = sorted(counter.farthest(cliques, models, handicaps, picks, amount / 2, why=why))
-    few = replace(candidates, cliques=[candidates.cliques[i] for i in chosen], curves=[], chances=[])
+    few = replace(
+        candidates, cliques=[candidates.cliques[i] for i in chosen], curves=[], chances=[]
+    )
     return measured_gaps(counter, few, amount / 2 * (1 - 1e-12), why)
 
 
@@ -202,7 +215,9 @@ def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, most: int) -> l
     for _ in range(4):  # fewer tables have less noise each: settle the number
         sigma = std_of(amount / max(len(chosen) or most, 1), counter.unit, pure=counter.pure)
         gains = [gaps.gain(i, sigma) for i in range(len(gaps.cliques))]
-        ranked = sorted((i for i, gain in enumerate(gains) if gain > 0), key=lambda i: (-gains[i], i))
+        ranked = sorted(
+            (i for i, gain in enumerate(gains) if gain > 0), key=lambda i: (-gains[i], i)
+        )
         chosen = ranked[:most]
     return [gaps.cliques[i] for i in chosen]
 

@@ -32,7 +32,9 @@ def in_order(column: Column) -> bool:
     if column.kind in NUMERIC_KINDS or column.ordered:
         return True
     levels = column.levels or ()
-    numbers = [level for level in levels if isinstance(level, int | float) and not isinstance(level, bool)]
+    numbers = [
+        level for level in levels if isinstance(level, int | float) and not isinstance(level, bool)
+    ]
     return len(numbers) == len(levels) > 0 and numbers == sorted(numbers)
 
 
@@ -60,7 +62,9 @@ class Measurements:
     def add(self, cliques: Sequence[Clique], noisy: Sequence[NoisyTable]) -> None:
         """Take in measured tables, and estimate single columns anew, and links that were measured."""
         for clique, table in zip(cliques, noisy, strict=True):
-            self._noisy.append((clique, table.counts.astype(np.float64), max(table.std, _LEAST_STD)))
+            self._noisy.append(
+                (clique, table.counts.astype(np.float64), max(table.std, _LEAST_STD))
+            )
         self._estimate_columns()
         links = list(dict.fromkeys(clique for clique, _, _ in self._noisy if len(clique) > 1))
         linked = {column for clique in links for column in clique}
@@ -76,9 +80,13 @@ class Measurements:
             of_total = 1 / (counts.size * std**2)
             whole, precision = whole + of_total * float(counts.sum()), precision + of_total
             for axis, column in enumerate(clique):
-                weight = self.sizes[column] / (counts.size * std**2)  # its cells are sums over all others
+                weight = self.sizes[column] / (
+                    counts.size * std**2
+                )  # its cells are sums over all others
                 weights[column] += weight
-                sums[column] += weight * counts.sum(axis=tuple(a for a in range(counts.ndim) if a != axis))
+                sums[column] += weight * counts.sum(
+                    axis=tuple(a for a in range(counts.ndim) if a != axis)
+                )
         self.total = max(whole / precision, 1.0)
         self.stds = (weights**-0.5).tolist()
         self.margins = [
@@ -89,7 +97,12 @@ class Measurements:
     def _column(self, counts: Table, std: float, ordered: bool) -> Table:
         size = len(counts)
         even = np.full(size, self.total / size)
-        gap = smoothed(centred(counts), [even_factors(size, ordered=ordered)], std**2 * (1 - 1 / size), self.total)
+        gap = smoothed(
+            centred(counts),
+            [even_factors(size, ordered=ordered)],
+            std**2 * (1 - 1 / size),
+            self.total,
+        )
         return of_total(even + gap, self.total)
 
     def _link(self, clique: Clique, factors: Mapping[int, Sequence[LevelFactor]]) -> Table:

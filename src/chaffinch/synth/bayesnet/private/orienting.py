@@ -34,7 +34,9 @@ def unlinked_parents(parents: Mapping[int, Clique]) -> int:
     (1, 0)
     """
     return sum(
-        b not in parents[a] and a not in parents[b] for chosen in parents.values() for a, b in combinations(chosen, 2)
+        b not in parents[a] and a not in parents[b]
+        for chosen in parents.values()
+        for a, b in combinations(chosen, 2)
     )
 
 
@@ -48,7 +50,11 @@ def oriented(
     """
     best = dict(parents)
     fewest = unlinked_parents(best)
-    free = rules.allowed.sum() == rules.d * (rules.d - 1) and not any(rules.required) and not rules.fixed
+    free = (
+        rules.allowed.sum() == rules.d * (rules.d - 1)
+        and not any(rules.required)
+        and not rules.fixed
+    )
     if not fewest or not free:
         return best
     links = np.zeros((rules.d, rules.d))
@@ -62,7 +68,9 @@ def oriented(
     return best
 
 
-def _from(start: int, links: NDArray[np.float64], sizes: tuple[int, ...], most: int) -> dict[int, Clique] | None:
+def _from(
+    start: int, links: NDArray[np.float64], sizes: tuple[int, ...], most: int
+) -> dict[int, Clique] | None:
     """The links as an order tells that goes on with the column most linked to those before it; None if a column had too many parents."""
     linked = (links > 0).astype(np.float64)
     # The number of links decides, then their strength to those before, then to all.

@@ -16,7 +16,13 @@ MOST_PAIRS = 500
 
 
 def paying_note(
-    margins: Sequence[Table], stds: Sequence[float], total: float, gaps: Gaps | None, *, edges: int, every_pair: bool
+    margins: Sequence[Table],
+    stds: Sequence[float],
+    total: float,
+    gaps: Gaps | None,
+    *,
+    edges: int,
+    every_pair: bool,
 ) -> str:
     """Return a sentence where links did not pay; empty where they did.
 
@@ -26,7 +32,11 @@ def paying_note(
     if len(margins) < 2:
         return ""
     noise = _pair_noise(margins, stds, total)
-    told = "" if edges else "No link was worth its noise: columns are drawn independently of each other."
+    told = (
+        ""
+        if edges
+        else "No link was worth its noise: columns are drawn independently of each other."
+    )
     if every_pair and gaps is not None and len(gaps.cliques):
         links = min(float(np.mean(gaps.values)) / total, 1.0)
         if noise > links:

@@ -28,7 +28,9 @@ def noisy_protection(
     if not settings.sensitive or gaps is None:
         return None
     names = rules.names
-    distance = {pair: max(float(v), 0.0) / total for pair, v in zip(gaps.cliques, gaps.values, strict=True)}
+    distance = {
+        pair: max(float(v), 0.0) / total for pair, v in zip(gaps.cliques, gaps.values, strict=True)
+    }
     cuts = []
     for s, o in cut_pairs(names, settings.label, settings.sensitive, settings.protect):
         i, j = names.index(s), names.index(o)
@@ -36,7 +38,9 @@ def noisy_protection(
         through = 0.0
         if settings.label is not None:
             label = names.index(settings.label)
-            through = through_label(_pair(assembled, names, label, i), _pair(assembled, names, label, j))
+            through = through_label(
+                _pair(assembled, names, label, i), _pair(assembled, names, label, j)
+            )
         cuts.append(Cut(s, o, information, through))
     return Protection(settings.protect, tuple(cuts))
 

@@ -43,7 +43,9 @@ class PairScores:
         """Return the matrix."""
         return self.matrix
 
-    def masked(self, score: str, child: int, parents: NDArray[np.int64], *, most: int) -> NDArray[np.float64]:
+    def masked(
+        self, score: str, child: int, parents: NDArray[np.int64], *, most: int
+    ) -> NDArray[np.float64]:
         """Return the scores of a child with many parent sets, given as bit masks."""
         return (parents[:, None] >> np.arange(self.d) & 1) @ self.matrix[child]
 
@@ -100,12 +102,18 @@ def searched_parents(
 
 
 def _worthwhile(
-    child: int, chosen: Sequence[int], matrix: NDArray[np.float64], sizes: Sequence[int], rules: Rules
+    child: int,
+    chosen: Sequence[int],
+    matrix: NDArray[np.float64],
+    sizes: Sequence[int],
+    rules: Rules,
 ) -> Clique:
     """The parents that are worth it, strongest first, as many as keep the table small; those that must be come before all."""
     must = rules.required[child]
     strengths = {p: float(matrix[child, p]) for p in chosen if matrix[child, p] > 0}
-    strongest = limited({**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.most)
+    strongest = limited(
+        {**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.most
+    )
     if any(p not in strongest for p in must):
         raise InputError(
             f"The table of '{rules.names[child]}' with the parents it must have is too large to be measured. Use fewer levels."

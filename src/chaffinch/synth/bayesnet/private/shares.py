@@ -98,10 +98,15 @@ def filled_cells(margins: Sequence[NDArray[np.float64]], stds: Sequence[float]) 
     >>> filled_cells([np.array([90.0, 9.0, 0.0, 0.0])], [3.0])
     [2.0]
     """
-    return [float(np.minimum(m / (_FILLED * std), 1.0).sum()) for m, std in zip(margins, stds, strict=True)]
+    return [
+        float(np.minimum(m / (_FILLED * std), 1.0).sum())
+        for m, std in zip(margins, stds, strict=True)
+    ]
 
 
-def shares_of(amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, wants: Wants) -> StepShares:
+def shares_of(
+    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, wants: Wants
+) -> StepShares:
     """Return what each step gets.
 
     If all were spent on single columns their mean error would be e; they get a share of 0.2 + 20 e, at most 0.8. (Chosen on Adult
@@ -119,10 +124,13 @@ def shares_of(amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pur
     return StepShares(margins, second, third, amount - margins - second - third)
 
 
-def column_error(amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool) -> float:
+def column_error(
+    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool
+) -> float:
     """Return the mean error of single columns that share an amount, as a part of the rows: half of an L1 distance."""
     amounts = amount * parts_of(sizes, pure=pure)
     errors = [
-        0.4 * size * std_of(part, unit, pure=pure) / max(rows, 1) for size, part in zip(sizes, amounts, strict=True)
+        0.4 * size * std_of(part, unit, pure=pure) / max(rows, 1)
+        for size, part in zip(sizes, amounts, strict=True)
     ]
     return float(np.mean(errors))

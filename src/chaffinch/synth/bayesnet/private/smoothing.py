@@ -55,7 +55,10 @@ def factors_of(shares: Array, *, ordered: bool) -> tuple[LevelFactor, ...]:
     shares = np.maximum(shares, 0.0) / max(float(shares.sum()), 1e-300)
     out = [LevelFactor(shares, None)]
     if ordered and FEW_LEVELS < len(shares) <= MOST_LEVELS:
-        roots, steps = np.sqrt(shares), np.abs(np.subtract.outer(np.arange(len(shares)), np.arange(len(shares))))
+        roots, steps = (
+            np.sqrt(shares),
+            np.abs(np.subtract.outer(np.arange(len(shares)), np.arange(len(shares)))),
+        )
         stack = np.stack([roots[:, None] * np.exp(-steps / length) * roots for length in LENGTHS])
         values, vectors = np.linalg.eigh(stack)
         out += [LevelFactor(np.maximum(v, 0.0), w) for v, w in zip(values, vectors, strict=True)]
@@ -75,7 +78,9 @@ def centred(table: Array) -> Array:
     return table
 
 
-def smoothed(gap: Array, factors: Sequence[Sequence[LevelFactor]], variance: float, total: float) -> Array:
+def smoothed(
+    gap: Array, factors: Sequence[Sequence[LevelFactor]], variance: float, total: float
+) -> Array:
     """Return what is to be expected of a difference from a model that was seen under noise of a variance.
 
     `factors` are the factors to choose from, for each axis; they are chosen one axis after the other.
@@ -94,10 +99,14 @@ def smoothed(gap: Array, factors: Sequence[Sequence[LevelFactor]], variance: flo
     if best < EVIDENCE:
         return np.zeros_like(gap)
     spread = strength * _product([factor.values for factor in chosen])
-    return _turned(_turned(gap, chosen, back=False) * (spread / (spread + variance)), chosen, back=True)
+    return _turned(
+        _turned(gap, chosen, back=False) * (spread / (spread + variance)), chosen, back=True
+    )
 
 
-def _likelihood(gap: Array, factors: Sequence[LevelFactor], variance: float, strengths: Array) -> tuple[float, float]:
+def _likelihood(
+    gap: Array, factors: Sequence[LevelFactor], variance: float, strengths: Array
+) -> tuple[float, float]:
     """The largest logarithm of the likelihood, over that of noise alone, and the strength that has it."""
     squares = _turned(gap, factors, back=False).ravel() ** 2 / variance
     spread = _product([factor.values for factor in factors]).ravel() / variance

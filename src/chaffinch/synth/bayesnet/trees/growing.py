@@ -39,7 +39,9 @@ def _looked_up(value: float, known: Any) -> float:
 
 
 @compiled
-def _best_cut(table: Any, people: Any, order: Any, least: float, known: Any, left: Any, whole: Any) -> Any:
+def _best_cut(
+    table: Any, people: Any, order: Any, least: float, known: Any, left: Any, whole: Any
+) -> Any:
     """Return the gain in nats of the best cut of the codes of a parent, in some order, and how many of them come before it; 0 where there is none."""
     n_codes, n_groups = table.shape
     left[:n_groups] = 0.0
@@ -112,7 +114,18 @@ def _grouped(shares: Any, n_values: int, in_order: bool, most: int, group_of: An
 
 @compiled
 def grow(
-    x: Any, y: Any, weights: Any, known: Any, sizes: Any, ordered: Any, child: Any, required: Any, least: int, most: int, price: float, naming: float
+    x: Any,
+    y: Any,
+    weights: Any,
+    known: Any,
+    sizes: Any,
+    ordered: Any,
+    child: Any,
+    required: Any,
+    least: int,
+    most: int,
+    price: float,
+    naming: float,
 ) -> Any:
     """Return a tree: the column that each node splits (-1: leaf), the first node below, where its sides begin, and the sides of codes.
 
@@ -124,8 +137,16 @@ def grow(
     all_shares, group_of = np.zeros(y_size), np.zeros(y_size, dtype=np.int64)
     n_columns, n = x.shape
     room = 2 * (n // max(least, 1)) + 3
-    splits, below, first = np.full(room, -1, dtype=np.int32), np.full(room, -1, dtype=np.int32), np.zeros(room, dtype=np.int64)
-    begin, end, depth = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
+    splits, below, first = (
+        np.full(room, -1, dtype=np.int32),
+        np.full(room, -1, dtype=np.int32),
+        np.zeros(room, dtype=np.int64),
+    )
+    begin, end, depth = (
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+    )
     sides = np.zeros(1024, dtype=np.uint8)
     rows, spare = np.arange(n), np.empty(n, dtype=np.int64)
     used, n_used, n_sides, n_nodes = required.copy(), required.sum(), 0, 1
@@ -137,7 +158,11 @@ def grow(
     counts, groups = np.zeros((widest, GROUPS + 2), dtype=np.int32), np.zeros(n, dtype=np.uint8)
     before_cut, at_node = np.zeros(GROUPS + 2), np.zeros(GROUPS + 2)
     alike = len(weights) == 0
-    order, score, best_order = np.empty(widest, dtype=np.int64), np.empty(widest), np.empty(widest, dtype=np.int64)
+    order, score, best_order = (
+        np.empty(widest, dtype=np.int64),
+        np.empty(widest),
+        np.empty(widest, dtype=np.int64),
+    )
     node = 0
     while node < n_nodes:
         start, stop = begin[node], end[node]
@@ -145,7 +170,13 @@ def grow(
             all_shares[:] = 0.0
             for k in range(start, stop):
                 all_shares[y[rows[k]]] += 1.0 if alike else weights[rows[k]]
-            n_groups = _grouped(all_shares, y_values, y_ordered, min(max(2 + (stop - start) // ROWS, 3), GROUPS), group_of)
+            n_groups = _grouped(
+                all_shares,
+                y_values,
+                y_ordered,
+                min(max(2 + (stop - start) // ROWS, 3), GROUPS),
+                group_of,
+            )
             shares = np.zeros(n_groups)
             for code in range(y_size):
                 if all_shares[code] > 0.0:
@@ -162,7 +193,9 @@ def grow(
                 if free < 1 or (n_used >= most and not used[column]):
                     continue
                 size, codes = sizes[column], x[column]
-                if alike and stop - start > 2 * size:  # rows are many: one count each, and people are summed from these
+                if (
+                    alike and stop - start > 2 * size
+                ):  # rows are many: one count each, and people are summed from these
                     for k in range(start, stop):
                         counts[codes[rows[k]], groups[k]] += np.int32(1)
                     for code in range(size):
@@ -189,7 +222,15 @@ def grow(
                             whole = table[code, :n_groups].sum()
                             score[code] = table[code, group] / whole if whole > 0.0 else 2.0
                         order[:size] = np.argsort(score[:size])
-                    gain, place = _best_cut(table[:size, :n_groups], people[:size], order[:size], least, known, before_cut, at_node)
+                    gain, place = _best_cut(
+                        table[:size, :n_groups],
+                        people[:size],
+                        order[:size],
+                        least,
+                        known,
+                        before_cut,
+                        at_node,
+                    )
                     if gain > best:
                         best, best_column, best_place = gain, column, place
                         best_order[:size] = order[:size]
@@ -228,8 +269,18 @@ def grow(
                 if not used[best_column]:
                     used[best_column] = True
                     n_used += 1
-                begin[n_nodes], end[n_nodes], begin[n_nodes + 1], end[n_nodes + 1] = start, at, at, stop
+                begin[n_nodes], end[n_nodes], begin[n_nodes + 1], end[n_nodes + 1] = (
+                    start,
+                    at,
+                    at,
+                    stop,
+                )
                 depth[n_nodes] = depth[n_nodes + 1] = depth[node] + 1
                 n_nodes += 2
         node += 1
-    return splits[:n_nodes].copy(), below[:n_nodes].copy(), first[:n_nodes].copy(), sides[:n_sides].copy()
+    return (
+        splits[:n_nodes].copy(),
+        below[:n_nodes].copy(),
+        first[:n_nodes].copy(),
+        sides[:n_sides].copy(),
+    )

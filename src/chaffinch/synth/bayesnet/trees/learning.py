@@ -47,14 +47,22 @@ class TreeSettings:
 
 
 def learn_trees(
-    counter: RowCounter, order: Sequence[str], candidates: Mapping[str, Sequence[str]], required: Mapping[str, Sequence[str]], settings: TreeSettings
+    counter: RowCounter,
+    order: Sequence[str],
+    candidates: Mapping[str, Sequence[str]],
+    required: Mapping[str, Sequence[str]],
+    settings: TreeSettings,
 ) -> tuple[TreeTable, ...]:
     """Return the tree of each column of an order; `candidates` are what each may split, `required` what each has as a parent at any rate."""
     return tuple(_filled(_grown(counter, order, candidates, required, settings), counter))
 
 
 def _grown(
-    counter: RowCounter, order: Sequence[str], candidates: Mapping[str, Sequence[str]], required: Mapping[str, Sequence[str]], settings: TreeSettings
+    counter: RowCounter,
+    order: Sequence[str],
+    candidates: Mapping[str, Sequence[str]],
+    required: Mapping[str, Sequence[str]],
+    settings: TreeSettings,
 ) -> list[TreeTable]:
     """The trees without counts. The sample of codes is let go with them: of many columns it is large."""
     schema = counter.schema
@@ -73,7 +81,20 @@ def _grown(
             row[:] = codes[j]
         must = np.array([other in required[name] for other in candidates[name]], dtype=bool)
         own = codes[number[name]].astype(wide)
-        grown = grow(x, own, weights, known, sizes, ordered, about, must, settings.least, settings.parents, settings.price, settings.naming)
+        grown = grow(
+            x,
+            own,
+            weights,
+            known,
+            sizes,
+            ordered,
+            about,
+            must,
+            settings.least,
+            settings.parents,
+            settings.price,
+            settings.naming,
+        )
         return _shape(name, schema, candidates[name], required[name], grown, settings.smoothing)
 
     return thread_map(learnt, list(order), threads=getattr(counter, "threads", None))
@@ -100,13 +121,20 @@ def _sample(counter: RowCounter) -> tuple[Codes, NDArray[np.float64]]:
     def parts() -> Iterator[Codes]:
         first = 0
         for batch in counter.coded():
-            own = slice(None) if chosen is None else chosen[slice(*np.searchsorted(chosen, [first, first + batch.codes.n_rows]))] - first
+            own = (
+                slice(None)
+                if chosen is None
+                else chosen[slice(*np.searchsorted(chosen, [first, first + batch.codes.n_rows]))]
+                - first
+            )
             if batch.weights is not None:
                 weights.append(batch.weights[own])
             first += batch.codes.n_rows
             yield batch.codes if chosen is None else batch.codes.take(own)
 
-    codes = Codes.gathered(parts(), counter.schema.sizes, counter.n_rows if chosen is None else len(chosen))
+    codes = Codes.gathered(
+        parts(), counter.schema.sizes, counter.n_rows if chosen is None else len(chosen)
+    )
     return codes, np.concatenate(weights) if weights else np.zeros(0)
 
 
@@ -116,11 +144,21 @@ def _chosen_rows(n_rows: int) -> NDArray[np.int64] | None:
         return None
     bound = np.uint64(min(int(SAMPLE / n_rows * 2.0**64), 2**64 - 1))
     step = 1 << 20
-    numbers = (np.arange(first, min(first + step, n_rows), dtype=np.uint64) for first in range(0, n_rows, step))
+    numbers = (
+        np.arange(first, min(first + step, n_rows), dtype=np.uint64)
+        for first in range(0, n_rows, step)
+    )
     return np.concatenate([some[_hashed(some) < bound] for some in numbers]).astype(np.int64)
 
 
-def _shape(name: str, schema: Schema, candidates: Sequence[str], required: Sequence[str], grown: Any, smoothing: float) -> TreeTable:
+def _shape(
+    name: str,
+    schema: Schema,
+    candidates: Sequence[str],
+    required: Sequence[str],
+    grown: Any,
+    smoothing: float,
+) -> TreeTable:
     """A tree without counts, of those parents that it splits and those that are required."""
     splits, below, first, sides = grown
     used = list(dict.fromkeys(splits[splits >= 0].tolist()))  # those split first are the strongest
@@ -130,9 +168,19 @@ def _shape(name: str, schema: Schema, candidates: Sequence[str], required: Seque
     sizes = tuple(schema[parent].size for parent in parents)
     nothing: NDArray[Any] = np.zeros(0)
     return TreeTable(
-        name, schema[name].size, tuple(parents), sizes, smoothing, renamed, below, np.where(renamed >= 0, first, -1), sides,
-        np.zeros(1, dtype=np.int64), nothing.astype(np.uint32), nothing,
-    )  # fmt: skip
+        name,
+        schema[name].size,
+        tuple(parents),
+        sizes,
+        smoothing,
+        renamed,
+        below,
+        np.where(renamed >= 0, first, -1),
+        sides,
+        np.zeros(1, dtype=np.int64),
+        nothing.astype(np.uint32),
+        nothing,
+    )
 
 
 def _filled(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
@@ -140,17 +188,27 @@ def _filled(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
     number = {name: j for j, name in enumerate(counter.schema.names)}
     filled: list[TreeTable] = []
     for run in runs_of([len(tree.splits) * tree.size for tree in trees], MOST_CELLS):
-        counted = [(trees[place], np.zeros((len(trees[place].splits), trees[place].size))) for place in run]
+        counted = [
+            (trees[place], np.zeros((len(trees[place].splits), trees[place].size))) for place in run
+        ]
         for batch in counter.coded():
-            thread_map(lambda one: _add(*one, batch, number), counted, threads=getattr(counter, "threads", None))  # noqa: B023
+            thread_map(
+                lambda one: _add(*one, batch, number),  # noqa: B023
+                counted,
+                threads=getattr(counter, "threads", None),
+            )
         filled += [_with_counts(tree, counts) for tree, counts in counted]
         del counted
     return filled
 
 
-def _add(tree: TreeTable, counts: NDArray[np.float64], batch: CodedBatch, number: Mapping[str, int]) -> None:
+def _add(
+    tree: TreeTable, counts: NDArray[np.float64], batch: CodedBatch, number: Mapping[str, int]
+) -> None:
     """Count some rows in the leaves of a tree."""
-    leaves = tree.leaves([batch.codes[number[parent]] for parent in tree.parents], batch.codes.n_rows)
+    leaves = tree.leaves(
+        [batch.codes[number[parent]] for parent in tree.parents], batch.codes.n_rows
+    )
     key = leaves * tree.size + batch.codes[number[tree.child]]
     if batch.weights is None:
         counts += np.bincount(key, minlength=counts.size).reshape(counts.shape)

@@ -35,10 +35,16 @@ class TreeTable:
     parents: tuple[str, ...]
     sizes: tuple[int, ...]  # numbers of codes of the parents
     smoothing: float
-    splits: NDArray[np.int32]  # for each node the number of the parent that it splits, -1 for a leaf
-    below: NDArray[np.int32]  # for each node the first of the two below it, -1 for a leaf; the second is the next one
+    splits: NDArray[
+        np.int32
+    ]  # for each node the number of the parent that it splits, -1 for a leaf
+    below: NDArray[
+        np.int32
+    ]  # for each node the first of the two below it, -1 for a leaf; the second is the next one
     first_sides: NDArray[np.int64]  # for each node where its parent's codes begin in `sides`
-    sides: NDArray[np.uint8]  # for each split and code of its parent: 0 for the first node below, 1 for the second
+    sides: NDArray[
+        np.uint8
+    ]  # for each split and code of its parent: 0 for the first node below, 1 for the second
     starts: NDArray[np.int64]  # where the entries of each node begin; one more at the end
     codes: NDArray[np.uint32]  # the child's codes that occur in a node
     weights: NDArray[np.float64]  # how often
@@ -46,7 +52,11 @@ class TreeTable:
     def check(self) -> None:
         """Raise unless the parts fit together: for tables that come from a file."""
         n, leaf = len(self.splits), self.splits < 0
-        shapes = len(self.below) == len(self.first_sides) == n > 0 and len(self.starts) == n + 1 and len(self.codes) == len(self.weights)
+        shapes = (
+            len(self.below) == len(self.first_sides) == n > 0
+            and len(self.starts) == n + 1
+            and len(self.codes) == len(self.weights)
+        )
         sound = shapes and bool(
             (self.splits < len(self.parents)).all()
             and (self.below[leaf] == -1).all()
@@ -59,13 +69,22 @@ class TreeTable:
             and (np.diff(self.starts) > 0).all()
             and ((self.weights > 0) & (self.weights < 1e290)).all()
             and (len(self.codes) == 0 or int(self.codes.max()) < self.size)
-            and (np.diff(np.repeat(np.arange(n), np.diff(self.starts)) << 32 | self.codes) > 0).all()
+            and (
+                np.diff(np.repeat(np.arange(n), np.diff(self.starts)) << 32 | self.codes) > 0
+            ).all()
         )
         if sound and (~leaf).any():
             ends = self.first_sides[~leaf] + np.array(self.sizes)[self.splits[~leaf]]
             sound = bool((self.first_sides[~leaf] >= 0).all() and (ends <= len(self.sides)).all())
-        if not sound or not np.isfinite(self.smoothing) or self.smoothing < 0 or int(self.depths.max()) >= MOST_DEPTH:
-            raise InputError(f"The tree of '{self.child}' does not fit together. The file that holds it is damaged.")
+        if (
+            not sound
+            or not np.isfinite(self.smoothing)
+            or self.smoothing < 0
+            or int(self.depths.max()) >= MOST_DEPTH
+        ):
+            raise InputError(
+                f"The tree of '{self.child}' does not fit together. The file that holds it is damaged."
+            )
 
     @property
     def n_leaves(self) -> int:
@@ -106,11 +125,21 @@ class TreeTable:
         """Return the leaf of each row, given the codes of the parents."""
         return np.asarray(_leaves(_stacked(parents, n_rows), n_rows, *self._tree))
 
-    def probabilities(self, codes: NDArray[np.integer], parents: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
+    def probabilities(
+        self, codes: NDArray[np.integer], parents: Sequence[NDArray[np.integer]]
+    ) -> NDArray[np.float64]:
         """Return the probability of each code given the codes of its parents."""
         leaves = self.leaves(parents, len(codes))
         entries = (self.starts, self.codes, self.weights, self.totals)
-        return np.asarray(_probabilities(leaves, np.asarray(codes, dtype=np.uint32), self.above, float(self.smoothing), *entries))
+        return np.asarray(
+            _probabilities(
+                leaves,
+                np.asarray(codes, dtype=np.uint32),
+                self.above,
+                float(self.smoothing),
+                *entries,
+            )
+        )
 
     def largest(self, code: int) -> float:
         """Return an upper bound of P(code | parents) over all parents: the best leaf."""
@@ -145,17 +174,33 @@ class TreeSampler:
         before = np.concatenate([[0.0], whole])[table.starts[:-1]]
         return np.asarray(whole - np.repeat(before, np.diff(table.starts)))
 
-    def draw(self, parents: Sequence[NDArray[np.uint32]], uniform: NDArray[np.float64]) -> NDArray[np.uint32]:
+    def draw(
+        self, parents: Sequence[NDArray[np.uint32]], uniform: NDArray[np.float64]
+    ) -> NDArray[np.uint32]:
         """Return a code for each row, given the codes of the parents and a uniform number for each row."""
         table = self.table
         out = np.empty(len(uniform), dtype=np.uint32)
         leaves = table.leaves(parents, len(uniform))
         sums = self._kept_sums if self.kept else self._running_sums()
-        _draw(out, leaves, uniform, table.above, float(table.smoothing), table.starts, table.codes, sums, table.totals)
+        _draw(
+            out,
+            leaves,
+            uniform,
+            table.above,
+            float(table.smoothing),
+            table.starts,
+            table.codes,
+            sums,
+            table.totals,
+        )
         return out
 
     def draw_systematic(
-        self, parents: Sequence[NDArray[np.uint32]], ties: Sequence[tuple[NDArray[np.uint32], int]], n_rows: int, rng: np.random.Generator
+        self,
+        parents: Sequence[NDArray[np.uint32]],
+        ties: Sequence[tuple[NDArray[np.uint32], int]],
+        n_rows: int,
+        rng: np.random.Generator,
     ) -> NDArray[np.uint32]:
         """Return a code for each row by systematic sampling; see `Sampler.draw_systematic`."""
         leaves = self.table.leaves(parents, n_rows)
@@ -164,7 +209,11 @@ class TreeSampler:
 
 
 def _stacked(parents: Sequence[NDArray[np.integer]], n_rows: int) -> NDArray[np.uint32]:
-    return np.stack([np.asarray(codes, dtype=np.uint32) for codes in parents]) if parents else np.empty((0, n_rows), dtype=np.uint32)
+    return (
+        np.stack([np.asarray(codes, dtype=np.uint32) for codes in parents])
+        if parents
+        else np.empty((0, n_rows), dtype=np.uint32)
+    )
 
 
 @compiled

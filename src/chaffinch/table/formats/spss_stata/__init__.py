@@ -17,10 +17,16 @@ def _old_stata(head: bytes, name: str) -> bool:
 
 def _format(name: Program, magic: tuple[bytes, ...]) -> Format:
     return Format(
-        name, f"{PROGRAMS[name]} .{name}", (f".{name}",), magic, recognise=_old_stata if name == "dta" else None,
-        open=partial(open_file, form=name), writer=partial(write_file, form=name), extra="pyreadstat",
+        name,
+        f"{PROGRAMS[name]} .{name}",
+        (f".{name}",),
+        magic,
+        recognise=_old_stata if name == "dta" else None,
+        open=partial(open_file, form=name),
+        writer=partial(write_file, form=name),
+        extra="pyreadstat",
         files=f"a file of {PROGRAMS[name]}",
-    )  # fmt: skip
+    )
 
 
 SAV = FORMATS.register(_format("sav", (b"$FL2", b"$FL3")))

@@ -30,14 +30,18 @@ def check_sav(path: Path) -> None:
         except struct.error:  # the file ends before its dictionary does
             sound = False
     if not sound:
-        raise FileError(f"Cannot read '{path}': it is damaged, truncated or not of the format it claims.")
+        raise FileError(
+            f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
+        )
 
 
 @dataclass
 class _Dictionary:
     handle: BinaryIO
     order: str
-    widths: list[int] = field(default_factory=list)  # of each 8-byte piece: 0 a number, -1 the rest of a longer text
+    widths: list[int] = field(
+        default_factory=list
+    )  # of each 8-byte piece: 0 a number, -1 the rest of a longer text
     words: list[bytes] = field(default_factory=list)  # texts that have a label
     encoding: str = ""
 

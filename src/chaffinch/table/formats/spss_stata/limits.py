@@ -15,9 +15,21 @@ from ...._base.errors import InputError, MissingExtraError, listed
 from ...codec import Scalar
 
 __all__ = [
-    "CLOCKS", "DATES", "LETTERS", "PROGRAMS", "STATA_LONG", "TIMES", "Moment", "Program", "Range", "check_names", "cut",
-    "moment_of", "pyreadstat", "within",
-]  # fmt: skip
+    "CLOCKS",
+    "DATES",
+    "LETTERS",
+    "PROGRAMS",
+    "STATA_LONG",
+    "TIMES",
+    "Moment",
+    "Program",
+    "Range",
+    "check_names",
+    "cut",
+    "moment_of",
+    "pyreadstat",
+    "within",
+]
 
 Program = Literal["sav", "dta"]
 
@@ -58,11 +70,15 @@ class Moment:
     def incoming(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the program's numbers as Arrow's: days, or milliseconds."""
         scaled = numbers * self.up / self.down
-        return np.asarray((np.floor(scaled) if pa.types.is_date(self.kind) else np.rint(scaled)) - self.offset)
+        return np.asarray(
+            (np.floor(scaled) if pa.types.is_date(self.kind) else np.rint(scaled)) - self.offset
+        )
 
     def outgoing(self, numbers: NDArray[Any]) -> NDArray[np.float64]:
         """Return Arrow's numbers as the program's."""
-        return np.asarray((np.asarray(numbers, dtype=np.float64) + self.offset) * self.down / self.up)
+        return np.asarray(
+            (np.asarray(numbers, dtype=np.float64) + self.offset) * self.down / self.up
+        )
 
 
 DATES: dict[Program, Moment] = {
@@ -110,8 +126,14 @@ def cut(text: str, form: Program, what: str) -> str:
 
 def check_names(names: Sequence[str], form: Program) -> None:
     """Raise unless a program can hold columns of these names."""
-    pattern, reserved = (_SPSS_NAME, _SPSS_RESERVED) if form == "sav" else (_STATA_NAME, _STATA_RESERVED)
-    bad = [n for n in names if not pattern.fullmatch(n) or reserved.fullmatch(n) or n != cut(n, form, "name")]
+    pattern, reserved = (
+        (_SPSS_NAME, _SPSS_RESERVED) if form == "sav" else (_STATA_NAME, _STATA_RESERVED)
+    )
+    bad = [
+        n
+        for n in names
+        if not pattern.fullmatch(n) or reserved.fullmatch(n) or n != cut(n, form, "name")
+    ]
     if bad:
         also = "" if form == "dta" else ", or . $ # @"
         raise InputError(
@@ -129,7 +151,9 @@ def within(numbers: NDArray[Any], ranges: Sequence[Range]) -> NDArray[np.bool_]:
     """Return which numbers lie in one of some ranges."""
     hit = np.zeros(len(numbers), dtype=bool)
     for lo, hi in ranges:
-        hit |= (numbers >= (-np.inf if lo is None else lo)) & (numbers <= (np.inf if hi is None else hi))
+        hit |= (numbers >= (-np.inf if lo is None else lo)) & (
+            numbers <= (np.inf if hi is None else hi)
+        )
     return hit
 
 

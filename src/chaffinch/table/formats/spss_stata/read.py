@@ -39,7 +39,13 @@ BATCH_ROWS = 1 << 16
 MOST_CODES = 1000
 """Codes that a range of missing values may hold; with more it holds measurements, not codes."""
 
-_NUMBERS = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "float": pa.float32(), "double": pa.float64()}
+_NUMBERS = {
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+}
 
 
 def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
@@ -69,7 +75,12 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
             raise file.damaged()
 
     codes = _missing_codes(path, read, variables)
-    return Source(str(path), schema, read, labels={name: v.labels(codes[name]) for name, v in variables.items()})
+    return Source(
+        str(path),
+        schema,
+        read,
+        labels={name: v.labels(codes[name]) for name, v in variables.items()},
+    )
 
 
 def read_labels(path: Path, form: Program) -> dict[str, tuple[pa.DataType, Labels]]:
@@ -78,8 +89,13 @@ def read_labels(path: Path, form: Program) -> dict[str, tuple[pa.DataType, Label
     No record is read: this is the codebook in the file.
     """
     _, variables = _StatFile(path, form).variables()
-    codes = {name: [lo for lo, hi in v.ranges if lo is not None and lo == hi and lo != ""] for name, v in variables.items()}
-    return {name: (variable.kind, variable.labels(codes[name])) for name, variable in variables.items()}
+    codes = {
+        name: [lo for lo, hi in v.ranges if lo is not None and lo == hi and lo != ""]
+        for name, v in variables.items()
+    }
+    return {
+        name: (variable.kind, variable.labels(codes[name])) for name, variable in variables.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -129,7 +145,9 @@ class _StatFile:
             return start != b"<stata_dta>" or b"</stata_dta>" in handle.read()
 
     def damaged(self) -> FileError:
-        return FileError(f"Cannot read '{self.path}': it is damaged, truncated or not of the format it claims.")
+        return FileError(
+            f"Cannot read '{self.path}': it is damaged, truncated or not of the format it claims."
+        )
 
 
 @dataclass(frozen=True)
@@ -156,9 +174,15 @@ class _Variable:
         if self.file.form == "dta":
             metadata = {"stata.format": self.display}
         else:
-            metadata = {"spss.format": self.display, "spss.measure": self.measure, "spss.width": str(self.width)}
+            metadata = {
+                "spss.format": self.display,
+                "spss.measure": self.measure,
+                "spss.width": str(self.width),
+            }
             metadata |= {"spss.missing": json.dumps(self.ranges)} if self.ranges else {}
-        return pa.field(self.name, Tagged(self.kind) if self.tagged else self.kind, metadata=metadata)
+        return pa.field(
+            self.name, Tagged(self.kind) if self.tagged else self.kind, metadata=metadata
+        )
 
     def labels(self, missing: Sequence[Scalar]) -> Labels:
         return Labels(self.title, self.value_labels, tuple(missing), self.display, self.measure)
@@ -170,7 +194,9 @@ class _Variable:
             return pc.if_else(pc.equal(words, ""), pa.scalar(None, pa.string()), words)
         if not self.tagged:
             return self._numbers(cells)
-        words = pa.array([cell if isinstance(cell, str) else None for cell in cells], type=pa.string())
+        words = pa.array(
+            [cell if isinstance(cell, str) else None for cell in cells], type=pa.string()
+        )
         if words.null_count < len(words):
             cells = [None if isinstance(cell, str) else cell for cell in cells]
         storage = pa.StructArray.from_arrays([self._numbers(cells), words], names=["value", "word"])
@@ -184,7 +210,9 @@ class _Variable:
         whole = np.where(absent, 0, numbers)
         units = pa.int32() if self.kind == pa.date32() else pa.int64()
         if (np.abs(whole) >= 2.0 ** (units.bit_width - 1)).any():
-            raise FileError(f"Cannot read '{self.file.path}': column '{self.name}' holds dates beyond any calendar.")
+            raise FileError(
+                f"Cannot read '{self.file.path}': column '{self.name}' holds dates beyond any calendar."
+            )
         return pa.array(whole.astype(np.int64), mask=absent).cast(units).cast(self.kind)
 
 
@@ -204,18 +232,29 @@ def _variable(file: _StatFile, metadata: Any, name: str) -> _Variable:
             return int(moment.incoming(np.array(value, dtype=np.float64)))
         return float(value) if pa.types.is_floating(kind) else int(value)
 
-    labels = {code(value): label for value, label in metadata.variable_value_labels.get(name, {}).items()}
+    labels = {
+        code(value): label for value, label in metadata.variable_value_labels.get(name, {}).items()
+    }
     return _Variable(
-        file, name, kind, moment, metadata.column_names_to_labels.get(name) or "", display,
+        file,
+        name,
+        kind,
+        moment,
+        metadata.column_names_to_labels.get(name) or "",
+        display,
         measure if measure in ("nominal", "ordinal", "scale") else "unknown",
         max(metadata.variable_display_width.get(name) or 0, 0),
         {value: label for value, label in labels.items() if value is not None},
-        tuple((code(each["lo"]), code(each["hi"])) for each in metadata.missing_ranges.get(name, ())),
-    )  # fmt: skip
+        tuple(
+            (code(each["lo"]), code(each["hi"])) for each in metadata.missing_ranges.get(name, ())
+        ),
+    )
 
 
 def _missing_codes(
-    path: Path, read: Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]], variables: dict[str, _Variable]
+    path: Path,
+    read: Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]],
+    variables: dict[str, _Variable],
 ) -> dict[str, list[Scalar]]:
     """Return the missing codes of each variable: those declared one by one, and those that occur in a declared range."""
     codes: dict[str, list[Scalar]] = {}
@@ -240,4 +279,7 @@ def _missing_codes(
                     f"Column '{name}' of '{path}' declares a range of missing values that holds over {MOST_CODES:,} different "
                     "ones. Recode them to a few codes."
                 )
-    return {name: [*each, *sorted(occurring.get(name, set()) - set(each))] for name, each in codes.items()}
+    return {
+        name: [*each, *sorted(occurring.get(name, set()) - set(each))]
+        for name, each in codes.items()
+    }

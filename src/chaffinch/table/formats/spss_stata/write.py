@@ -63,7 +63,9 @@ def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[
     if not tables:
         return
     columns = [_column_values(column, tables, form).cells() for column in tables[0].schema]
-    frame = pandas.DataFrame({each.name: pandas.Series(each.cells, dtype=each.dtype) for each in columns})
+    frame = pandas.DataFrame(
+        {each.name: pandas.Series(each.cells, dtype=each.dtype) for each in columns}
+    )
     options: dict[str, Any] = {
         "column_labels": {each.name: each.title for each in columns if each.title},
         "variable_value_labels": {each.name: each.labels for each in columns if each.labels},
@@ -73,16 +75,24 @@ def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[
         options["row_compress"] = True
         options["missing_ranges"] = {each.name: each.ranges for each in columns if each.ranges}
         options["variable_measure"] = {each.name: each.measure for each in columns}
-        options["variable_display_width"] = {each.name: each.width for each in columns if each.width}
+        options["variable_display_width"] = {
+            each.name: each.width for each in columns if each.width
+        }
     else:
-        options["missing_user_values"] = {each.name: each.letters for each in columns if each.letters} or None
+        options["missing_user_values"] = {
+            each.name: each.letters for each in columns if each.letters
+        } or None
         _check_label_names(list(options["variable_value_labels"]))
     try:
-        (package.write_sav if form == "sav" else package.write_dta)(frame, str(part.absolute()), **options)
+        (package.write_sav if form == "sav" else package.write_dta)(
+            frame, str(part.absolute()), **options
+        )
     except (MemoryError, OSError):
         raise
     except Exception as error:
-        fixed = type(error).__name__ == "ReadstatError"  # whose sentences are fixed: they quote no cell
+        fixed = (
+            type(error).__name__ == "ReadstatError"
+        )  # whose sentences are fixed: they quote no cell
         why = f" {error}." if fixed else ""
         raise FileError(
             f"Cannot write the {PROGRAMS[form]} file.{why} Make room for it, or write CSV or Parquet."
@@ -150,7 +160,9 @@ class _ColumnValues:
                 "Write CSV or Parquet."
             )
         if pa.types.is_float32(values.type) and self.column.decimals is not None:
-            numbers = np.round(numbers, self.column.decimals)  # 0.1, and not the double nearest to the float 0.1
+            numbers = np.round(
+                numbers, self.column.decimals
+            )  # 0.1, and not the double nearest to the float 0.1
         numbers = moment.outgoing(numbers) if moment else numbers.astype(np.float64)
         numbers[~present] = np.nan
         return self._spss(numbers, moment) if self.form == "sav" else self._stata(numbers, moment)
@@ -174,7 +186,11 @@ class _ColumnValues:
         return [(lo, hi) for lo, hi in json.loads(self.metadata.get("spss.missing", "[]"))]
 
     def _measure(self) -> str:
-        usual = "scale" if self.column.kind not in ("categorical", "boolean", "text", "identifier") else "nominal"
+        usual = (
+            "scale"
+            if self.column.kind not in ("categorical", "boolean", "text", "identifier")
+            else "nominal"
+        )
         return self.metadata.get("spss.measure") or ("ordinal" if self.column.ordered else usual)
 
     def _text(self) -> _StatColumn:
@@ -190,9 +206,21 @@ class _ColumnValues:
         ranges = every if len(every) <= 3 else own
         if len(ranges) > 3 or any(len(str(code).encode()) > 8 for code in ranges):
             raise self._too_many()
-        labels = {code: cut(label, self.form, "label") for code, label in self.column.labels if isinstance(code, str)}
+        labels = {
+            code: cut(label, self.form, "label")
+            for code, label in self.column.labels
+            if isinstance(code, str)
+        }
         return _StatColumn(
-            name, cells, "str", title, labels, "", self._measure(), int(self.metadata.get("spss.width", 0)), ranges
+            name,
+            cells,
+            "str",
+            title,
+            labels,
+            "",
+            self._measure(),
+            int(self.metadata.get("spss.width", 0)),
+            ranges,
         )
 
     def _spss(self, numbers: NDArray[np.float64], moment: Moment | None) -> _StatColumn:
@@ -203,27 +231,47 @@ class _ColumnValues:
         elif not display and self.column.decimals:
             display = f"F{self.column.decimals + 8}.{self.column.decimals}"
         return _StatColumn(
-            self.column.name, numbers, "float64", self._title(), self._labels(moment), display, self._measure(),
+            self.column.name,
+            numbers,
+            "float64",
+            self._title(),
+            self._labels(moment),
+            display,
+            self._measure(),
             int(self.metadata.get("spss.width", 0)),
             self._ranges(own, numbers[~np.isnan(numbers) & ~np.isin(numbers, own)], moment),
-        )  # fmt: skip
+        )
 
-    def _ranges(self, own: list[float], valid: NDArray[np.float64], moment: Moment | None) -> list[Any]:
+    def _ranges(
+        self, own: list[float], valid: NDArray[np.float64], moment: Moment | None
+    ) -> list[Any]:
         """Return the missing codes as SPSS takes them, three codes or a range and a code, so that no valid value is among them."""
         declared: list[Range] = [
-            (None if lo is None else _number(lo, moment), None if hi is None else _number(hi, moment))
+            (
+                None if lo is None else _number(lo, moment),
+                None if hi is None else _number(hi, moment),
+            )
             for lo, hi in self._declared()
         ]
         spare = [(code, code) for code in own if not within(np.array([code]), declared).any()]
         attempts: list[list[Range]] = [[*declared, *spare], [(code, code) for code in own]]
         if len(line := sorted(own)) > 3:
             first, last = line[0], line[-1]
-            attempts += [[(first, last)], [(first, first), (line[1], last)], [(first, line[-2]), (last, last)]]
+            attempts += [
+                [(first, last)],
+                [(first, first), (line[1], last)],
+                [(first, line[-2]), (last, last)],
+            ]
         for ranges in attempts:
             wide = sum(lo != hi for lo, hi in ranges)
             if len(ranges) <= (2 if wide else 3) and wide <= 1 and not within(valid, ranges).any():
                 return [
-                    lo if lo == hi else {"lo": -math.inf if lo is None else lo, "hi": math.inf if hi is None else hi}
+                    lo
+                    if lo == hi
+                    else {
+                        "lo": -math.inf if lo is None else lo,
+                        "hi": math.inf if hi is None else hi,
+                    }
                     for lo, hi in ranges
                 ]
         raise self._too_many()
@@ -246,19 +294,36 @@ class _ColumnValues:
         for word, letter in letter_of.items():
             if letter and letter != word:
                 labels[letter] = word
-        labels |= {code: cut(label, self.form, "label") for code, label in self.column.labels if code in LETTERS}
+        labels |= {
+            code: cut(label, self.form, "label")
+            for code, label in self.column.labels
+            if code in LETTERS
+        }
         present = numbers[~np.isnan(numbers)]
-        whole = moment is not TIMES["dta"] and bool((present % 1 == 0).all() and (np.abs(present) <= STATA_LONG).all())
+        whole = moment is not TIMES["dta"] and bool(
+            (present % 1 == 0).all() and (np.abs(present) <= STATA_LONG).all()
+        )
         whole = whole and not pa.types.is_floating(self.values.type)
         cells, dtype = numbers, "Int32" if whole else "float64"
         if self.words is not None and self.words.null_count < len(self.words):
             tags = [letter_of.get(word) for word in self.words.to_pylist()]
             plain = [None if np.isnan(x) else int(x) if whole else float(x) for x in numbers]
-            cells = np.array([x if tag is None else tag for x, tag in zip(plain, tags, strict=True)], dtype=object)
+            cells = np.array(
+                [x if tag is None else tag for x, tag in zip(plain, tags, strict=True)],
+                dtype=object,
+            )
             dtype = "object"
-        letters = sorted({*filter(None, letter_of.values()), *(code for code in labels if isinstance(code, str))})
+        letters = sorted(
+            {*filter(None, letter_of.values()), *(code for code in labels if isinstance(code, str))}
+        )
         return _StatColumn(
-            self.column.name, cells, dtype, self._title(), labels, self._display(moment), letters=letters
+            self.column.name,
+            cells,
+            dtype,
+            self._title(),
+            labels,
+            self._display(moment),
+            letters=letters,
         )
 
 
