@@ -29,8 +29,9 @@ from streaming import write_rows
 import chaffinch
 from chaffinch.counts.coded import coded_scan
 from chaffinch.counts.entropies import every_entropy
+from chaffinch.table.formats import Source
 from chaffinch.table.scan import profile_source
-from chaffinch.table.sources import Source, open_source
+from chaffinch.table.sources import open_source
 
 TARGET = RESULTS / "scaling.csv"
 CACHES = ExitStack()

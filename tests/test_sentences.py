@@ -42,8 +42,8 @@ from chaffinch.cli.estimates import Work, _time, say_drawing, say_measuring, say
 from chaffinch.cli.evolve import _show as evolve_lines
 from chaffinch.cli.frontier import _show as frontier_lines
 from chaffinch.cli.ledger import _show_project, show_account
-from chaffinch.cli.options import console
 from chaffinch.cli.risk import family_line, show_attacks
+from chaffinch.cli.screen import console
 from chaffinch.cli.settings import choose
 from chaffinch.cli.synth import say_synthesis
 from chaffinch.outputs.check import CheckResult
@@ -82,11 +82,11 @@ from chaffinch.report.frontier_result import FrontierResult
 from chaffinch.report.frontier_rules import Limits, no_candidate
 from chaffinch.report.heatmap import _described as heatmap_words
 from chaffinch.report.membership import membership_page
-from chaffinch.report.page import page, render, report_of
+from chaffinch.report.page import page, render
 from chaffinch.report.page_heads import audit_answers
 from chaffinch.report.pairs import pairs_figure
 from chaffinch.report.promise import _whose as promise_whose
-from chaffinch.report.result import ReportResult
+from chaffinch.report.result import ReportResult, report_of
 from chaffinch.report.risk import _left_out
 from chaffinch.report.risk_figures import ladder
 from chaffinch.report.risk_verdict import risk_verdict_section
@@ -95,11 +95,11 @@ from chaffinch.report.several import _good as several_good
 from chaffinch.report.singling_out import singling_out_page
 from chaffinch.report.together import _how as together_words
 from chaffinch.report.trees import tree_page
-from chaffinch.report.verdict_words import ALPHA, FOUND, SHARES, UTILITY
+from chaffinch.report.verdict_words import FOUND, UTILITY
 from chaffinch.report.why import Choices, _pairs_mended, why_section
 from chaffinch.risk import RiskResult
 from chaffinch.risk.attribution.together import Together
-from chaffinch.risk.attribution.verdict import LimitVerdict
+from chaffinch.risk.attribution.verdict import ALPHA, LimitVerdict
 from chaffinch.risk.auditing.result import AuditResult
 from chaffinch.risk.membership.result import MembershipResult
 from chaffinch.risk.singling_out.result import SinglingOutResult
@@ -112,7 +112,7 @@ from chaffinch.table import Column, Schema
 from chaffinch.utility.result import TableSummary
 from chaffinch.utility.settings import UtilitySettings
 from chaffinch.utility.shapes import ColumnShape, PairShape, TableShapes
-from chaffinch.utility.verdict import VerdictRow
+from chaffinch.utility.verdict import SHARES, VerdictRow
 from chaffinch.web import guard
 from chaffinch.web.decisions import Checker, _check_reason, put_down, read_records
 from chaffinch.web.guard import Keys

@@ -19,8 +19,8 @@ from data import BUNDLED, bundled
 from numpy.typing import NDArray
 
 from chaffinch.privacy.prepare import prepare
-from chaffinch.table.read import as_schema
 from chaffinch.table.schema import Column, Schema
+from chaffinch.table.schema_file import as_schema
 from chaffinch.table.table import Table
 
 BINS = 32

@@ -22,8 +22,8 @@ from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes  # noqa: E40
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.report.uses import sweep_plot  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
-from chaffinch.table.read import as_schema  # noqa: E402
 from chaffinch.table.schema import Column, Kind, Schema  # noqa: E402
+from chaffinch.table.schema_file import as_schema  # noqa: E402
 from chaffinch.utility import sweep  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))

@@ -28,8 +28,8 @@ from training import printed, save, whole  # noqa: E402
 
 from chaffinch import Independent  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.table.read import as_schema  # noqa: E402
 from chaffinch.table.schema import Column, Schema  # noqa: E402
+from chaffinch.table.schema_file import as_schema  # noqa: E402
 from chaffinch.utility.delta import delta  # noqa: E402
 from chaffinch.utility.mu import mu  # noqa: E402
 

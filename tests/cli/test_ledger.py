@@ -13,7 +13,7 @@ import pytest
 
 import chaffinch
 from chaffinch.privacy.budget import Budget
-from chaffinch.table.sources import Source
+from chaffinch.table.formats import Source
 
 SCHEMA = """
 format = "chaffinch-schema"

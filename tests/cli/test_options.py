@@ -14,14 +14,8 @@ import pandas as pd
 import pytest
 import typer
 
-from chaffinch.cli.options import (
-    chosen_engine,
-    command_line,
-    expanded,
-    ledger_allows,
-    reading_of,
-    show_table,
-)
+from chaffinch.cli.options import chosen_engine, command_line, expanded, ledger_allows, reading_of
+from chaffinch.cli.screen import show_table
 from chaffinch.errors import BudgetError, InputError, LedgerError
 from chaffinch.table import engine
 from chaffinch.workflows.synthesise import ReadSettings

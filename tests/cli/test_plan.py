@@ -223,7 +223,7 @@ def test_what_cannot_be_planned(cmc, tmp_path):
 
 
 def test_the_price_of_discovery_is_shown_before_it_is_paid(run_here, data, tmp_path, monkeypatch):
-    from chaffinch.table.sources import Source
+    from chaffinch.table.formats import Source
 
     monkeypatch.setattr(Source, "table", lambda self: pytest.fail("a record was read"))
     promise = ("--epsilon", 1, "--delta", 1e-6, "--discover", "all")

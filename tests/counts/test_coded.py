@@ -15,9 +15,8 @@ from chaffinch._base.errors import InputError
 from chaffinch.counts import MemoryCounter, StreamCounter
 from chaffinch.counts.coded import coded_scan
 from chaffinch.table.finer import finer
-from chaffinch.table.formats import parquet
+from chaffinch.table.formats import Source, parquet
 from chaffinch.table.schema_file import schema_text
-from chaffinch.table.sources import Source
 
 
 @pytest.fixture

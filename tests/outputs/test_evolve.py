@@ -12,7 +12,8 @@ from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as module
 from chaffinch.outputs.document import read_outputs
 from chaffinch.outputs.evolve_result import EvolveResult
-from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of, table_of
+from chaffinch.outputs.readers.pandas import table_of
+from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of
 from chaffinch.outputs.tables import schema_of, table_of_codes
 from chaffinch.report.evolve import evolve_page, sentence
 

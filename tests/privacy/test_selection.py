@@ -339,9 +339,7 @@ def test_the_cheaper_way_is_taken():
 def test_every_touch_is_charged_before_and_said_in_the_account(way, budget, monkeypatch):
     log = []
     unit = Unit("add-remove")
-    monkeypatch.setattr(
-        "chaffinch.privacy.selection.Ledger", type("Logged", (Noted,), {"log": log})
-    )
+    monkeypatch.setattr("chaffinch.privacy.ledger.Ledger", type("Logged", (Noted,), {"log": log}))
     plan = plan_selection(budget, unit, 3, way=way)
     data = Plain(schema_of(SIZES), [(0, 0), (1, 1)], log)
     selected = select_candidate(data, constant_fits(unit, log=log), WORKLOAD, plan, seed=3)

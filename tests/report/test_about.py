@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.report.about import closing_sections, header, synthesis_section
-from chaffinch.report.page import render, report_of
+from chaffinch.report.page import render
+from chaffinch.report.result import report_of
 from chaffinch.report.sentences import UTILITY_ALONE, UTILITY_BESIDE
 
 

@@ -14,8 +14,9 @@ from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.relation import Unit
 from chaffinch.report.answers import gives_away, good_for, headline_of, not_tested
 from chaffinch.report.decision import decision_of
-from chaffinch.report.page import render, report_of
+from chaffinch.report.page import render
 from chaffinch.report.promise import TEST_ONLY
+from chaffinch.report.result import report_of
 from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.verdict import limit_verdict

@@ -12,7 +12,7 @@ from chaffinch.privacy.account import Account
 from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.relation import Unit
 from chaffinch.report.compare import compare
-from chaffinch.report.page import report_of
+from chaffinch.report.result import report_of
 
 LOWER, HIGHER = "lower is better", "higher is better"
 

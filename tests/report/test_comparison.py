@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from chaffinch.report.compare import compare
-from chaffinch.report.page import report_of
+from chaffinch.report.result import report_of
 
 
 def test_plain_data_text_and_page(study_of):

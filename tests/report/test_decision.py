@@ -6,7 +6,8 @@ import re
 from html import escape
 
 from chaffinch.report.decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, Decision, decision_of
-from chaffinch.report.page import render, report_of
+from chaffinch.report.page import render
+from chaffinch.report.result import report_of
 from chaffinch.risk.attribution.verdict import LimitVerdict, RiskVerdictRow
 from chaffinch.stats.intervals import LimitState
 from chaffinch.utility import VerdictRow

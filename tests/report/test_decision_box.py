@@ -6,7 +6,7 @@ import re
 
 from chaffinch.report.decision import DecisionFigure, TestedLine, decision_of
 from chaffinch.report.decision_box import answers_of, bars_picture, dots_picture, looks_picture
-from chaffinch.report.page import report_of
+from chaffinch.report.result import report_of
 
 
 def test_three_answers_each_with_a_picture(study_of, risk_of):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaffinch import BayesNet, Evolution
 from chaffinch.report.naming import ReportDifference, differences, letter, names_of_reports
-from chaffinch.report.page import report_of
+from chaffinch.report.result import report_of
 
 
 def made(study, title="", **network):

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.report.page import page, render, report_of
+from chaffinch.report.page import page, render
+from chaffinch.report.result import report_of
 from chaffinch.report.sections import (
     Cell,
     Details,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.report.page import report_of
-from chaffinch.report.result import ReportResult
+from chaffinch.report.result import ReportResult, report_of
 
 
 def test_a_report_is_read_back(study_of):

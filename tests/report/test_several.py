@@ -8,7 +8,7 @@ import pytest
 
 import chaffinch
 from chaffinch.report.compare import compare_all
-from chaffinch.report.page import report_of
+from chaffinch.report.result import report_of
 from chaffinch.report.several import _best
 
 from .test_accessible import outline

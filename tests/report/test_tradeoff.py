@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chaffinch.report.page import report_of
+from chaffinch.report.result import report_of
 from chaffinch.report.tradeoff import TradePoint, headline_step, tradeoff_figure, tradeoff_section
 
 

@@ -22,7 +22,8 @@ def test_every_word_has_its_rule_beside_it():
 
 
 def test_rules_stand_once_on_a_page(study_of, risk_of):
-    from chaffinch.report.page import render, report_of
+    from chaffinch.report.page import render
+    from chaffinch.report.result import report_of
 
     page = render(report_of(study_of(4), title="t", risk=risk_of()))
     assert page.count("in full</summary>") == 2

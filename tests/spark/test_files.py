@@ -14,7 +14,8 @@ from chaffinch.errors import ClusterError, FileError
 from chaffinch.spark import files as module
 from chaffinch.spark import write
 from chaffinch.spark.drawing import draw_task, plain_table
-from chaffinch.spark.files import MANIFEST, WriteRows
+from chaffinch.spark.files import WriteRows
+from chaffinch.spark.places import MANIFEST
 from chaffinch.synth.model import BATCH_ROWS
 
 from .conftest import LocalFrame, LocalSession

@@ -10,7 +10,8 @@ import pytest
 
 import chaffinch
 from chaffinch.synth import BayesNet, Independent, Model, ModelDescription
-from chaffinch.synth.model import BATCH_ROWS, FittedModel, batch_rows, joined
+from chaffinch.synth.model import BATCH_ROWS, FittedModel, batch_rows
+from chaffinch.table.long import joined
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,9 @@ import pytest
 
 import chaffinch
 from chaffinch.table.fit_schema import fit_profiles, fit_schema, typed_profile
+from chaffinch.table.formats import Labels
 from chaffinch.table.schema_file import as_schema, schema_text
-from chaffinch.table.sources import Labels, open_source
+from chaffinch.table.sources import open_source
 
 
 def _stored(values, how, tmp_path):

@@ -9,8 +9,6 @@ from typing import Any
 
 from .progress import Progress
 
-__all__ = ["give_memory_back", "giving_back"]
-
 
 def giving_back(progress: Progress) -> Progress:
     """Return a `Progress` that gives memory back whenever something else is being done than before."""

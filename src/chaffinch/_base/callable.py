@@ -8,8 +8,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-__all__ = ["CallablePackage", "make_callable"]
-
 
 class CallablePackage(ModuleType):
     """A package that answers a call with one of its functions."""

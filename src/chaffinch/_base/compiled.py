@@ -14,8 +14,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["COMPILING", "CompiledFunction", "compiled", "told_of_compiling"]
-
 COMPILING = "Compiling, once after an installation: 10 to 15 CPU seconds more."
 """What a person is told while the first run takes longer than those after it."""
 

@@ -26,30 +26,6 @@ from typing import ClassVar
 from .errors import InputError
 from .tokens import Reader
 
-__all__ = [
-    "FUNCTIONS",
-    "HELP",
-    "SIGNS",
-    "TURNED",
-    "Addend",
-    "All",
-    "Among",
-    "AnyOf",
-    "Comparisons",
-    "Condition",
-    "Determines",
-    "Implies",
-    "Name",
-    "Not",
-    "Operand",
-    "Rule",
-    "Sum",
-    "added",
-    "read_condition",
-    "read_rule",
-    "scaled",
-]
-
 SIGNS = ("==", "!=", "<=", ">=", "<", ">")
 TURNED = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 """What each sign becomes when its sides are exchanged."""

@@ -16,8 +16,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Part", "parts_of"]
-
 F = TypeVar("F", bound=Hashable)
 
 

@@ -9,8 +9,6 @@ from html import escape
 
 from .safe_files import write_text
 
-__all__ = ["Drawing", "canvas", "label", "rectangle"]
-
 
 @dataclass(frozen=True)
 class Drawing:

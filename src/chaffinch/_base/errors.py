@@ -26,28 +26,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = [
-    "BudgetError",
-    "ChaffinchError",
-    "ClosedError",
-    "ClusterError",
-    "FileError",
-    "InputError",
-    "LedgerError",
-    "MissingExtraError",
-    "ParsedDataWarning",
-    "PersonalDataError",
-    "PersonalDataWarning",
-    "PrivacyError",
-    "SchemaError",
-    "TooLargeError",
-    "UnknownNameError",
-    "listed",
-    "plural",
-    "suggestion",
-    "unknown_name",
-]
-
 
 class ChaffinchError(Exception):
     """Base of every error that Chaffinch raises on purpose."""

@@ -19,8 +19,6 @@ from typing import Generic, TypeVar
 
 from .tokens import Reader
 
-__all__ = ["Expression", "Grammar", "unique"]
-
 F = TypeVar("F", bound=Hashable)
 """A factor; two that are equal are the same."""
 

@@ -22,8 +22,6 @@ from pathlib import Path
 
 from .errors import FileError
 
-__all__ = ["LOCK", "held", "held_file", "holding", "remove_files_left_behind", "remove_left_behind"]
-
 LOCK = "held"
 """The file that the holder of a folder keeps locked."""
 

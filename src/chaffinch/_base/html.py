@@ -9,8 +9,6 @@ from html import escape
 
 from .safe_files import write_text
 
-__all__ = ["INSIDE", "KEEP_INSIDE", "MAY_LEAVE", "Leaving", "html_page", "html_table", "write_page"]
-
 KEEP_INSIDE = "Keep inside."
 """The first words of a page that is as confidential as the data."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["THOROUGH", "LeftOut", "not_measured"]
-
 THOROUGH = "--thorough"
 """The option that measures everything; in Python `thorough=True`."""
 

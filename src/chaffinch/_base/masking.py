@@ -7,16 +7,6 @@ from collections.abc import Collection, Iterable
 
 from .errors import UnknownNameError, listed, plural, suggestion
 
-__all__ = [
-    "HIDDEN",
-    "THRESHOLD",
-    "is_small",
-    "masked_count",
-    "masked_share",
-    "unknown_level",
-    "without_levels",
-]
-
 THRESHOLD = 10
 """Records that must share a value or a cell before it may show, unless a setting says otherwise."""
 

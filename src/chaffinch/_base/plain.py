@@ -11,16 +11,6 @@ from typing import Annotated, Any, TypeVar, cast
 from .errors import InputError
 from .words import shown
 
-__all__ = [
-    "Number",
-    "check_format",
-    "finite",
-    "from_plain",
-    "shown_parts",
-    "to_plain",
-    "without_none",
-]
-
 T = TypeVar("T")
 
 

@@ -16,18 +16,6 @@ from .compiled import told_of_compiling
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "WRITTEN_TO",
-    "Progress",
-    "Stages",
-    "in_notebook",
-    "plain_lines",
-    "progress_bar",
-    "progress_file",
-    "seconds_left",
-    "silent",
-    "watched",
-]
 
 SAID_FROM = 10.0
 """Seconds from which on a run says its stages where no terminal watches: shorter ones are silent."""

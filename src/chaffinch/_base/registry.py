@@ -11,8 +11,6 @@ from typing import Generic, Protocol, TypeVar
 
 from .errors import InputError, unknown_name
 
-__all__ = ["Named", "Registry"]
-
 
 class Named(Protocol):
     """Anything that has a name."""

@@ -26,22 +26,6 @@ from .held_folders import (
     remove_left_behind,
 )
 
-__all__ = [
-    "check_folder",
-    "check_free",
-    "check_outputs",
-    "check_writable",
-    "files_in",
-    "filling",
-    "kept_files",
-    "may_overwrite",
-    "overwriting",
-    "read_small",
-    "replacing",
-    "write_text",
-]
-
-
 _written: list[Path] = []
 """Files that this process has written."""
 

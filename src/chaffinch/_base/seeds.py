@@ -6,8 +6,6 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["Seed", "generator", "seed_sequence"]
-
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 

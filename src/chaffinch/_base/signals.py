@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-__all__ = ["TERMINATED", "raising_on_sigterm"]
-
 TERMINATED = 128 + signal.SIGTERM
 """The exit code of a process that SIGTERM ended, as shells give it."""
 

@@ -11,25 +11,6 @@ from markupsafe import Markup
 
 from .words import fixed, number, shown, width_of
 
-__all__ = [
-    "GREY",
-    "INK",
-    "SERIES",
-    "Axis",
-    "Colour",
-    "Dot",
-    "PointLabels",
-    "bars",
-    "blend",
-    "contrast",
-    "cut",
-    "dots",
-    "ink_on",
-    "mark",
-    "picture",
-    "text",
-]
-
 INK, GREY, RULE = "#1b1b1b", "#595959", "#d5d5d5"
 SIZE = 12.0
 

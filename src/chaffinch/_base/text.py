@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["text_table"]
-
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table with aligned columns, as wide as its longest words.

@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 from .errors import InputError
 
-__all__ = ["one_blas_thread", "one_thread", "thread_count", "thread_map"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -7,8 +7,6 @@ from typing import ClassVar, NamedTuple
 
 from .errors import InputError
 
-__all__ = ["Reader", "Token", "cut"]
-
 _PATTERN = re.compile(
     r"""\s*(?:
         (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)

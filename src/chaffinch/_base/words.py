@@ -6,21 +6,6 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-__all__ = [
-    "NONE",
-    "between",
-    "count_noun",
-    "detectable_words",
-    "fixed",
-    "is_number",
-    "number",
-    "percent",
-    "shown",
-    "signed",
-    "size_words",
-    "width_of",
-]
-
 NONE = "–"
 MOST = 60
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")

@@ -37,8 +37,6 @@ from .synth import synth
 from .tree import tree
 from .utility import utility
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     help="Privacy-preserving synthetic microdata: make it, measure it, attack it, decide.",
     no_args_is_help=True,

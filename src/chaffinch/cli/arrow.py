@@ -14,8 +14,6 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 
-__all__ = ["start_arrow"]
-
 
 def start_arrow(threads: int | None) -> None:
     """Keep Arrow to the number of threads asked for, and have it look for pandas when that is imported, not before."""

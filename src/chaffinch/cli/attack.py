@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
 from .arrow import start_arrow
 from .config import configurable, overwritable
@@ -25,16 +26,14 @@ from .options import (
     Synth,
     Threads,
     TimeLimit,
-    check_outputs,
     expanded,
     file_options,
     reading_of,
     run_facts,
-    show_lines,
-    show_table,
     write_confidential,
     write_json,
 )
+from .screen import show_lines, show_table
 
 if TYPE_CHECKING:
     from ..risk.membership import MembershipResult
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from ..table import FileOptions
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["attack"]
 
 Result = TypeVar("Result", "MembershipResult", "SinglingOutResult")
 

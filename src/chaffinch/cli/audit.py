@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .._base.safe_files import check_outputs
 from .arrow import start_arrow
 from .options import (
     HtmlOut,
@@ -19,21 +20,18 @@ from .options import (
     Synth,
     Threads,
     TimeLimit,
-    check_outputs,
     expanded,
     file_options,
     names_of,
     reading_of,
     run_facts,
-    show_table,
     write_json,
 )
+from .screen import show_table
 
 if TYPE_CHECKING:
     from ..risk.auditing import AuditResult
     from ..table import FileOptions
-
-__all__ = ["audit"]
 
 
 @expanded(file=file_options)

@@ -11,7 +11,8 @@ import typer
 
 from .._base.errors import listed
 from .._base.words import percent, signed
-from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_options, show_table
+from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_options
+from .screen import show_table
 
 if TYPE_CHECKING:
     from ..outputs.check import CheckResult
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ..outputs.rules.findings import Finding
     from ..table import FileOptions
 
-__all__ = ["check", "mitigation_lines", "summary_lines"]
 
 WIDTH = 80
 """How wide the table of verdicts may be, whatever the terminal."""
@@ -234,7 +234,9 @@ def check(
     from .._base.progress import progress_bar
     from .._base.runs import RunFacts
     from ..outputs.check import CheckSettings
-    from ..workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
+    from ..workflows.check import DataSource, check_request
+    from ..workflows.check_delivery import CheckDelivery
+    from ..workflows.check_request import CheckRequest
     from .arrow import start_arrow
     from .options import key_sizes_of, names_of, run_facts, without_warnings
 

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import HtmlOut, JsonOut, Quiet, check_outputs, write_json
-
-__all__ = ["compare"]
+from .._base.safe_files import check_outputs
+from .options import HtmlOut, JsonOut, Quiet, write_json
 
 
 def compare(

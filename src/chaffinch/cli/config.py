@@ -23,8 +23,6 @@ import typer
 
 from .._base.errors import InputError, unknown_name
 
-__all__ = ["ConfigIn", "ConfigOut", "configurable", "overwritable", "save_config", "with_config"]
-
 ConfigIn = Annotated[
     Path | None,
     typer.Option(

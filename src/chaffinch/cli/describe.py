@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
@@ -17,20 +18,17 @@ from .options import (
     Place,
     Quiet,
     Threads,
-    check_outputs,
     expanded,
     reading_of,
     show_notes,
-    show_table,
     write_json,
 )
+from .screen import show_table
 
 if TYPE_CHECKING:
     from ..spark.scanning import SparkScan
     from ..table.scan import Scan
     from ..workflows.synthesise import ReadSettings
-
-__all__ = ["describe"]
 
 
 @expanded(reading=reading_of)

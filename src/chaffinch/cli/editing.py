@@ -15,8 +15,6 @@ from ..table.persons import schema_with_persons
 from ..table.schema import ROLES, Schema
 from ..table.suggest import suggested_role
 
-__all__ = ["edited_schema", "typed_answer"]
-
 WAYS = f"{', '.join(ROLES)}; drop, fake or keep; ? for what they mean; q to leave the rest as it is"
 MEANINGS = (
     "  key        others may know it of a person: a quasi-identifier\n"

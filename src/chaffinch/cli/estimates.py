@@ -26,16 +26,6 @@ from .options import show_notes
 if TYPE_CHECKING:
     from ..utility import UtilitySettings
 
-__all__ = [
-    "START",
-    "DrawingSpeaker",
-    "Speaker",
-    "Work",
-    "drawing_seconds",
-    "say_drawing",
-    "say_measuring",
-    "say_work",
-]
 
 SAID_FROM = 5.0
 """Seconds from which on something is said."""

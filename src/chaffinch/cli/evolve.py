@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
-from .options import HtmlOut, JsonOut, Quiet, Threads, check_outputs, number, show_table
+from .options import HtmlOut, JsonOut, Quiet, Threads
+from .screen import number, show_table
 
 if TYPE_CHECKING:
     from ..outputs.evolve_result import EvolveResult
-
-__all__ = ["evolve"]
 
 
 def evolve(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .arrow import start_arrow
 from .options import (
     Cache,
@@ -18,7 +19,6 @@ from .options import (
     Place,
     Quiet,
     Threads,
-    check_outputs,
     expanded,
     ledger_allows,
     reading_of,
@@ -29,8 +29,6 @@ from .settings import Choice, choose
 
 if TYPE_CHECKING:
     from ..workflows.synthesise import ReadSettings
-
-__all__ = ["fit", "say_model"]
 
 
 @expanded(choice=choose, reading=reading_of)

@@ -10,6 +10,7 @@ import typer
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
@@ -23,16 +24,15 @@ from .options import (
     RequireShown,
     Threads,
     Threshold,
-    check_outputs,
     command_line,
     expanded,
     ledger_allows,
     names_of,
     reading_of,
-    show_lines,
     show_promise,
     write_json,
 )
+from .screen import show_lines
 from .settings import OrderBy, PersonId, WeightIn
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ..workflows.frontier.settings import FrontierSettings
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["frontier", "frontier_settings"]
 
 UNCOVERED = "The frontier's figures are taken from the original, and no promise of privacy covers them, the page or the exit code: keep them inside."
 

@@ -17,8 +17,6 @@ from .._base.safe_files import check_outputs, kept_files, overwriting
 from .config import save_config, with_config
 from .panels import panel_of, place_of
 
-__all__ = ["NAMES", "RegistryCommand", "filled", "stopped"]
-
 
 def _from(module: str, listed: Callable[[Any], Iterable[str]]) -> Callable[[], Iterable[str]]:
     """A list that a module has, which is imported when the list is asked for."""

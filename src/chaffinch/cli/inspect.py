@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from .options import JsonOut, check_outputs, console, names_of, show_table, write_json
+from .._base.safe_files import check_outputs
+from .options import JsonOut, names_of, write_json
 from .sample import ModelIn
-
-__all__ = ["inspect"]
+from .screen import console, show_table
 
 
 def inspect(

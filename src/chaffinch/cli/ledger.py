@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import JsonOut, check_outputs, console, show_table, write_json
+from .._base.safe_files import check_outputs
+from .options import JsonOut, write_json
+from .screen import console, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from ..privacy.account import Account
     from ..privacy.project import Project
 
-__all__ = ["ledger"]
 
 NO_PROMISE = "This model carries no promise: it was fitted without epsilon."
 

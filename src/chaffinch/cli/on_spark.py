@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from ..utility import UtilityResult, UtilitySettings
     from ..workflows.synthesise import ReadSettings, SynthesisSettings
 
-__all__ = [
-    "check_here",
-    "fit_on_spark",
-    "risk_on_spark",
-    "sample_on_spark",
-    "schema_on_spark",
-    "synth_on_spark",
-    "utility_on_spark",
-]
-
 
 def check_here(engine: str, cache: str | None = None) -> None:
     """Raise unless an engine works on this machine, and no option of Spark was given."""

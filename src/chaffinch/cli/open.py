@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["open_page"]
-
 
 def open_page(
     place: Annotated[

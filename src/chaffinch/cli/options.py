@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._base.errors import InputError, LedgerError, PersonalDataWarning, unknown_name
-from .._base.safe_files import check_outputs
-from .screen import columns_that_fit, console, number, show_lines, show_table
 
 if TYPE_CHECKING:
     from ..synth import Model
@@ -25,70 +23,6 @@ if TYPE_CHECKING:
     from ..table.engine import EngineChoice
     from ..workflows.synthesise import ReadSettings
 
-__all__ = [
-    "Attackers",
-    "Cache",
-    "ClusterEngine",
-    "Comment",
-    "Decimal",
-    "Delimiter",
-    "DryRun",
-    "Encoding",
-    "Formula",
-    "Header",
-    "Holdout",
-    "HtmlOut",
-    "Input",
-    "JsonOut",
-    "KeySizes",
-    "LedgerIn",
-    "MaxExcess",
-    "Measures",
-    "Models",
-    "Personal",
-    "Place",
-    "PublicOut",
-    "Quiet",
-    "Rare",
-    "Repeats",
-    "RequireShown",
-    "RowCount",
-    "SampleRows",
-    "SchemaIn",
-    "SvmRows",
-    "Synth",
-    "TableName",
-    "TcapConvention",
-    "Thorough",
-    "Threads",
-    "Threshold",
-    "TimeLimit",
-    "Tolerance",
-    "Verbose",
-    "check_outputs",
-    "chosen_engine",
-    "columns_that_fit",
-    "command_line",
-    "console",
-    "decisions_of",
-    "expanded",
-    "file_options",
-    "key_sizes_of",
-    "ledger_allows",
-    "names_of",
-    "number",
-    "plain_delimiter",
-    "reading_of",
-    "row_count",
-    "run_facts",
-    "show_lines",
-    "show_notes",
-    "show_promise",
-    "show_table",
-    "without_warnings",
-    "write_confidential",
-    "write_json",
-]
 
 Input = Annotated[
     Path,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ADVANCED", "BASIC", "PANELS", "panel_of", "place_of"]
-
 BASIC, LEARN, MEASURE, PRIVACY, FILES, ADVANCED = (
     "Basic",
     "What to learn",

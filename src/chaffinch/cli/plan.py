@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
-from .options import JsonOut, SchemaIn, check_outputs, console, show_table, write_json
+from .options import JsonOut, SchemaIn, write_json
+from .screen import console, show_table
 from .settings import DiscoverIn
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from ..workflows.plan import PlanResult
     from ..workflows.synthesise import ReadSettings
     from .settings import Choice
-
-__all__ = ["plan", "show_plan"]
 
 
 def plan(

@@ -16,8 +16,6 @@ from ..table.sources import open_source
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes, without_warnings
 
-__all__ = ["open_beside", "open_input", "read_for", "read_input", "scan_input"]
-
 
 def scan_input(path: Path | Source, reading: ReadSettings, progress: Progress) -> Scan:
     """Return a scan of the input file: memory stays bounded whatever its size."""

@@ -11,6 +11,7 @@ import typer
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .._base.safe_files import check_outputs
 from .arrow import start_arrow
 from .options import (
     Attackers,
@@ -38,23 +39,21 @@ from .options import (
     Threads,
     Threshold,
     Verbose,
-    check_outputs,
     command_line,
     expanded,
     ledger_allows,
     names_of,
     reading_of,
-    show_lines,
     show_promise,
     write_json,
 )
+from .screen import show_lines
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
     from ..workflows.release_result import ReleaseResult
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["release", "show_release"]
 
 UNCOVERED = (
     "The promise is about the synthetic table and its model. The figures above, the report and the exit code are taken from the original, "

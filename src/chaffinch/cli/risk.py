@@ -9,6 +9,7 @@ import typer
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
 from .options import (
     Attackers,
@@ -34,19 +35,16 @@ from .options import (
     Threshold,
     Tolerance,
     Verbose,
-    check_outputs,
     chosen_engine,
-    console,
     expanded,
     file_options,
     key_sizes_of,
     names_of,
     reading_of,
     run_facts,
-    show_lines,
-    show_table,
     write_confidential,
 )
+from .screen import console, show_lines, show_table
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
@@ -56,17 +54,6 @@ if TYPE_CHECKING:
     from ..table import FileOptions
     from ..workflows.policy import RiskPolicy
     from ..workflows.synthesise import ReadSettings
-
-__all__ = [
-    "end",
-    "family_line",
-    "risk",
-    "risk_settings",
-    "show_attacks",
-    "show_limit",
-    "show_risk",
-    "tests_of",
-]
 
 
 @expanded(file=file_options)
@@ -271,7 +258,8 @@ def risk(
         synthetic=[path.name for path in theirs],
         holdout=fresh.name if fresh else None,
     )
-    from ..report.page import report_of, write_report
+    from ..report.page import write_report
+    from ..report.result import report_of
 
     if json is not None:
         write_json(json, result.to_dict())

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
 from .arrow import start_arrow
-from .options import ClusterEngine, JsonOut, Quiet, Threads, check_outputs, row_count, write_json
-
-__all__ = ["sample"]
+from .options import ClusterEngine, JsonOut, Quiet, Threads, row_count, write_json
 
 ModelIn = Annotated[
     Path, typer.Argument(help="A model file, as `chaffinch fit` writes.", show_default=False)

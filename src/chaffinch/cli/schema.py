@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
@@ -16,7 +17,6 @@ from .options import (
     Place,
     Quiet,
     Threads,
-    check_outputs,
     expanded,
     reading_of,
     show_notes,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..spark.scanning import SparkScan
     from ..table.scan import Scan
     from ..workflows.synthesise import ReadSettings
-
-__all__ = ["schema"]
 
 
 @expanded(reading=reading_of)
@@ -142,7 +140,8 @@ def _write_blank(
     from .._base.safe_files import write_text
     from ..table.blank import blank_text
     from ..table.codebooks import read_codebook
-    from ..table.sources import Tagged, open_source
+    from ..table.formats import Tagged
+    from ..table.sources import open_source
 
     scanned = open_source(input, **reading.file, tolerant=True)
     types = {

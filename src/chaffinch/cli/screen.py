@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["columns_that_fit", "console", "number", "show_lines", "show_table"]
-
 
 def show_lines(*lines: str) -> None:
     """Print sentences, a line each, broken where the screen ends; empty ones are left out."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..synth import Settings
     from ..workflows.synthesise import ReadSettings, SynthesisSettings
 
-__all__ = ["Choice", "DiscoverIn", "choose"]
 
 ParentsIn = Annotated[
     int | None,

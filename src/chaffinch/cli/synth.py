@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .._base.words import count_noun
 from .arrow import start_arrow
 from .options import (
@@ -21,7 +22,6 @@ from .options import (
     Quiet,
     RowCount,
     Threads,
-    check_outputs,
     expanded,
     ledger_allows,
     reading_of,
@@ -32,8 +32,6 @@ from .settings import Choice, choose
 
 if TYPE_CHECKING:
     from ..workflows.synthesise import ReadSettings
-
-__all__ = ["synth"]
 
 
 @expanded(choice=choose, reading=reading_of)

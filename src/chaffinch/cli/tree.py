@@ -7,27 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .._base.safe_files import check_outputs
 from .arrow import start_arrow
 from .config import overwritable
 from .help import RegistryCommand
-from .options import (
-    Decimal,
-    HtmlOut,
-    JsonOut,
-    Quiet,
-    Threads,
-    check_outputs,
-    show_table,
-    write_confidential,
-    write_json,
-)
+from .options import Decimal, HtmlOut, JsonOut, Quiet, Threads, write_confidential, write_json
+from .screen import show_table
 
 if TYPE_CHECKING:
     from ..trees import OpenedModel
     from ..trees.records import ModelRecords
     from ..trees.summary import CertificateSummary
 
-__all__ = ["tree"]
 
 tree = typer.Typer(
     name="tree",

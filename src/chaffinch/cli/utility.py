@@ -11,6 +11,7 @@ import typer
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
+from .._base.safe_files import check_outputs
 from .options import (
     Cache,
     ClusterEngine,
@@ -30,23 +31,18 @@ from .options import (
     Threads,
     Threshold,
     Verbose,
-    check_outputs,
     chosen_engine,
     expanded,
     names_of,
-    number,
     reading_of,
     run_facts,
-    show_lines,
-    show_table,
 )
+from .screen import number, show_lines, show_table
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
     from ..utility import UtilitySettings, VerdictRow
     from ..workflows.synthesise import ReadSettings
-
-__all__ = ["asked_measures", "show_verdict", "show_worth", "utility", "utility_settings"]
 
 
 @expanded(reading=reading_of)
@@ -157,7 +153,8 @@ def utility(
     result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:
         write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
-    from ..report.page import report_of, write_report
+    from ..report.page import write_report
+    from ..report.result import report_of
 
     report = report_of(result, title=f"What {theirs.name} is worth", threshold=threshold)
     write_report(report, html, public)

@@ -19,8 +19,6 @@ from ..table.codes import Codes
 from .counter import Columns
 from .scores import EntropySum
 
-__all__ = ["batch_entropies"]
-
 MOST_BEGINNINGS = 1 << 22
 """Combinations of all columns but the last that there may be; sets with more are left to be counted otherwise."""
 

@@ -39,8 +39,6 @@ from ..table.sources import open_source
 from ..table.table import Table
 from .stored_weights import StoredWeights
 
-__all__ = ["CodedScan", "coded_scan"]
-
 
 @dataclass(frozen=True, eq=False)
 class CodedScan:

@@ -12,8 +12,6 @@ from ..table.scan import CodedBatch
 from ..table.schema import Schema
 from .marginal import Marginal
 
-__all__ = ["Columns", "Counter", "EntropyCounter", "RowCounter"]
-
 Columns = tuple[int, ...]
 """Positions of columns among the modelled ones, ascending."""
 

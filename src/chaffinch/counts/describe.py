@@ -19,8 +19,6 @@ from .counter import Counter
 from .marginal import Marginal
 from .memory import MemoryCounter
 
-__all__ = ["ColumnDescription", "Description", "describe"]
-
 MOST_COMMON = 5
 MOST_CELLS = 24
 """Bars of a small picture of a column, at the most."""

@@ -26,16 +26,6 @@ from .plan import runs_of
 from .row_entropies import padded
 from .scores import entropy, entropy_of_counts
 
-__all__ = [
-    "MOST_MASKED",
-    "Columns",
-    "JointEntropies",
-    "every_entropy",
-    "every_pair",
-    "joint_entropies",
-    "masks_up_to",
-]
-
 MOST_MASKED = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
 

@@ -24,8 +24,6 @@ from .memory import MemoryCounter
 from .row_entropies import in_threads, padded, scratch
 from .scores import count_log_count
 
-__all__ = ["Family", "family_scores"]
-
 Family = tuple[int, Columns]
 """A child and its parents: positions among the modelled columns."""
 

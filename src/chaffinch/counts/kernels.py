@@ -12,18 +12,6 @@ import numpy as np
 
 from .._base.compiled import compiled
 
-__all__ = [
-    "bump",
-    "count",
-    "entropies",
-    "family_sums",
-    "fold",
-    "number",
-    "shortfall",
-    "spreads",
-    "weigh",
-]
-
 BLOCK = 4096
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, TooLargeError, unknown_name
 
-__all__ = ["Marginal"]
-
 DENSE_LIMIT = 1 << 28
 """Cells beyond which `Marginal.dense()` refuses: 2 GiB of counts."""
 

@@ -16,8 +16,6 @@ from ..table.weights import weight_sums
 from .marginal import Marginal
 from .tally import DENSE_CELLS, CliqueTally
 
-__all__ = ["MemoryCounter"]
-
 
 @dataclass(frozen=True, eq=False)
 class MemoryCounter:

@@ -22,8 +22,6 @@ from .counter import Columns
 from .plan import runs_of
 from .scores import EntropySum, count_log_count, entropy_of_counts
 
-__all__ = ["PairEntropies", "pair_entropies"]
-
 GROUP_LEVELS = 64
 """Combinations of levels of a group of columns at most: a table of two groups stays in the processor's near memory."""
 

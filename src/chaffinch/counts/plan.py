@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from .counter import Columns
 
-__all__ = ["COVERING_CELLS", "Cover", "cover", "project", "runs_of"]
-
 COVERING_CELLS = 1 << 16
 """Cells of a table that is counted for the sake of smaller ones: more would be out of the processor's near memory."""
 

@@ -14,8 +14,6 @@ from ..table.table import Table
 from .marginal import Marginal
 from .tally import resolve
 
-__all__ = ["ReferenceCounter"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReferenceCounter:

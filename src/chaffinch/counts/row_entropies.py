@@ -18,8 +18,6 @@ from ..table.codes import Codes, narrowest
 from .counter import Columns
 from .scores import count_log_count
 
-__all__ = ["FEW_ROWS", "column_entropies", "in_threads", "padded", "row_entropies", "scratch"]
-
 FEW_ROWS = 1 << 18
 """Rows up to which counting set after set from all rows is quicker than batch by batch: near memory holds the numbers of all rows."""
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .marginal import Marginal
 
-__all__ = ["EntropySum", "count_log_count", "entropy", "entropy_of_counts", "mutual_information"]
-
 FEW = 1 << 16
 """Counts up to which c log c is looked up."""
 

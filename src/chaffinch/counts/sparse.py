@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from .._base.errors import TooLargeError
 from .marginal import Marginal
 
-__all__ = ["SparseCounts", "packed_spans"]
-
 Keys = list[NDArray[np.int64]]
 
 MOST_CELLS = 1 << 26

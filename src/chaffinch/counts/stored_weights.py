@@ -15,8 +15,6 @@ from ..table.schema import Column, Schema
 from ..table.table import weights_of
 from ..table.weights import WeightSums, constant_weight_schema, weight_sums
 
-__all__ = ["StoredWeights"]
-
 
 @dataclass(frozen=True)
 class StoredWeights:

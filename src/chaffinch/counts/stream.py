@@ -19,8 +19,6 @@ from .marginal import Marginal
 from .row_entropies import FEW_ROWS, column_entropies
 from .tally import DENSE_CELLS, CliqueTally
 
-__all__ = ["StreamCounter"]
-
 
 @dataclass(frozen=True, eq=False)
 class StreamCounter:

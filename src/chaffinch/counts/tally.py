@@ -17,8 +17,6 @@ from .marginal import Marginal
 from .plan import cover, project
 from .sparse import SparseCounts
 
-__all__ = ["DENSE_CELLS", "CliqueTally", "count_cells", "number_cells", "resolve"]
-
 DENSE_CELLS = 1 << 22
 """Marginals with more cells than this are counted sparsely."""
 

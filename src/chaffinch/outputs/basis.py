@@ -15,8 +15,6 @@ import numpy as np
 from .._base.errors import InputError
 from .columns import Floats
 
-__all__ = ["Basis", "NaturalSpline", "Polynomial", "Spline"]
-
 MOST_WIDTH = 50
 """The most columns that a basis may have."""
 

@@ -8,8 +8,6 @@ from .._base.errors import InputError, unknown_name
 from .._base.tokens import Reader
 from .basis import Basis, NaturalSpline, Polynomial, Spline
 
-__all__ = ["BASES", "basis_call"]
-
 Argument = float | bool | None | tuple[float, ...]
 
 BASES: Mapping[str, tuple[str, ...]] = {

@@ -15,7 +15,6 @@ from .crossing import Frame
 if TYPE_CHECKING:
     from .kinds.base import OutputSpec
 
-__all__ = ["SLACK", "bound_in_words", "least_variance", "left_values", "most_variance", "room"]
 
 SLACK = 1e-7
 """What a number may lie beyond a bound, as a share of it (at least 1): numbers and bounds are rounded."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, generator
 
-__all__ = ["MISSING", "CodeColumn", "Codes", "Columns", "Floats"]
-
 Codes = NDArray[np.int32]
 """A dataset as the engines see it: (n_rows, n_columns), each entry a code from 0 to the column's size - 1.
 

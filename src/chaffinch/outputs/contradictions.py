@@ -25,8 +25,6 @@ from .document import Compiled, Outputs
 from .equations import CountTable, Output, SumSystem
 from .precision import people
 
-__all__ = ["Contradiction", "check_contradictions", "contradictions"]
-
 MOST_CELLS = 60_000
 """Linear programmes with more cells are not tried,"""
 MOST_ENTRIES = 2_000_000

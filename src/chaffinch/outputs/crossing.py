@@ -20,24 +20,6 @@ from .equations import CountTable, SumSystem, Terms
 from .fields import Field, Fields, Scalar, same_column_checked
 from .where import Filter
 
-__all__ = [
-    "TOTAL",
-    "Crossing",
-    "Frame",
-    "Step",
-    "cell_names",
-    "column_numbers",
-    "crossed",
-    "crosstab",
-    "record_groups",
-    "scalar_code",
-    "shaped",
-    "sums_by_cell",
-    "table_of_counts",
-    "whole_of",
-    "with_margins",
-]
-
 Ints = NDArray[np.int64]
 Step = tuple[int, Ints]
 """A column's position, and the group that each of its levels falls into; -1 for none."""

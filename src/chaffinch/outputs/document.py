@@ -38,23 +38,11 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .columns import Codes, Columns
 from .crossing import Frame
-from .entries import FORMAT, VERSION, Numbers, named_columns, output_of, parsed, read_document
+from .entries import FORMAT, VERSION, Numbers, parsed, read_document
 from .equations import Output, Problem
 from .fields import Fields
 from .kinds import OutputSpec
 from .kinds.base import ROWS
-
-__all__ = [
-    "FORMAT",
-    "VERSION",
-    "Compiled",
-    "Outputs",
-    "named_columns",
-    "output_of",
-    "read_document",
-    "read_outputs",
-    "recipes_of",
-]
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,6 @@ from .._base.tokens import Reader
 from .fields import Field, Fields, Scalar
 from .kinds import KINDS, OutputSpec
 
-__all__ = [
-    "FORMAT",
-    "VERSION",
-    "Numbers",
-    "Parsed",
-    "named_columns",
-    "output_of",
-    "parsed",
-    "read_document",
-]
-
 FORMAT = "chaffinch-outputs"
 VERSION = 1
 MOST_LEVELS = 1_000_000

@@ -23,18 +23,6 @@ from .._base.errors import InputError, unknown_name
 from .columns import Codes, Columns, Floats
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 
-__all__ = [
-    "CountTable",
-    "Lookup",
-    "Output",
-    "Problem",
-    "Reading",
-    "RegressionModel",
-    "SumSystem",
-    "Terms",
-    "regression",
-]
-
 Ints = NDArray[np.int64]
 Reading = Callable[[Floats], tuple[Floats, Floats]]
 """From sums (p,) to the published numbers (q,) and their derivatives by the sums (q, p): a mean, an sd, a correlation."""

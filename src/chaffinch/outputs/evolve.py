@@ -35,8 +35,6 @@ from .solve.incremental import Solved
 from .solve.process import STARTS, EngineJob, Engines, run
 from .solve.state import OutputError
 
-__all__ = ["EngineName", "EvolveSettings", "StartName", "evolve_spec"]
-
 EngineName = Literal["incremental", "maxent", "ea"]
 StartName = Literal["uniform", "margins"]
 

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from .solve.incremental import Checkpoint
     from .solve.state import OutputError
 
-__all__ = [
-    "EvolveAbout",
-    "EvolveResult",
-    "EvolvedCopy",
-    "EvolvedData",
-    "OutputReport",
-    "RulesOnly",
-    "ShownNumber",
-    "TracePoint",
-]
 
 FORMAT = "chaffinch-evolved"
 VERSION = 1

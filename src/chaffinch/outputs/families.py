@@ -18,22 +18,6 @@ import numpy as np
 
 from .columns import Floats
 
-__all__ = [
-    "BINARY",
-    "COUNTS",
-    "FAMILIES",
-    "PARTS",
-    "FamilyName",
-    "Part",
-    "RegressionFamily",
-    "class_chances",
-    "link",
-    "moments",
-    "multipliers",
-    "start_means",
-    "unit_deviances",
-]
-
 FamilyName = Literal[
     "gaussian",
     "logit",

@@ -15,8 +15,6 @@ from .._base.errors import InputError, UnknownNameError, listed, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level
 from .columns import CodeColumn, Columns, Floats
 
-__all__ = ["MOST_CELLS", "Field", "Fields", "Scalar", "same_column_checked"]
-
 Scalar = bool | int | float | str
 
 MOST_CELLS = 4_000_000

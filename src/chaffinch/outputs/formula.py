@@ -27,8 +27,6 @@ from .fields import Fields
 from .grammar import MOST_COLUMNS, Factor, Parser, Term
 from .where import Filter
 
-__all__ = ["Factor", "Formula", "plain_name", "read_formula", "unlearnt_words"]
-
 _Block = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 
 

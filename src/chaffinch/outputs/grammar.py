@@ -22,8 +22,6 @@ from .columns import Codes, Floats
 from .fields import Field, Fields, Scalar
 from .where import Filter
 
-__all__ = ["MOST_COLUMNS", "Factor", "Grid", "Parser", "Term"]
-
 MOST_COLUMNS = 2_000
 FUNCTIONS = {
     "log": np.log,

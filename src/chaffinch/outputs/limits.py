@@ -8,16 +8,6 @@ from .._base.errors import InputError
 from .columns import Columns
 from .equations import Problem, SumSystem
 
-__all__ = [
-    "MOST_BYTES",
-    "MOST_COPIES",
-    "check_copies",
-    "check_size",
-    "check_start",
-    "check_tolerance",
-    "needs_tolerance",
-]
-
 MOST_BYTES = 8 << 30
 """The most memory that one search may need, and that all datasets may take when they are made: 8 GiB each."""
 MOST_COPIES = 100_000

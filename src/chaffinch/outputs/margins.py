@@ -18,15 +18,6 @@ from .equations import CountTable
 if TYPE_CHECKING:
     from .document import Outputs
 
-__all__ = [
-    "KnownMargins",
-    "Margin",
-    "counted_margins",
-    "known_margins",
-    "published_margins",
-    "with_margins",
-    "without_margins",
-]
 
 UNKNOWN = 0.1
 """The largest share of records that withheld and rounded cells may leave open for a margin to count as published."""

@@ -15,20 +15,6 @@ from typing import Literal, NamedTuple
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 
-__all__ = [
-    "ROUNDINGS",
-    "SUPPRESSED",
-    "UNKNOWN",
-    "UNSAID",
-    "Interval",
-    "Rounding",
-    "count_interval",
-    "people",
-    "printed",
-    "share_interval",
-    "within_share",
-]
-
 Rounding = Literal["nearest", "down", "up", "random"]
 ROUNDINGS = ("nearest", "down", "up", "random")
 

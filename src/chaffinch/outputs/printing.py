@@ -19,8 +19,6 @@ import numpy as np
 from .._base.errors import InputError
 from .precision import SUPPRESSED, UNKNOWN, count_interval
 
-__all__ = ["WITHHELD", "Printer", "bands_in", "digits_in", "is_withheld", "rounded", "style_of"]
-
 WITHHELD = "x"
 
 

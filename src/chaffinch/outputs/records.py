@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD, masked_count
 from .columns import MISSING, Codes
-from .document import FORMAT, VERSION, Outputs
+from .document import Outputs
+from .entries import FORMAT, VERSION
 from .fields import Field, Fields, Scalar
 from .tables import MOST_GRID, columns_of
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ..table import Table
     from ..table.codec import Categories
 
-__all__ = ["CodedRecords", "TableCoder", "codes_of_table", "fields_of_table"]
 
 Mask = NDArray[np.bool_]
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .fields import Fields
     from .kinds.base import OutputSpec
 
-__all__ = ["TOLERANCE", "Compared", "Number", "compared", "count_number", "numbers"]
-
 
 TOLERANCE = 1e-3
 """Standard errors by which a number that is known in full may be missed, as in the engines."""

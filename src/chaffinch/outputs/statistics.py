@@ -14,17 +14,6 @@ from .columns import Codes, Floats
 from .equations import CountTable, Output, SumSystem
 from .families import FAMILIES, FamilyName, link, moments, start_means, unit_deviances
 
-__all__ = [
-    "Observed",
-    "ScoringFit",
-    "estimated_alpha",
-    "fitted",
-    "numbers_of",
-    "observed",
-    "scoring_fit",
-    "spread_at",
-]
-
 SCORING_STOP, MOST_SCORING = 1e-8, 25
 """When R's `glm` stops: the relative change of the deviance between two steps, and the most steps (`glm.control`)."""
 

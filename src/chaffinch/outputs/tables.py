@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..table import Schema, Table
     from ..table.schema import Column
 
-__all__ = ["columns_of", "schema_of", "table_of_codes"]
 
 MOST_GRID = 100_000
 

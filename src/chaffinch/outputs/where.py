@@ -35,8 +35,6 @@ from .columns import Codes, Floats
 from .equations import Lookup
 from .fields import Field, Fields, Scalar
 
-__all__ = ["Filter", "read_filter"]
-
 Mask = NDArray[np.bool_]
 
 _SIGNS: dict[str, Callable[[Floats, float], Mask]] = {

@@ -13,8 +13,6 @@ from .._base.html import html_table
 from .budget import CHOICES, HEAD, Budget, Charge, charge_row
 from .relation import Unit
 
-__all__ = ["Account", "account_from_dict", "grouped_rows"]
-
 
 @dataclass(frozen=True)
 class Account:

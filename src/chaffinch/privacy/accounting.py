@@ -15,16 +15,6 @@ from math import exp, expm1, inf, isfinite, log, log1p, sqrt
 
 from .._base.errors import InputError
 
-__all__ = [
-    "check_delta",
-    "check_epsilon",
-    "epsilon_to_rho",
-    "pure_to_rho",
-    "rho_to_delta",
-    "rho_to_epsilon",
-    "selection_to_rho",
-]
-
 STEPS = 80
 """Halvings of a bracket: more than a double can tell apart."""
 UP = 1 + 1e-12

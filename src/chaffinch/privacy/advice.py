@@ -22,8 +22,6 @@ from .._base.errors import InputError, listed
 from ..table.schema import Schema
 from .ledger import Plan
 
-__all__ = ["MOSTLY_NOISE", "THETA", "Advice", "Expectation", "Usefulness", "advise", "expect"]
-
 THETA = 4.0
 """A table is useful if the mean count of a cell is at least this many times its noise."""
 

@@ -34,18 +34,6 @@ from .gaussian import (
 )
 from .samplers import gaussian_std, laplace_std
 
-__all__ = [
-    "CHOICES",
-    "HEAD",
-    "ROUNDING",
-    "SLACK",
-    "Accounting",
-    "Budget",
-    "Charge",
-    "charge_row",
-    "shown",
-]
-
 Accounting = Literal["pure", "gaussian", "zcdp"]
 CHOICES = ("exponential", "permute-and-flip")
 """Mechanisms that choose one of some candidates, as charges name them."""

@@ -23,8 +23,6 @@ from .noise import Noise
 from .relation import Unit
 from .sensitivity import integer_scores, sensitivity
 
-__all__ = ["MOST_CELLS", "Mechanism", "NoisyTable", "PrivateCounter"]
-
 Mechanism = Literal["exponential", "permute-and-flip"]
 
 MOST_CELLS = 1 << 24

@@ -30,21 +30,6 @@ from .prepare import CellParts
 from .relation import Unit
 from .tallies import CellTallies
 
-__all__ = [
-    "Discovery",
-    "NoiseLaw",
-    "discover",
-    "gaussian_tail",
-    "laplace_tail",
-    "noise_law",
-    "planned_discoveries",
-    "private_bounds",
-    "private_quantiles",
-    "stable_levels",
-    "threshold",
-    "wanted_columns",
-]
-
 Word = TypeVar("Word", str, int, float)
 
 CELLS = 256

@@ -28,21 +28,6 @@ from ..table.schema_file import PUBLIC, usual_type
 from ..table.spell import words_of
 from ..table.types import is_numeric, is_words, parse_type, value_type
 
-__all__ = [
-    "ROWS_NEEDED",
-    "SILENT",
-    "check_declared",
-    "declared_column",
-    "declared_columns",
-    "declared_schema",
-    "lacks",
-    "missing_declarations",
-    "numbers_of",
-    "place",
-    "undeclared",
-    "with_usual_type",
-]
-
 ROWS_NEEDED = (
     "rows = N at its top (under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "
     "or choose neighbours = 'add-remove', where it is measured with noise)"

@@ -18,8 +18,6 @@ from .level_counts import LevelCounts
 from .prepare import StoredCells, typed_cells
 from .tallies import StoredNumbers
 
-__all__ = ["LevelTally", "RangeTally", "bound_counts", "bound_grid"]
-
 YEARS = (1800, 2200)
 
 

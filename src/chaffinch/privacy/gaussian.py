@@ -54,15 +54,6 @@ from math import exp, expm1, inf, log1p, pi, sqrt
 
 from .accounting import STEPS, UP, _last, check_delta, check_epsilon, epsilon_to_rho, rho_to_epsilon
 
-__all__ = [
-    "amount_to_epsilon",
-    "amount_to_width",
-    "epsilon_to_amount",
-    "gaussian_delta",
-    "rounding_variance",
-    "width_to_amount",
-]
-
 SMALL = 1e-3
 """The mu below which two values of erfcx are not subtracted, since they share too many digits."""
 CAREFUL = 1e-9

@@ -20,8 +20,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_SCALE", "Law", "Tails", "draw_exactly", "enclosed_tails", "magnitude"]
-
 Law = Literal["laplace", "gaussian"]
 
 LARGEST_SCALE = 1024.0

@@ -28,8 +28,6 @@ from ..table.row_hash import hashes_of
 from ..table.spell import is_bytes, spell_values
 from .persons import keep_rows
 
-__all__ = ["PARTS", "kept_rows"]
-
 PARTS = 128
 """Parts that rows are dealt into: a file of 10^9 rows has some eight million in each."""
 

@@ -25,17 +25,6 @@ from .prepare import CellParts, StoredCells
 from .relation import Unit
 from .tallies import CellTallies
 
-__all__ = [
-    "CLASSES",
-    "KINDS_SHARE",
-    "as_words",
-    "cell_classes",
-    "discover_kinds",
-    "kind_from_counts",
-    "planned_kinds",
-    "with_decimals",
-]
-
 KINDS_SHARE = 0.04
 """The share of the budget for kinds that are to be discovered, shared evenly by their columns."""
 

@@ -18,8 +18,6 @@ from .accounting import check_epsilon
 from .budget import Budget, Charge, charge_row
 from .relation import Unit
 
-__all__ = ["DISCOVERED", "Ledger", "Plan", "Step"]
-
 DISCOVERED = "discover = true"
 """Why a charge is made for what the schema leaves to be discovered."""
 

@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from ..table.code_cache import writing_to
 
-__all__ = ["MOST_LEVELS", "LevelCounts"]
-
 MOST_LEVELS = 1 << 20
 """Distinct levels that are held in memory at a time, where there is a folder to put the others in."""
 

@@ -35,8 +35,6 @@ from .samplers import (
     draw_permute_and_flip,
 )
 
-__all__ = ["Noise", "OpenDPNoise", "SeededNoise", "noise_of", "observing"]
-
 CHUNK = 1 << 16  # values handed over at once: as Python lists they take some 60 bytes each
 FEW = 16
 """Cells up to which a table gets its noise from OpenDP whatever the scale."""

@@ -17,11 +17,11 @@ from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
 from ..table.decimal_sign import with_sign
 from ..table.fit_schema import check_columns
+from ..table.formats import Source
 from ..table.formats.options import FileOptions
 from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.schema import Schema
 from ..table.schema_file import SchemaLike
-from ..table.sources import Source
 from ..table.table import Table
 from .budget import Budget, Charge
 from .counter import PrivateCounter
@@ -43,21 +43,6 @@ from .prepare import (
 )
 from .prepare import prepare as prepare_declared
 from .relation import Unit
-
-__all__ = [
-    "DELTA_SHARE",
-    "DISCOVERY_SHARE",
-    "ROWS_SHARE",
-    "Opening",
-    "Undiscovered",
-    "Unread",
-    "open_private",
-    "open_unread",
-    "opening_of",
-    "prepare",
-    "promised_schema",
-    "public_rows",
-]
 
 ROWS_SHARE = 0.02
 """The share of the budget for the number of rows, where it is not declared and the relation keeps it private."""

@@ -18,8 +18,6 @@ from ..table.table import Table
 from ..table.types import is_words, parse_type, value_type
 from .domain import lacks, with_usual_type
 
-__all__ = ["changed_by_parsing", "reads_as_another", "warn_if_parsed"]
-
 PARSERS = ("pandas", "polars")
 """Kinds of objects whose libraries infer what a text file holds."""
 

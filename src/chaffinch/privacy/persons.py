@@ -13,8 +13,6 @@ from .._base.errors import InputError
 from ..table.person_ids import person_numbers
 from .domain import SILENT
 
-__all__ = ["keep_rows"]
-
 
 @SILENT
 def keep_rows(

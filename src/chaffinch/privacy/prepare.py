@@ -22,34 +22,18 @@ from ..table.blank import kind_by_name
 from ..table.codes import Codes
 from ..table.encode import missing_words
 from ..table.fit_schema import check_columns
+from ..table.formats import Source, Tagged
 from ..table.formats.options import FileOptions, ReadOptions
 from ..table.note import Note
 from ..table.schema import UNKNOWN, Column, Schema
 from ..table.schema_file import SchemaLike, as_schema
-from ..table.sources import Source, Tagged, open_source, recognise
+from ..table.sources import open_source, recognise
 from ..table.spell import is_bytes
 from ..table.table import Origin, Table
 from ..table.types import is_words, parse_type, value_type
 from .domain import SILENT, check_declared, declared_schema, place, undeclared
 from .persons import keep_rows
 from .values import declared_values, in_type
-
-__all__ = [
-    "CellParts",
-    "StoredCells",
-    "cells_of_rows",
-    "coded_cells",
-    "declared_of",
-    "discovering_schema",
-    "left_out",
-    "open_cells",
-    "open_header",
-    "plain_cells",
-    "prepare",
-    "shown_source",
-    "typed_cells",
-    "with_person",
-]
 
 
 class CellParts(Protocol):

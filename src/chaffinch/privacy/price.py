@@ -10,8 +10,6 @@ from .._base.errors import listed
 from .discover import Discovery, noise_law, threshold
 from .opening import Opening
 
-__all__ = ["ColumnPrice", "DiscoveryPrice", "discovery_price"]
-
 
 @dataclass(frozen=True)
 class ColumnPrice:

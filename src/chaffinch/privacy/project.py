@@ -33,7 +33,6 @@ try:
 except ImportError:  # not a POSIX system: a lock file serves there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Project", "create_project", "is_project", "open_project"]
 
 FORMAT = "chaffinch-ledger"
 VERSION = 2

@@ -19,8 +19,6 @@ from typing import Literal, get_args
 
 from .._base.errors import InputError, unknown_name
 
-__all__ = ["NEIGHBOURS", "Neighbours", "Unit"]
-
 Neighbours = Literal["add-remove", "replace-one"]
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 

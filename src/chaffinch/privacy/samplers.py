@@ -20,20 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError
 
-__all__ = [
-    "checked_scale",
-    "draw_exponential",
-    "draw_gaussian",
-    "draw_laplace",
-    "draw_permute_and_flip",
-    "exponential_log_law",
-    "gaussian_log_law",
-    "gaussian_std",
-    "laplace_log_law",
-    "laplace_std",
-    "permute_and_flip_log_law",
-]
-
 Shape = int | tuple[int, ...]
 
 SMALLEST, LARGEST = (

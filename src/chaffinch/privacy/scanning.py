@@ -25,19 +25,17 @@ from ..counts.coded import CodedScan
 from ..counts.counter import Counter
 from ..counts.stream import StreamCounter
 from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
+from ..table.formats import Source
 from ..table.note import Note
 from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.scan import CodedBatch, Scan
 from ..table.schema import Schema
-from ..table.sources import Source
 from ..table.table import Table
 from .discover import wanted_columns
 from .kept_rows import kept_rows
 from .opening import Undiscovered, Unread
 from .prepare import StoredCells, cells_of_rows, coded_cells, plain_cells
 from .prepare import prepare as prepare_declared
-
-__all__ = ["DeclaredScan", "FileCells", "PreparedScan", "UndiscoveredScan", "prepared_scan"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,18 +50,6 @@ from .noise import noise_of
 from .relation import Unit
 from .stopping import Stopping, stopping_for
 
-__all__ = [
-    "WAYS",
-    "Candidate",
-    "Fit",
-    "Selected",
-    "SelectionPlan",
-    "Way",
-    "pairs_workload",
-    "plan_selection",
-    "select_candidate",
-]
-
 Way = Literal["each once", "repeated"]
 WAYS: tuple[str, ...] = get_args(Way)
 

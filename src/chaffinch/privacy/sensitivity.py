@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .relation import Unit
 
-__all__ = ["SCORES", "integer_scores", "sensitivity"]
-
 SCORES: tuple[str, ...] = ("I", "R", "F")
 
 UP = 1 + 1e-12

@@ -39,8 +39,6 @@ import numpy as np
 from .._base.errors import InputError
 from .accounting import UP, _last, check_delta, check_epsilon
 
-__all__ = ["Stopping", "stopping_for"]
-
 
 @dataclass(frozen=True)
 class Stopping:

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ..table.code_cache import writing_to
 from .prepare import CellParts, StoredCells
 
-__all__ = ["CellTallies", "CellTally", "StoredNumbers"]
-
 READ_AT_ONCE = 1 << 20
 """Stored numbers that are in memory at a time."""
 

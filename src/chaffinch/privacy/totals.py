@@ -31,8 +31,6 @@ from .budget import ROUNDING, SLACK, Budget
 from .gaussian import amount_to_epsilon, width_to_amount
 from .relation import Unit
 
-__all__ = ["RULES", "Release", "Rule", "Totals", "add_up", "check_text", "checked_rule"]
-
 Rule = Literal["gaussian", "zcdp", "basic", "smaller"]
 RULES: tuple[str, ...] = get_args(Rule)
 _WORDS = {

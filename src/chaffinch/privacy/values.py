@@ -26,8 +26,6 @@ from ..table.times import parse_times
 from ..table.types import PER_SECOND, is_words, parse_type, value_type
 from .domain import numbers_of, with_usual_type
 
-__all__ = ["declared_values", "in_type"]
-
 MOST_BYTES = 2**31 - 1
 """The most bytes of words that an array with offsets of 32 bits can hold."""
 

@@ -20,8 +20,6 @@ from .result import ReportResult
 from .sections import Block, Details, Listing, PageTable, Paragraph, Section
 from .sentences import UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
 
-__all__ = ["SEED", "closing_sections", "header", "synthesis_section"]
-
 MOST_NOTES = 40
 MOST_SETTING = 300
 MOST_LISTED = 500

@@ -18,8 +18,6 @@ from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, Decision
 from .promise import Promise
 from .result import ReportResult
 
-__all__ = ["HALVES", "Headline", "gives_away", "good_for", "headline_of", "not_tested"]
-
 HALVES = "from models of half the people, for want of a holdout"
 NOT_KNOWN = "not known"
 HEADLINES = (

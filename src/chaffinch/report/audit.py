@@ -10,8 +10,6 @@ from .page_heads import audit_answers
 from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import AUDIT_LIMITS, AUDIT_PAIRS
 
-__all__ = ["audit_page"]
-
 LEAVING = {
     False: Leaving(True, "It holds numbers of runs on made-up tables."),
     True: Leaving(

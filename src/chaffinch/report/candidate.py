@@ -10,8 +10,6 @@ from .._base.errors import InputError, listed
 from .._base.words import count_noun, shown
 from ..synth import BayesNet, FieldGroups, Independent, Settings
 
-__all__ = ["BINS", "LEAF", "RARE", "CandidateSettings"]
-
 LEAF, RARE, BINS = 10, 3, 20
 """Records in a leaf of a tree, records below which levels are pooled, and bins of a number, where nobody says otherwise."""
 

@@ -26,8 +26,6 @@ from .check_mitigation import mitigation_blocks
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 
-__all__ = ["check_page", "hold_back_sentence", "ignored_sentence", "rules_sentence"]
-
 ORDER = ("fail", "not assessed", "review", "pass")
 OPEN = frozenset(("summary", "mitigation", "verdict", "attribution"))
 """Sections that stand open; the others are behind a line that opens them."""

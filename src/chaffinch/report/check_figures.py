@@ -16,17 +16,6 @@ from ..stats.crossed import Estimate
 from .curves import Curve, Point, curves, frame
 from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 
-__all__ = [
-    "counted",
-    "cumulative",
-    "error_lines",
-    "estimate",
-    "marginal",
-    "sides",
-    "sizes",
-    "without",
-]
-
 Counted = RiskMeasure | RiskBySize | ErrorLine | WholeDataRisk
 """What is counted under a convention."""
 CONVENTIONS = {"matched_rows": "matched rows", "all_rows": "all rows"}

@@ -8,8 +8,6 @@ from .._base.words import fixed, shown
 from ..outputs.check.mitigation import Loss, MitigationPlan
 from .sections import Block, Cell, Listing, PageTable, Paragraph, Row
 
-__all__ = ["mitigation_blocks"]
-
 LIMITS = (
     "The search takes the best next step each time; it does not prove that no smaller change would do. Of the cells of a small table that is tried.",
     "Loss is the share of an output's numbers that is withheld, gone or printed more coarsely, by what is published alone. Which loss matters least to a reader is for the analyst to say.",

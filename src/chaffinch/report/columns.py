@@ -12,8 +12,6 @@ from .._base.words import fixed, percent, shown
 from ..utility.shapes import ColumnShape, Shares, TableShapes
 from .sections import Figure, Heading, PageTable, Row
 
-__all__ = ["column_picture", "columns_figure", "hidden_words"]
-
 WIDE, TALL, TOP, FOOT = 212.0, 150.0, 20.0, 16.0
 LABELS = 92.0
 ORIGINAL, SYNTHETIC = SERIES[0][0], SERIES[1][0]

@@ -37,8 +37,6 @@ from .result import ReportResult, as_report
 from .several import SeveralReports, compared_answers, finding_word, leaving_of_all, several_reports
 from .tradeoff import tradeoff_of
 
-__all__ = ["Comparison", "compare", "compare_all"]
-
 Comparable = ReportResult | UtilityResult | RiskResult | Mapping[str, Any]
 NO_UTILITY = UtilityResult(about=UtilityAbout(), results={}, references={})
 MOST = 20

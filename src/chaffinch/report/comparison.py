@@ -29,17 +29,6 @@ from .sections import (
 )
 from .several import differing_blocks, excess_words, most_telling
 
-__all__ = [
-    "HEAD",
-    "AttackRow",
-    "ColumnChange",
-    "Comparison",
-    "MeasureRow",
-    "PairChange",
-    "SettingRow",
-    "setting_words",
-]
-
 MOST_SAID, MOST_SHOWN = 5, 40
 HEAD = (
     "measure",

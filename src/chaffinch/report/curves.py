@@ -14,8 +14,6 @@ from .._base.errors import InputError
 from .._base.svg import GREY, SERIES, Axis, cut, mark, picture, text
 from .._base.words import count_noun, is_number, number, shown, width_of
 
-__all__ = ["Curve", "Point", "curves", "frame", "success_figure"]
-
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "5 2", "1 2")
 UNJOINED = "none"
 LEFT, RIGHT, HEAD = 64.0, 20.0, 14.0

@@ -18,18 +18,6 @@ from ..utility.verdict import VerdictRow
 from .promise import promise_of
 from .result import ReportResult
 
-__all__ = [
-    "GIVES_AWAY",
-    "GOOD_FOR",
-    "NOT_TESTED",
-    "Decision",
-    "DecisionFigure",
-    "DecisionPart",
-    "TestedLine",
-    "decision_of",
-    "left_out_of",
-]
-
 GIVES_AWAY = "What does it give away?"
 GOOD_FOR = "What is it good for?"
 NOT_TESTED = "What was not tested, what is not promised?"

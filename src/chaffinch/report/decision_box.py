@@ -12,8 +12,6 @@ from .._base.words import number, percent, width_of
 from .decision import GIVES_AWAY, GOOD_FOR, Decision, DecisionFigure, DecisionPart, TestedLine
 from .sections import PageAnswer
 
-__all__ = ["answers_of", "bars_picture", "dots_picture", "looks_picture"]
-
 WIDTH = 350.0
 LOOKS = {
     "people in the data": 0,

@@ -24,8 +24,6 @@ from .page_heads import evolve_answers
 from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import EVOLVE_LIMITS
 
-__all__ = ["evolve_page", "sentence"]
-
 GENERATIONS = "generations"
 LEAVING = Leaving(
     True,

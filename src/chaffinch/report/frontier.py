@@ -18,8 +18,6 @@ from .page import page
 from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
 from .sentences import FRONTIER_LIMITS, FRONTIER_READING
 
-__all__ = ["front_picture", "frontier_page"]
-
 WIDE, TALL = 720.0, 420.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 20.0, 18.0, 52.0
 BLUE, ORANGE, PALE = "#0072B2", "#D55E00", "#858585"

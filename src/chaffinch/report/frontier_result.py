@@ -17,18 +17,6 @@ from ..stats.intervals import LimitState
 from .candidate import CandidateSettings
 from .frontier_rules import Limits, pareto, pick, together, verdict_of
 
-__all__ = [
-    "Confirmation",
-    "Evaluation",
-    "FrontierAbout",
-    "FrontierChoice",
-    "FrontierResult",
-    "RiskFigure",
-    "SettingChange",
-    "SettingCurve",
-    "WorthFigure",
-]
-
 FORMAT, VERSION = "chaffinch-frontier", 1
 HEAD = ("settings", "largest excess", "bounds", "worth", "95 % interval", "")
 

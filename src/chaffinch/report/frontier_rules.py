@@ -23,19 +23,6 @@ from ..stats.intervals import LimitState, limit_state
 if TYPE_CHECKING:
     from .frontier_result import Evaluation, RiskFigure
 
-__all__ = [
-    "ATTEMPTS",
-    "Limits",
-    "nearest",
-    "no_candidate",
-    "pareto",
-    "passes",
-    "pick",
-    "qualifies",
-    "ranked",
-    "together",
-    "verdict_of",
-]
 
 ATTEMPTS = 3
 """The most settings that are measured on the people who were set aside."""

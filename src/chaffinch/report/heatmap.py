@@ -13,8 +13,6 @@ from .._base.svg import GREY, Colour, blend, cut, ink_on, picture, text
 from .._base.words import count_noun, fixed, number, shown, signed, width_of
 from ..utility.association import Association
 
-__all__ = ["MOST_COLUMNS", "NUMBERED", "Matrices", "heat_maps"]
-
 MOST_COLUMNS = 40
 NUMBERED = 20
 WIDE = 1130.0

@@ -17,15 +17,6 @@ from .decision_box import looks_picture
 from .result import ReportResult
 from .sections import PageAnswer, Section
 
-__all__ = [
-    "FROM_JSON",
-    "leaving_of",
-    "promises",
-    "public_answers",
-    "public_facts",
-    "public_sections",
-]
-
 INSIDE = Leaving(
     False,
     "It draws how values of the original are distributed, and its figures are exact; the variant that may leave is written by --public.",

@@ -16,8 +16,6 @@ from .page import page
 from .page_heads import membership_answers
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 
-__all__ = ["attack_facts", "attack_settings", "membership_page"]
-
 SIZE = (560.0, 400.0)
 
 

@@ -9,8 +9,6 @@ from ..risk.memorisation.finding import MemorisationFinding
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph
 from .sentences import MEMORISATION_TESTED
 
-__all__ = ["memorisation_tests"]
-
 
 def memorisation_tests(findings: Sequence[MemorisationFinding]) -> Iterator[Block]:
     """Yield what tests found: nothing where there are none."""

@@ -10,8 +10,6 @@ from .._base.words import shown
 from .promise import promise_of
 from .result import ReportResult
 
-__all__ = ["ReportDifference", "differences", "letter", "names_of_reports"]
-
 SETTINGS = (
     "method",
     "conditionals",

@@ -10,8 +10,6 @@ from ..synth.account import ModelAccount, SynthesisAccount
 from .sections import Block, Figure, PageTable
 from .why import Choices
 
-__all__ = ["network_figures"]
-
 MOST_DRAWN, MOST_LISTED = 15, 500
 
 

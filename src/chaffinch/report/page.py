@@ -23,7 +23,7 @@ from .decision import decision_of
 from .decision_box import answers_of
 from .leaving import leaving_of, promises, public_answers, public_facts, public_sections
 from .promise import promise_of, promise_section
-from .result import ReportResult, report_of
+from .result import ReportResult
 from .risk import risk_facts, risk_sections
 from .risk_verdict import risk_verdict_section
 from .sections import PageAnswer, Paragraph, Section
@@ -35,7 +35,6 @@ from .why import Choices, why_section
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["page", "render", "report_of", "write_report"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 LARGEST = 1_900_000

@@ -15,17 +15,6 @@ from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, TestedLi
 from .decision_box import bars_picture, dots_picture, looks_picture
 from .sections import PageAnswer
 
-__all__ = [
-    "MENDING",
-    "SURE",
-    "audit_answers",
-    "check_answers",
-    "evolve_answers",
-    "membership_answers",
-    "singling_out_answers",
-    "tree_answers",
-]
-
 MENDING = "What would mend it?"
 SURE = "How sure is it?"
 MOST = 5

@@ -14,8 +14,6 @@ from .columns import hidden_words
 from .heatmap import STRENGTH
 from .sections import Figure, Heading, PageTable, Row
 
-__all__ = ["pair_picture", "pairs_figure"]
-
 WIDE, HEAD, GAP = 374.0, 92.0, 22.0
 LABELS, SLANT = 92.0, 34.0
 """Room for the names of rows, and for the last slanted name of a column."""

@@ -20,17 +20,6 @@ from ..privacy.budget import HEAD
 from ..synth.account import SynthesisAccount
 from .sections import Block, Listing, PageTable, Paragraph, Section
 
-__all__ = [
-    "Promise",
-    "PromiseLine",
-    "PromiseRow",
-    "best_guess",
-    "promise_notes",
-    "promise_of",
-    "promise_rows",
-    "promise_section",
-]
-
 TEST_ONLY = "TEST ONLY: the noise was drawn from a seed, so the table and its model carry no promise of privacy. Do not release them."
 NONE = "No formal promise: the table was made without epsilon."
 DAMAGED = "No formal promise: an account of privacy came with the table, but it does not add up or is of another version. Make the table again."

@@ -18,8 +18,6 @@ from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import VerdictRow
 from .promise import PromiseRow, promise_of
 
-__all__ = ["FORMAT", "VERSION", "ReportResult", "as_report", "report_of"]
-
 FORMAT, VERSION = "chaffinch-report", 1
 UTILITY = {"format": "chaffinch-utility", "version": 1}
 RISK = {"format": "chaffinch-risk", "version": 1}

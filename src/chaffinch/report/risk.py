@@ -20,8 +20,6 @@ from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, 
 from .sentences import MEMORISATION, RISK_LIMITS
 from .together import joint_blocks
 
-__all__ = ["risk_facts", "risk_sections"]
-
 MOST_SENSITIVE = 8
 MOST_SETTING = 300
 MOST_OPEN = 24

@@ -13,8 +13,6 @@ from ..risk.attribution.ladder import ladder_plot, sides_of
 from ..risk.attribution.verdict import keys_words, worse
 from .sections import Cell, Figure, PageTable, Row
 
-__all__ = ["MOST", "attacks_table", "funnel", "ladder", "records", "with_interval"]
-
 MOST = 40
 DRAWN = 20
 

@@ -16,8 +16,6 @@ from .heatmap import SIGNED, UNKNOWN
 from .risk_figures import MOST
 from .sections import Figure, PageTable
 
-__all__ = ["subset_map"]
-
 MOST_KEYS = 16
 
 

@@ -12,8 +12,6 @@ from .risk_figures import with_interval
 from .sections import Block, Cell, Details, Heading, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CROSS_FIT_LINE, DETECTABLE_LINE, EXCESS_LINE
 
-__all__ = ["risk_verdict_section"]
-
 MOST_ROWS = 60
 SIDES = {
     "guess": "Guess",

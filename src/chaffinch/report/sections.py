@@ -11,21 +11,6 @@ from markupsafe import Markup
 
 from .._base.words import count_noun
 
-__all__ = [
-    "Block",
-    "Cell",
-    "Details",
-    "Figure",
-    "Grid",
-    "Heading",
-    "Listing",
-    "PageAnswer",
-    "PageTable",
-    "Paragraph",
-    "Row",
-    "Section",
-]
-
 
 @dataclass(frozen=True)
 class Paragraph:

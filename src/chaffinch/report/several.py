@@ -32,19 +32,6 @@ from .result import ReportResult
 from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
 from .tradeoff import headline_step, shared_attack, tradeoff_of
 
-__all__ = [
-    "SeveralReports",
-    "SharedAttack",
-    "SharedMeasure",
-    "compared_answers",
-    "differing_blocks",
-    "excess_words",
-    "finding_word",
-    "leaving_of_all",
-    "most_telling",
-    "several_reports",
-]
-
 UNCOVERED = Leaving(
     False,
     "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.",

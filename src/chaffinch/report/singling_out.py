@@ -12,8 +12,6 @@ from .page import page
 from .page_heads import singling_out_answers
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 
-__all__ = ["singling_out_page"]
-
 SIZE = (560.0, 400.0)
 
 

@@ -11,8 +11,6 @@ from ..risk.attribution.verdict import keys_words
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row
 from .sentences import JOINT_LIMITS
 
-__all__ = ["joint_blocks"]
-
 MOST = 40
 MOST_OPEN = 24
 MOST_ALONE = 6

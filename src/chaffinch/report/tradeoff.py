@@ -18,16 +18,6 @@ from .naming import letter
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section
 
-__all__ = [
-    "TradePoint",
-    "attack_words",
-    "headline_step",
-    "shared_attack",
-    "tradeoff_figure",
-    "tradeoff_of",
-    "tradeoff_section",
-]
-
 WIDE, TALL = 560.0, 330.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 16.0, 14.0, 46.0
 

@@ -24,8 +24,6 @@ from .page_heads import tree_answers
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import TOLD_TOGETHER, TREE_KEY
 
-__all__ = ["tree_page", "tree_picture"]
-
 MOST_LEAVES = 200
 LEAVING = Leaving(
     False,

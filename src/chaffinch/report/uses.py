@@ -21,8 +21,6 @@ from ..utility.sweep import Sweep
 from .heatmap import MOST_COLUMNS
 from .sections import Block, Details, Figure, Grid, Listing, PageTable, Paragraph, Section
 
-__all__ = ["sweep_plot", "uses_sections"]
-
 MODELS = {
     "nb": "Naive Bayes",
     "svc": "Support vector machine",

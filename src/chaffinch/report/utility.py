@@ -29,8 +29,6 @@ from .sections import Block, Cell, Figure, Grid, Heading, PageTable, Paragraph, 
 from .uses import uses_sections
 from .why import Choices
 
-__all__ = ["look_sections", "not_applicable", "utility_sections", "verdict_section"]
-
 FEW = 8
 
 

@@ -8,8 +8,6 @@ from ..utility.verdict import SHARES, rules
 from .sections import Block, Cell, Details, Heading, Listing, PageTable, Row, Section
 from .sentences import RISK_RULES
 
-__all__ = ["words_section"]
-
 FOUND = f"the p-value of “people in the data and others are alike”, adjusted for all attacks together, is at most {percent(ALPHA)}, or the lower bound of the excess, which holds for all attacks at once, is above 0"
 UTILITY = {
     "close": f"goes {percent(SHARES[0])} or more of the way from independent columns to the best that can be had",

@@ -15,8 +15,6 @@ from ..utility.verdict import VerdictRow
 from .result import ReportResult
 from .sections import Block, Listing, PageTable, Paragraph, Row, Section
 
-__all__ = ["Choices", "why_section"]
-
 BAD = ("weak", "lost")
 MOST_CUTS, MOST_PAIRS = 8, 3
 

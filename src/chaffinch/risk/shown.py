@@ -15,8 +15,6 @@ from .._base.plain import check_format, from_plain
 from .._base.text import text_table
 from ..stats.intervals import Interval
 
-__all__ = ["ShadowFigures", "ShadowResult", "ShownResult", "Words"]
-
 Words = tuple[Sequence[str], Sequence[Sequence[str]]]
 """The head of a table, and its rows."""
 

@@ -31,29 +31,6 @@ from ..table.schema import Column, Schema
 from .jobs import Task, reason
 from .session import spark_functions
 
-__all__ = [
-    "BLOCK_ROWS",
-    "BLOCK_SHAPE",
-    "CHECK",
-    "FILE_SHAPE",
-    "BlockSource",
-    "CodeColumns",
-    "Encode",
-    "FileBlocks",
-    "RowBlocks",
-    "WriteBlocks",
-    "block_of",
-    "codes_of",
-    "hashed",
-    "in_utc",
-    "in_utc_type",
-    "regrouped",
-    "schema_of",
-    "schema_text",
-    "summed",
-    "unhashable",
-]
-
 BLOCK_ROWS = 1 << 16
 """Records in a block, at most."""
 

@@ -35,8 +35,6 @@ from .counting import (
 from .jobs import collected, mapped
 from .session import parallelism, session_of, spark_functions
 
-__all__ = ["RowsSeen", "SparkCounter", "added_cells"]
-
 MOST_COLLECTED = 1 << 26
 """Cells of dense tables that one call brings to the driver, at most: 512 MiB of counts."""
 

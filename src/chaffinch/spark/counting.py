@@ -23,24 +23,6 @@ from ..counts.sparse import SparseCounts
 from ..counts.tally import CliqueTally
 from .blocks import BlockSource, CodeColumns, codes_of, summed
 
-__all__ = [
-    "CELL_SHAPE",
-    "PIECE_CELLS",
-    "PIECE_SHAPE",
-    "ROWS",
-    "SPREAD_SHAPE",
-    "CountCells",
-    "CountPieces",
-    "ReducePieces",
-    "SumPieces",
-    "cell_batch",
-    "cell_keys",
-    "gathered",
-    "marginal_of_cells",
-    "packed",
-    "unpacked",
-]
-
 PIECE_CELLS = 1 << 16
 """Cells of a piece: at most 512 KiB of counts."""
 

@@ -17,8 +17,6 @@ from ..synth.model_file import model_from_bytes, model_to_bytes
 from .jobs import in_our_words, mapped
 from .session import current_session, ready
 
-__all__ = ["DrawRows", "cached_model", "draw", "draw_task", "plain_table", "plain_type"]
-
 MOST_MODEL_BYTES = 1 << 30
 """Bytes of a model that travels to workers, at most."""
 

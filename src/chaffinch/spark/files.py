@@ -27,8 +27,6 @@ from .jobs import collected, in_our_words, mapped, reason
 from .places import MANIFEST, is_address, local_path
 from .session import current_session, ready
 
-__all__ = ["MANIFEST", "WriteRows", "WrittenRows", "check_folder", "write"]
-
 BATCHES_A_TASK = 16
 """Batches of 65,536 rows that a task draws, unless told otherwise: a file of about a million rows."""
 

@@ -61,7 +61,6 @@ from .session import parallelism, session_of, spark_functions
 if TYPE_CHECKING:
     from .scanning import SparkScan
 
-__all__ = ["FrameParts", "RawFrame", "frames_on_one_grid"]
 
 REMEMBERED_CELLS = 1 << 23
 """Cells of marginals of a table that are kept, at most, since measures ask for those of the original once for each table beside it."""

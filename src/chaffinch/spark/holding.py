@@ -18,8 +18,6 @@ from .jobs import Task, collected, in_our_words, mapped, reason
 from .places import own_folder, remover
 from .session import parallelism, spark_functions
 
-__all__ = ["TASK_BLOCKS", "UNIT_BLOCKS", "held_codes"]
-
 UNIT_BLOCKS = 64
 """Blocks that one task reads of a file, at most: one large partition does not hold up the others."""
 

@@ -22,19 +22,6 @@ from .._base import errors
 from .._base.errors import ChaffinchError, ClusterError, MissingExtraError
 from .._base.threads import one_thread
 
-__all__ = [
-    "Task",
-    "WorkerError",
-    "collected",
-    "guarded",
-    "in_our_words",
-    "install_sentence",
-    "mapped",
-    "reason",
-    "settle",
-    "translated",
-]
-
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What a worker does with the batches of a partition. Frozen dataclasses of plain values: they travel."""
 

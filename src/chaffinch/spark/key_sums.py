@@ -23,8 +23,6 @@ from .counter import RowsSeen, SparkCounter
 from .counting import gathered
 from .jobs import collected, mapped
 
-__all__ = ["CountKeys", "SparkAttribution", "SumKeys", "attribution"]
-
 PEOPLE, SOURCE, ROWS = 0, 1, -1
 
 KEY_SHAPE = "key binary, value int, side int, n long, checksum long"

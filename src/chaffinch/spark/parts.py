@@ -35,26 +35,6 @@ from .counting import PIECE_CELLS, ROWS, cell_batch, cell_keys
 from .drawing import cached_model
 from .profiles import PART
 
-__all__ = [
-    "SUMMARY_SHAPE",
-    "ChooseRows",
-    "CountKeyCells",
-    "DrawnBatches",
-    "DrawnRows",
-    "EncodeParts",
-    "FindRoom",
-    "FrameRows",
-    "OverCodes",
-    "OverParts",
-    "PartCodes",
-    "PartReader",
-    "PlacedPart",
-    "RecodedRows",
-    "ResampledRows",
-    "packed_table",
-    "unpacked_table",
-]
-
 SUMMARY_SHAPE = "part int, n long, checksum long, summary binary"
 _SUMMARY = pa.schema(
     [("part", pa.int32()), ("n", pa.int64()), ("checksum", pa.int64()), ("summary", pa.binary())]

@@ -14,18 +14,6 @@ from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.safe_files import may_overwrite
 from .jobs import in_our_words, reason, translated
 
-__all__ = [
-    "MANIFEST",
-    "check_free",
-    "is_address",
-    "local_path",
-    "on_hadoop",
-    "own_folder",
-    "read_frame",
-    "remover",
-    "write_frame",
-]
-
 MANIFEST = "_chaffinch.json"
 """The file that says that a folder of rows is ours, and may be replaced; readers of Parquet folders pass over names that begin so."""
 

@@ -36,8 +36,6 @@ from .blocks import (
 from .scanning import SparkScan, counted_rows
 from .session import ready, session_of, spark_functions
 
-__all__ = ["EncodeDeclared", "first_rows", "prepare"]
-
 _BLANKS = r"[ \t\n\r\x0B\f]+"
 
 

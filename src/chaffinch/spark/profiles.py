@@ -20,8 +20,6 @@ from .counter import RowsSeen
 from .jobs import collected, mapped
 from .session import spark_functions
 
-__all__ = ["PART", "MergeProfiles", "ProfileRows", "profiled"]
-
 PART = "_chaffinch_part"
 """The column of the number of the partition that a row is in."""
 

@@ -14,8 +14,6 @@ from .jobs import in_our_words
 from .scanning import SparkScan
 from .session import spark_functions
 
-__all__ = ["MOST_SAMPLED", "sample_rows"]
-
 MOST_SAMPLED = 1_000_000
 """Records of a table that a sample may have, at most."""
 

@@ -21,21 +21,19 @@ from ..table.fit_schema import (
     fit_profiles,
     typed_profile,
 )
+from ..table.formats import Source
 from ..table.long import LongTable
 from ..table.note import Note
 from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.personal.detect import warn_of
 from ..table.schema import Schema
 from ..table.schema_file import SchemaLike, as_schema
-from ..table.sources import Source
 from .blocks import CHECK, Encode, hashed, in_utc_type, schema_text
 from .counter import RowsSeen, SparkCounter
 from .holding import held_codes
 from .jobs import Task, collected, in_our_words
 from .profiles import profiled
 from .session import ready, session_of, spark_functions
-
-__all__ = ["SparkScan", "counted_rows", "scan"]
 
 RARE_BELOW = Schema.rare_below
 """Records below which a level is pooled, unless a schema says otherwise."""

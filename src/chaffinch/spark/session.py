@@ -18,17 +18,6 @@ import pyarrow as pa
 from .._base.errors import ClusterError, InputError, MissingExtraError
 from .jobs import collected, in_our_words, install_sentence
 
-__all__ = [
-    "Workers",
-    "check_workers",
-    "current_session",
-    "parallelism",
-    "ready",
-    "session_of",
-    "spark_functions",
-    "started_session",
-]
-
 PROBES = 8
 """Tasks of the self-test: workers of one kind are alike, and a job of few tasks is short."""
 

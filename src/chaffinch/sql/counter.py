@@ -17,8 +17,6 @@ from ..counts.tally import DENSE_CELLS, resolve
 from ..table.schema import Schema
 from .text import CountStatement, Dialect, codes_sql, counts_sql, quoted_name
 
-__all__ = ["Query", "SqlCounter", "query_of"]
-
 Rows = Sequence[Sequence[Any]] | NDArray[np.int64]
 Query = Callable[[str], Rows]
 """Runs a statement and returns the rows of its result: numbers, and nothing where one is missing."""

@@ -22,17 +22,6 @@ from ..table.codec import OTHER, Categories, Intervals, Scalar
 from ..table.schema import Column, Schema
 from ..table.types import is_words, parse_type, value_type
 
-__all__ = [
-    "MOST_LEVELS",
-    "UNKNOWN_CODE",
-    "CountStatement",
-    "Dialect",
-    "codes_sql",
-    "counts_sql",
-    "key_spans",
-    "quoted_name",
-]
-
 Dialect = Literal["duckdb", "postgresql", "standard"]
 
 MOST_LEVELS = 2000

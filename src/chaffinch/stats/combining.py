@@ -12,8 +12,6 @@ from .._base.errors import InputError
 from .excess import Excess
 from .intervals import student_quantile
 
-__all__ = ["ONE_SYNTHESIS", "Combined", "combine"]
-
 ONE_SYNTHESIS = "One synthetic table: the variance between syntheses is absent, and the interval holds for this table alone."
 """What is said of a single synthesis."""
 

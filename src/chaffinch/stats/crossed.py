@@ -16,15 +16,6 @@ from numpy.typing import NDArray
 from .._base.plain import Number, finite
 from .intervals import student_quantile
 
-__all__ = [
-    "NOTHING",
-    "CrossedPart",
-    "Estimate",
-    "crossed_difference",
-    "crossed_mean",
-    "crossed_means",
-]
-
 Floats = NDArray[np.float64]
 LEVEL = 0.95
 DRAWS = 1 << 16

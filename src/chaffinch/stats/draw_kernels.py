@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .._base.compiled import compiled
 
-__all__ = ["class_means"]
-
 
 @compiled
 def class_means(counts, unit, right, starts, weight, seen, above, below):  # type: ignore[no-untyped-def]

@@ -17,8 +17,6 @@ from .._base.errors import InputError
 from .._base.masking import masked_count
 from ..table.table import Table
 
-__all__ = ["KeyedRows"]
-
 Columns = Sequence[NDArray[Any]]
 Words = NDArray[np.uint64]
 """One row for each row of the table, one column for each word."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from .._base.compiled import compiled
 
-__all__ = ["fill", "look_up"]
-
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """An odd number with bits all over, 2^64 over the golden ratio: multiplying by it spreads words over all slots."""
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from ..table.codes import Codes
 from .equal import KeyedRows
 
-__all__ = ["MOST_KEYED", "KeyedSlice"]
-
 MOST_KEYED = 1 << 22
 """Rows of an original up to which all are held; of a larger one about as many are."""
 

@@ -20,8 +20,6 @@ from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
 
-__all__ = ["NO_HOLDOUT", "Excess", "detectable_excess", "excess", "interval", "standard_error"]
-
 Floats = NDArray[np.float64]
 
 NO_HOLDOUT = (

@@ -18,8 +18,6 @@ from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
 
-__all__ = ["Family", "family"]
-
 Floats = NDArray[np.float64]
 
 

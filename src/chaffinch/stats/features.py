@@ -14,8 +14,6 @@ from ..table.grid import to_numbers
 from ..table.schema import Column
 from ..table.table import Table
 
-__all__ = ["Encoder", "Encoding", "Matrix", "numbers_of", "standardised"]
-
 Encoding = str
 ENCODINGS = ("codes", "onehot")
 NUMBERS = ("integer", "float", "date", "datetime")

@@ -14,19 +14,6 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 
-__all__ = [
-    "DOMINANT",
-    "LARGEST",
-    "CannotFitError",
-    "Influence",
-    "RegressionFit",
-    "class_influence",
-    "independent_columns",
-    "influence",
-    "logit",
-    "ols",
-]
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 

@@ -13,20 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Interval",
-    "LimitState",
-    "clopper_pearson",
-    "clustered_auc",
-    "clustered_rate",
-    "exact_lower",
-    "jackknife",
-    "limit_state",
-    "mean_interval",
-    "student_quantile",
-    "wilson",
-]
-
 Interval = tuple[float, float]
 
 

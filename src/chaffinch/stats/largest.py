@@ -20,8 +20,6 @@ from .panel import AttackPanel, Pair, check_draws
 from .rates import Ratio, Statistic
 from .splits import child
 
-__all__ = ["LargestExcess", "largest_excess"]
-
 Floats = NDArray[np.float64]
 
 

@@ -16,22 +16,6 @@ from .._base.progress import Progress, silent
 from .._base.threads import thread_map
 from .features import Matrix
 
-__all__ = [
-    "CLASSIFIERS",
-    "QUICK",
-    "REGRESSORS",
-    "LearnerFit",
-    "Models",
-    "Predictions",
-    "Task",
-    "chosen_models",
-    "fit",
-    "is_random",
-    "is_svm",
-    "naive_bayes",
-    "work",
-]
-
 Task = Literal["classification", "regression"]
 Models = Sequence[str] | Mapping[str, Any] | None
 

@@ -23,8 +23,6 @@ from ..table.long import LongTable
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["TablePair", "counter_of", "deal", "dealer", "dealt_there", "pair_up"]
-
 DEALT = 1 << 20
 """Records that are dealt at a time."""
 

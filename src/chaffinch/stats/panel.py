@@ -16,8 +16,6 @@ from .rates import Counted, Group, Ratio, Statistic, Totals
 from .resampling import BULK, alike, block_sizes, permute, resample
 from .splits import child
 
-__all__ = ["AttackPanel", "Pair", "check_draws", "checked"]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Pair = tuple[ArrayLike, ArrayLike]

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError, unknown_name
 
-__all__ = ["ClassStatistic", "Counted", "Group", "Ratio", "Statistic", "Totals"]
-
 Floats = NDArray[np.float64]
 Group = tuple[NDArray[Any], NDArray[Any]]
 """Two numbers for each person of a group; the statistic says which."""

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["BULK", "alike", "block_sizes", "permute", "resample", "subsets", "times_drawn"]
-
 Drawn = NDArray[np.floating[Any]]
 Counts = NDArray[np.int64]
 

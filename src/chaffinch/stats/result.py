@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 from .._base.html import html_table
 from .._base.plain import from_plain
 
-__all__ = ["Direction", "Result"]
-
 Direction = Literal["lower is better", "higher is better"]
 
 

@@ -14,8 +14,6 @@ from ..table.long import LongTable
 from ..table.row_hash import ChosenBy
 from ..table.table import Table
 
-__all__ = ["SAMPLE_ROWS", "Records", "SampledRecords", "check_sample_rows", "hash_key"]
-
 Records = Literal["all", "sample"]
 """What a figure is of: all records, or a sample of them."""
 

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.errors import InputError
 from .._base.masking import masked_count
 
-__all__ = ["Scores"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:

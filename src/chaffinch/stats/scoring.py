@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["accuracy", "auc", "confusion", "precision_recall_f2", "r2_rmse"]
-
 Counts = NDArray[np.int64]
 
 

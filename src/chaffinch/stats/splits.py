@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "child", "split", "subsample"]
-
 Rows = NDArray[np.int64]
 Labels = NDArray[Any]
 

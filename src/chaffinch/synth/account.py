@@ -9,8 +9,6 @@ from typing import Any
 
 from .._base.plain import from_plain, to_plain, without_none
 
-__all__ = ["AccountNote", "ModelAccount", "SynthesisAccount"]
-
 FORMAT = "chaffinch-synthesis"
 VERSION = 1
 

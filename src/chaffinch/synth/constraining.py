@@ -26,7 +26,6 @@ from .projecting import PILOT_ROWS, Draw, projected_rows
 if TYPE_CHECKING:
     from .model import FittedModel
 
-__all__ = ["TRIES", "check_given", "functions_of", "keep_constraints", "keeping", "mapped"]
 
 TRIES = 50
 """How often a row is drawn again before the nearest allowed combination stands in."""

@@ -24,15 +24,6 @@ from ..table.scan import Scan
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
 
-__all__ = [
-    "FEWEST_ROWS",
-    "counter_of",
-    "enough_to_learn",
-    "fine_counter",
-    "private_data",
-    "table_counter",
-]
-
 
 def counter_of(data: Any) -> tuple[Counter, Origin | None]:
     """Return a counter of the data, and what the tables drawn from a model of them should look like, if that is known."""

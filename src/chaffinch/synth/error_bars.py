@@ -32,7 +32,6 @@ from .constraining import keep_constraints
 if TYPE_CHECKING:
     from .model import FittedModel
 
-__all__ = ["ErrorBars", "error_bars", "measured_tables"]
 
 DRAWN_ROWS = 1 << 20
 """Rows drawn, from a fixed stream, to sum the model over all other columns; what they are off by is part of the bars."""

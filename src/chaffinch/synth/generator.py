@@ -11,8 +11,6 @@ from .._base.errors import InputError
 from .._base.seeds import Seed
 from ..table.table import Table
 
-__all__ = ["TableGenerator"]
-
 
 @dataclass(frozen=True, eq=False)
 class TableGenerator:

@@ -15,8 +15,6 @@ from .data import counter_of
 from .model import Draw
 from .settings import SYNTHESISERS, Settings
 
-__all__ = ["Independent"]
-
 
 @SYNTHESISERS.register
 @dataclass(frozen=True, repr=False)

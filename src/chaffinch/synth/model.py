@@ -32,16 +32,6 @@ from .relating import keep_relations
 if TYPE_CHECKING:
     from .error_bars import ErrorBars
 
-__all__ = [
-    "BATCH_ROWS",
-    "Draw",
-    "FittedModel",
-    "Given",
-    "batch_rows",
-    "joined",
-    "made_up_key",
-    "whole_rows",
-]
 
 BATCH_ROWS, BATCH_CELLS, LEAST_ROWS = 1 << 16, 1 << 22, 1 << 10
 """Rows drawn at a time; the cells of these, which tables of more than 64 columns reach with fewer; and the rows below which these do not matter."""

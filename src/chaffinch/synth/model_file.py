@@ -31,19 +31,6 @@ from ..table.types import is_numeric, parse_type, value_type
 from .model import FittedModel
 from .settings import SYNTHESISERS
 
-__all__ = [
-    "FORMAT",
-    "VERSION",
-    "file_parts",
-    "load_model",
-    "model_from_bytes",
-    "model_to_bytes",
-    "save_model",
-    "schema_from_dict",
-    "schema_to_dict",
-    "with_checksum",
-]
-
 FORMAT = "chaffinch-model"
 VERSION = 2
 UNCHECKED = 1

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ..counts.marginal import Marginal
 from ..privacy.counter import NoisyTable
 
-__all__ = ["agreed", "clipped", "consistent", "nonnegative"]
-
 MOST_SHARED = 4_000
 _ROUNDS = 3
 

@@ -15,8 +15,6 @@ from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.network import Network
 from .bayesnet.tables import ConditionalTable, table_from_marginal
 
-__all__ = ["private_model"]
-
 
 def private_model(
     schema: Schema,

@@ -16,17 +16,6 @@ from numpy.typing import NDArray
 
 from ..table.constraints import AllowedCodes
 
-__all__ = [
-    "FEW_BROKEN",
-    "MOST_WEIGHT",
-    "PILOT_ROWS",
-    "Draw",
-    "Projection",
-    "fitted_weights",
-    "projected_rows",
-    "projection_of",
-]
-
 PILOT_ROWS = 1 << 17
 """Rows drawn, from a fixed stream, to see how a model spreads over the combinations."""
 

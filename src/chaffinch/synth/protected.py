@@ -25,8 +25,6 @@ from .generator import TableGenerator
 from .model import whole_rows
 from .protocol import ModelColumn, ModelDescription, promises_privacy
 
-__all__ = ["Protected", "ProtectedModel"]
-
 
 @dataclass(frozen=True, eq=False)
 class Protected:

@@ -13,8 +13,6 @@ from ..privacy.account import Account
 from ..table.schema import Schema
 from ..table.table import Table
 
-__all__ = ["Model", "ModelColumn", "ModelDescription", "Synthesiser", "promises_privacy"]
-
 
 @dataclass(frozen=True)
 class ModelColumn:

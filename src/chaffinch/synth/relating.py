@@ -40,8 +40,6 @@ from ..table.schema import Column
 from ..table.table import Table
 from ..table.types import parse_type, value_type, whole_array
 
-__all__ = ["keep_relations", "numbers_to_codes"]
-
 BIN_TRIES = 24
 """How often numbers of a row are drawn again inside their bins before a computed one may leave the bin that was drawn for it."""
 

@@ -29,8 +29,6 @@ from .bayesnet.model import BayesNetModel
 from .model import Draw
 from .settings import PureMethod, Settings
 
-__all__ = ["SelectedSettings"]
-
 
 @dataclass(frozen=True, repr=False)
 class SelectedSettings(PureMethod):

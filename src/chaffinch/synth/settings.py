@@ -24,8 +24,6 @@ from ..table.schema import Schema
 from .model import Draw, FittedModel
 from .protocol import Model
 
-__all__ = ["SYNTHESISERS", "MethodOptions", "PureMethod", "Settings", "method_words", "noise_step"]
-
 
 @dataclass(frozen=True)
 class MethodOptions:

@@ -10,8 +10,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from .._base.errors import InputError, unknown_name
 from .settings import SYNTHESISERS, Settings
 
-__all__ = ["pairs_of", "settings_of", "synthesiser_of"]
-
 EXAMPLE = "Write it as bayesnet:parents=2,epsilon=1."
 
 

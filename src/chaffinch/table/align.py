@@ -22,27 +22,16 @@ from .codes import Codes, narrowest
 from .decimal_sign import is_decimal_type, is_doubtful
 from .encode import encode_column
 from .fit_schema import enough_rows, spelling_of, typed
+from .formats import Source
 from .grid import to_numbers
 from .note import Note
 from .person_ids import person_numbers
 from .schema import Column, Schema
-from .sources import Source, open_source
+from .sources import open_source
 from .table import Table
 from .text import LEVEL_WORDS, NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 from .weights import with_constant_weight
-
-__all__ = [
-    "OtherTable",
-    "align",
-    "has_fractions",
-    "moved",
-    "same_columns",
-    "tokens_of",
-    "widening_notes",
-    "with_room",
-    "without_spare_room",
-]
 
 Values = tuple[pa.Array, NDArray[np.int16] | None]
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from .._base.masking import THRESHOLD
 from .grid import Numbers
 
-__all__ = ["Apart", "apart", "wide_gaps"]
-
 MOST_CODES = 10
 """Values that stand apart at one end of a column at most: more of them are no codes, but a part of the column."""
 

@@ -15,8 +15,6 @@ from .schema import NUMERIC_KINDS, UNKNOWN, Column, Kind, Schema
 from .schema_file import FORMAT, PUBLIC, VERSION, toml_key, toml_value, usual_type
 from .types import type_name
 
-__all__ = ["blank_text", "kind_by_name", "kind_of"]
-
 CASES = (
     (
         '{ kind = "integer", bounds = [0, 110] }',

@@ -39,17 +39,6 @@ from .codec import same_codes
 from .codes import WIDTHS, Codes, narrowest
 from .schema import Column, Schema
 
-__all__ = [
-    "BLOCK_ROWS",
-    "CodeCache",
-    "CodeLayout",
-    "CodeWriter",
-    "block_of",
-    "codes_of_block",
-    "temporary_folder",
-    "writing_to",
-]
-
 VERSION = 1
 
 BLOCK_ROWS, BLOCK_BYTES, FEWEST_ROWS = 1 << 20, 1 << 25, 1 << 12

@@ -19,16 +19,6 @@ from .._base.plain import to_plain
 if TYPE_CHECKING:
     from .lookup import NumberList
 
-__all__ = [
-    "OTHER",
-    "Categories",
-    "Codec",
-    "Grain",
-    "Intervals",
-    "Scalar",
-    "codec_from_dict",
-    "same_codes",
-]
 
 Scalar = str | int | float | bool
 OTHER = "(other)"

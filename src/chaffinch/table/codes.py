@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 
-__all__ = ["Codes", "narrowest"]
-
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 

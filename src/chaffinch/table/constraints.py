@@ -41,19 +41,6 @@ from .relations import is_relation, named_columns, parsed, relation_of
 from .schema import Column, Schema
 from .schema_file import number_of
 
-__all__ = [
-    "MOST_CELLS",
-    "AllowedCodes",
-    "Constraint",
-    "allowed_codes",
-    "broken_rows",
-    "check_rules",
-    "cut_schema",
-    "names_in_rule",
-    "rules_of",
-    "without_rules_on",
-]
-
 MOST_CELLS = 1 << 22
 """The most combinations of codes that constraints which share columns may span."""
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from .codec import Intervals
 
-__all__ = ["above", "at_or_above", "cut_intervals", "drawn_ranges"]
-
 
 def at_or_above(codec: Intervals, number: float) -> float:
     """Return the least number that values of a column may have and that is not below a number."""

@@ -21,26 +21,6 @@ from .profile import FULL_PRECISION
 from .schema import THOUSANDS, UNKNOWN, Column, Schema
 from .types import parse_type, value_type
 
-__all__ = [
-    "COMMA",
-    "POINT",
-    "SIGN_NAMES",
-    "DecimalSign",
-    "SignCount",
-    "SignEvidence",
-    "check_column",
-    "check_sign",
-    "file_sign",
-    "grouped",
-    "has_decimals",
-    "is_decimal_type",
-    "is_doubtful",
-    "other_sign",
-    "plain_numbers",
-    "thousands_of",
-    "with_sign",
-]
-
 DecimalSign = Literal[".", ","]
 _NAMES = {".": "point", ",": "comma"}
 

@@ -18,8 +18,6 @@ from .grid import to_numbers
 from .schema import NUMERIC_KINDS
 from .table import Table
 
-__all__ = ["Coded", "Coefficient", "Design", "design"]
-
 MAX_COEFFICIENTS = 1_000
 
 Coefficient = tuple[tuple[ColumnFactor, int | None], ...]

@@ -23,8 +23,6 @@ from .schema import Column
 from .sketch import sketch
 from .tails import with_modelled_tails
 
-__all__ = ["fit_intervals", "leaves_out"]
-
 MOST_MARKS = 1_000
 """Values at most that come out as they are inside bins: those that most records share."""
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from .._base.compiled import compiled
 
-__all__ = ["draw_numbers", "move_to_classes"]
-
 MOST_TURNS = 9
 """Numbers of one class that are tried, outwards from the nearest."""
 

@@ -18,8 +18,6 @@ from .lookup import looked_up, word_codes
 from .schema import Column
 from .types import is_numeric, is_words, parse_type, value_type, whole_array
 
-__all__ = ["decode_column", "encode_column", "level_labels", "missing_words"]
-
 Codes1D = NDArray[np.unsignedinteger[Any]]
 
 

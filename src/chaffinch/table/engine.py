@@ -13,8 +13,6 @@ from .._base.words import size_words
 from .formats.options import FileOptions
 from .sources import expected_shape, located
 
-__all__ = ["ENGINES", "Engine", "EngineChoice", "choose_engine", "estimated_bytes", "free_bytes"]
-
 Engine = Literal["auto", "memory", "stream"]
 ENGINES: tuple[Engine, ...] = ("auto", "memory", "stream")
 """How files are worked on: "memory": all rows are held; "stream": batches of them; "auto": the first where they fit."""

@@ -44,15 +44,6 @@ from .screens import (
 )
 from .types import is_words, parse_type, whole_array
 
-__all__ = [
-    "SAMPLE_ROWS",
-    "FoundRules",
-    "RowBatch",
-    "constant_columns",
-    "find_rules",
-    "sampled_rows",
-]
-
 SAMPLE_ROWS = 4096
 """Rows from which candidates come; of smaller tables all."""
 

@@ -25,8 +25,6 @@ from .scan import Scan
 from .schema import Column, Schema
 from .table import Table
 
-__all__ = ["FINE", "finer", "finer_columns", "finer_scan", "finer_schema", "on_codes_of"]
-
 FINE = 150
 """Levels of a numeric column at most."""
 

@@ -17,8 +17,6 @@ from .profile import Profile
 from .schema import NUMERIC_KINDS, Column
 from .types import is_numeric, is_words, parse_type, value_type
 
-__all__ = ["MOST_LEVELS", "fit_column"]
-
 MOST_LEVELS = 200_000
 
 

@@ -26,6 +26,7 @@ from .decimal_sign import (
     with_sign,
 )
 from .fit import fit_column
+from .formats import Labels, Source, Tagged
 from .infer import infer_column
 from .note import Note
 from .partial import completed, is_open
@@ -33,24 +34,9 @@ from .personal.detect import evidence_of, personal_note
 from .personal.fake import fitted_form
 from .profile import Profile
 from .schema import Column, Schema
-from .sources import Labels, Source, Tagged
 from .text import Spelling, TextGuess, parse_words
 from .times import step_of
 from .types import is_nested, parse_type, type_name, value_type, whole_array
-
-__all__ = [
-    "CellValues",
-    "FittedSchema",
-    "TableProfile",
-    "check_columns",
-    "check_declared",
-    "enough_rows",
-    "fit_profiles",
-    "fit_schema",
-    "spelling_of",
-    "typed",
-    "typed_profile",
-]
 
 CellValues = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 """The typed values of some rows by column, with the missing codes that a file spelled."""

@@ -17,8 +17,6 @@ from .._base.formula import Expression, Grammar
 from .._base.tokens import Reader, Token
 from .schema import NUMERIC_KINDS, Column, Schema
 
-__all__ = ["ColumnFactor", "RegressionFormula", "Term", "formula_of"]
-
 MAX_TERMS = 500
 MAX_ORDER = 8
 

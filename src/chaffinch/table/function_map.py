@@ -7,8 +7,6 @@ from typing import Any
 
 from .._base.errors import SchemaError
 
-__all__ = ["FunctionMap"]
-
 
 @dataclass(frozen=True)
 class FunctionMap:

@@ -14,8 +14,6 @@ from .codec import Categories, Intervals
 from .schema import Column
 from .screens import CHANCE, FEWEST, RuleSample
 
-__all__ = ["function_pairs", "listable", "log_odds_of_function"]
-
 MOST_LEVELS = 1000
 
 FIRST = 1_000

@@ -21,8 +21,6 @@ from .grid import Numbers
 from .schema import Column
 from .types import PER_SECOND, parse_type
 
-__all__ = ["with_grains"]
-
 FEWEST = 100
 """Records below which nothing is said of last digits."""
 

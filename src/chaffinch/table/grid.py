@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from .types import PER_SECOND, is_words, value_type, whole_array
 
-__all__ = ["LARGEST", "clock_shift", "from_numbers", "is_whole", "to_numbers"]
-
 Numbers = NDArray[Any]
 
 _OFFSET = re.compile("([+-])([0-9]{2}):?([0-9]{2})")

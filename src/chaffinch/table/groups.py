@@ -5,8 +5,6 @@ from __future__ import annotations
 from .codec import Categories
 from .schema import Column
 
-__all__ = ["GROUP", "GROUPS", "group_column"]
-
 GROUPS = 20
 """Groups of records that are left out in turn for an interval."""
 

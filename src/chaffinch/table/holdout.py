@@ -26,27 +26,14 @@ from .._base.errors import InputError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.seeds import Seed, seed_sequence
 from .align import OtherTable, align
+from .formats import Source
 from .long import LongTable, rows_of, summaries_of
 from .long_align import align_files
 from .row_hash import below_share, hashes_of_persons, hashes_of_places, hashes_without
 from .scan import Scan
 from .schema import Column
-from .sources import Source, open_source
+from .sources import open_source
 from .table import Table
-
-__all__ = [
-    "UNSEEN",
-    "RowClasses",
-    "check_aligned",
-    "check_holdout",
-    "check_holdout_file",
-    "check_holdout_share",
-    "check_long_holdout",
-    "check_set_aside",
-    "explained",
-    "set_aside",
-    "set_aside_note",
-]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

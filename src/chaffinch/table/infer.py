@@ -9,13 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from .._base.masking import THRESHOLD
+from .formats import Labels
 from .profile import FULL_PRECISION, Profile
 from .schema import Column
-from .sources import Labels
 from .text import Spelling
 from .types import PER_SECOND, is_nested, is_numeric, type_name, value_type
-
-__all__ = ["CODED_LEVELS", "decimals_of", "infer_column", "looks_like_id"]
 
 CODED_LEVELS = 10
 """Whole numbers with at most this many distinct values are taken for codes of categories."""

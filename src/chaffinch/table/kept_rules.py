@@ -22,17 +22,6 @@ from .relations import Function, broken, relations_of, table_values, values_of
 from .schema import Schema
 from .table import Table
 
-__all__ = [
-    "Lazy",
-    "fitted_functions",
-    "functions_of_batches",
-    "has_bins",
-    "rules_broken_by",
-    "rules_of_batches",
-    "with_found_rules",
-    "with_rules",
-]
-
 SHOWN = 6
 
 

@@ -24,16 +24,6 @@ from .scan import CodedBatch
 from .schema import Column, Schema
 from .table import Table
 
-__all__ = [
-    "LongOrigin",
-    "LongTable",
-    "RemoteParts",
-    "codes_of",
-    "joined",
-    "rows_of",
-    "summaries_of",
-]
-
 T = TypeVar("T")
 
 Read = Callable[[Collection[str] | None], Iterator[Table]]

@@ -32,25 +32,14 @@ from .code_cache import CodeLayout, temporary_folder
 from .codes import Codes
 from .encode import encode_column
 from .fit_schema import enough_rows, spelling_of, typed
+from .formats import Source
 from .long import LongTable
 from .note import Note
 from .scan import Scan
 from .schema import Column, Role, Schema
-from .sources import Source, open_source
+from .sources import open_source
 from .table import Origin, Table
 from .types import whole_array
-
-__all__ = [
-    "ColumnRoom",
-    "SharedColumn",
-    "align_files",
-    "check_long_schema",
-    "files_on_one_grid",
-    "part_of_original",
-    "part_of_other",
-    "shared_columns",
-    "wanted_columns",
-]
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from .grid import to_numbers
 from .schema import Column
 from .types import is_numeric, is_words
 
-__all__ = ["NumberList", "looked_up", "word_codes"]
-
 MOST_LISTED = 1 << 21
 """Numbers from the lowest to the highest that a list may have: a byte or two each, which stay in the processor's memory."""
 

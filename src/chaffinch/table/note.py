@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from .._base.errors import listed
 
-__all__ = ["Note", "note_lines"]
-
 SHOWN = 10
 """Columns of which the same is said line by line; of more, they are named in one."""
 

@@ -6,8 +6,6 @@ from dataclasses import fields, replace
 
 from .schema import NUMERIC_KINDS, UNKNOWN, Column
 
-__all__ = ["completed", "is_open"]
-
 _OWN = ("name", "kind", "type", "reason", "codec", "evidence", "spelled", "discover")
 """What a column that is inferred has by itself."""
 

@@ -13,8 +13,6 @@ from .._base.errors import InputError
 from .spell import is_bytes, spell_values
 from .types import is_words, whole_array
 
-__all__ = ["person_numbers", "plain_ids"]
-
 
 def person_numbers(
     ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any],

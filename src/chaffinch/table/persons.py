@@ -21,17 +21,6 @@ from .schema import Column, Output, Schema
 from .table import Table
 from .types import is_numeric, parse_type, value_type, whole_array
 
-__all__ = [
-    "PersonRows",
-    "counted_by_person",
-    "one_row_each",
-    "order_numbers",
-    "person_rows",
-    "schema_with_persons",
-    "table_of_persons",
-    "with_persons",
-]
-
 Rows = NDArray[np.int64]
 
 

@@ -25,8 +25,6 @@ from .grid import Numbers, to_numbers
 from .tails import REACH
 from .types import is_nested, is_numeric, is_words, value_type, whole_array
 
-__all__ = ["FULL_PRECISION", "MOST_DISTINCT", "NumberTally", "Profile"]
-
 MOST_DISTINCT = 1 << 20
 GROUPS = 1 << 17
 FEW_NUMBERS = 1024

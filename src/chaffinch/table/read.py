@@ -14,17 +14,16 @@ from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
+from .formats import Source
 from .formats.options import FileOptions
 from .kept_rules import with_found_rules, with_rules
 from .personal.detect import warn_of
 from .persons import table_of_persons
 from .schema import Schema
 from .schema_file import SchemaLike, as_schema
-from .sources import Source, open_source
+from .sources import open_source
 from .table import Origin, Table
 from .types import without_metadata
-
-__all__ = ["encoded", "is_model", "open_table", "read"]
 
 
 def read(

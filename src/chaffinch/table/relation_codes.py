@@ -30,15 +30,6 @@ from .relations import (
 )
 from .schema import Column, Schema
 
-__all__ = [
-    "MOST_GRID",
-    "check_functions",
-    "code_ranges",
-    "fit_function",
-    "function_of_counts",
-    "relation_groups",
-]
-
 MOST_GRID = 1 << 18
 """The most combinations of codes that are looked at for one relation; above, rows are put right by their numbers alone."""
 

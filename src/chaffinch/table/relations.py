@@ -47,26 +47,6 @@ from .types import PER_SECOND, is_numeric, parse_type, value_type, whole_array
 if TYPE_CHECKING:
     from .table import Table
 
-__all__ = [
-    "Equality",
-    "Function",
-    "MissingTogether",
-    "Order",
-    "Relation",
-    "Values",
-    "broken",
-    "is_relation",
-    "named_columns",
-    "parsed",
-    "per_unit",
-    "quoted",
-    "relation_of",
-    "relations_of",
-    "summed",
-    "table_values",
-    "unit_of",
-    "values_of",
-]
 
 EXACT = 1e-9
 """The share of its size by which a computed number may differ where a column has no digits of its own: what floats lose in a sum."""

@@ -13,16 +13,14 @@ from .codes import Codes
 from .constraints import cut_schema
 from .encode import encode_column
 from .fit import fit_column
+from .formats import Labels
 from .infer import infer_column
 from .kept_rules import fitted_functions, with_found_rules
 from .profile import Profile
 from .schema import Column
-from .sources import Labels
 from .table import Table
 from .text import Spelling
 from .types import whole_array
-
-__all__ = ["SubsetReader", "cells_of", "profile_of"]
 
 Tokens = NDArray[np.int16] | None
 

@@ -26,19 +26,6 @@ from .scan import Scan
 from .table import Table
 from .types import whole_array
 
-__all__ = [
-    "ChosenBy",
-    "below_share",
-    "choose_of_scan",
-    "choose_rows",
-    "choose_slice",
-    "hashes_of",
-    "hashes_of_persons",
-    "hashes_of_places",
-    "hashes_of_values",
-    "hashes_without",
-]
-
 ChosenBy = Literal["place", "values", "person"]
 Hashes = NDArray[np.uint64]
 

@@ -18,6 +18,7 @@ from .codes import Codes
 from .encode import encode_column
 from .find_rules import RowBatch, sampled_rows
 from .fit_schema import CellValues, TableProfile, fit_schema, spelling_of, typed
+from .formats import Source
 from .formats.options import FileOptions
 from .grid import to_numbers
 from .kept_rules import Lazy, rules_of_batches
@@ -27,10 +28,8 @@ from .read import encoded
 from .relations import values_of
 from .schema import Column, Schema
 from .schema_file import SchemaLike, as_schema
-from .sources import Source, open_source
+from .sources import open_source
 from .table import Table, weights_of
-
-__all__ = ["CodedBatch", "Profiled", "Scan", "profile_source", "scan"]
 
 
 @dataclass(frozen=True, eq=False)

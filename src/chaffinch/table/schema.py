@@ -14,19 +14,6 @@ from .codec import Codec, Scalar
 from .function_map import FunctionMap
 from .personal.evidence import IdentifierEvidence
 
-__all__ = [
-    "KINDS",
-    "NUMERIC_KINDS",
-    "ROLES",
-    "THOUSANDS",
-    "UNKNOWN",
-    "Column",
-    "Kind",
-    "Output",
-    "Role",
-    "Schema",
-]
-
 Kind = Literal[
     "integer",
     "float",

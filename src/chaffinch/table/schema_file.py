@@ -19,22 +19,6 @@ from .grid import clock_shift
 from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Output, Role, Schema
 from .types import parse_type
 
-__all__ = [
-    "FORMAT",
-    "PUBLIC",
-    "VERSION",
-    "SchemaLike",
-    "as_schema",
-    "number_of",
-    "read_schema",
-    "schema_from_toml",
-    "schema_text",
-    "toml_key",
-    "toml_value",
-    "usual_type",
-    "write_schema",
-]
-
 FORMAT = "chaffinch-schema"
 VERSION = 1
 MOST_BYTES = 64 << 20

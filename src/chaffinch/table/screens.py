@@ -22,22 +22,6 @@ from .relations import EXACT, Values, part_of, quoted, unit_of
 from .schema import Column, Schema
 from .types import is_numeric, parse_type, value_type
 
-__all__ = [
-    "ALMOST",
-    "CHANCE",
-    "FEWEST",
-    "MOST_COLUMNS",
-    "SCREENED",
-    "RuleSample",
-    "affine_pairs",
-    "by_chance",
-    "date_parts",
-    "long_sums",
-    "missing_groups",
-    "order_pairs",
-    "sums_of_two",
-]
-
 MOST_COLUMNS = 64
 """Columns of numbers that are compared with each other."""
 

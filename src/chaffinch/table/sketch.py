@@ -14,8 +14,6 @@ from .grid import Numbers
 from .schema import Column
 from .tails import Tailed
 
-__all__ = ["sketch"]
-
 MOST_KNOTS = 8
 """Means of records between two values that stand for themselves at most, where that is not at an end of the column."""
 

@@ -12,15 +12,13 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from .._base.errors import FileError, InputError, listed
-from .formats import FORMATS, FileOptions, Format, Labels, ReadOptions, Source, Tagged
+from .formats import FORMATS, FileOptions, Format, ReadOptions, Source
 from .formats.delimited import CSV
 from .formats.folder import FOLDER, is_pattern
 from .formats.format import readable
 from .formats.identity import identities
 from .formats.objects import open_object
 from .formats.packing import archive_names, packing_of, unpacked_head
-
-__all__ = ["Labels", "Source", "Tagged", "expected_shape", "located", "open_source", "recognise"]
 
 HEAD = 4096
 """First bytes of a file by which its format is told."""

@@ -16,8 +16,6 @@ import pyarrow.compute as pc
 
 from .types import is_words
 
-__all__ = ["is_bytes", "spell", "spell_bytes", "spell_values", "words_of"]
-
 EXACT = 2.0**53
 """Whole floats below this are spelled as whole numbers are."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from .schema import NUMERIC_KINDS, Column, Role
 
-__all__ = ["Suggestion", "suggested_role"]
-
 FEW_CLASSES = 20
 """The most levels of what a learner is asked to predict."""
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Origin", "Table", "new_identifiers", "weights_of"]
 
 DIGITS = 9
 """Of new identifiers that are words."""

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from .._base.masking import THRESHOLD
 from .grid import LARGEST, Numbers
 
-__all__ = ["REACH", "Tailed", "largest_auc", "n_unseen", "with_modelled_tails"]
-
 REACH = 8
 """A tail is fitted to the ranks up to this many times the first rank looked at: the 10th to the 80th record, at most a quarter of all."""
 

@@ -34,8 +34,6 @@ from .profile import FULL_PRECISION
 from .times import TimeGuess, format_times, parse_times
 from .types import whole_array
 
-__all__ = ["LEVEL_WORDS", "NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"]
-
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
 

@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 
 from .types import PER_SECOND
 
-__all__ = ["TimeGuess", "format_times", "parse_times", "step_of"]
-
 _DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 _TIMES = (" %H:%M:%S", "T%H:%M:%S", " %H:%M", "T%H:%M")
 _CLOCKS = ("%H:%M:%S", "%H:%M")

@@ -13,18 +13,6 @@ import pyarrow as pa
 
 from .._base.errors import SchemaError
 
-__all__ = [
-    "PER_SECOND",
-    "is_nested",
-    "is_numeric",
-    "is_words",
-    "parse_type",
-    "type_name",
-    "value_type",
-    "whole_array",
-    "without_metadata",
-]
-
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of each unit of time make a second."""
 

@@ -23,17 +23,6 @@ from .schema import Column, Schema
 from .table import Table
 from .types import parse_type, value_type
 
-__all__ = [
-    "WeightSums",
-    "constant_weight_schema",
-    "effective_rows",
-    "weight_note",
-    "weight_sums",
-    "with_constant_weight",
-    "with_weight",
-    "without_weight",
-]
-
 SUMMED = 1 << 16
 """Rows whose weights are summed by themselves."""
 

@@ -18,8 +18,6 @@ from .sources import located, recognise
 from .table import Table
 from .types import without_metadata
 
-__all__ = ["NOTE", "ending_like", "file_format", "table_writer", "write_table"]
-
 NOTE = "chaffinch"
 """The key of metadata that say how Chaffinch made a table: the only ones of a whole table that are written. No table that is read keeps it."""
 

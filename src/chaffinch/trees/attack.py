@@ -18,8 +18,6 @@ from .recount import checked_data, label_codes, recounted
 from .result import TreeAudit, Tries
 from .tree import Ensemble, Kind, Tree
 
-__all__ = ["attack_trees", "exposed_cells", "open_to_value", "safe_values", "tries"]
-
 
 def attack_trees(
     model: Ensemble,

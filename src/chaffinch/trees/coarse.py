@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from .tree import Ensemble, Tree
 
-__all__ = ["coarsened", "groups_are_safe", "guesses", "nameable_nodes"]
-
 
 def unnamed(
     counts: NDArray[np.int64], shares: NDArray[np.float64], at_least: int

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fewest_records", "known_weights", "recovered_counts"]
-
 _OWN = "The records had weights of their own: how many stand behind a weight cannot be told."
 _OPEN = (
     "Classes had weights, and the tree is too small to tell how many records stand behind a weight."

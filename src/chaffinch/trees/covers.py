@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from .tree import Tree
 
-__all__ = ["COVER_LAWS", "PLAIN_COVERS", "CoverLaw", "counted_trees", "law_of"]
-
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Bounds = tuple[Whole, Whole]

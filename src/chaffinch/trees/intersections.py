@@ -17,8 +17,6 @@ from .recount import checked_data, label_codes
 from .summary import IntersectionSummary
 from .tree import Ensemble
 
-__all__ = ["Intersections", "intersections"]
-
 
 @dataclass(frozen=True, eq=False)
 class Intersections:

@@ -13,8 +13,6 @@ from .._base.errors import InputError
 from .summary import MidpointSummary
 from .tree import Ensemble, compared
 
-__all__ = ["Midpoints", "midpoints"]
-
 
 @dataclass(frozen=True)
 class Midpoints:

@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 
 from .tree import Ensemble, Tree, compared
 
-__all__ = [
-    "Comparison",
-    "Condition",
-    "Label",
-    "Predicate",
-    "label_name",
-    "label_of",
-    "predicate_of",
-]
-
 Comparison = Literal["=", "<=", ">"]
 
 

@@ -37,8 +37,6 @@ from .result import Keep, PruneResult, SideRule
 from .sides import sides_are_safe
 from .tree import Ensemble, Kind, Tree
 
-__all__ = ["TAKEN_OUT", "prune_trees", "pruned_tree", "safe_nodes", "without_counts"]
-
 TAKEN_OUT = "The numbers of records were taken out of the model."
 
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from .tree import Ensemble, Tree
 
-__all__ = ["rebuilt"]
-
 _ATTRIBUTES = ("n_features_in_", "feature_names_in_", "n_outputs_", "max_features_")
 
 

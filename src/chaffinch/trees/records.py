@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed, unknown_name
 from ..table.decimal_sign import file_sign, plain_numbers
-from ..table.sources import Source, open_source
+from ..table.formats import Source
+from ..table.sources import open_source
 from ..table.text import TextGuess
 from .formats.onnx_trees import SCORES
 from .tree import Ensemble
-
-__all__ = ["ModelRecords", "n_outputs", "predicted", "read_records", "worth"]
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none")
 _CASTABLE = ("integer", "floating", "decimal", "string", "large_string", "null")

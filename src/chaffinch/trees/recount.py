@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .tree import Ensemble, Tree
 
-__all__ = ["checked_data", "label_codes", "recounted"]
-
 Columns = Sequence[NDArray[Any]]
 
 

@@ -21,8 +21,6 @@ from .result import PruneResult, SideRule, TreeAudit
 from .summary import CertificateSummary
 from .tree import Ensemble, Tree
 
-__all__ = ["Certificate", "certify"]
-
 
 @dataclass(frozen=True, eq=False)
 class Certificate:

@@ -26,8 +26,6 @@ from .summary import (
 )
 from .tree import Ensemble
 
-__all__ = ["Keep", "PruneResult", "SideRule", "TreeAudit", "Tries"]
-
 Keep = Literal["safe", "most"]
 """What pruning keeps: what is safe against every label, or most splits, with leaves that tell less."""
 SideRule = Literal["data", "moments", "size"]

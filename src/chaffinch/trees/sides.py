@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from .tree import Tree
 
-__all__ = ["certain_sides", "sides_are_safe"]
-
 _NEAR = 1e-10  # of the root mean square: how far two means may be off
 _EQUAL = 1e-13  # of the squared mean: variances below are those of equal labels, or of some that differ by less than a millionth
 _HIDDEN = (

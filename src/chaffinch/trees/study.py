@@ -20,8 +20,6 @@ from .records import ModelRecords, read_records, worth
 from .result import Keep, PruneResult, TreeAudit
 from .tree import Ensemble
 
-__all__ = ["audit", "prune"]
-
 Arrays = Sequence[NDArray[Any]]
 
 

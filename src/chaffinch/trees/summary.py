@@ -8,21 +8,6 @@ from typing import Any, Literal
 
 from .._base.plain import from_plain, to_plain
 
-__all__ = [
-    "AuditSummary",
-    "CertificateSummary",
-    "CheckSummary",
-    "DepthRange",
-    "IntersectionSummary",
-    "MidpointSummary",
-    "PruneSummary",
-    "PrunedSize",
-    "ScoredOn",
-    "TriesSummary",
-    "few",
-    "score_words",
-]
-
 Row = tuple[str, str]
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 
-__all__ = ["Ensemble", "Kind", "Tree", "compared"]
-
 Kind = Literal["classification", "regression"]
 
 

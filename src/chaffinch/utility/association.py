@@ -22,8 +22,6 @@ from ..stats.result import Result
 from ..table.groups import GROUPS
 from .metric import Distance
 
-__all__ = ["Association", "PairDifference", "associated", "too_few"]
-
 Floats = NDArray[np.float64]
 Rows = tuple[tuple[float | None, ...], ...]
 

@@ -10,8 +10,6 @@ from .._base.errors import InputError
 from ..stats.result import Result
 from .metric import METRICS, Distance, Metric, UtilityRun
 
-__all__ = ["SHARE", "G", "baseline_weights", "composite"]
-
 SHARE = 0.5
 """What a table of independent columns owes to its lost relations, of a G that is 1 for it; learning owes the rest."""
 

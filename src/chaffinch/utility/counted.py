@@ -26,8 +26,6 @@ from .phi_k import PhiK
 from .phi_k_coefficient import phi_k_of_counts
 from .tvd import MOST, chosen_cliques, distance_of
 
-__all__ = ["CountedFigure", "CountedUtility", "counted_utility"]
-
 BATCH_CELLS = 1 << 24
 """Cells that one question to a counter has, about."""
 

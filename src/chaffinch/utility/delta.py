@@ -24,8 +24,6 @@ from ..table.table import Table
 from .labels import LearningLabel, check_repeats, label_column
 from .metric import METRICS, Distance, Metric, UtilityRun
 
-__all__ = ["SCORES", "Delta", "DeltaRow", "DeltaSettings", "SkippedLabel", "Tstr", "delta"]
-
 SCORES = ("error", "balanced_error", "auc")
 """Misclassification; its mean over classes; the area under the curve of each class against the rest, mean over classes."""
 _CAP, _SPLIT, _STATE = range(3)

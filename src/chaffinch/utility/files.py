@@ -28,8 +28,6 @@ from ..table.table import Table
 from .metric import UtilityRun
 from .settings import UtilitySettings
 
-__all__ = ["MARGINALS", "RESAMPLE", "run_of_files"]
-
 MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
 """Random streams of the references and of the sample; metrics have their own."""
 

@@ -22,8 +22,6 @@ from ..table.table import Table
 from .marginals import Clique, in_batches
 from .metric import METRICS, Distance, Metric
 
-__all__ = ["ImpossiblePair", "ImpossiblePairs", "impossible_pairs"]
-
 SHOWN = 20
 """Column pairs that a result lists, the most rows first."""
 

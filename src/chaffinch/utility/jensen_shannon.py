@@ -21,8 +21,6 @@ from ..table.table import Table
 from .marginals import shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric
 
-__all__ = ["JensenShannon", "distance_of_shares", "jensen_shannon"]
-
 Array = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from ..table.encode import level_labels
 from ..table.schema import Column
 from ..table.table import Table
 
-__all__ = ["FEWEST", "RARE_LEVEL", "LearningLabel", "check_repeats", "label_column", "shown_levels"]
-
 FEWEST = 10
 """Records with a label that a table needs before anything is learnt from it; more where the threshold is higher."""
 MOST_CLASSES = 10

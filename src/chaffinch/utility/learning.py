@@ -21,8 +21,6 @@ from .labels import FEWEST, LearningLabel, label_column, shown_levels
 from .metric import METRICS, Distance, Metric, References, UtilityRun
 from .trials import FitScores, LearningSettings, LearningTrials, Scored
 
-__all__ = ["Confusion", "Learning", "LearningRow", "learning"]
-
 MOST_LEVELS = 50
 """Levels of a label above which confusion matrices do not stand in the plain data."""
 

@@ -13,8 +13,6 @@ from ..counts.tally import DENSE_CELLS
 from ..stats.pair import TablePair
 from ..table.groups import GROUPS
 
-__all__ = ["Clique", "in_batches", "in_runs", "shares_of_groups", "too_few_records"]
-
 BATCH_CELLS = 1 << 23
 """Cells held at once for each table: 64 MiB."""
 

@@ -29,19 +29,6 @@ from ..table.long import LongTable
 from ..table.table import Table
 from .settings import ALL_SPLITS, QUICK_SPLITS, UtilitySettings
 
-__all__ = [
-    "GROUPS",
-    "METRICS",
-    "Distance",
-    "Metric",
-    "References",
-    "UtilityRun",
-    "asked_metrics",
-    "choices",
-    "left_out",
-    "quick_choices",
-]
-
 GROUPS = {
     "columns": "Each column by itself",
     "relations": "How columns are related",

@@ -14,8 +14,6 @@ from ..table.table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
 from .phi_k import PhiK, phi_k
 
-__all__ = ["NORMS", "Mu", "Norm", "mu", "mu_from"]
-
 Floats = NDArray[np.float64]
 Norm = Literal["frobenius", "frobenius_full", "spectral"]
 

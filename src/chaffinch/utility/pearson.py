@@ -19,8 +19,6 @@ from .association import Association, associated, too_few
 from .metric import METRICS, Metric
 from .phi_k_grid import with_and_without
 
-__all__ = ["Pearson", "pearson"]
-
 Floats = NDArray[np.float64]
 
 

@@ -18,8 +18,6 @@ from ..table.table import Table
 from .labels import FEWEST, LearningLabel, label_column
 from .trials import LearningSettings, LearningTrials
 
-__all__ = ["PersonScores", "person_scores"]
-
 
 @dataclass(frozen=True, eq=False)
 class PersonScores:

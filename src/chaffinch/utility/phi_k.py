@@ -18,8 +18,6 @@ from .association import Association, associated, too_few
 from .metric import METRICS, Metric
 from .phi_k_grid import batches, grid_of, phi_k_of_pairs
 
-__all__ = ["Missing", "PhiK", "phi_k"]
-
 Floats = NDArray[np.float64]
 Missing = Literal["level", "drop"]
 

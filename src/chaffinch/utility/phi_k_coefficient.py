@@ -24,8 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError
 
-__all__ = ["ContingencyCells", "chi_square_from_phi_k", "phi_k_from_chi_square", "phi_k_of_counts"]
-
 Floats = NDArray[np.float64]
 
 SHAPES_HELD = 4096

@@ -24,8 +24,6 @@ from ..table.table import Table
 from .marginals import in_runs
 from .phi_k_coefficient import ContingencyCells
 
-__all__ = ["PhiKGrid", "batches", "grid_of", "phi_k_of_pairs", "with_and_without"]
-
 Floats = NDArray[np.float64]
 
 MOST_CELLS = 1 << 22

@@ -25,8 +25,6 @@ from ..stats.splits import child
 from ..table.table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
 
-__all__ = ["MODELS", "PropensityScore", "pmse"]
-
 MODELS = ("tree", "logistic")
 
 ROWS = 50_000

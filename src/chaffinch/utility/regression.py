@@ -32,8 +32,6 @@ from ..table.formula import ColumnFactor, RegressionFormula, formula_of
 from ..table.table import Table
 from .metric import METRICS, Metric, UtilityRun
 
-__all__ = ["CoefficientRow", "Regression", "interval_overlap", "regression"]
-
 Interval = tuple[float, float]
 Family = Literal["ols", "logit"]
 

@@ -22,8 +22,6 @@ from .shapes import TableShapes
 from .sweep import Sweep
 from .verdict import VerdictRow, ladder, ladder_plot, verdict
 
-__all__ = ["ColumnSummary", "TableSummary", "UtilityAbout", "UtilityResult", "saying_of"]
-
 FORMAT = "chaffinch-utility"
 VERSION = 1
 HEAD = (

@@ -14,8 +14,6 @@ from ..table.kept_rules import rules_broken_by
 from ..table.table import Table
 from .metric import METRICS, Distance, Metric
 
-__all__ = ["BrokenRule", "BrokenRules", "broken_rules"]
-
 
 @dataclass(frozen=True)
 class BrokenRule:

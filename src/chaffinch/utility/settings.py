@@ -12,8 +12,6 @@ from ..stats.features import Encoding
 from ..stats.learners import QUICK, Models
 from ..stats.sampled import SAMPLE_ROWS, check_sample_rows
 
-__all__ = ["ALL_SPLITS", "QUICK_SPLITS", "UtilitySettings", "Weights"]
-
 Weights = Literal["given", "baselines"]
 """Where the weights of G come from: named, or from what a table of independent columns scores."""
 

@@ -28,8 +28,6 @@ from ..table.types import is_numeric
 from .association import Association
 from .tvd import MarginalDistance
 
-__all__ = ["ColumnShape", "PairShape", "TableShapes", "nice_edges", "shapes_of", "worst_pairs"]
-
 BINS, LEVELS = 20, 8
 """The most bins of a histogram, and the most levels that have a bar of their own."""
 PAIR_BINS, PAIR_LEVELS = 6, 5

@@ -23,12 +23,13 @@ from ..stats.sampled import SAMPLE_ROWS, SampledRecords
 from ..stats.splits import child
 from ..synth.independent import Independent
 from ..table.align import align
+from ..table.formats import Source
 from ..table.holdout import check_aligned, check_holdout_file
 from ..table.long import LongOrigin
 from ..table.read import open_table
 from ..table.scan import Scan
 from ..table.schema import Schema
-from ..table.sources import Source, open_source
+from ..table.sources import open_source
 from ..table.table import Table
 from .files import MARGINALS, RESAMPLE, run_of_files
 from .metric import METRICS, UtilityRun, asked_metrics, left_out
@@ -36,8 +37,6 @@ from .mu import Norm
 from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, saying_of
 from .settings import UtilitySettings, Weights
 from .shapes import shapes_of
-
-__all__ = ["measure_utility", "utility"]
 
 
 def utility(

@@ -22,8 +22,6 @@ from .delta import delta
 from .mu import mu_from
 from .phi_k import phi_k
 
-__all__ = ["Sweep", "SweepRow", "SweepSettings", "sweep"]
-
 
 @dataclass(frozen=True)
 class SweepRow:

@@ -21,8 +21,6 @@ from ..synth.independent import Independent
 from ..table.table import Table
 from .labels import LearningLabel, check_repeats
 
-__all__ = ["FitScores", "LearningSettings", "LearningTrials", "Scored"]
-
 Scored = dict[tuple[str, str], list["FitScores"]]
 """Scores of each fit, by model and by what it was trained on."""
 _SPLIT, _SUBSET, _MARGINALS, _STATE, _CAP = range(5)

@@ -29,15 +29,6 @@ from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric, UtilityRun
 
-__all__ = [
-    "CliqueDistance",
-    "MarginalDistance",
-    "chosen_cliques",
-    "distance_of",
-    "marginal_distance",
-    "total_variation",
-]
-
 MOST = 5_000
 """Cliques that are compared; where there are more, so many are drawn. All triples of 32 columns."""
 

@@ -29,19 +29,6 @@ from .metric import GROUPS, METRICS, Metric, References
 if TYPE_CHECKING:
     from .result import UtilityResult
 
-__all__ = [
-    "NOT_APPLICABLE",
-    "WORDS",
-    "VerdictRow",
-    "kept_share",
-    "ladder",
-    "ladder_plot",
-    "metrics_of",
-    "rules",
-    "verdict",
-    "verdict_row",
-    "way_between",
-]
 
 WORDS = ("close", "fair", "weak", "lost")
 NOT_APPLICABLE = "not applicable"

@@ -33,8 +33,6 @@ from .screens import (
     running,
 )
 
-__all__ = ["page_of"]
-
 STATIC = {
     "report.css": ("chaffinch.report", "templates/page.css", "text/css"),
     "web.css": ("chaffinch.web", "static/web.css", "text/css"),

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from .project import ProjectChoices
 
-__all__ = ["Roles", "check_words", "describe_words", "plan_words", "release_words", "shown_command"]
-
 
 @dataclass(frozen=True)
 class Roles:

@@ -19,19 +19,6 @@ from .._base.safe_files import filling, write_text
 from .jobs import number_of
 from .project import read_json
 
-__all__ = [
-    "RECORD",
-    "WITHDRAWN",
-    "Checker",
-    "DecisionRecord",
-    "approve",
-    "other_name",
-    "put_down",
-    "read_records",
-    "record_in",
-    "withdraw",
-]
-
 FORMAT, VERSION = "chaffinch-decision", 1
 RECORD = "decision.json"
 WITHDRAWN = "WITHDRAWN.txt"

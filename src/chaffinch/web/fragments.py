@@ -12,8 +12,6 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 
-__all__ = ["checked_fragment"]
-
 VOID = frozenset(("br", "hr", "col"))
 WORDS = (
     "a abbr b bdi blockquote caption circle code colgroup dd defs desc details div dl dt ellipse em figcaption figure footer g h1 h2 h3 h4 header li "

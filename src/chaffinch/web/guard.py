@@ -18,8 +18,6 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl
 
-__all__ = ["ENTRY", "LIVE_POLICY", "MOST_BYTES", "POLICY", "REPORT_POLICY", "Guard", "Keys"]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

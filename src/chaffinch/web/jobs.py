@@ -18,8 +18,6 @@ from .._base.errors import InputError
 from .._base.words import is_number
 from .project import read_json, write_json
 
-__all__ = ["Job", "Queue", "State", "number_of"]
-
 State = Literal["waiting", "running", "done", "refused", "failed", "stopped", "lost"]
 """`refused`: a policy said no, and everything was written. `lost`: its process ended without a word."""
 

@@ -17,12 +17,11 @@ from .._base.progress import Progress, progress_bar, silent
 from ..counts import StreamCounter
 from ..counts import describe as describe_counter
 from ..table import FileOptions, Scan, Schema, scan, schema_text
+from ..table.formats import Source
 from ..table.personal.detect import PERSONAL, undecided
 from ..table.scan import profile_source
-from ..table.sources import Source, open_source
+from ..table.sources import open_source
 from .project import FOUND, write_json
-
-__all__ = ["FIRST_ROWS", "look", "sparse"]
 
 FIRST_ROWS = 500
 """Rows that are looked at before all are read."""

@@ -24,7 +24,6 @@ from .roles import roles_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["STEPS", "Page", "SentForm", "form_of", "go"]
 
 STEPS = (
     ("open", "Open"),

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from .._base.errors import FileError
 
-__all__ = ["FolderListing", "Places"]
-
 MOST_LISTED = 500
 """Files and folders that a listing shows."""
 

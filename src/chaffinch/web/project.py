@@ -24,16 +24,6 @@ from typing import Any
 from .._base.errors import FileError, InputError, unknown_name
 from .._base.safe_files import read_small, write_text
 
-__all__ = [
-    "FOUND",
-    "ProjectChoices",
-    "ProjectFolder",
-    "as_toml",
-    "default_folder",
-    "read_json",
-    "write_json",
-]
-
 FORMAT, VERSION = "chaffinch-project", 1
 MOST = 4 << 20
 

@@ -13,8 +13,6 @@ from ..table.schema import Column, Schema
 from ..table.schema_file import schema_from_toml, toml_key, toml_value
 from .commands import Roles
 
-__all__ = ["CHOSEN", "roles_of", "with_choices", "with_entry", "with_rules_in_step"]
-
 CHOSEN = ("other", "key", "sensitive", "label", "weight", "identifier", "person", "order")
 """Roles in the order in which one chooses among them."""
 

@@ -10,9 +10,6 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["configured"]
-
-
 TURN = 15.0
 """Seconds that a client may take to say what it wants, or to take what it asked for, before its connection is closed."""
 

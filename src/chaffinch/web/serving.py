@@ -14,9 +14,6 @@ from .guard import ENTRY, Keys
 from .places import Places
 from .project import ProjectFolder
 
-__all__ = ["ENTRY_FILE", "address_of", "entry_file", "hosts_of", "serve"]
-
-
 ENTRY_FILE = "enter.html"
 """A file of the project that leads a browser to the page: unlike the words that start a browser, other users of the computer cannot see it."""
 

@@ -20,8 +20,6 @@ from .._base.progress import WRITTEN_TO
 from .._base.safe_files import write_text
 from .project import FOUND
 
-__all__ = ["COMMANDS", "main"]
-
 COMMANDS = frozenset(("release", "check", "look"))
 """What a job may be."""
 

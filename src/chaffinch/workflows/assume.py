@@ -12,8 +12,6 @@ from ..privacy.price import DiscoveryPrice
 from ..synth import Settings
 from ..table import Column, Schema
 
-__all__ = ["MOST_LEVELS", "assumed_schema", "with_what_is_left"]
-
 MOST_LEVELS = 10
 """Levels that a column of words is reckoned with, if there are records enough for each to be found."""
 

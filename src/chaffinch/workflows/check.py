@@ -30,8 +30,6 @@ from .check_request import AnyPath, CheckRequest
 if TYPE_CHECKING:
     from ..outputs.columns import Codes
 
-__all__ = ["CheckDelivery", "CheckRequest", "DataSource", "check", "check_request"]
-
 
 @dataclass(frozen=True)
 class DataSource:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..outputs.columns import Codes
     from ..outputs.rules.findings import Finding
 
-__all__ = ["CheckDelivery"]
 
 MOST_WORDS = 2000
 

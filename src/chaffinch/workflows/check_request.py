@@ -12,14 +12,8 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
-from ..outputs.document import (
-    FORMAT,
-    Outputs,
-    named_columns,
-    read_document,
-    read_outputs,
-    recipes_of,
-)
+from ..outputs.document import Outputs, read_outputs, recipes_of
+from ..outputs.entries import FORMAT, named_columns, read_document
 from ..outputs.fields import Field, Fields
 from ..outputs.records import TableCoder, fields_of_table
 from ..outputs.rules import Policy
@@ -30,7 +24,6 @@ if TYPE_CHECKING:
     from ..outputs.readers.acro.recipes import AcroOutput, AcroOutputs
     from ..outputs.readers.files.read import OutputFiles
 
-__all__ = ["AnyPath", "CheckRequest"]
 
 AnyPath = str | os.PathLike[str]
 SPECIFICATIONS = (".toml", ".json")

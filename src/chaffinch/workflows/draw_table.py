@@ -15,8 +15,6 @@ from .release import method_of, names_of
 from .running import RunOptions
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings
 
-__all__ = ["synthesise"]
-
 
 def synthesise(
     data: Any,

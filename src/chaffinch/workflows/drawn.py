@@ -20,14 +20,13 @@ from ..stats.splits import child
 from ..synth import Settings
 from ..table import Scan, Table
 from ..table.align import align
+from ..table.formats import Source
 from ..table.long import LongOrigin
 from ..table.person_ids import person_numbers
-from ..table.sources import Source, open_source
+from ..table.sources import open_source
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .running import RunOptions
 from .synthesise import synthesiser_for
-
-__all__ = ["DrawnFile", "DrawnTables", "half_fitted", "options_of"]
 
 ROWS_APART = "People have several rows. Intervals of what the table is worth take each row for itself, and are too narrow for that: those of --engine memory take persons."
 HOLDOUT_ROWS = "Each row of the holdout was taken for a person of its own."

@@ -16,8 +16,6 @@ from ..outputs.document import Outputs, read_outputs
 from ..outputs.evolve import EngineName, EvolveSettings, StartName, evolve_spec
 from ..outputs.evolve_result import FORMAT, VERSION, EvolveResult
 
-__all__ = ["evolve", "evolve_file", "write_copies"]
-
 
 def evolve(
     spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs,

@@ -23,8 +23,6 @@ from .on_spark import cache_place, scanned_on_spark
 from .running import RunOptions
 from .synthesise import ReadSettings
 
-__all__ = ["check_sample", "risk_on_spark", "utility_on_spark"]
-
 
 def utility_on_spark(
     original: str,

@@ -17,7 +17,7 @@ from .._base.errors import FileError
 from .._base.safe_files import check_writable, filling, write_text
 from ..outputs.check.result import CheckResult
 from ..outputs.crossing import TOTAL, Frame
-from ..outputs.document import FORMAT, VERSION
+from ..outputs.entries import FORMAT, VERSION
 from ..outputs.printing import is_withheld
 from ..outputs.records import TableCoder, codes_of_table
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..outputs.columns import Codes
     from ..outputs.kinds import OutputSpec
 
-__all__ = ["check_new_folder", "table_of_output", "write_mitigated"]
 
 DOCUMENT = "mitigated.json"
 """The file of outputs. Columns are not described in it: their levels may be rarer than anything that is published."""

@@ -36,18 +36,6 @@ from ..table.schema import Schema
 from .running import RunOptions
 from .synthesise import ReadSettings, SynthesisSettings, charge_ledger
 
-__all__ = [
-    "SparkSynthesis",
-    "cache_place",
-    "check_on_spark",
-    "copy_places",
-    "described_on_spark",
-    "fit_on_spark",
-    "sample_on_spark",
-    "scanned_on_spark",
-    "synthesise_on_spark",
-]
-
 NOT_COMPARED = (
     "Drawn rows were not looked up in the original: that takes rows, which stay on Spark."
 )

@@ -20,8 +20,6 @@ from ..table import Schema
 from ..table.schema_file import SchemaLike, as_schema
 from .assume import MOST_LEVELS, assumed_schema, with_what_is_left
 
-__all__ = ["PlanResult", "plan"]
-
 HEAD = (
     "method",
     "neighbours",

@@ -14,8 +14,6 @@ from ..risk import RiskResult
 from ..risk.attribution.verdict import LimitVerdict, limit_verdict
 from ..stats.intervals import LimitState
 
-__all__ = ["RiskPolicy"]
-
 
 @dataclass(frozen=True)
 class RiskPolicy:

@@ -20,6 +20,7 @@ from ..stats.sampled import SAMPLE_ROWS
 from ..synth import SYNTHESISERS, MethodOptions, Settings
 from ..synth.protocol import promises_privacy
 from ..table import FileOptions, Schema, Table
+from ..table.formats import Source
 from ..table.formula import formula_of
 from ..table.holdout import (
     check_holdout,
@@ -29,7 +30,7 @@ from ..table.holdout import (
     set_aside_note,
 )
 from ..table.schema_file import SchemaLike
-from ..table.sources import Source, open_source
+from ..table.sources import open_source
 from ..table.write import ending_like
 from ..utility import UtilitySettings
 from .drawn import DrawnFile, DrawnTables
@@ -39,8 +40,6 @@ from .running import RunOptions
 from .streaming import not_streamed, why_not_streamed
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings
 from .writing import copy_paths
-
-__all__ = ["ReleaseResult", "ReleaseSettings", "method_of", "names_of", "release", "run_release"]
 
 STAGES = ("reading", "learning", "drawing", "measuring", "attacking", "reporting")
 """The stages of a release, as a clock names them."""

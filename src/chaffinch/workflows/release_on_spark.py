@@ -28,8 +28,6 @@ from .release import ReleaseSettings
 from .release_result import ReleaseResult, leaving_folder
 from .running import RunOptions
 
-__all__ = ["release_on_spark"]
-
 NO_SHARE = "People are set aside where files are read on one machine: pass --engine auto, or split the table on Spark and name the part with --holdout."
 """Why a share of people is not set aside on Spark: rows have no places there by which they could be chosen again."""
 

@@ -27,16 +27,6 @@ from ..table import Table
 from ..utility import UtilityResult
 from .writing import write_batches
 
-__all__ = [
-    "CONFIDENTIAL",
-    "EARLIER",
-    "PARTS",
-    "REFUSED",
-    "TO_RELEASE",
-    "ReleaseResult",
-    "leaving_folder",
-]
-
 TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
 """The folders of a release: what is meant to leave once that is decided, and what stays inside."""
 

@@ -15,8 +15,6 @@ from ..counts.coded import CodedScan
 from ..table import Note, Schema, Table
 from ..table.engine import EngineChoice
 
-__all__ = ["Observer", "RunOptions"]
-
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow")
 
 

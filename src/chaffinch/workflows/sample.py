@@ -12,8 +12,6 @@ from ..synth import load_model
 from ..table import table_writer
 from .running import RunOptions
 
-__all__ = ["SampleResult", "sample_to_file"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SampleResult:

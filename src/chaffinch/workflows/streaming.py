@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .running import RunOptions
     from .synthesise import SynthesisSettings
 
-__all__ = ["NotStreamedError", "check_engine", "not_streamed", "streamed", "why_not_streamed"]
-
 
 WEIGHTED = "Measuring records by their weights"
 """What a release of a table with weights needs all rows for."""

@@ -32,11 +32,11 @@ from ..stats.equal_slice import KeyedSlice
 from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn, table_counter
-from ..synth.model import joined
 from ..table import FileOptions, Schema, Table, read
 from ..table.codes import Codes
 from ..table.engine import EngineChoice, choose_engine
 from ..table.finer import on_codes_of
+from ..table.long import joined
 from ..table.personal.decisions import check_decided, check_declared_decided, with_decisions
 from ..table.persons import with_persons
 from ..table.schema_file import SchemaLike, as_schema
@@ -44,8 +44,6 @@ from ..table.weights import weight_note, with_weight, without_weight
 from .running import RunOptions
 from .streaming import NotStreamedError, check_engine, not_streamed, streamed, why_not_streamed
 from .writing import as_written, writer_of
-
-__all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "charge_ledger"]
 
 STEPS = ("read", "fit", "sample", "compare", "write")
 """What a run spends its time on; `compare` is looking rows up in the original."""

@@ -16,8 +16,6 @@ from ..table.codes import Codes
 from ..table.types import is_words, parse_type
 from ..table.write import file_format
 
-__all__ = ["as_written", "copy_paths", "write_batches", "writer_of"]
-
 
 def copy_paths(output: Path, copies: int) -> list[Path]:
     """Return where each of several syntheses goes: OUT itself for one, OUT-1, OUT-2 ... for more."""

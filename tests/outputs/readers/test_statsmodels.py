@@ -10,7 +10,8 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from chaffinch import Column, Schema, read
 from chaffinch.errors import InputError
-from chaffinch.outputs.readers.statsmodels import columns_of, levels_of, outputs_of, spec_of
+from chaffinch.outputs.readers.statsmodels import levels_of, outputs_of, spec_of
+from chaffinch.outputs.tables import columns_of
 
 TIGHT = {"disp": 0, "method": "newton", "tol": 1e-12, "maxiter": 100}
 

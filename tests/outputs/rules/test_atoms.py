@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.document import output_of
+from chaffinch.outputs.entries import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules.atoms import atoms_of, components, informative, merged, used_columns
 from chaffinch.outputs.rules.small_groups import count_system, small_groups

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.document import output_of
+from chaffinch.outputs.entries import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules.linear import LinearSystem, _ends, _Rest
 from chaffinch.outputs.rules.tallies import OutputTally

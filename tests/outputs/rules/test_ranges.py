@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chaffinch.outputs.document import output_of
+from chaffinch.outputs.entries import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules.atoms import atoms_of
 from chaffinch.outputs.rules.ranges import RangeSystem, WorkBudget, _Table, range_system, ranges

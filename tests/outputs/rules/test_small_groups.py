@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.document import output_of
+from chaffinch.outputs.entries import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import small_groups as search
 from chaffinch.outputs.rules.atoms import atoms_of, informative

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.document import output_of
+from chaffinch.outputs.entries import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, atoms, check_entries, ranges, witnesses
 from chaffinch.outputs.rules import suppression as rule

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.crossing import crossed
-from chaffinch.outputs.document import output_of
+from chaffinch.outputs.entries import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.atoms import cells_of

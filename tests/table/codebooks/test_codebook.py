@@ -32,7 +32,7 @@ FIELDS = {
 
 
 def test_a_codebook_fills_the_blanks(run_here, tmp_path, monkeypatch):
-    from chaffinch.table.sources import Source
+    from chaffinch.table.formats import Source
 
     monkeypatch.setattr(Source, "table", lambda self: pytest.fail("a record was read"))
     (tmp_path / "d.csv").write_text("age,region,seen,more\n1,north,2001-01-01,canary\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaffinch.report.page import report_of
+from chaffinch.report.result import report_of
 from chaffinch.web.project import write_json
 
 from ..conftest import Visitor

@@ -21,8 +21,6 @@ from ..fields import Fields
 from .attribution import EnsembleTcap, KeyAttack
 from .marginal import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL
 
-__all__ = ["Agreement", "Exposed", "KeysShare", "agreement_of", "exposed_classes"]
-
 SPOKEN = 0.5
 """The share of datasets that must say something about a key."""
 

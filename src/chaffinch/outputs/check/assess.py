@@ -38,13 +38,6 @@ if TYPE_CHECKING:
     from ..kinds import OutputSpec
     from ..records import TableCoder
 
-__all__ = [
-    "check_recipes",
-    "codes_of_records",
-    "columns_of_data",
-    "complete_records",
-    "left_out_sentences",
-]
 
 MOST_FEW = 2 * FEWEST
 """Complete records without which no attack is measured, however many there are in all: a fold needs so many on either side."""

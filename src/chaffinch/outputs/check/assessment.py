@@ -25,8 +25,6 @@ from .folds import Fold
 from .marginal import LEVEL, RiskMeasure, excess_of, measures_of
 from .settings import CheckStart
 
-__all__ = ["AddedRisk", "Assessment", "CheckRun", "CumulativeStage", "Stage"]
-
 Sides = NDArray[np.int8]
 
 

@@ -20,15 +20,6 @@ from ..._base.threads import thread_map
 from ..columns import Codes, Floats
 from ..fields import Fields
 
-__all__ = [
-    "CONVENTIONS",
-    "EnsembleClaims",
-    "EnsembleTcap",
-    "KeyAttack",
-    "attack_of",
-    "ensemble_tcap",
-]
-
 CONVENTIONS = ("matched_rows", "all_rows")
 """What TCAP is a share of."""
 MOST_KEYS = 2.0**62

@@ -21,8 +21,6 @@ from ..limits import needs_tolerance
 from ..refit import Compared
 from ..solve.process import Engines
 
-__all__ = ["DatasetEnsemble", "EnsembleMaker", "Evolver", "OutputFit", "prior_datasets"]
-
 
 @dataclass(frozen=True)
 class OutputFit:

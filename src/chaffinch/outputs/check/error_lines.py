@@ -21,8 +21,6 @@ from .attribution import CONVENTIONS
 from .ensembles import Evolver
 from .marginal import LEVEL, RATE
 
-__all__ = ["ErrorLine", "ErrorPoint", "error_lines", "line_through"]
-
 STOPS = (1, 3_000, 10_000, 20_000, 40_000, 80_000, None)
 """Proposals after which searches are stopped; the last go on until the outputs are met, or as long as any other search does."""
 

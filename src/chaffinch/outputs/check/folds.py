@@ -11,8 +11,6 @@ from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
 
-__all__ = ["FEWEST", "Fold", "folds"]
-
 FEWEST = 20
 """The fewest people on either side of a fold."""
 

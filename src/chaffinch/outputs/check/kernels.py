@@ -14,8 +14,6 @@ import numpy as np
 
 from ..._base.compiled import compiled
 
-__all__ = ["absorb", "attack"]
-
 EMPTY = -1
 
 

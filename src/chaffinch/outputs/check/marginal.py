@@ -26,19 +26,6 @@ from ...stats.crossed import (
 from ...stats.intervals import student_quantile
 from .attribution import CONVENTIONS, EnsembleTcap
 
-__all__ = [
-    "DIFFERENCE",
-    "HOLDOUT",
-    "LEVEL",
-    "ORIGINAL",
-    "POWER",
-    "RATE",
-    "RiskMeasure",
-    "excess_of",
-    "measures_of",
-    "side_of",
-]
-
 LEVEL = 0.95
 POWER = 0.8
 RATE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)

@@ -31,8 +31,6 @@ from .settings import CheckSettings
 from .sizes import RiskBySize, by_size
 from .whole import WholeDataRisk, whole_data
 
-__all__ = ["Measurement", "measured"]
-
 SECONDS = 20.0
 """What a search may take unless something else is asked for."""
 MOST_STEPS = 8

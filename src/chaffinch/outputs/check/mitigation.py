@@ -12,8 +12,6 @@ from ..._base.plain import Number, finite
 from ..._base.words import count_noun
 from ..rules.findings import Status
 
-__all__ = ["AssessedPlan", "Loss", "MitigationOption", "MitigationPlan", "MitigationStep"]
-
 
 @dataclass(frozen=True)
 class Loss:

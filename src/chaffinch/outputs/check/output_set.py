@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..._base.errors import InputError, listed, unknown_name
-from ..document import Outputs, named_columns
+from ..document import Outputs
+from ..entries import named_columns
 from ..fields import Fields
 from .settings import CheckSettings
-
-__all__ = ["OutputSet"]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from .result import CheckedOutput, CheckResult
 from .settings import CheckSettings, ResolvedSettings
 from .verdict import verdict_of
 
-__all__ = ["TOGETHER", "check_printed", "printed_rules"]
-
 TOGETHER = "all outputs together"
 """What a finding names as its output where it is about the set."""
 NO_RECORDS = "not given"

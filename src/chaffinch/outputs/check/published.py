@@ -11,8 +11,6 @@ from ..contradictions import contradictions
 from ..document import Outputs
 from ..refit import Compared, compared
 
-__all__ = ["PublishedNumbers", "compare_published", "fewer_people"]
-
 NOT_REFITTED = "its numbers were not compared with the data, which needs an extra: pip install 'chaffinch[statsmodels]'"
 
 

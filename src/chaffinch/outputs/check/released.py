@@ -22,8 +22,6 @@ from ..._base.errors import InputError
 from ..._base.safe_files import read_small, write_text
 from ..fields import Fields
 
-__all__ = ["ReleasedOutputs", "read_released", "recorded", "write_released"]
-
 FORMAT = "chaffinch-released"
 VERSION = 1
 MOST_BYTES = 256 << 20

@@ -25,8 +25,6 @@ from .summary import OutputSummary, counted_words, summary_of
 from .verdict import CheckVerdict
 from .whole import WholeDataRisk
 
-__all__ = ["ByRecipe", "CheckAbout", "CheckResult", "CheckedOutput", "NotChecked", "ReadFrom"]
-
 FORMAT = "chaffinch-check"
 VERSION = 1
 PARTS = (

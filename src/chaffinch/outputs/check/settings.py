@@ -12,8 +12,6 @@ from ..margins import KnownMargins
 from ..rules import Policy
 from .marginal import LEVEL
 
-__all__ = ["CheckSettings", "CheckStart", "LeaveOneOut", "ResolvedSettings"]
-
 CheckStart = Literal["margins", "fold", "published", "uniform"]
 LeaveOneOut = Literal["excess", "always", "never"]
 

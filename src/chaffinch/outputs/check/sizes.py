@@ -18,8 +18,6 @@ from .assessment import CheckRun, Stage
 from .folds import folds
 from .marginal import DIFFERENCE, RiskMeasure
 
-__all__ = ["RiskBySize", "by_size"]
-
 
 @dataclass(frozen=True)
 class RiskBySize:

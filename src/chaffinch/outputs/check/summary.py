@@ -16,7 +16,6 @@ from .assessment import CumulativeStage, Stage
 if TYPE_CHECKING:
     from .result import CheckedOutput, CheckResult
 
-__all__ = ["OutputSummary", "counted_words", "hold_back", "summary_of"]
 
 OWN_NUMBERS = "numbers are not the data's"
 

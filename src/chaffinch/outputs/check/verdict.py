@@ -14,8 +14,6 @@ from ..margins import KnownMargins
 from .ensembles import OutputFit
 from .marginal import RiskMeasure
 
-__all__ = ["CheckVerdict", "NotAssessed", "Word", "start_sentence", "verdict_of"]
-
 Word = Literal[
     "no excess found",
     "excess found",

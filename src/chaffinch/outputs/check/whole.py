@@ -13,8 +13,6 @@ from ..._base.seeds import seed_sequence
 from .assessment import CheckRun
 from .attribution import CONVENTIONS, ensemble_tcap
 
-__all__ = ["WholeDataRisk", "whole_data"]
-
 
 @dataclass(frozen=True)
 class WholeDataRisk:

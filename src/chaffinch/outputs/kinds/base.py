@@ -51,20 +51,6 @@ from ..where import Filter, read_filter
 from .partial import PartialSpec
 
 # A kind's file imports what it speaks of from here.
-__all__ = [
-    "KINDS",
-    "Finding",
-    "Kind",
-    "Number",
-    "Output",
-    "OutputSpec",
-    "OutputTally",
-    "Policy",
-    "PrintedNumbers",
-    "Sample",
-    "Tallier",
-    "Whole",
-]
 
 Whole = Annotated[int, Key(ge=0, strict=True)]
 

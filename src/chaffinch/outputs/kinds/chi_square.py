@@ -17,14 +17,17 @@ from pydantic import Field as Key
 from ..bounds import room
 from ..columns import Floats
 from ..crossing import Crossing, Frame, crosstab, sums_by_cell
+from ..equations import Output
 from ..precision import Interval
 from ..rules.counts import degrees_of_freedom, threshold
-from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier, Whole
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample, Whole
 from .parts import KindPart, PartedNumbers
 from .single import Single
 from .smooth import scaled
-
-__all__ = ["ChiSquare", "ChiSquareSpec"]
 
 
 class ChiSquare:

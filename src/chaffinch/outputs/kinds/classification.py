@@ -18,29 +18,21 @@ from pydantic import Field as Key
 
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
+from ..equations import Output
 from ..fields import Fields, Scalar
 from ..precision import Interval
+from ..refit import Number
 from ..rules.counts import threshold
-from .base import (
-    KINDS,
-    Finding,
-    Kind,
-    Number,
-    Output,
-    OutputSpec,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
 from .computing import no_estimate
 from .parts import KindPart, PartedNumbers, PartsAlone
 from .rank_tests import MOST_COUNTS
 from .single import Single
 from .smooth import SmoothNumbers, at_least
-
-__all__ = ["CalibrationSpec", "ConfusionRates", "ConfusionSpec", "RocPoints", "RocSpec"]
 
 RATES = {
     "accuracy": "the accuracy",

@@ -15,8 +15,6 @@ from ..crossing import Crossing, Frame, Step, table_of_counts
 from ..equations import Output, Terms
 from ..where import Filter
 
-__all__ = ["GroupOfRecords", "by_code", "groups_of", "least_step", "middle", "only", "placed"]
-
 Grid = Mapping[int, NDArray[Any]]
 
 

@@ -14,8 +14,6 @@ from ..._base.masking import HIDDEN
 from ..crossing import Crossing
 from ..printing import WITHHELD, Printer
 
-__all__ = ["boxed", "called", "check_some", "is_gone", "nested", "no_estimate", "printed_groups"]
-
 NEXT = "Merge levels, leave them out by a filter, give this part a larger share of the records, or split with another seed."
 
 

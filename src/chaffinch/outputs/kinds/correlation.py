@@ -15,26 +15,18 @@ from pydantic import Field as Key
 from ..bounds import SLACK, left_values
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, crossed, sums_by_cell
+from ..equations import Output
 from ..precision import UNSAID, Interval
 from ..printing import WITHHELD, Printer, is_withheld
+from ..refit import Number
 from ..rules.counts import degrees_of_freedom, threshold
-from .base import (
-    KINDS,
-    Finding,
-    Kind,
-    Number,
-    Output,
-    OutputSpec,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
 from .compiling import by_code, least_step, middle, placed
 from .computing import no_estimate
-
-__all__ = ["CorrelationSpec", "Correlations"]
 
 
 def _cross(left: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:

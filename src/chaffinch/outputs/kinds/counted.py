@@ -12,11 +12,13 @@ from pydantic import Field as Key
 
 from ..precision import Rounding, count_interval
 from ..printing import Printer
-from ..refit import count_number
+from ..refit import Number, count_number
 from ..rules.counts import table_rules
-from .base import Finding, Number, OutputSpec, OutputTally, Policy, Tallier
-
-__all__ = ["Counted"]
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import OutputSpec
 
 
 class Counted(OutputSpec):

@@ -10,12 +10,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field as Key
 
 from ..crossing import Frame
+from ..equations import Output
 from ..precision import Interval
-from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample
 from .parts import KindPart, PartedNumbers
 from .single import Single
-
-__all__ = ["DescribeSpec"]
 
 
 class DescribeSpec(PartedNumbers):

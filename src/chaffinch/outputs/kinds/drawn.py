@@ -14,27 +14,16 @@ from pydantic import Field as Key
 
 from ..columns import Codes, Floats
 from ..crossing import Crossing, Frame
-from ..refit import count_number
+from ..refit import Number, count_number
 from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.findings import some
+from ..rules.findings import Finding, some
 from ..rules.magnitudes import quantile_rules
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
 from ..statistics import observed
-from .base import (
-    KINDS,
-    Finding,
-    Kind,
-    Number,
-    OutputSpec,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-    Whole,
-)
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, Whole
 from .computing import no_estimate
-
-__all__ = ["ResidualSpec", "ScatterSpec"]
 
 WHOLE = Crossing((), ())
 

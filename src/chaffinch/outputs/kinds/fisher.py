@@ -17,15 +17,18 @@ from pydantic import Field as Key
 
 from ..columns import Floats
 from ..crossing import Crossing, Frame, crosstab, sums_by_cell
+from ..equations import Output
 from ..precision import Interval
 from ..rules.counts import degrees_of_freedom, threshold
-from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample
 from .parts import KindPart, PartedNumbers
 from .single import Single
 from .smooth import scaled
 from .t_test import Alternative
-
-__all__ = ["FisherExact", "FisherSpec"]
 
 SAME = 1.0 + 1e-7
 """Probabilities up to this factor count as equal, as in R."""

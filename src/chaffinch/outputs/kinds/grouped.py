@@ -19,11 +19,12 @@ from ..crossing import Frame, scalar_code
 from ..equations import Output
 from ..fields import Scalar
 from ..formula import Formula
-from ..rules.findings import finding
-from .base import KINDS, Finding, Kind, OutputTally, Policy, Sample, Tallier
+from ..rules.findings import Finding, finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample
 from .model import EstimatedModel, ModelFit, design_of, label_of
-
-__all__ = ["GeeSpec", "MixedSpec", "random_intercept"]
 
 
 class _GroupedModel(EstimatedModel):

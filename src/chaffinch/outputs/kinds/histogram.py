@@ -10,27 +10,17 @@ import numpy as np
 from pydantic import Field as Key
 
 from ..crossing import Crossing, Frame, column_numbers, table_of_counts
+from ..equations import Output
 from ..fields import Fields
 from ..printing import Printer
-from ..rules.findings import some
-from ..rules.tallies import COUNT
-from ..rules.tallying import summed
-from .base import (
-    KINDS,
-    Finding,
-    Kind,
-    Number,
-    Output,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..refit import Number
+from ..rules.findings import Finding, some
+from ..rules.policy import Policy
+from ..rules.tallies import COUNT, OutputTally
+from ..rules.tallying import Tallier, summed
+from .base import KINDS, Kind, PrintedNumbers, Sample
 from .computing import boxed
 from .counted import Counted
-
-__all__ = ["HistogramSpec"]
 
 
 class HistogramSpec(Counted):

@@ -17,29 +17,20 @@ from pydantic import Field as Key
 
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, sums_by_cell
+from ..equations import Output
 from ..fields import Fields
+from ..refit import Number
 from ..rules.counts import threshold
-from ..rules.findings import some
+from ..rules.findings import Finding, some
 from ..rules.magnitudes import group_rules
-from .base import (
-    KINDS,
-    Finding,
-    Kind,
-    Number,
-    Output,
-    OutputSpec,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
 from .computing import no_estimate
 from .rank_tests import MOST_COUNTS
 from .smooth import SmoothNumbers, at_least
 from .summary import GroupedNumbers, GroupNumber
-
-__all__ = ["Gini", "GiniSpec", "Lorenz", "LorenzSpec"]
 
 
 class Gini(SmoothNumbers):

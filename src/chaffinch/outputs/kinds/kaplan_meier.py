@@ -22,29 +22,20 @@ from ..crossing import (
     scalar_code,
     sums_by_cell,
 )
-from ..equations import SumSystem
+from ..equations import Output, SumSystem
 from ..fields import Fields, Scalar
 from ..precision import Interval
 from ..printing import Printer
+from ..refit import Number
 from ..rules.counts import survival_steps, threshold
-from ..rules.tallies import COUNT
-from .base import (
-    KINDS,
-    Finding,
-    Kind,
-    Number,
-    Output,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import COUNT, OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, PrintedNumbers, Sample
 from .compiling import GroupOfRecords, by_code, groups_of, only
 from .computing import check_some, nested, printed_groups
 from .counted import Counted
-
-__all__ = ["KaplanMeierSpec", "Survival"]
 
 MOST_TIMES = 600
 UNKNOWN = (None, "", "x", "*", "?")

@@ -19,8 +19,6 @@ from ..fields import Fields
 from ..formula import Formula
 from .model import design_of
 
-__all__ = ["JointLevels", "OneStep", "inverse", "joint_columns", "symmetric", "upper"]
-
 MOST_NUMBERS = 4_000_000
 """The most numbers that the look-up of a model may have."""
 

@@ -22,10 +22,11 @@ from ..fields import Fields
 from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..precision import Interval
 from ..printing import Printer
-from .base import ROWS, Number, OutputSpec, OutputTally, PrintedNumbers, Sample, Tallier
+from ..refit import Number
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import ROWS, OutputSpec, PrintedNumbers, Sample
 from .computing import no_estimate
-
-__all__ = ["EstimatedModel", "ModelFit", "ModelSpec", "design_of", "label_of"]
 
 
 class ModelSpec(OutputSpec):

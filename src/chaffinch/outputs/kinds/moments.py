@@ -13,14 +13,17 @@ from pydantic import Field as Key
 from ..bounds import SLACK, bound_in_words, least_variance, left_values, most_variance, room
 from ..columns import Floats
 from ..crossing import Frame, column_numbers, sums_by_cell
+from ..equations import Output
 from ..precision import Interval
 from ..rules.counts import threshold, zeros
+from ..rules.findings import Finding
 from ..rules.magnitudes import group_rules, spread_rule
-from .base import KINDS, Finding, Kind, Output, OutputSpec, OutputTally, Policy, Sample, Tallier
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, OutputSpec, Sample
 from .compiling import by_code, least_step, middle
 from .summary import GroupedNumbers, GroupNumber
-
-__all__ = ["MomentSpec", "Moments"]
 
 SPREADS = ("sd", "variance")
 CENTRES = 17

@@ -19,31 +19,23 @@ from ..._base.errors import InputError, MissingExtraError
 from ..._base.masking import HIDDEN
 from ..columns import Floats
 from ..crossing import Frame
-from ..equations import SumSystem
+from ..equations import Output, SumSystem
 from ..fields import Fields, Scalar
 from ..formula import Formula
 from ..precision import Interval
 from ..printing import Printer
-from .base import (
-    KINDS,
-    ROWS,
-    Finding,
-    Kind,
-    Number,
-    Output,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..refit import Number
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, ROWS, Kind, PrintedNumbers, Sample
 from .likelihood import JointLevels, OneStep, joint_columns, upper
 from .model import EstimatedModel, ModelFit, design_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OrderedSpec", "ordered_parts"]
 
 LEAST = 1e-12
 """The least chance of a class: records beyond have huge scores, which drive them back."""

@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, model_validator
 
-__all__ = ["PartialSpec"]
-
 
 class PartialSpec(BaseModel):
     """Keys whose numbers may be absent: `true` in their place announces that they are published.

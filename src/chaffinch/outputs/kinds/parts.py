@@ -13,26 +13,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..crossing import Crossing, Frame, table_of_counts
+from ..equations import Output
 from ..precision import Interval
 from ..printing import Printer
-from ..refit import count_number
-from ..rules.tallying import summed
-from .base import (
-    KINDS,
-    Finding,
-    Number,
-    Output,
-    OutputSpec,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..refit import Number, count_number
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier, summed
+from .base import KINDS, OutputSpec, PrintedNumbers, Sample
 from .single import Single, SingleNumbers
 from .smooth import scaled_interval
-
-__all__ = ["KindPart", "PartedNumbers", "PartsAlone", "once"]
 
 
 class KindPart(NamedTuple):

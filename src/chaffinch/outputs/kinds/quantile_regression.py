@@ -17,11 +17,13 @@ from ..columns import Floats
 from ..crossing import Frame
 from ..equations import Output
 from ..formula import Formula
-from ..rules.findings import finding
-from .base import KINDS, Finding, Kind, Number, OutputTally, Policy, Sample, Tallier
+from ..refit import Number
+from ..rules.findings import Finding, finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample
 from .model import EstimatedModel, ModelFit, design_of, label_of
-
-__all__ = ["QuantileRegressionSpec", "tilted_loss"]
 
 
 class QuantileRegressionSpec(EstimatedModel):

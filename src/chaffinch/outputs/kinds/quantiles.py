@@ -33,30 +33,20 @@ from ..crossing import (
     sums_by_cell,
     table_of_counts,
 )
-from ..equations import SumSystem
+from ..equations import Output, SumSystem
 from ..precision import UNSAID, Interval, people
 from ..printing import WITHHELD, Printer
+from ..refit import Number
 from ..rules.counts import threshold
+from ..rules.findings import Finding
 from ..rules.magnitudes import quantile_rules
-from ..rules.tallies import COUNT
-from ..rules.tallying import is_unsaid
-from .base import (
-    KINDS,
-    Finding,
-    Kind,
-    Number,
-    Output,
-    OutputTally,
-    Policy,
-    PrintedNumbers,
-    Sample,
-    Tallier,
-)
+from ..rules.policy import Policy
+from ..rules.tallies import COUNT, OutputTally
+from ..rules.tallying import Tallier, is_unsaid
+from .base import KINDS, Kind, PrintedNumbers, Sample
 from .compiling import GroupOfRecords, by_code, groups_of
 from .computing import boxed, check_some, is_gone, nested, printed_groups
 from .summary import SummarySpec
-
-__all__ = ["QuantileSpec"]
 
 
 class QuantileSpec(SummarySpec):

@@ -17,18 +17,20 @@ from pydantic import Field as Key
 
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, record_groups, sums_by_cell
-from ..equations import Terms
+from ..equations import Output, Terms
 from ..fields import MOST_CELLS, Fields
 from ..precision import Interval, share_interval
 from ..rules.counts import threshold, zeros
+from ..rules.findings import Finding
 from ..rules.magnitudes import group_rules
-from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample
 from .compiling import placed
 from .parts import once
 from .summary import GroupedNumbers, GroupNumber
 from .table import TableShares
-
-__all__ = ["RatioSpec", "Ratios", "ShareSpec"]
 
 TOO_MANY = f"its columns together have over {MOST_CELLS} combinations of levels"
 

@@ -10,11 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 from ..crossing import Frame
 from ..precision import Interval
 from ..printing import Printer
-from ..refit import count_number
-from .base import Number, OutputSpec, PrintedNumbers, Sample
+from ..refit import Number, count_number
+from .base import OutputSpec, PrintedNumbers, Sample
 from .computing import no_estimate
-
-__all__ = ["Single", "SingleNumbers"]
 
 
 class Single(NamedTuple):

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from ..columns import Floats
 from ..precision import Interval
 
-__all__ = ["Followed", "SmoothNumbers", "at_least", "scaled", "scaled_interval"]
-
 STEP = 1e-30
 """The imaginary step. Nothing is subtracted, so that it may be as small as it likes."""
 

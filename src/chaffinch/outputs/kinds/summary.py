@@ -13,10 +13,11 @@ from ..columns import Floats
 from ..crossing import Crossing, Frame, cell_names, column_numbers, record_groups, shaped
 from ..precision import UNSAID, Interval
 from ..printing import Printer
-from .base import Number, OutputSpec, OutputTally, PrintedNumbers, Sample, Tallier
+from ..refit import Number
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import OutputSpec, PrintedNumbers, Sample
 from .computing import check_some, nested, printed_groups
-
-__all__ = ["GroupNumber", "GroupedNumbers", "SummarySpec"]
 
 
 class SummarySpec(OutputSpec):

@@ -18,15 +18,18 @@ from pydantic import Field as Key
 
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..equations import Output
 from ..precision import Interval
 from ..rules.counts import degrees_of_freedom, threshold
-from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample
 from .compiling import by_code, least_step, middle
 from .parts import KindPart, PartedNumbers
 from .single import Single
 from .smooth import Followed, SmoothNumbers, at_least
-
-__all__ = ["Alternative", "TTest", "TTestSpec", "difference_of", "group_part"]
 
 Alternative = Literal["two-sided", "less", "greater"]
 

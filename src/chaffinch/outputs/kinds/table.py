@@ -25,16 +25,16 @@ from ..crossing import (
     table_of_counts,
     with_margins,
 )
+from ..equations import Output
 from ..precision import people, share_interval, within_share
 from ..printing import WITHHELD, Printer
-from ..rules.tallies import COUNT
-from ..rules.tallying import summed
+from ..refit import Number
+from ..rules.tallies import COUNT, OutputTally
+from ..rules.tallying import Tallier, summed
 from ..where import Filter
-from .base import KINDS, Kind, Number, Output, OutputTally, PrintedNumbers, Sample, Tallier
+from .base import KINDS, Kind, PrintedNumbers, Sample
 from .computing import boxed, check_some, nested
 from .counted import Counted
-
-__all__ = ["TableShares", "TableSpec"]
 
 Ints = NDArray[np.int64]
 

@@ -11,15 +11,16 @@ from pydantic import Field as Key
 
 from ..columns import Codes
 from ..crossing import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
+from ..equations import Output
 from ..printing import Printer
-from ..rules.tallies import COUNT
+from ..refit import Number
+from ..rules.tallies import COUNT, OutputTally
+from ..rules.tallying import Tallier
 from ..where import Filter, read_filter
-from .base import KINDS, Kind, Number, Output, OutputTally, PrintedNumbers, Sample, Tallier, Whole
+from .base import KINDS, Kind, PrintedNumbers, Sample, Whole
 from .computing import boxed
 from .counted import Counted
 from .partial import PartialSpec
-
-__all__ = ["LeafSpec", "TreeSpec"]
 
 WHOLE = Crossing((), ())
 

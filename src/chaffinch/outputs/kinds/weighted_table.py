@@ -12,8 +12,6 @@ from pydantic import Field as Key
 from .base import KINDS, Kind
 from .parts import KindPart, PartsAlone
 
-__all__ = ["WeightedTableSpec"]
-
 
 class WeightedTableSpec(PartsAlone):
     """A table whose cells are sums of the column `weight`, or percentages of them; `counts` are how many records each cell has."""

@@ -15,16 +15,16 @@ from pydantic import Field as Key
 
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers
-from ..equations import Terms
+from ..equations import Output, Terms
 from ..fields import Fields
 from ..precision import Interval
-from .base import KINDS, Kind, Output, OutputTally, Sample, Tallier
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, Sample
 from .rank_tests import RankSpec, RankSum, corrected, mid_ranks, ties
 from .single import Single
 from .smooth import SmoothNumbers, at_least
 from .t_test import Alternative
-
-__all__ = ["SignedRanks", "WilcoxonSpec"]
 
 
 class SignedRanks(RankSum):

@@ -11,8 +11,6 @@ from ..fields import Field
 from ..kinds.base import OutputSpec
 from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series, has_key
 
-__all__ = ["BAND", "TOP_CODE"]
-
 MOST_FORMS = 24
 """Forms of one series that are tried: of columns of many levels, evenly spaced from few merged levels to many."""
 

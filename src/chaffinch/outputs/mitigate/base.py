@@ -23,18 +23,6 @@ from ..kinds.base import ROWS, OutputSpec
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.findings import Finding, finding
 
-__all__ = [
-    "MITIGATIONS",
-    "CellCount",
-    "MitigatedForm",
-    "Mitigation",
-    "RuleTrial",
-    "Series",
-    "bad_findings",
-    "has_key",
-    "plain_cells",
-]
-
 
 class MitigatedForm(NamedTuple):
     """An output with less in it: the recipe, and what was done, in words that may leave (no level, no cell, no count under the threshold)."""

@@ -16,8 +16,6 @@ from ..kinds.base import OutputSpec
 from ..printing import is_withheld
 from .base import RuleTrial, plain_cells
 
-__all__ = ["everything", "loss_of"]
-
 COVERED_STEP = 0.05
 """Shares of records are rounded down to multiples of this, or of the threshold over the records, if that is more: no small count follows."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from ..kinds.base import OutputSpec
 from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series
 
-__all__ = ["ENDS", "OMIT"]
-
 WORDS = {
     "n": "the number of records",
     "totals": "the totals",

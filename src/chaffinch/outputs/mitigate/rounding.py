@@ -9,8 +9,6 @@ from ..rules.suppression import bounds
 from ..rules.tallying import Tallier
 from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series, has_key
 
-__all__ = ["DECIMALS", "ROUND"]
-
 BASES = (3, 5, 10)
 """Bases that environments use; the threshold of the policy is one more, as with it a small count cannot be told from none."""
 

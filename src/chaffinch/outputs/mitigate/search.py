@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ...table import Table
     from ..records import TableCoder
 
-__all__ = ["MOST_ASKED", "MOST_ASSESSED", "find_mitigations"]
 
 MOST_ASKED = 600
 """How often the rules are asked at most."""

@@ -30,8 +30,6 @@ from .base import (
     plain_cells,
 )
 
-__all__ = ["SUPPRESS", "smallest_cells"]
-
 MENDED_BY_MORE = ("suppression undone", "differencing")
 """Rules that may ask for more cells to be withheld."""
 

@@ -8,8 +8,6 @@ from ..._base.errors import InputError
 from ..._base.plain import without_none
 from .understood import Said, understood_formula
 
-__all__ = ["cox_of", "kaplan_meier_of"]
-
 
 def cox_of(
     fitter: Any,

@@ -10,8 +10,6 @@ from ..._base.errors import InputError, listed, unknown_name
 from ..._base.plain import without_none
 from ..crossing import TOTAL
 
-__all__ = ["plain", "table_of"]
-
 TOTALS = ("all", "total", "totals", "sum")
 """What the last row or column of a table may be called, in small letters, where it holds totals: pandas says All unless told otherwise."""
 NEAR = 1e-6

@@ -11,8 +11,6 @@ from typing import Any, Literal, TypedDict, Unpack
 from ..._base.errors import InputError, unknown_name
 from ..._base.plain import without_none
 
-__all__ = ["scipy_test"]
-
 KINDS_OF = {
     "TtestResult": ("t-test",),
     "F_onewayResult": ("anova",),

@@ -11,8 +11,6 @@ from ..._base.plain import without_none
 from .pandas import plain
 from .understood import renamed, understood_formula
 
-__all__ = ["coefficients_of"]
-
 _KINDS = {"LinearRegression": "ols", "LogisticRegression": "logit", "PoissonRegressor": "poisson"}
 
 

@@ -12,12 +12,10 @@ from typing import Any
 
 from ..._base.errors import InputError
 from ..._base.plain import without_none
-from ..document import FORMAT, VERSION, Outputs
-from ..tables import columns_of
-from .pandas import plain, table_of
+from ..document import Outputs
+from ..entries import FORMAT, VERSION
+from .pandas import plain
 from .understood import Said, renamed, understood_formula
-
-__all__ = ["columns_of", "levels_of", "outputs_of", "spec_of", "table_of"]
 
 _KINDS = {
     "OLS": "ols",

@@ -13,8 +13,6 @@ from ..._base.errors import InputError, listed, unknown_name
 from ..._base.plain import without_none
 from .pandas import plain, table_of
 
-__all__ = ["summaries_of"]
-
 FUNCTIONS = {
     "mean": "mean",
     "sum": "sum",

@@ -8,8 +8,6 @@ from typing import Any
 
 from ..._base.errors import InputError, unknown_name
 
-__all__ = ["Said", "renamed", "understood_formula", "unnamed"]
-
 _INTERCEPTS = ("const", "Intercept", "intercept")
 _DEFAULT = re.compile(r"(x|y|Var_|column_?)\d*")
 

@@ -15,17 +15,6 @@ from numpy.typing import NDArray
 
 from .tallies import Ints, OutputTally
 
-__all__ = [
-    "Atoms",
-    "atoms_of",
-    "cells_of",
-    "combinations_of",
-    "components",
-    "informative",
-    "merged",
-    "used_columns",
-]
-
 MOST_ATOMS = 100_000
 """Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""
 _SAMPLE = 5_000

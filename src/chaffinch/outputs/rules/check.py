@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..document import Outputs
     from ..kinds.base import OutputSpec
 
-__all__ = ["EVERY_RULE", "check_entries", "check_rules", "not_assessed_by_any"]
 
 EVERY_RULE = "all rules"
 """What a finding names as its rule where an output could not be looked at by any."""
@@ -79,7 +78,7 @@ def check_entries(
     >>> report.to_dict()["findings"][0]["words"]
     'Fewer than 10 people are behind 1 of 2 cells (totals and n counted too).'
     """
-    from ..document import output_of
+    from ..entries import output_of
 
     every, before = ([output_of(entry) for entry in some] for some in (entries, released))
     return _report(every, before, fields, codes, policy)

@@ -13,15 +13,6 @@ from .policy import Policy
 from .tallies import Ints, Mask, OutputTally
 from .tallying import Tallier
 
-__all__ = [
-    "class_disclosure",
-    "degrees_of_freedom",
-    "survival_steps",
-    "table_rules",
-    "threshold",
-    "zeros",
-]
-
 
 def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
     """The names of cells, with the part's for those that are not the output's cells proper."""

@@ -22,8 +22,6 @@ from .several import differencing_by_several
 from .tallies import COUNT, Ints, Mask, OutputTally, defined_within, margin
 from .unions import MOST_CELLS, small_unions
 
-__all__ = ["Comparer", "Difference", "differencing"]
-
 MOST_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
 others are not assessed."""

@@ -6,17 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = [
-    "ORDER",
-    "Finding",
-    "RuleReport",
-    "Status",
-    "cells_in_words",
-    "finding",
-    "some",
-    "statbarn_of",
-]
-
 Status = Literal["pass", "review", "not assessed", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "not assessed", "fail")
 """From good to bad: what was not looked at may be worse than what a person should look at."""

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 
-__all__ = ["MOST_UNITED", "Links", "nested", "union_sizes", "united"]
-
 Links = tuple[NDArray[np.int64], ...]
 """The people that cells share with those of another tally, in compressed rows: starts, to, people, size, out.
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from .lookups import CellLookup, counting, lookup_of
 from .tallies import Ints, Mask, OutputTally
 
-__all__ = ["LinearSystem"]
-
 MOST_CELLS = 1_500
 """Cells of all tallies together, up to which they are looked at: a second or two."""
 MOST_PROGRAMMES = 200

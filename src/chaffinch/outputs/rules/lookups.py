@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from .atoms import cells_of, used_columns
 from .tallies import COUNT, Ints, OutputTally
 
-__all__ = ["MOST_COMBINATIONS", "CellLookup", "counting", "lookup_of"]
-
 MOST_COMBINATIONS = 300_000
 """Combinations of levels of one tally that are written out."""
 

@@ -27,15 +27,6 @@ from .findings import Finding, Status, some
 from .policy import Policy
 from .tallies import COUNT, Ints, OutputTally, cells_within, margin
 
-__all__ = [
-    "Dominance",
-    "derived_dominance",
-    "dominance",
-    "group_rules",
-    "quantile_rules",
-    "spread_rule",
-]
-
 RULE = "dominance in derived groups"
 MOST_ATOMS = 20_000
 """Combinations of levels that tables of one column's sums tell apart, up to which withheld sums are bounded."""

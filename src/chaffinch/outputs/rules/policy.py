@@ -28,8 +28,6 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.masking import THRESHOLD
 from ..._base.safe_files import read_small
 
-__all__ = ["Policy", "policy_of_acro", "read_policy"]
-
 FORMAT = "chaffinch-policy"
 VERSION = 1
 MOST_BYTES = 1 << 20

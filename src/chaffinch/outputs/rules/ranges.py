@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from .atoms import Atoms
 from .tallies import Ints, Mask, OutputTally
 
-__all__ = ["CellRanges", "RangeSystem", "WorkBudget", "range_system", "ranges"]
-
 MOST_WORK = 10_000_000
 """Work for the ranges of one table, about five seconds; cells that are open after that are not assessed. A linear programme costs its entries, and a hundredth of them for
 each row; one in whole numbers far more (`_whole_cost`)."""

@@ -17,8 +17,6 @@ from .policy import Policy
 from .small_groups import CountSystem, GroupSearch, SmallGroup, count_system, small_groups
 from .tallies import COUNT, OutputTally
 
-__all__ = ["differencing_by_several"]
-
 RULE = "differencing"
 MOST_NAMED = 40
 """Cells of a combination that the inside is told."""

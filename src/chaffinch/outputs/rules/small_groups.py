@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from .atoms import Atoms
 from .tallies import Ints, OutputTally
 
-__all__ = ["CountSystem", "GroupSearch", "SmallGroup", "count_system", "small_groups"]
-
 MOST_WORK = 2_000_000
 """Entries of all linear programmes together that one search may have, about ten seconds."""
 MOST_NODES = 1_000

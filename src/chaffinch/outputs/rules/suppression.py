@@ -23,8 +23,6 @@ from .ranges import CellRanges, WorkBudget, range_system, ranges
 from .tallies import COUNT, Mask, OutputTally
 from .witnesses import Guide, Witnesses
 
-__all__ = ["AllOutputs", "bounds", "suppression"]
-
 RULE = "suppression undone"
 FEW_ATOMS = 10_000
 """Unknowns up to which programmes are asked before walks."""

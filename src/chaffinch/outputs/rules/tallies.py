@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ..crossing import Step
 from .findings import Finding, finding
 
-__all__ = ["COUNT", "OutputTally", "aligned", "cells_within", "defined_within", "margin"]
-
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Joint = tuple[tuple[tuple[int, ...], Mask], ...]

@@ -20,7 +20,6 @@ from .tallies import COUNT, Ints, Joint, Mask, OutputTally
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
 
-__all__ = ["MissingLevels", "Shown", "Tallier", "is_unsaid", "summed", "tallies_of"]
 
 Shown = Callable[[Ints], tuple[Ints, Ints, Mask]]
 """From counts to what a reader is shown of each: the least and largest it may be, and whether it is withheld."""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .tallies import Ints, Mask
 
-__all__ = ["MOST_CELLS", "small_unions"]
-
 MOST_CELLS = 64
 """Cells of a tally up to which matrices of seeds by cells are quick."""
 

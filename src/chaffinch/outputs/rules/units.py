@@ -18,7 +18,6 @@ from .tallies import OutputTally
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
 
-__all__ = ["households", "weighted_counts"]
 
 HOUSEHOLDS = "threshold of households"
 WEIGHTED = "weighted counts"

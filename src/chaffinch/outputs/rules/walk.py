@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 
-__all__ = ["WalkTables", "walk"]
-
 
 class WalkTables(NamedTuple):
     """The cells of tallies, by combination of levels, and which tallies a column is in.

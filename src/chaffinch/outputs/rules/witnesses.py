@@ -20,7 +20,6 @@ from .tallies import Ints, Mask, OutputTally
 if TYPE_CHECKING:
     from .walk import WalkTables
 
-__all__ = ["Guide", "Witnesses"]
 
 MOST_PROPOSALS = 60_000_000
 """Proposals of all walks together, about ten seconds; each touches the tallies of one column."""

@@ -18,8 +18,6 @@ from ..equations import Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, PARTS
 from .compiled import Heap, Program, compile_problem
 
-__all__ = ["Blocks", "blocks_of"]
-
 Ints = NDArray[np.int64]
 
 

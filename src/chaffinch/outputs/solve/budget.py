@@ -20,8 +20,6 @@ import math
 from ..._base.errors import InputError
 from ..equations import CountTable, Problem, SumSystem
 
-__all__ = ["PROPOSALS", "check_proposals", "proposals_in", "proposals_of", "seconds_each"]
-
 PROPOSALS = 20_000_000
 """Proposals of a search that was not told how many it may make."""
 MOST_PROPOSALS = 10**15

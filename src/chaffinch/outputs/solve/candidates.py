@@ -11,8 +11,6 @@ from ..columns import Floats
 from .moves import Moves
 from .state import State
 
-__all__ = ["INNER", "CombinedMove", "NumbersOfSums", "candidates_of", "excess", "make_moves"]
-
 Ints = NDArray[np.int64]
 
 MOST_FLOATS = 20_000_000

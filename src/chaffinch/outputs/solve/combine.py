@@ -22,8 +22,6 @@ from .candidates import CombinedMove, Ints, NumbersOfSums, candidates_of, excess
 from .moves import Moves
 from .state import State
 
-__all__ = ["combine", "few_that_cancel"]
-
 Masks = NDArray[np.uint64]
 
 EFFORTS = (1_024, 4_096, 4_096, 16_384)

@@ -12,8 +12,6 @@ from ..columns import Codes, Columns, Floats
 from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, PARTS
 
-__all__ = ["Arms", "Heap", "Program", "Proposal", "RecordSums", "WrongCells", "compile_problem"]
-
 Ints = NDArray[np.int64]
 
 

@@ -29,8 +29,6 @@ from .population import BreedingRates, Population
 from .selection import Selection, choose_parents
 from .state import OutputError
 
-__all__ = ["EvolutionSettings", "evolve_statistic", "settings_from", "solve"]
-
 Survival = Literal["plus", "comma"]
 
 BlackBox = Callable[[dict[str, NDArray[np.generic]]], Floats]

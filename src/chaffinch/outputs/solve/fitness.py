@@ -22,8 +22,6 @@ from .blocks import blocks_of
 from .population import Population
 from .state import OutputError, State, outside_by
 
-__all__ = ["Fitness", "FitnessName", "FromRecords", "FromSums", "fitness_of", "mean_square"]
-
 FitnessName = Literal["score", "fisher", "refit"]
 
 RENEW = 25

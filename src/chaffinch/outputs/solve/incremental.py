@@ -32,8 +32,6 @@ from .moves import KINDS, Kind, Moves
 from .relax import relax
 from .state import OutputError, State
 
-__all__ = ["Checkpoint", "Solved", "solve"]
-
 BLOCKS = (2_000, 10_000)
 """Proposals between two looks at the gains of the arms: few at first, when the gains change quickly."""
 FALL = 10.0

@@ -22,8 +22,6 @@ from ..columns import Floats
 from ..equations import SumSystem
 from ..families import FAMILIES
 
-__all__ = ["AIM", "REACHED", "Gram", "LinearForm", "nearest", "of_coefficients", "of_sums"]
-
 AIM = 0.8
 """Share of an interval's half-width that a loose search aims inside of, and"""
 REACHED = 0.98

@@ -27,8 +27,6 @@ from .budget import PROPOSALS
 from .incremental import Checkpoint, Solved
 from .incremental import solve as polish
 
-__all__ = ["draw", "solve"]
-
 MOST_CELLS = 2**20
 """The largest joint distribution that is fitted whole."""
 SWEEPS = 200

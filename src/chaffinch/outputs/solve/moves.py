@@ -12,8 +12,6 @@ from ..equations import CountTable
 from .compiled import Arms, WrongCells
 from .state import State
 
-__all__ = ["KINDS", "Kind", "Moves", "cumulative_chances"]
-
 Kind = Literal["change", "step", "swap", "near_swap", "copy", "copy_two", "repair"]
 
 KINDS: tuple[Kind, ...] = ("change", "step", "swap", "near_swap", "copy", "copy_two", "repair")

@@ -25,8 +25,6 @@ from ..equations import CountTable, Output, Problem, SumSystem
 from ..families import FAMILIES
 from .compiled import compile_problem
 
-__all__ = ["Reads", "Spread", "equal_on", "reads_with", "sums_of", "walk"]
-
 Ints = NDArray[np.int64]
 Reads = tuple[frozenset[int], ...]
 """Sets of columns, each with the column asked about: an output follows from the joint distributions over each of the sets."""

@@ -16,8 +16,6 @@ from ..columns import Codes, Columns, Floats
 from .blocks import Blocks
 from .moves import cumulative_chances
 
-__all__ = ["BreedingRates", "Population"]
-
 Ints = NDArray[np.int64]
 
 

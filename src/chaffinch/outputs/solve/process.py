@@ -31,8 +31,6 @@ from .budget import PROPOSALS, check_proposals
 from .incremental import Checkpoint, Solved
 from .state import OutputError
 
-__all__ = ["ENGINES", "EngineJob", "Engines", "run"]
-
 ENGINES = ("incremental", "maxent", "ea")
 STARTS = ("uniform", "margins")
 

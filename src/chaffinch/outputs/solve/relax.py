@@ -15,8 +15,6 @@ from .candidates import CombinedMove, Ints, NumbersOfSums, candidates_of, make_m
 from .moves import Moves
 from .state import State
 
-__all__ = ["few_to_make", "relax"]
-
 DRAWN = 4_096
 """Moves that are drawn; of those that share a record one is kept."""
 MOST_NUMBERS = 60

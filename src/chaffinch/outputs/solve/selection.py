@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ..columns import Floats
 
-__all__ = ["Selection", "choose_parents"]
-
 Selection = Literal["tournament", "best", "roulette", "truncation"]
 
 

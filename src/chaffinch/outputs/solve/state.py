@@ -14,8 +14,6 @@ from ..equations import CountTable, Problem, SumSystem
 from .compiled import RecordSums, compile_problem
 from .linear import REACHED, LinearForm, of_coefficients, of_sums
 
-__all__ = ["OutputError", "State", "outside_by"]
-
 SAMPLE = 8_192
 """Records from which the information is estimated while a search gets on."""
 BENT = 0.02

@@ -12,8 +12,6 @@ from ...stats.sampled import Records
 from .attacker import Attacker, attacker_of
 from .guess import By
 
-__all__ = ["Attack", "AttackerSummary", "KeySetSummary", "by_attacker", "by_measure", "mean_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:

@@ -21,8 +21,6 @@ from ...table.table import Table
 from .grids import CodeGrid, ColumnCoder, Ints, Numeric, Rare, column_coder
 from .key_counts import WholeCounts
 
-__all__ = ["AttackData", "AttackSide", "Missing", "side_names"]
-
 Missing = Literal["level", "wildcard"]
 WAYS = {
     "numeric": ("way with numbers", ("values", "bins")),

@@ -25,16 +25,6 @@ from .guess import By, Guess, guess
 if TYPE_CHECKING:
     from .attempt import Attempt
 
-__all__ = [
-    "ATTACKERS",
-    "Attacker",
-    "Outcome",
-    "attacker_of",
-    "attacker_words",
-    "checked_names",
-    "outcome_of_answers",
-    "outcome_of_scores",
-]
 
 People = Literal["all", "matched", "right"]
 

@@ -16,8 +16,6 @@ from .attacker import ATTACKERS, Outcome
 from .key_counts import WholeCounts
 from .matching import Match, match, match_counts
 
-__all__ = ["Attempt", "Question", "outcomes"]
-
 T = TypeVar("T")
 
 

@@ -23,25 +23,6 @@ from .matching import Match, share
 if TYPE_CHECKING:
     from .attempt import Attempt
 
-__all__ = [
-    "ELLIOT",
-    "MEASURES",
-    "TAUB",
-    "base_capd",
-    "cap",
-    "capd",
-    "dcap",
-    "dis",
-    "disco",
-    "disdio",
-    "dorig",
-    "in_source",
-    "repu",
-    "uio",
-    "uiois",
-    "uis",
-]
-
 
 def cap(matches: Match) -> Scores:
     """Return CAP: the share of matching source rows with the person's value, over people with a match."""

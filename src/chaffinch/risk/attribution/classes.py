@@ -22,18 +22,6 @@ from ..._base.errors import InputError, TooLargeError
 from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
 
-__all__ = [
-    "MOST_SUBSETS",
-    "Classes",
-    "Ints",
-    "KeyCells",
-    "KeySpace",
-    "Keys",
-    "class_ids",
-    "count_subsets",
-    "key_subsets",
-]
-
 Ints = NDArray[np.int64]
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
 """Key columns: a matrix of rows x keys, or a sequence of code arrays, one a key."""

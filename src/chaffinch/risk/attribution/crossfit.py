@@ -25,8 +25,6 @@ from .result import RiskResult
 from .settings import RiskSettings
 from .study import ONE_ROW_EACH, about_risk, attacked_data, without_small
 
-__all__ = ["HALF_SIZE", "LEAST_ROWS", "cross_fit", "halves_of"]
-
 HALF_SIZE = (
     "No holdout was given: the generator was fitted on each half of the people in turn, and the other half stood for people who are "
     "not in the data. The figures are for models of half the size."

@@ -24,8 +24,6 @@ from .crossfit import cross_fit
 from .result import RiskResult
 from .settings import RiskSettings
 
-__all__ = ["cross_fit_file"]
-
 _SAMPLE = 12
 """The random stream that the sample is chosen by; attacks and halves have their own."""
 

@@ -26,18 +26,6 @@ from .classes import class_ids
 from .matching import Match, match, match_counts
 from .tcap import all_conventions
 
-__all__ = [
-    "ExposedPeople",
-    "Funnel",
-    "Memorisation",
-    "RiskSpread",
-    "equal_rows",
-    "exposed_records",
-    "funnel",
-    "matched",
-    "spread",
-]
-
 STEPS = ("iS", "DiS", "DiSCO", "DiSDiO", "Dorig", "UiO", "UiOiS", "repU")
 BINS = 10
 

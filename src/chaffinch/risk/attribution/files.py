@@ -31,8 +31,6 @@ from .key_counts import WholeCounts, count_keys
 from .remote_counts import counted_there
 from .settings import RiskSettings
 
-__all__ = ["FilesAttacked", "data_of_files"]
-
 Batches = Iterator[Mapping[str, NDArray[Any]]]
 
 DRAWN = 1 << 18

@@ -21,8 +21,6 @@ from .run import Run
 from .settings import RiskSettings
 from .study import attacked_data, people_of
 
-__all__ = ["AttackedFold", "attack_folds", "fold_people"]
-
 
 @dataclass(frozen=True, eq=False)
 class AttackedFold:

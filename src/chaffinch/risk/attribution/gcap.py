@@ -27,7 +27,6 @@ from .hamming import Search, find_nearest
 if TYPE_CHECKING:
     from .attempt import Attempt
 
-__all__ = ["PAPERS", "Gcap", "Ties", "gcap"]
 
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
 Ties = Literal["common", "lowest"]

@@ -26,8 +26,6 @@ from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 from ...table.types import whole_array
 
-__all__ = ["CodeGrid", "ColumnCoder", "Ints", "Numeric", "Rare", "column_coder"]
-
 Ints = NDArray[np.int64]
 Numeric = Literal["values", "bins"]
 Rare = Literal["keep", "pool"]

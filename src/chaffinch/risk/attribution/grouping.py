@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from .classes import Ints, KeySpace
 
-__all__ = ["Distinct", "Mask", "align", "distinct", "pool", "spread"]
-
 Mask = NDArray[np.bool_]
 
 

@@ -15,8 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["By", "Guess", "guess", "pooled"]
-
 By = Literal["value", "draw"]
 """Whether an answer is one value for everybody, or drawn."""
 

@@ -25,8 +25,6 @@ from ..._base.threads import thread_count, thread_map
 from .classes import Ints, KeySpace
 from .grouping import Distinct, pool, spread
 
-__all__ = ["Found", "Search", "find_nearest"]
-
 Search = Literal["auto", "classes", "pairs"]
 
 PENDING = 1 << 21

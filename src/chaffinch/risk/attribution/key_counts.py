@@ -17,8 +17,6 @@ from ..._base.masking import masked_count
 from ...counts.marginal import Marginal
 from ...counts.sparse import SparseCounts
 
-__all__ = ["KeyCounts", "WholeCounts", "count_keys", "counts_of_marginal"]
-
 Ints = NDArray[np.int64]
 
 TOGETHER = 1 << 20

@@ -11,8 +11,6 @@ from ..._base.words import number
 from .attack import Attack
 from .verdict import keys_words
 
-__all__ = ["SIDES", "ladder_plot", "sides_of"]
-
 SIDES = {
     "original": "original",
     "value": "synthetic",

@@ -23,7 +23,6 @@ from .gcap import PAPERS
 if TYPE_CHECKING:
     from .attempt import Attempt
 
-__all__ = ["LEARNERS"]
 
 FEWEST = 10
 """Records that an attacker needs to learn from."""

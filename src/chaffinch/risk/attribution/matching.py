@@ -17,8 +17,6 @@ from .classes import Classes, Ints, KeyCells, Keys, KeySpace, squeeze, sums_of, 
 from .key_counts import KeyCounts
 from .wildcard import WildTable, wild_counts, wild_tables
 
-__all__ = ["Match", "SourceRows", "check_tau", "match", "match_classes", "match_counts", "share"]
-
 Bools = NDArray[np.bool_]
 
 

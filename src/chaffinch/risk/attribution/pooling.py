@@ -24,8 +24,6 @@ from .attempt import Attempt, Question, outcomes
 from .settings import RiskSettings
 from .together import JointFinding, Together
 
-__all__ = ["MODEL_TIMES", "Pool", "pool_of", "pooled_table", "together"]
-
 MODEL_TIMES = 10
 """Rows that are drawn from a released model, in tables of the original's size: more change no attack by much."""
 

@@ -17,8 +17,6 @@ from .grids import ColumnCoder, Ints
 from .key_counts import KeyCounts, WholeCounts, counts_of_marginal
 from .settings import RiskSettings
 
-__all__ = ["counted_there"]
-
 Clique = tuple[str, ...]
 
 

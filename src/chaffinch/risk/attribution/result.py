@@ -34,8 +34,6 @@ from .verdict import (
     worse,
 )
 
-__all__ = ["AttackedTable", "CrossFit", "RiskAbout", "RiskResult"]
-
 FORMAT, VERSION = "chaffinch-risk", 1
 HEAD = (
     "attack",

@@ -26,8 +26,6 @@ from .attacker import ATTACKERS, Outcome
 from .attempt import Attempt, Question, outcomes
 from .settings import RiskSettings
 
-__all__ = ["Run"]
-
 
 class Run:
     """Attacks one after the other, and what their people's scores say together."""

@@ -22,8 +22,6 @@ from .grids import Numeric, Rare
 from .matching import check_tau
 from .tcap import Convention, check_convention
 
-__all__ = ["RiskSettings"]
-
 MOST_SETS_FOR_LEARNERS = 3
 """Key sets above which attackers that learn are left out unless they are named."""
 

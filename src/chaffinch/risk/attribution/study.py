@@ -54,17 +54,6 @@ from .tcap import Convention
 from .together import Together
 from .verdict import coarse_sentence
 
-__all__ = [
-    "ONE_ROW_EACH",
-    "about_risk",
-    "attacked_data",
-    "measure_risk",
-    "people_of",
-    "risk",
-    "without_small",
-]
-
-
 WHOLE_RECORDS = (
     "Someone knows the whole record of a person and wants to know whether it is in the data."
 )

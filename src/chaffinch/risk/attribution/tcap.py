@@ -37,18 +37,6 @@ from .wildcard import wild_sums
 if TYPE_CHECKING:
     from .attempt import Attempt
 
-__all__ = [
-    "CONVENTIONS",
-    "Convention",
-    "Tcap",
-    "TcapCells",
-    "all_conventions",
-    "check_convention",
-    "tcap",
-    "tcap_credit",
-    "tcap_of",
-    "weap",
-]
 
 Floats = NDArray[np.float64]
 Convention = Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]

@@ -12,8 +12,6 @@ from ..memorisation.protocol import memorisation_test_of
 from .attacker import attacker_of
 from .verdict import keys_words
 
-__all__ = ["JOINT_HEAD", "JointFinding", "Together"]
-
 ALPHA = 0.05
 
 JOINT_HEAD = (

@@ -17,24 +17,6 @@ from .guess import By
 if TYPE_CHECKING:
     from .result import CrossFit, RiskResult
 
-__all__ = [
-    "FOUND",
-    "NONE_FOUND",
-    "TOGETHER",
-    "LimitVerdict",
-    "RiskVerdictRow",
-    "coarse_sentence",
-    "excess_found",
-    "family_sentence",
-    "judged",
-    "keys_words",
-    "limit_verdict",
-    "sentence_of",
-    "several",
-    "strongest_finding",
-    "verdict",
-    "worse",
-]
 
 ALPHA = 0.05
 FOUND, NONE_FOUND, UNKNOWN, NO_VALUE = (

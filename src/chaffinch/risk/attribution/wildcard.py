@@ -21,8 +21,6 @@ from .classes import Ints, Keys, KeySpace, zero_based
 from .grouping import Distinct, distinct
 from .hamming import find_nearest
 
-__all__ = ["MatchCounts", "WildTable", "wild_counts", "wild_sums", "wild_tables"]
-
 Bools = NDArray[np.bool_]
 
 

@@ -17,8 +17,6 @@ from .guesses import Guessed, Rule, choose_rule, guess
 from .measures import Claim
 from .power import separation
 
-__all__ = ["ATTACKERS", "AuditAttacker", "Parts", "Verdicts", "attack", "parts_of"]
-
 Scores = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 TREES = 100

@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..._base.errors import InputError
 from ...stats.intervals import clopper_pearson, exact_lower
 
-__all__ = ["Threshold", "choose_threshold", "divided", "epsilon_lower"]
-
 
 def epsilon_lower(
     true_positives: int,

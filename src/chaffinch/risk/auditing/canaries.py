@@ -30,8 +30,6 @@ from .pairs import COLUMNS, small_domain
 from .runs import Played, play
 from .watch import OUTSIDE, Look, Watched
 
-__all__ = ["CANARIES", "Canaries", "CanaryRuns", "attack_canaries", "made_canaries", "run_canaries"]
-
 CANARIES = "canaries"
 """The name of the tables with several canaries."""
 

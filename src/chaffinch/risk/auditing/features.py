@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ..membership.matches import level_counts, match_counts, sampled_counts, subset_sample
 
-__all__ = ["table_features"]
-
 MOST_COLUMNS = 11
 """Columns up to which every subset is counted: 2,048 subsets. Above, as many are drawn."""
 MOST_CELLS = 64

@@ -14,17 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..._base.errors import InputError
 from .measures import Claim
 
-__all__ = [
-    "POWER",
-    "Guessed",
-    "Rule",
-    "choose_rule",
-    "guess",
-    "least_right",
-    "least_share",
-    "power",
-]
-
 POWER = 0.8
 """The probability with which a violation is found that an audit names."""
 CUTS = 60

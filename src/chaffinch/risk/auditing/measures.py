@@ -24,8 +24,6 @@ from ...privacy.accounting import epsilon_to_rho, rho_to_epsilon
 from ...privacy.budget import Accounting
 from ...privacy.gaussian import amount_to_epsilon, epsilon_to_amount
 
-__all__ = ["MEASURES", "Claim", "Measure", "claim_of"]
-
 ORDERS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Orders of the Renyi divergence that are tried; each is a valid bound, and the first, the relative entropy, is the best in most cases."""
 

@@ -32,19 +32,6 @@ from .ratios import choose_ratio_test
 from .runs import coins
 from .transcript import Kind, Query, Recorder, Replay, log_ratio
 
-__all__ = [
-    "CERTAIN",
-    "Coupled",
-    "Known",
-    "MechanismRuns",
-    "attack_mechanism",
-    "couple",
-    "known_ways",
-    "run_mechanism",
-    "settling_runs",
-    "way",
-]
-
 CERTAIN = 1e6
 """The log-likelihood ratio of what only one of the tables can give."""
 FIRST = 20

@@ -25,8 +25,6 @@ from ...table.schema import Column, Schema
 from ...table.table import Table
 from ..shadows.generator import coded
 
-__all__ = ["MADE", "PAIRS", "Pair", "Skipped", "average_pair", "made_pair", "small_domain"]
-
 MADE = ("narrow", "repeated", "empty", "lone level", "crowded")
 """Pairs that need no data of anybody: made for the worst case."""
 PAIRS = (*MADE, "average", "canaries")

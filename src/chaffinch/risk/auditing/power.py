@@ -21,16 +21,6 @@ from .mechanism import Coupled
 from .ratios import ratio_power
 from .transcript import Query, log_law
 
-__all__ = [
-    "MOST",
-    "exact_power",
-    "guessed_power",
-    "normal_scores",
-    "recorded_scores",
-    "separation",
-    "times_too_small",
-]
-
 MOST = 100.0
 """Noise that is more times too small than this is not asked about."""
 DRAWS = 6000

@@ -28,19 +28,6 @@ from numpy.typing import ArrayLike, NDArray
 from .guesses import DELTA_PART, Guessed, Rule, guess, least_share, power
 from .measures import Claim
 
-__all__ = [
-    "Bets",
-    "EveryGuess",
-    "Outlook",
-    "RatioTest",
-    "Weights",
-    "choose_ratio_test",
-    "information_terms",
-    "ratio_power",
-    "weighted_share",
-    "weighted_tail",
-]
-
 STEPS = 8
 """Into how many whole numbers weights are cut."""
 HEAVIEST = 4.0

@@ -16,8 +16,6 @@ from ...privacy.budget import shown
 from ..shown import ShownResult, Words
 from .pairs import Skipped
 
-__all__ = ["AuditFinding", "AuditResult", "ClaimVerdict", "bounds_plot"]
-
 FORMAT, VERSION = "chaffinch-audit", 2
 HEAD = (
     "pair",

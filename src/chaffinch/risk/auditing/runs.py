@@ -22,8 +22,6 @@ from ..shadows.work import ShadowJob, Working
 from .pairs import Pair
 from .watch import Look, Watched
 
-__all__ = ["PairRuns", "Played", "coins", "play", "run_pair"]
-
 SMALLEST, PARTS = 25, 20
 """The fewest runs of a part, and about how many parts there are otherwise."""
 

@@ -14,8 +14,6 @@ from ...privacy.relation import Neighbours
 from .bounds import divided
 from .pairs import PAIRS, Pair
 
-__all__ = ["BOXES", "LEVEL", "AuditSettings"]
-
 Box = Literal["mechanism", "white", "black"]
 BOXES: tuple[Box, ...] = ("mechanism", "white", "black")
 FEWEST_RUNS = 80

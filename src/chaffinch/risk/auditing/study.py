@@ -44,8 +44,6 @@ from .runs import PairRuns, run_pair
 from .settings import BOXES, LEVEL, AuditSettings
 from .watch import MOST_RECORDS, OUTSIDE, Look, Watched, readable
 
-__all__ = ["audit", "measure_audit"]
-
 ROWS = 500
 """Rows that are drawn of each model: the more, the more a table shows of its model. A promise holds for any number."""
 

@@ -25,18 +25,6 @@ from ...privacy.samplers import (
     permute_and_flip_log_law,
 )
 
-__all__ = [
-    "KINDS",
-    "DivergedError",
-    "Kind",
-    "Query",
-    "Recorder",
-    "Replay",
-    "log_law",
-    "log_probability",
-    "log_ratio",
-]
-
 Kind = Literal["laplace", "gaussian", "exponential", "permute_and_flip"]
 KINDS: tuple[Kind, ...] = ("laplace", "gaussian", "exponential", "permute_and_flip")
 _LAWS: dict[str, Callable[[ArrayLike, float], NDArray[np.float64]]] = {

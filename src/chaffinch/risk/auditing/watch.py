@@ -27,8 +27,6 @@ from ...table.table import Table
 from ..membership.whitebox import WhiteBox
 from ..shadows.generator import Generator, Grid, Released, unknown_code
 
-__all__ = ["MOST_RECORDS", "OUTSIDE", "Answer", "Look", "Watched", "readable"]
-
 OUTSIDE = ("error", "rows", "warnings")
 """What is seen of a run besides its table and its model: the first numbers that `Look.cells` gives."""
 

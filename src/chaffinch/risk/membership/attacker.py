@@ -15,23 +15,6 @@ from ..._base.registry import Registry
 from ..._base.seeds import Seed
 from ...stats.scoring import auc
 
-__all__ = [
-    "ATTACKERS",
-    "Calibration",
-    "Cleaner",
-    "FittedAttacker",
-    "Kind",
-    "Learner",
-    "MembershipAttacker",
-    "OddsAttacker",
-    "TargetAttacker",
-    "auc_of",
-    "blocks",
-    "calibrated",
-    "checked",
-    "folds",
-]
-
 Kind = Literal["counts", "real"]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from ..._base.errors import InputError
 from .attacker import Bools, Floats, Ints
 
-__all__ = ["chosen", "exclude_weak", "weights_by_auc"]
-
 
 def weights_by_auc(aucs: ArrayLike) -> Floats:
     """Return a weight from 0 (no better than a guess) to 1 for each classifier, 2 AUC - 1: tried and dropped in Sedlmeyr (2024).

@@ -10,8 +10,6 @@ from typing import Any
 from ..._base.errors import unknown_name
 from .attacker import ATTACKERS, Kind, Learner
 
-__all__ = ["learner"]
-
 KINDS = ("counts", "real")
 
 

@@ -37,8 +37,6 @@ from .focused import FocusedAttacker, learner_for, sees_something
 from .layout import TABLE, FeatureLayout
 from .ranked import VALUE_GROUPS
 
-__all__ = ["PARTS", "CombinedAttacker", "CombinedLearner", "combined_of", "stacked"]
-
 PARTS = ("linear", "kernel", "exact", "extremes", "nearest", "density", "presence", "values")
 """The attackers that are combined, where their features are there."""
 VARIANCES = (0.0, 0.003, 0.03, 0.3)

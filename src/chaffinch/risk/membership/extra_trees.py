@@ -30,8 +30,6 @@ from .attacker import (
 )
 from .forest_kernels import add_votes, grow_forest
 
-__all__ = ["ExtraTrees", "Forest", "chances_out_of_fold", "grown", "in_columns", "searched"]
-
 SEARCH = {
     "n_estimators": [50, 100, 200],
     # The paper's list is auto, sqrt, log2, and "auto" meant sqrt for classifiers until scikit-learn dropped the word.

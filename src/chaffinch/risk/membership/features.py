@@ -20,8 +20,6 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed
 from ..shadows.generator import unknown_code
 
-__all__ = ["BLACK_BOXES", "BlackBox", "BlackBoxName", "black_box"]
-
 BlackBoxName = Literal["queries", "naive", "histogram", "closest"]
 BLACK_BOXES = ("queries", "naive", "histogram", "closest")
 

@@ -15,8 +15,6 @@ from ..._base.seeds import Seed
 from .attacker import ATTACKERS, Floats, Learner, OddsAttacker, TargetAttacker
 from .layout import FeatureLayout
 
-__all__ = ["Focused", "FocusedAttacker", "learner_for", "sees_something"]
-
 
 @dataclass(frozen=True, eq=False)
 class FocusedAttacker(OddsAttacker):

@@ -11,8 +11,6 @@ import numpy as np
 
 from ..._base.compiled import compiled
 
-__all__ = ["add_votes", "grow_forest"]
-
 
 @compiled
 def _next(state):  # type: ignore[no-untyped-def]

@@ -31,8 +31,6 @@ from .attacker import (
 from .layout import TABLE, FeatureLayout
 from .ranked import Ranks
 
-__all__ = ["Kernel"]
-
 GRID = 201
 WIDTHS = (0.06, 0.15, 0.4)
 """Standard deviations of kernels, where ranks go from -1 to 1; the one with the least log loss out of fold is used."""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .attacker import Kind
 
-__all__ = ["TABLE", "FeatureLayout"]
-
 TABLE = "table"
 """The group of what is seen of coded tables or of the model: the settings say what. All other groups are of released values."""
 

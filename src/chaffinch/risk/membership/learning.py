@@ -27,8 +27,6 @@ from .settings import ShadowSettings
 from .values import ValueSight
 from .whitebox import WhiteBox
 
-__all__ = ["Campaign", "Learnt", "Seen"]
-
 MEMORY = 1 << 30
 """Bytes that the features of one target may take; beyond, only those that vary most are learnt from."""
 

@@ -35,8 +35,6 @@ from .attacker import (
     folds,
 )
 
-__all__ = ["Linear"]
-
 FLOOR = 0.02
 """The least standard deviation a fourth root of a count is divided by: a count that was 1 once in 2,500 tables has it."""
 RIDGES: dict[str, tuple[tuple[bool, float], ...]] = {

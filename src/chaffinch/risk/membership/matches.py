@@ -23,17 +23,6 @@ from ..._base.seeds import Seed, generator
 from ..._base.threads import thread_count, thread_map
 from ..shadows.generator import unknown_code
 
-__all__ = [
-    "ALL_UP_TO",
-    "checked_tables",
-    "closest_matches",
-    "level_counts",
-    "match_counts",
-    "sampled_counts",
-    "subset_columns",
-    "subset_sample",
-]
-
 ALL_UP_TO = 16
 """The most columns for which all subsets are counted: 65,536 numbers for each table."""
 

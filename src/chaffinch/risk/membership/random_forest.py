@@ -26,8 +26,6 @@ from .attacker import (
     folds,
 )
 
-__all__ = ["RandomForest"]
-
 
 @dataclass(frozen=True)
 class RandomForest:

@@ -30,8 +30,6 @@ from .attacker import (
     folds,
 )
 
-__all__ = ["VALUE_GROUPS", "Ranked", "Ranks"]
-
 RIDGES = (3.0, 0.3, 0.03, 0.003)
 FLOOR = 0.05
 """The least standard deviation that ranks are divided by, where all go from -1 to 1: a value seen once in 1,600 tables has it."""

@@ -17,8 +17,6 @@ from ..shadows.generator import value_reader
 from ..shadows.values import PlainValues
 from .vulnerability import most_vulnerable, vulnerability
 
-__all__ = ["RANKINGS", "Ranking", "extremeness", "rarity", "round_robin", "targets_by"]
-
 Ranking = Literal["union", "hamming", "cosine", "extremes", "rarity"]
 Floats = NDArray[np.float64]
 

@@ -21,8 +21,6 @@ from ..._base.errors import InputError
 from ..._base.plain import from_plain, to_plain, without_none
 from ...stats.intervals import Interval, clustered_auc, clustered_rate, student_quantile
 
-__all__ = ["MOST_POINTS", "AtFpr", "Rates", "Trials", "rates", "roc"]
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

@@ -16,9 +16,6 @@ from ..shadows.world import World
 from ..shown import ShadowFigures, ShadowResult, Words
 from .rates import Rates
 
-__all__ = ["MembershipResult", "PartStrength", "SecretBit"]
-
-
 EXPLAINS = 0.02
 """A part explains what the attackers reach if alone it comes this close to their AUC."""
 

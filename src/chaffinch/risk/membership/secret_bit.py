@@ -21,8 +21,6 @@ from ..shadows.draws import Draws, check_sizes
 from .learning import Campaign, Seen
 from .result import SecretBit
 
-__all__ = ["SecretCampaign", "guessed", "secret_campaign"]
-
 
 @dataclass(frozen=True, eq=False)
 class SecretCampaign(Campaign):

@@ -9,8 +9,6 @@ from ..._base.errors import InputError, unknown_name
 from ..shadows.generator import Grid
 from .attacker import ATTACKERS
 
-__all__ = ["CHOICES", "ShadowSettings"]
-
 CHOICES: dict[str, tuple[str, ...]] = {
     "design": ("shared", "neighbours"),
     "share": ("half", "natural"),

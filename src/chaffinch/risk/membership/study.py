@@ -34,8 +34,6 @@ from .result import MembershipResult, PartStrength
 from .secret_bit import guessed, secret_campaign
 from .settings import ShadowSettings
 
-__all__ = ["campaign_against", "judged", "membership", "part_strength", "sizes_of"]
-
 
 def membership(
     original: Any,

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..._base.compiled import compiled
 
-__all__ = ["NEAREST", "count_beyond", "look_at_rows", "outermost"]
-
 NEAREST = 5
 """Nearest rows by ranks that are looked at."""
 

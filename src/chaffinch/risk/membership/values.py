@@ -18,8 +18,6 @@ from ..shadows.generator import value_reader
 from ..shadows.values import PlainValues, ValueReader
 from .value_kernels import count_beyond, look_at_rows, outermost
 
-__all__ = ["MOST_COLUMNS", "RARE", "ValueSight"]
-
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 

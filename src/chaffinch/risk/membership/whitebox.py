@@ -23,8 +23,6 @@ from ...synth.bayesnet.tables import ConditionalTable
 from ...synth.bayesnet.trees.table import TreeTable
 from ...table.schema import Schema
 
-__all__ = ["FLOOR", "NodeFamily", "WhiteBox"]
-
 Singles = NDArray[np.float32]
 Values = Literal["chances", "weights"]
 

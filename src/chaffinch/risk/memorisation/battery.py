@@ -30,8 +30,6 @@ from .protocol import (
     ReleaseCase,
 )
 
-__all__ = ["Trial", "findings", "stacked", "trials", "with_family"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:

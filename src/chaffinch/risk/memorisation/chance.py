@@ -15,8 +15,6 @@ from ...stats.splits import child
 from .distances import some
 from .protocol import MOST_ROWS, ReleaseCase
 
-__all__ = ["RATIO", "chance_of_row"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..._base.compiled import compiled
 
-__all__ = ["alike_weights"]
-
 
 @compiled
 def alike_weights(people, rows, own, weights, out):  # type: ignore[no-untyped-def]

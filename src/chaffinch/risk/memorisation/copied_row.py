@@ -8,8 +8,6 @@ from ...stats.scores import Scores
 from .chance import chance_of_row
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
-__all__ = ["COPIED_ROW", "COPIES", "copied_row"]
-
 COPIES = 0.005
 """The share of members who are copied, of which a match's chance to be a copy is worked out: the test is sharpest for shares of about this."""
 

@@ -7,8 +7,6 @@ import numpy as np
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
-__all__ = ["DENSITY_RATIO", "density_ratio"]
-
 
 def density_ratio(case: ReleaseCase) -> Scores:
     """Return for each person p / (p + q), with p the density of released rows and q that of other people, at the person's place.

@@ -6,8 +6,6 @@ import numpy as np
 
 from ..._base.compiled import compiled
 
-__all__ = ["all_distances", "neighbours"]
-
 ROWS = 2048
 """Rows whose sums are made at a time, over all columns: they stay in the nearest memory."""
 

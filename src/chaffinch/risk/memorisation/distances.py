@@ -24,7 +24,6 @@ from .values import ColumnValues
 if TYPE_CHECKING:
     from .protocol import ReleaseCase
 
-__all__ = ["Distances", "scaled"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

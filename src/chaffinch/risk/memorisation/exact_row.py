@@ -7,8 +7,6 @@ import numpy as np
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
-__all__ = ["EXACT_ROW", "exact_row"]
-
 
 def exact_row(case: ReleaseCase) -> Scores:
     """Return for each person whether a released row has all their values: all columns but identifiers and free text."""

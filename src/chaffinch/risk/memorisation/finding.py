@@ -9,8 +9,6 @@ from ..._base.masking import is_small, masked_count
 from ..._base.words import between, number, percent, shown, signed
 from .protocol import Direction, MemorisationTest, memorisation_test_of
 
-__all__ = ["HEAD", "MemorisationFinding", "finding_rows", "finding_sentence"]
-
 HEAD = ("test", "people in the data", "holdout", "excess", "95 % interval", "p", "p, all together")
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
-__all__ = ["K_MAP", "k_map"]
-
 
 def k_map(case: ReleaseCase) -> Scores:
     """Return for each person one over the number of people with their keys, 0 where no released row has these."""

@@ -19,8 +19,6 @@ from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, Parts, ReleaseCase
 from .values import ColumnValues
 
-__all__ = ["LINKABILITY", "LINKABILITY_5", "chance_of_link", "link_by_chance", "linkability"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

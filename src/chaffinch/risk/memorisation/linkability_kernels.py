@@ -6,8 +6,6 @@ import numpy as np
 
 from ..._base.compiled import compiled
 
-__all__ = ["COUNTS", "shared_neighbours"]
-
 COUNTS = 8
 """Numbers that are counted for each person: see `shared_neighbours`."""
 

@@ -7,8 +7,6 @@ import numpy as np
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
-__all__ = ["DCR", "NNDR", "distance_ratios", "nearest_distances"]
-
 BLINDNESS = (
     "Tables that pass it are broken by membership attacks all the same: it sees copies and near copies, not what a model gives away by the shares of "
     "its rows (Ganev and De Cristofaro, 2023; Yao and others, 2025). It is no evidence of privacy."

@@ -20,15 +20,6 @@ from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
 from .values import ColumnValues
 
-__all__ = [
-    "SINGLED_OUT",
-    "SINGLED_OUT_BY_SEVERAL",
-    "Predicates",
-    "isolated",
-    "predicates_of_columns",
-    "predicates_of_values",
-]
-
 Ints = NDArray[np.int64]
 
 MOST = 5000

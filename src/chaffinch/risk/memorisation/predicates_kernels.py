@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..._base.compiled import compiled
 
-__all__ = ["count_matches", "only_match"]
-
 
 @compiled
 def count_matches(codes, columns, low, high, most, out):  # type: ignore[no-untyped-def]

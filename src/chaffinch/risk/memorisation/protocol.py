@@ -28,15 +28,6 @@ from .values import ColumnValues, column_values, joint_codes
 if TYPE_CHECKING:
     from .distances import Distances
 
-__all__ = [
-    "MEMORISATION_TESTS",
-    "Direction",
-    "MemorisationTest",
-    "NotApplicableError",
-    "Parts",
-    "ReleaseCase",
-    "memorisation_test_of",
-]
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]

@@ -11,8 +11,6 @@ from ...stats.splits import child
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, ReleaseCase
 from .rare_value import RARE_BELOW
 
-__all__ = ["RARE_COMBINATION", "rare_combinations"]
-
 MOST_PAIRS = 300
 """Pairs of columns that are looked at; of more, so many are drawn at random."""
 

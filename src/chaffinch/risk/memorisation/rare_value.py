@@ -10,8 +10,6 @@ from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, ReleaseCase
 from .values import ColumnValues
 
-__all__ = ["RARE_BELOW", "RARE_LEVEL", "RARE_NUMBER", "rare_values"]
-
 RARE_BELOW = 3
 """A value is rare if fewer people than this have it, members and others together."""
 

@@ -17,8 +17,6 @@ from .protocol import (
 )
 from .rare_value import RARE_BELOW
 
-__all__ = ["REPEATED_ROW", "REPEATED_VALUE", "repeated_rows", "repeated_values"]
-
 Ints = NDArray[np.int64]
 
 

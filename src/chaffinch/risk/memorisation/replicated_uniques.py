@@ -7,8 +7,6 @@ import numpy as np
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
-__all__ = ["REPLICATED_UNIQUES", "replicated_uniques"]
-
 
 def replicated_uniques(case: ReleaseCase) -> Scores:
     """Return for each person whether nobody else has their keys, and exactly one released row does."""

@@ -20,8 +20,6 @@ from ...stats.features import numbers_of
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 
-__all__ = ["ColumnValues", "column_values", "joint_codes"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 
-__all__ = ["Draws", "Share", "fresh_draws", "neighbour_draws", "shared_draws"]
-
 Share = Literal["half", "natural"]
 
 

@@ -23,8 +23,6 @@ from ...table.schema import Schema
 from ...table.table import Table
 from .values import ValueReader
 
-__all__ = ["Generator", "Grid", "Released", "coded", "unknown_code", "value_reader"]
-
 Grid = Literal["release", "population"]
 
 

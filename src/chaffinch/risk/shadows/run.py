@@ -26,8 +26,6 @@ from .generator import Generator, coded, value_reader
 from .store import ShadowPart, Store, store_for
 from .work import Done, ShadowJob, Working, work
 
-__all__ = ["Shadows", "results", "run_shadows", "stage_words"]
-
 PARTS, SMALLEST, LARGEST = 100, 4, 50
 """Jobs to cut a run into, and the fewest and the most shadows of one: a kill loses what is being worked on."""
 GRACE = 30.0

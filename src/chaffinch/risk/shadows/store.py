@@ -22,8 +22,6 @@ from ..._base.errors import FileError, InputError
 from ..._base.safe_files import replacing, write_text
 from ..._base.seeds import Seed, seed_sequence
 
-__all__ = ["FolderStore", "ShadowPart", "Store", "UnnamedStore", "store_for", "stored_seed"]
-
 ABOUT = "shadows.json"
 
 

@@ -18,8 +18,6 @@ from ...table.schema import Column
 from ...table.table import Table
 from ...table.types import is_words, parse_type, whole_array
 
-__all__ = ["PlainValues", "ValueReader"]
-
 UNSEEN = -1
 """The code of a word that the population does not have: it equals no record's."""
 NULL = 0

@@ -21,8 +21,6 @@ from ...stats.splits import child
 from .generator import Generator
 from .store import ShadowPart
 
-__all__ = ["Done", "OutOfTime", "ShadowJob", "Working", "within", "work"]
-
 
 @dataclass(frozen=True)
 class Working:

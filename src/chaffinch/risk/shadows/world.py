@@ -20,7 +20,6 @@ from .generator import coded, value_reader
 if TYPE_CHECKING:
     from ..membership.ranking import Ranking
 
-__all__ = ["Duplicates", "World", "world_of"]
 
 Duplicates = Literal["drop", "keep"]
 Equal = Literal["values", "codes"]

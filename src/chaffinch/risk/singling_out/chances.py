@@ -10,8 +10,6 @@ from math import exp, lgamma, log, log1p
 
 from ..._base.errors import InputError
 
-__all__ = ["baseline", "blind_chance", "blind_chance_at_most", "drawn_chance", "nobody_in"]
-
 
 def baseline(n_rows: int, n_population: int) -> float:
     """Return the chance that one record of the population is in the data: |X| / |D| (Sedlmeyr 2024, equation 1).

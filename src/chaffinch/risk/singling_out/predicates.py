@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from ..membership.matches import match_counts
 
-__all__ = ["Lightest", "isolates", "lightest"]
-
 ALL_SUBSETS = 16
 """Columns up to which every set of attributes is tried; above, one is added at a time."""
 

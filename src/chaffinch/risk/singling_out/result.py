@@ -17,8 +17,6 @@ from ...stats.intervals import Interval
 from ..shadows.world import World
 from ..shown import ShadowFigures, ShadowResult, Words
 
-__all__ = ["AttackerSkill", "Isolation", "SinglingOutResult"]
-
 HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
 
 

@@ -35,8 +35,6 @@ from .chances import baseline, blind_chance_at_most, drawn_chance, nobody_in
 from .predicates import Lightest, isolates, lightest
 from .result import AttackerSkill, Isolation, SinglingOutResult
 
-__all__ = ["judged", "singling_out"]
-
 
 def singling_out(
     original: Any,

@@ -12,7 +12,6 @@ from .layers import Point, layered, spread, way
 if TYPE_CHECKING:
     from .model import BayesNetModel
 
-__all__ = ["network_drawing"]
 
 # Okabe and Ito's colours, told apart also by those who see red and green alike; the shape of the border tells them too.
 COLOURS = {"label": ("#E69F00", ""), "sensitive": ("#56B4E9", "6 3"), "other": ("#9BD3B8", "")}

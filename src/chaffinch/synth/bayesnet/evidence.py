@@ -32,7 +32,6 @@ from ...table.types import is_numeric, parse_type
 if TYPE_CHECKING:
     from .model import BayesNetModel
 
-__all__ = ["Evidence"]
 
 MOST_DRAWS = 5_000_000
 

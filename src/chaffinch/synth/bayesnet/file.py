@@ -19,8 +19,6 @@ from .protection import Cut, Protection
 from .tables import ConditionalTable, Level
 from .trees.table import TreeTable
 
-__all__ = ["network_from_state", "network_state"]
-
 PARTS = {"keys": np.int64, "starts": np.int64, "codes": np.uint32, "weights": np.float64}
 """The arrays of a level of a table, and their types."""
 

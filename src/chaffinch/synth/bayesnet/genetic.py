@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
-from ...counts.entropies import Columns
+from ...counts.counter import Columns
 from .network import parents_first
 from .rules import Rules
-
-__all__ = ["Evolution", "genetic_search"]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from itertools import combinations
 
 import numpy as np
 
-from ...counts.entropies import MOST_MASKED, Columns, masks_up_to
+from ...counts.counter import Columns
+from ...counts.entropies import MOST_MASKED, masks_up_to
 from .rules import Rules, allowed_sets, columns_of
 from .scores import FamilyScores, Score
-
-__all__ = ["greedy_search"]
 
 
 def greedy_search(

@@ -11,8 +11,6 @@ from itertools import pairwise
 
 from .network import Network
 
-__all__ = ["Point", "layered", "spread", "way"]
-
 Point = str | tuple[str, str, int]
 """A column, or the place of an edge (parent, child) in a layer between its ends."""
 

@@ -16,11 +16,12 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...privacy.account import Account
 from ...table.finer import on_codes_of
+from ...table.long import joined
 from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
 from ..constraining import keep_constraints
-from ..model import Draw, FittedModel, Given, joined
+from ..model import Draw, FittedModel, Given
 from ..protocol import ModelColumn, ModelDescription
 from .drawing import network_drawing
 from .evidence import Evidence
@@ -30,8 +31,6 @@ from .sampling import Sampler
 from .systematic import TIES
 from .tables import ConditionalTable
 from .trees.table import TreeSampler, TreeTable
-
-__all__ = ["BayesNetModel", "FitSummary"]
 
 MOST_KEPT = 1 << 23
 """Weights of all trees together up to which their running sums, 8 bytes each, are kept from batch to batch: of many columns they are worked out anew."""

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from ..._base.errors import InputError, unknown_name
 
-__all__ = ["Network", "find_cycle", "parents_first"]
-
 Item = TypeVar("Item", int, str)
 
 

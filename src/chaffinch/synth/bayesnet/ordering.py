@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
-from ...counts.entropies import MOST_MASKED, Columns, masks_up_to
+from ...counts.counter import Columns
+from ...counts.entropies import MOST_MASKED, masks_up_to
 from .rules import Rules, allowed_sets, columns_of
 from .scores import FamilyScores, Score
-
-__all__ = ["EXACT", "ordering_search"]
 
 EXACT = MOST_MASKED
 MOST_FAMILIES = 300

@@ -19,8 +19,6 @@ from ...table.relations import relations_of
 from ...table.schema import Schema
 from .rules import Protect
 
-__all__ = ["Cut", "Protection", "cut_pairs", "protected_schema", "protection_of", "through_label"]
-
 
 @dataclass(frozen=True)
 class Cut:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, listed, unknown_name
 from .network import find_cycle
 
-__all__ = ["Constraints", "Protect", "Rules", "allowed_sets", "columns_of", "make_rules"]
-
 Protect = Literal["separate", "together"]
 Edge = tuple[str, str]
 

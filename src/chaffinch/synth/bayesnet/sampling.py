@@ -13,8 +13,6 @@ from ..._base.compiled import compiled
 from .systematic import rows_by_group, systematic_codes, systematic_uniforms
 from .tables import ConditionalTable
 
-__all__ = ["Sampler"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sampler:

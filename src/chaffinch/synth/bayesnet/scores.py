@@ -16,10 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...counts.counter import Counter
-from ...counts.entropies import MOST_MASKED, Columns, JointEntropies, every_entropy
-
-__all__ = ["FamilyScores", "Score", "default_penalty"]
+from ...counts.counter import Columns, Counter
+from ...counts.entropies import MOST_MASKED, JointEntropies, every_entropy
 
 Score = Literal["pairwise", "joint", "penalised"]
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...counts.counter import RowCounter
-from ...counts.entropies import Columns
+from ...counts.counter import Columns, RowCounter
 from ...privacy.ledger import Plan
 from ...privacy.relation import Neighbours
 from ...table.schema import Schema
@@ -33,8 +32,6 @@ from .scores import FamilyScores, Score, default_penalty
 from .tables import ConditionalTable, table_from_marginal
 from .trees import TreeSettings, TreeTable, learn_trees
 from .trees.learning import CANDIDATES
-
-__all__ = ["SMOOTHING", "BayesNet"]
 
 Search = Literal["ordering", "greedy", "genetic"]
 Conditionals = Literal["tables", "trees"]

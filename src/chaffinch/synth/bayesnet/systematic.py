@@ -26,16 +26,6 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 
-__all__ = [
-    "TIES",
-    "rows_by_group",
-    "shuffled",
-    "sorted_by",
-    "step_of",
-    "systematic_codes",
-    "systematic_uniforms",
-]
-
 TIES = 2
 """How many of the columns drawn last rows with the same parents are sorted by."""
 

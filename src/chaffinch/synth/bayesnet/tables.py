@@ -24,8 +24,6 @@ from ..._base.compiled import compiled
 from ..._base.errors import InputError, TooLargeError
 from ...counts.marginal import Marginal
 
-__all__ = ["ConditionalTable", "Level", "table_from_marginal"]
-
 LOOKUP_CELLS = 1 << 22
 
 

@@ -15,18 +15,6 @@ from ...privacy.counter import MOST_CELLS
 from ...table.schema import Schema
 from ..bayesnet.private.estimate import product_of
 
-__all__ = [
-    "Group",
-    "chance_distance",
-    "check_groups",
-    "clear_of",
-    "merged_groups",
-    "parse_groups",
-    "resolved_groups",
-    "threshold_of",
-    "usable_pairs",
-]
-
 Group = tuple[str, ...]
 Margin = NDArray[np.float64]
 

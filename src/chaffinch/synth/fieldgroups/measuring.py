@@ -16,8 +16,6 @@ from ..noisy import nonnegative
 from .groups import Group, chance_distance, clear_of, merged_groups, threshold_of
 from .split import GroupSplit
 
-__all__ = ["Empty", "cut", "learnt_groups", "measured_columns", "tables_of"]
-
 Empty = Literal["columns", "first"]
 Margin = NDArray[np.float64]
 

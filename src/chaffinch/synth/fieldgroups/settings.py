@@ -28,8 +28,6 @@ from .groups import check_groups, resolved_groups
 from .measuring import Empty, Margin, learnt_groups, measured_columns, tables_of
 from .split import planned, split_of
 
-__all__ = ["FieldGroups"]
-
 
 @SYNTHESISERS.register
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,6 @@ from .groups import clear_of, resolved_groups, usable_pairs
 if TYPE_CHECKING:
     from .settings import FieldGroups
 
-__all__ = ["GroupSplit", "planned", "split_of"]
 
 _TELLING = 0.25
 """Learning is left out unless a distance of this share of the records would stand out from its noise."""

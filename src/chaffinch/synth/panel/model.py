@@ -27,8 +27,6 @@ from ..model import BATCH_ROWS, ColumnCodes, FittedModel, made_up_key, whole_row
 from ..protocol import ModelColumn, ModelDescription
 from .sequences import LENGTH, Dynamics, before, step
 
-__all__ = ["PanelModel"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PanelModel(FittedModel):

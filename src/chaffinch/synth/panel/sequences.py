@@ -28,8 +28,6 @@ from ...table.schema import Column, Kind, Schema
 from ...table.table import Table
 from ...table.types import parse_type, type_name, value_type
 
-__all__ = ["LENGTH", "MOST_STEPS", "Dynamics", "Sequences", "before", "sequences_of", "step"]
-
 LENGTH = "(rows)"
 """The column of how many rows a person has."""
 

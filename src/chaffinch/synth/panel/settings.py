@@ -22,8 +22,6 @@ from ..settings import SYNTHESISERS, MethodOptions, Settings
 from .model import PanelModel
 from .sequences import Dynamics, before, sequences_of
 
-__all__ = ["Panel"]
-
 
 @SYNTHESISERS.register
 @dataclass(frozen=True, repr=False)

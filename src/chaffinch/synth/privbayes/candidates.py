@@ -13,8 +13,6 @@ import numpy as np
 
 from ...counts.families import Family
 
-__all__ = ["degree", "exact_candidates", "maximal_candidates", "maximal_sets", "useful_cells"]
-
 Columns = tuple[int, ...]
 
 MOST_CELLS = 1 << 22

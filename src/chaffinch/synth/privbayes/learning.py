@@ -14,7 +14,6 @@ from .split import FamilySplit
 if TYPE_CHECKING:
     from .settings import PrivBayes
 
-__all__ = ["Structure", "learn", "measure"]
 
 Columns = tuple[int, ...]
 

@@ -26,8 +26,6 @@ from ..settings import SYNTHESISERS, MethodOptions, PureMethod
 from .learning import learn, measure
 from .split import planned, split_of
 
-__all__ = ["VARIANTS", "PrivBayes"]
-
 Variant = Literal["published", "datasynthesizer", "dpart", "sdg"]
 
 

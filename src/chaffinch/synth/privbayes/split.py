@@ -20,8 +20,6 @@ from .candidates import degree, useful_cells
 if TYPE_CHECKING:
     from .settings import PrivBayes
 
-__all__ = ["FamilySplit", "planned", "split_of"]
-
 
 @dataclass(frozen=True)
 class FamilySplit:

@@ -13,8 +13,6 @@ from ..schema import NUMERIC_KINDS, UNKNOWN, Column, Kind
 from ..schema_file import usual_type
 from .codebook import Header
 
-__all__ = ["bounds_of", "codes_of", "declared_column", "first_name", "words_in"]
-
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 

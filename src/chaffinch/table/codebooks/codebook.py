@@ -19,15 +19,6 @@ from ..._base.registry import Registry
 from ..._base.safe_files import read_small
 from ..schema import Schema
 
-__all__ = [
-    "CODEBOOKS",
-    "MOST_BYTES",
-    "Codebook",
-    "json_object",
-    "read_codebook",
-    "schema_from_json",
-]
-
 MOST_BYTES = 64 << 20
 
 Header = Sequence[str] | None

@@ -13,8 +13,6 @@ from ..schema import Column, Kind, Schema
 from .building import bounds_of, codes_of, declared_column, first_name, words_in
 from .codebook import CODEBOOKS, Codebook, Header
 
-__all__ = ["schema_from_csvw"]
-
 _WHOLE = (
     "integer",
     "long",

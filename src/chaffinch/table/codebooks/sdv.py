@@ -14,8 +14,6 @@ from ..schema import Column, Kind, Schema
 from ..schema_file import usual_type
 from .codebook import CODEBOOKS, Codebook, Header
 
-__all__ = ["schema_from_sdv"]
-
 _KINDS: dict[str, Kind] = {
     "categorical": "categorical",
     "boolean": "boolean",

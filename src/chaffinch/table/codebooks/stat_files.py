@@ -22,8 +22,6 @@ from ..types import is_words
 from .building import declared_column
 from .codebook import CODEBOOKS, Codebook, Header
 
-__all__ = ["column_from_labels"]
-
 _WHOLE = re.compile(r"[FN][0-9]+(\.0)?|%-?[0-9]+\.0[fg]c?")
 
 

@@ -12,8 +12,6 @@ from ..schema import Column, Kind, Schema
 from .building import bounds_of, codes_of, declared_column, first_name, words_in
 from .codebook import CODEBOOKS, Codebook, Header
 
-__all__ = ["schema_from_table_schema"]
-
 _KINDS: dict[str, Kind] = {
     "integer": "integer",
     "year": "integer",

@@ -15,7 +15,6 @@ from .options import ReadOptions
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["ARROW"]
 
 _STREAM = b"\xff\xff\xff\xff"
 

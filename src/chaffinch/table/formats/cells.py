@@ -12,8 +12,6 @@ from ..note import Note
 from .format import BATCH_ROWS, Labels, Source
 from .layout import FileLayout
 
-__all__ = ["chosen_table", "spelled_column", "spelled_source"]
-
 
 def spelled_source(
     name: str,

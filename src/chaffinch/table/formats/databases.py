@@ -18,8 +18,6 @@ from .format import BATCH_ROWS, FORMATS, Format, Source
 from .layout import FileLayout
 from .options import ReadOptions
 
-__all__ = ["DUCKDB", "SQLITE"]
-
 SQLITE_ROWS = 1 << 15
 
 

@@ -30,8 +30,6 @@ from .tolerant_text import every_row
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["CSV", "TSV", "open_text"]
-
 
 def open_text(
     file: TextFile, options: ReadOptions, delimiter: str | None = None, form: str = "csv"

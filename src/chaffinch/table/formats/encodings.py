@@ -14,8 +14,6 @@ from typing import BinaryIO
 
 from ..._base.errors import FileError
 
-__all__ = ["NAMES", "encoding_of", "normal", "not_in"]
-
 BLOCK = 1 << 22
 
 NAMES = {

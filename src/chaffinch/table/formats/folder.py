@@ -14,8 +14,6 @@ from .format import BATCH_ROWS, FORMATS, Format, Source
 from .identity import identities
 from .options import ReadOptions
 
-__all__ = ["FOLDER", "is_pattern"]
-
 
 def is_pattern(path: Path) -> bool:
     """Return whether a path that is none of a file has a sign that stands for others: * ? [."""

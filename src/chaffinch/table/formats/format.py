@@ -28,17 +28,6 @@ from .packing import ENDINGS
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = [
-    "BATCH_ROWS",
-    "FORMATS",
-    "Format",
-    "Labels",
-    "Source",
-    "Tagged",
-    "Writer",
-    "appending",
-    "readable",
-]
 
 BATCH_ROWS = 1 << 18
 

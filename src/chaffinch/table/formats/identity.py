@@ -21,8 +21,6 @@ from pathlib import Path
 
 from ..._base.errors import InputError
 
-__all__ = ["FileIdentity", "check_unchanged", "identities"]
-
 TAIL = 1 << 14
 """Last bytes of a file that are compared."""
 

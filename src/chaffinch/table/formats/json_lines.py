@@ -22,7 +22,6 @@ from .text_file import TextFile
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["JSON_LINES"]
 
 BLOCK_BYTES = 1 << 24
 

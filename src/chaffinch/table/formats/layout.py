@@ -15,8 +15,6 @@ from itertools import pairwise
 from ..._base.errors import InputError, listed
 from ..note import Note
 
-__all__ = ["LOOKED_AT", "FileLayout", "Names", "distinct_names", "find_names", "plain_names"]
-
 LOOKED_AT = 200
 """Rows at the top of a file that are looked at to find the names of its columns."""
 

@@ -17,8 +17,6 @@ from .format import BATCH_ROWS, Source
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["OBJECTS", "ObjectKind", "open_object"]
-
 
 @dataclass(frozen=True)
 class ObjectKind:

@@ -9,8 +9,6 @@ from typing import TypedDict
 from ..._base.errors import InputError
 from ..decimal_sign import DecimalSign, check_sign
 
-__all__ = ["HEADERS", "FileOptions", "ReadOptions"]
-
 HEADERS = ("yes", "no", "units")
 """What may be said of the header of a text file or sheet, besides the number of the line that it stands in."""
 

@@ -17,19 +17,6 @@ import pyarrow as pa
 
 from ..._base.errors import FileError
 
-__all__ = [
-    "ENDINGS",
-    "PACKINGS",
-    "ZIP",
-    "Packing",
-    "archive_names",
-    "check_archive",
-    "check_ratio",
-    "open_unpacked",
-    "packing_of",
-    "unpacked_head",
-]
-
 MOST_RATIO = 1000
 """A file that grows by more than this, and beyond `FREE_BYTES`, is taken for one that is made to fill a memory."""
 

@@ -16,7 +16,6 @@ from .options import ReadOptions
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["PARQUET"]
 
 BATCH_CELLS = 1 << 22
 """Cells of a batch, about, of a file with many columns."""

@@ -23,8 +23,6 @@ from .options import ReadOptions
 from .packing import open_unpacked
 from .text_file import TextFile
 
-__all__ = ["RDS"]
-
 MOST_DEPTH = 50
 """How deep lists in lists may go: those of a data frame are shallow."""
 

@@ -6,8 +6,6 @@ import re
 
 from .format import FORMATS, Format
 
-__all__ = ["REFUSED"]
-
 _OFFICE = "It is a document and no table: copy the table in it into a sheet, and save that as .xlsx or .csv."
 _PYTHON = "Open it where it was made, and save its table with df.to_parquet('table.parquet')."
 _PICTURE = (

@@ -27,7 +27,6 @@ from .spss_stata.limits import Moment
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["SAS7BDAT", "XPT"]
 
 SasForm = Literal["sas7bdat", "xpt"]
 

@@ -14,8 +14,6 @@ import pyarrow as pa
 
 from .packing import PACKINGS, check_ratio, open_unpacked, packing_of
 
-__all__ = ["TextFile", "Uncommented", "recoded"]
-
 
 @dataclass(frozen=True)
 class TextFile:

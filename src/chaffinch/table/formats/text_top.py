@@ -21,16 +21,6 @@ from .layout import LOOKED_AT, Names, find_names, plain_names
 from .options import ReadOptions
 from .text_file import TextFile
 
-__all__ = [
-    "BLOCK_BYTES",
-    "HEAD_BYTES",
-    "TextTop",
-    "as_words",
-    "closed_line",
-    "found_top",
-    "given_top",
-]
-
 BLOCK_BYTES = 1 << 24
 """Bytes of a text file that Arrow takes at a time."""
 

@@ -13,8 +13,6 @@ import pyarrow as pa
 from .text_file import TextFile, Uncommented
 from .text_top import BLOCK_BYTES, TextTop, as_words, closed_line
 
-__all__ = ["every_row"]
-
 MOST_BLOCK = (1 << 31) - 1
 
 

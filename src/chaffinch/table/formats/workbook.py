@@ -26,8 +26,6 @@ from .options import ReadOptions
 from .packing import ZIP, check_archive
 from .workbook_writer import write_workbook
 
-__all__ = ["ODS", "XLS", "XLSX", "SheetCells", "sheets_of", "unread_contents"]
-
 MOST_CELLS = 50_000_000
 """Cells between the first and the last of a sheet: more are a sheet with something far from its table."""
 

@@ -25,7 +25,6 @@ from ..types import value_type
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["write_workbook"]
 
 MOST_ROWS = 1_048_575
 """Records that a sheet holds below the names."""

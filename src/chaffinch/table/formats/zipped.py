@@ -19,8 +19,6 @@ from .options import ReadOptions
 from .packing import ZIP, check_archive
 from .text_file import TextFile
 
-__all__ = ["ARCHIVE"]
-
 _NOT_TEXT = (
     b"PAR1",
     b"ARROW1",

@@ -5,35 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 
-__all__ = [
-    "aadhaar",
-    "ahv",
-    "cnp",
-    "codice_fiscale",
-    "cpf",
-    "day",
-    "dni",
-    "egn",
-    "fnr",
-    "hetu",
-    "iban",
-    "insz",
-    "isikukood",
-    "kvnr",
-    "luhn",
-    "mod_11_10",
-    "nhs",
-    "nif",
-    "nir",
-    "personnummer",
-    "pesel",
-    "resident_id",
-    "rodne_cislo",
-    "svnr",
-    "tckn",
-    "weighted",
-]
-
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DNI = "TRWAGMYFPDXBNJZSQVHLCKE"
 _HETU = "0123456789ABCDEFHJKLMNPRSTUVWXY"

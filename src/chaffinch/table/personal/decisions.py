@@ -11,8 +11,6 @@ from ..schema_file import FORMAT, VERSION, toml_key, toml_value
 from .detect import undecided, with_evidence
 from .evidence import IdentifierEvidence
 
-__all__ = ["DECISIONS", "check_decided", "check_declared_decided", "with_decisions"]
-
 DECISIONS = ("drop", "fake", "keep")
 """What may become of such a column: it is left out, made up, or synthesised like any other."""
 

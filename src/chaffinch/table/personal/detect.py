@@ -22,16 +22,6 @@ from .forms import FORMS, Form
 from .names import NameSign, name_sign
 from .numbers import given_out_in_order, given_out_once
 
-__all__ = [
-    "PERSONAL",
-    "evidence_of",
-    "form_of_words",
-    "personal_note",
-    "undecided",
-    "warn_of",
-    "with_evidence",
-]
-
 PERSONAL = "personal"
 """What a note on such columns is about."""
 

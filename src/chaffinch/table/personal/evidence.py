@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["IdentifierEvidence", "Reason"]
-
 
 class Reason(StrEnum):
     """What of a column says that it identifies somebody."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..profile import Profile
     from ..schema import Column
 
-__all__ = ["FakeForm", "fake_values", "fitted_form", "parse_form"]
 
 SYLLABLES = ("", "zoq", "wyx", "qub", "xev", "jaq", "zuvq", "qexo", "vyjz", "qwozx")
 """What is put into made-up words so that none of them is an original one; empty where none is anyway."""

@@ -14,8 +14,6 @@ from ..._base.registry import Registry
 from . import checks, invented
 from .checks import Check
 
-__all__ = ["FORMS", "Form", "compacted"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Form:

@@ -6,20 +6,6 @@ computers in ranges that RFC 5737, 1112 and 3849 keep out of use, places in the 
 
 from __future__ import annotations
 
-__all__ = [
-    "address",
-    "email",
-    "full_name",
-    "given_name",
-    "ip",
-    "latitude",
-    "longitude",
-    "place",
-    "surname",
-    "url",
-    "user_name",
-]
-
 _GIVEN = [
     "Arvel",
     "Belka",

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from ..._base.errors import SchemaError
 from ..._base.masking import THRESHOLD
 
-__all__ = ["PLAIN", "Mask", "free_of", "learnt_mask", "parse_mask"]
-
 DIGITS = "0123456789"
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SLOTS = {"#": DIGITS, "?": CAPITALS, "*": CAPITALS.lower()}

@@ -7,8 +7,6 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["FEW", "NameSign", "name_sign"]
-
 FEW = 10
 """Different values up to which a column is taken for yes and no, or for a few groups, where its name may stand for these."""
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from ..profile import Profile
 
-__all__ = ["given_out_in_order", "given_out_once"]
-
 ODDS = 1e-4
 """The chance with which numbers of independent records are taken for ones that were given out once."""
 

@@ -20,8 +20,6 @@ from ..tree import Ensemble, Tree
 from .format import SETS, STAGES, TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, naming, sound
 from .ubjson import is_ubjson, read_ubjson
 
-__all__ = ["read_lightgbm", "read_xgboost"]
-
 _SUBSAMPLE = (
     "With bagging or subsampling, records outside a tree's part may satisfy a predicate too."
 )

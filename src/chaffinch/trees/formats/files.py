@@ -16,8 +16,6 @@ from ..tree import Ensemble
 from .format import TREE_FORMATS, ModelFile, OpenedModel
 from .plain import plain_ensemble
 
-__all__ = ["as_opened", "open_model", "write_model"]
-
 MOST_BYTES = 1 << 30
 
 

@@ -14,18 +14,6 @@ from ..._base.registry import Registry
 from ..tree import Ensemble
 from .ubjson import is_ubjson
 
-__all__ = [
-    "SETS",
-    "STAGES",
-    "TREE_FORMATS",
-    "ModelFile",
-    "OpenedModel",
-    "TreeFormat",
-    "naming",
-    "sound",
-    "strict_json",
-]
-
 STAGES = "Trees of boosting fit what earlier ones left over: their leaves hold no classes, only how many records fell in."
 SETS = "Splits on sets of categories are not supported yet. Encode them as numbers before the fit."
 

@@ -14,8 +14,6 @@ from ..rebuild import rebuilt
 from ..tree import Ensemble, Kind, Tree
 from .format import SETS, STAGES, TREE_FORMATS, TreeFormat
 
-__all__ = ["FORESTS", "PRUNABLE", "read_model"]
-
 PRUNABLE = (
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",

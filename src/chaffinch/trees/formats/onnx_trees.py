@@ -15,8 +15,6 @@ from ..._base.errors import FileError, InputError, MissingExtraError
 from ..tree import Ensemble, Tree
 from .format import TREE_FORMATS, OpenedModel, TreeFormat, naming
 
-__all__ = ["onnx_ensemble"]
-
 NO_COUNTS = "ONNX files do not say how many records stand behind a node."
 SCORES = "The leaves hold scores that are added up and transformed, not shares of classes."
 _MOST_COLUMNS = 100_000

@@ -25,8 +25,6 @@ from ..._base.plain import to_plain
 from ..tree import Ensemble, Kind, Tree
 from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, naming, strict_json
 
-__all__ = ["FORMAT", "VERSION", "plain_ensemble", "plain_text"]
-
 FORMAT = "chaffinch-tree"
 VERSION = 1
 

@@ -24,8 +24,6 @@ from ..tree import Ensemble
 from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, sound, strict_json
 from .from_sklearn import FORESTS, PRUNABLE, read_model
 
-__all__ = ["ALLOWED", "MODELS", "dumped", "loaded"]
-
 MOST_UNPACKED = 2 << 30
 MOST_PACKING = 200  # times; a model's numbers pack to a tenth, a bomb's zeros to a thousandth
 MOST_SCHEMA = 1 << 28

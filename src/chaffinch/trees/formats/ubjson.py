@@ -12,8 +12,6 @@ import numpy as np
 
 from ..._base.errors import FileError
 
-__all__ = ["is_ubjson", "read_ubjson"]
-
 _NUMBERS = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
 _WORDS: dict[str, Any] = {"Z": None, "T": True, "F": False}
 _DEEPEST = 64

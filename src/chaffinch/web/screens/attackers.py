@@ -11,8 +11,6 @@ from ..._base.errors import ChaffinchError, InputError
 from ..commands import release_words
 from ..page import Page, SentForm, form_of, go
 
-__all__ = ["number_in", "save", "show"]
-
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen."""

@@ -21,8 +21,6 @@ from ..page import Page, SentForm, form_of, go
 from ..roles import CHOSEN, with_entry, with_rules_in_step
 from .opening import look_again, looked
 
-__all__ = ["live", "save", "save_text", "show"]
-
 WIDE, TALL = 120.0, 34.0
 DECISIONS = ("", "drop", "fake", "keep")
 

@@ -13,8 +13,6 @@ from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import body_of, finished, report_of_run
 
-__all__ = ["back", "show"]
-
 MOST = 12
 """Runs that are compared at once."""
 

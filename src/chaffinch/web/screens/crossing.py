@@ -14,9 +14,8 @@ from ..._base.masking import masked_count
 from ...counts import MemoryCounter
 from ...table import read
 from ...table.encode import level_labels
-from ...table.sources import Source, open_source
-
-__all__ = ["CrossedColumns", "crossed"]
+from ...table.formats import Source
+from ...table.sources import open_source
 
 MOST_ROWS = 200_000
 MOST_LEVELS = 8

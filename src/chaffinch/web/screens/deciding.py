@@ -29,8 +29,6 @@ from .running import state_words
 if TYPE_CHECKING:
     from ...risk.attribution.verdict import LimitVerdict
 
-__all__ = ["decide", "second", "show"]
-
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen: runs to decide on, what was decided, and outputs to check."""

@@ -15,8 +15,6 @@ from ..jobs import Job
 from ..page import Page, form_of, go
 from ..project import FOUND, READING, ProjectChoices
 
-__all__ = ["choose", "look_again", "looked", "opened", "show"]
-
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen: the folder, and the file that is open."""

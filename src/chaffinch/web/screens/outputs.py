@@ -17,8 +17,6 @@ from ..page import Page, SentForm, form_of, go
 from ..project import read_json
 from .result import body_of
 
-__all__ = ["decide", "show", "start"]
-
 
 def start(page: Page, request: Request) -> Response:
     """Check a file of outputs or an ACRO folder."""

@@ -13,8 +13,6 @@ from ..commands import plan_words, release_words
 from ..page import Page, SentForm, form_of, go
 from .attackers import number_in
 
-__all__ = ["balance", "save", "show"]
-
 
 def show(page: Page, request: Request) -> Response:
     """Return the screen."""

@@ -24,20 +24,6 @@ from ..page import Page, form_of, go
 from ..project import read_json
 from .crossing import crossed
 
-__all__ = [
-    "Links",
-    "body_of",
-    "edge",
-    "finished",
-    "last",
-    "links_of",
-    "report",
-    "report_of_run",
-    "show",
-    "with_node_links",
-]
-
-
 NODE = re.compile(r'(<rect [^>]*/>)(<text [^>]*text-anchor="middle" fill="#111">([^<]*)</text>)')
 """A node in the picture of a network: its box and its name."""
 

@@ -19,8 +19,6 @@ from ..project import ProjectChoices, ProjectFolder, read_json
 from ..roles import roles_of
 from .promise import balance
 
-__all__ = ["RunRow", "again", "live", "rows_of", "show", "start", "state_words", "stop"]
-
 WORDS = {
     "waiting": "waits",
     "running": "runs",

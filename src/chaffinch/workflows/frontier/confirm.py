@@ -13,8 +13,6 @@ from ...report.frontier_result import Confirmation, Evaluation, FrontierChoice
 from ...report.frontier_rules import ATTEMPTS, Limits, no_candidate, passes, ranked, verdict_of
 from .evaluate import FrontierStudy
 
-__all__ = ["Confirmer", "choice_sentence", "private_candidates", "public_candidate"]
-
 MOST_AUC = 6
 """Settings of the search whose membership AUC is measured, the most useful first: each takes many fits."""
 

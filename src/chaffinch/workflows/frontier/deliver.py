@@ -25,8 +25,6 @@ from .confirm import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
 from .run import STOPPED, FrontierData, FrontierRun
 
-__all__ = ["Delivery", "deliver", "release_chosen"]
-
 RESAMPLES = 1000
 OF_A_RELEASE = (
     TO_RELEASE,

@@ -29,8 +29,6 @@ from .settings import FrontierSettings
 from .space import Space
 from .worth import MadeTable, filled, worth_figures
 
-__all__ = ["FRESH", "ORIGINAL", "FrontierStudy", "MeasuredCandidate", "stream_of"]
-
 ORIGINAL, FRESH = "the original itself", "a fresh sample"
 """Tables that candidates are held against: the people themselves, and other people of the same part."""
 

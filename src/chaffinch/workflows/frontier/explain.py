@@ -19,8 +19,6 @@ from ...stats.intervals import mean_interval
 from ...stats.splits import child
 from .evaluate import FrontierStudy, MeasuredCandidate
 
-__all__ = ["changes_of", "move_words", "neighbours_on_front"]
-
 _STREAM = 30
 MOST_STEPS = 5
 """Steps to a neighbour that are measured, the first of them; settings that lie further apart are said to."""

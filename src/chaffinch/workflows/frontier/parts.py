@@ -13,16 +13,6 @@ from ..._base.errors import InputError
 from ..._base.words import detectable_words
 from ...table.table import Table
 
-__all__ = [
-    "LEAST",
-    "PeopleFold",
-    "PeoplePart",
-    "cost_of_parting",
-    "parted",
-    "rows_of",
-    "split_people",
-]
-
 LEAST = 50
 """People whom each table of a search must be made of at least, and be held against."""
 

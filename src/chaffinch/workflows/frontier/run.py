@@ -47,8 +47,6 @@ from .settings import Choosing, FrontierSettings, minutes
 from .store import EVALUATIONS, EvaluationFile, inputs_of
 from .vary import curve_of
 
-__all__ = ["STOPPED", "FrontierData", "frontier", "run_frontier"]
-
 QUICK_SEARCH = 24
 """Settings that are tried where neither a budget nor a number is given."""
 

@@ -15,8 +15,6 @@ from ...report.frontier_result import Evaluation
 from ...report.frontier_rules import Limits, pareto, ranked
 from .space import Space
 
-__all__ = ["BATCH", "next_candidates"]
-
 BATCH = 4
 """Candidates that are chosen at once, whatever the number of threads: so that no result depends on that."""
 

@@ -15,8 +15,6 @@ from ...risk import RiskSettings
 from ...table.formula import formula_of
 from ...table.schema import Schema
 
-__all__ = ["CHOICES", "HEADLINE", "VARIED", "FrontierSettings", "minutes"]
-
 Choosing = Literal["data", "public", "private", "none"]
 CHOICES = get_args(Choosing)
 """What chooses: figures taken from the original, a public rule, a private selection, or nobody."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from ...report.candidate import LEAF, CandidateSettings
 
-__all__ = ["LADDERS", "Space"]
-
 LADDERS: dict[str, tuple[Any, ...]] = {
     "parents": (1, 2, 3, 4, None, 8),
     "leaf": (5, 10, 30, 100, 300),

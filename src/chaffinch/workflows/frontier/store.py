@@ -22,8 +22,6 @@ from ...table.table import Table
 from ..release_result import CONFIDENTIAL, PARTS, TO_RELEASE
 from .settings import FrontierSettings
 
-__all__ = ["EVALUATIONS", "EvaluationFile", "check_search_folder", "inputs_of"]
-
 EVALUATIONS = "evaluations.json"
 """The name of the file, in the folder that stays inside."""
 

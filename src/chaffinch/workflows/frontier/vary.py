@@ -16,8 +16,6 @@ from ...utility.sweep import sweep
 from ..synthesise import synthesiser_for
 from .evaluate import FrontierStudy
 
-__all__ = ["curve_of"]
-
 COPIES, MOST_ROWS = 2, 4000
 """Syntheses at each value, and records that mu and delta are measured on at most: delta learns every column in turn."""
 

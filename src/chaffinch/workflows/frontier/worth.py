@@ -24,8 +24,6 @@ from ...utility.regression import regression
 from ...utility.tvd import marginal_distance
 from .settings import FrontierSettings
 
-__all__ = ["TITLES", "MadeTable", "filled", "worth_figures"]
-
 TITLES = {
     "accuracy": "accuracy of learnt models",
     "r2": "R2 of learnt models",

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from ...columns import Floats
 from ..likelihood import inverse, symmetric
 
-__all__ = ["PartialLikelihood", "RiskSums"]
-
 TINY = 1e-12
 
 

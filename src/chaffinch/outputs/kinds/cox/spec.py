@@ -16,12 +16,14 @@ from ...equations import Output, SumSystem, Terms
 from ...fields import Fields, Scalar
 from ...formula import Formula
 from ...precision import Interval
-from ..base import ROWS, Finding, OutputTally, Policy, Sample, Tallier
+from ...rules.findings import Finding
+from ...rules.policy import Policy
+from ...rules.tallies import OutputTally
+from ...rules.tallying import Tallier
+from ..base import ROWS, Sample
 from ..likelihood import JointLevels, joint_columns, upper
 from ..model import EstimatedModel, ModelFit, design_of
 from .reading import PartialLikelihood, RiskSums
-
-__all__ = ["CoxSpec"]
 
 RUN_OFF = 100.0
 """A standard error this large, of the logarithm of the hazards of two records, is that of a coefficient without a finite estimate."""

@@ -28,8 +28,6 @@ from .estimable import Fault, fault_after, fault_before
 from .robust import robust_errors
 from .spec import RegressionSpec
 
-__all__ = ["refitted_numbers", "regression_numbers"]
-
 _BROKEN = (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError)
 
 

@@ -21,8 +21,6 @@ from ...columns import Floats
 from ...families import BINARY, COUNTS, FamilyName, class_chances, multipliers
 from ...statistics import Observed
 
-__all__ = ["Fault", "fault_after", "fault_before"]
-
 FAR = 12.0
 """Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
 MOST_STEPS = 60

@@ -21,8 +21,6 @@ from ..likelihood import symmetric
 from .robust import sandwich_system
 from .spec import RegressionSpec
 
-__all__ = ["Information", "LeastSquares", "beside_coefficients", "products", "squares"]
-
 
 def beside_coefficients(
     output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel, at: Floats

@@ -13,8 +13,6 @@ from ...families import BINARY, COUNTS
 from ...formula import Formula
 from .spec import RegressionSpec
 
-__all__ = ["label_numbers"]
-
 
 def label_numbers(output: RegressionSpec, frame: Frame, formula: Formula) -> Lookup:
     """Return the label's number for each of its levels: 0 or 1, a class, a count or the number itself."""

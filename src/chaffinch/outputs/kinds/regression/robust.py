@@ -29,7 +29,6 @@ from ..likelihood import JointLevels, inverse, joint_columns, symmetric, upper
 if TYPE_CHECKING:
     from .spec import RegressionSpec
 
-__all__ = ["Sandwich", "check_covariance", "robust_errors", "sandwich_system", "without_equations"]
 
 CANONICAL = ("logit", "poisson")
 """Families beside the linear one whose robust standard errors all programs agree on: those without corrections."""

@@ -34,8 +34,6 @@ from ...rules.tallying import Tallier
 from ..model import ModelSpec, design_of, label_of
 from .spec import RegressionSpec
 
-__all__ = ["Patterns", "model_rules", "patterns_of", "regression_rules"]
-
 MOST_CELLS = 3_000
 """The most indicators whose rank is worked out; beyond, their number stands in for it."""
 

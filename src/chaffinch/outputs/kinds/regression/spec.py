@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ...rules.tallies import OutputTally
     from ...rules.tallying import Tallier
 
-__all__ = ["RegressionKind", "RegressionSpec"]
 
 RegressionKind = Literal[
     "ols",

@@ -15,8 +15,6 @@ from typing import Literal
 
 from .read import UnclearError
 
-__all__ = ["Call", "filters_of", "read_call", "referred_column", "where_of"]
-
 LONGEST = 20_000
 
 _TABLE = "index columns values rownames colnames aggfunc margins margins_name dropna normalize show_suppressed"

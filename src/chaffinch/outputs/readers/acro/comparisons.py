@@ -16,8 +16,6 @@ from ...fields import Field
 from .commands import Call, referred_column
 from .read import UnclearError
 
-__all__ = ["ComparedColumn", "read_comparison"]
-
 _SIGNS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,

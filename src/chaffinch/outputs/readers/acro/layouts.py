@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 from .read import UnclearError
 
-__all__ = ["TOTAL", "Layout", "read_layout"]
-
 TOTAL = "All"
 """What pandas calls totals, unless it is told otherwise."""
 

@@ -25,8 +25,6 @@ from typing import Any
 
 from ...._base.errors import FileError, InputError, listed, unknown_name
 
-__all__ = ["AcroDirectory", "AcroFile", "AcroResult", "UnclearError", "read_acro"]
-
 RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
 STATUSES = ("pass", "review", "fail")
 NOT_FOR_RELEASE = "DONT_RELEASE"

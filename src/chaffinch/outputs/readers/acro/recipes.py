@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ....table import Table
     from ...document import Outputs
 
-__all__ = ["AcroOutput", "AcroOutputs", "SkippedResult", "columns_of_acro", "recipes_of_acro"]
 
 MANY_ROWS = 1_000_000
 
@@ -136,7 +135,7 @@ def recipes_of_acro(
             raise unknown_name("ACRO result", uid, directory.uids)
     table: Table | None = None
     if not isinstance(data, Fields):
-        from ...document import named_columns
+        from ...entries import named_columns
 
         coder = TableCoder.of(data)
         table = coder.table

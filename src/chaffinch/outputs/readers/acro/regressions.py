@@ -22,8 +22,6 @@ from .read import AcroResult, UnclearError
 from .summaries import Summary, read_summary
 from .tables import ReadOutput
 
-__all__ = ["KINDS", "coefficient_columns", "formula_words", "rebuilt_formula", "regression_outputs"]
-
 KINDS = {
     "ols": "ols",
     "olsr": "ols",

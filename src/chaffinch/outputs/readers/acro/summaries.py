@@ -15,8 +15,6 @@ from itertools import pairwise
 
 from ...._base.errors import InputError
 
-__all__ = ["Summary", "coefficient_text", "error_text", "likelihood_text", "read_summary"]
-
 Rows = Sequence[Sequence[str]]
 
 _NOISE = 1e-12

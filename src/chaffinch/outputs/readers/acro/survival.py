@@ -11,8 +11,6 @@ from .comparisons import ComparedColumn, read_comparison
 from .read import AcroResult, UnclearError
 from .tables import ReadOutput, number_of, plain_number
 
-__all__ = ["survival_outputs"]
-
 
 def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> list[ReadOutput]:
     """Return the output in a table of a survival function; UnclearError where time and event cannot be told.

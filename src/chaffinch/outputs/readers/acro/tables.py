@@ -22,8 +22,6 @@ from .comparisons import ComparedColumn, read_comparison
 from .layouts import TOTAL, Key, Layout, read_layout
 from .read import AcroDirectory, AcroResult, UnclearError
 
-__all__ = ["ReadOutput", "functions_of", "number_of", "plain_number", "table_outputs"]
-
 ANALYSES = {
     "FrequencyTable": "count",
     "Mean": "mean",

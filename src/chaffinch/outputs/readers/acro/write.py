@@ -28,8 +28,6 @@ from .read import (
     unreadable,
 )
 
-__all__ = ["write_back"]
-
 UID = "chaffinch_check"
 LONGEST_COMMENT = 4000
 

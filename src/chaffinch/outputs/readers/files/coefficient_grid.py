@@ -15,8 +15,6 @@ from .numbers import is_number, number_text, sign_of
 from .pieces import Piece, fit_keys, refused_piece, whole
 from .printed_fit import PrintedFit
 
-__all__ = ["coefficient_pieces", "is_coefficients"]
-
 _ESTIMATE = ("estimate", "coef", "coef.", "coefficient", "b", "beta", "coeff")
 _ERROR = (
     "std.error",

@@ -19,8 +19,6 @@ from pydantic import Field as Key
 from ...._base.errors import InputError, unknown_name
 from ...._base.safe_files import read_small
 
-__all__ = ["COMPANION", "Companion", "Help"]
-
 COMPANION = "outputs.toml"
 MOST_BYTES = 1 << 20
 

@@ -14,8 +14,6 @@ from .found import LineError
 from .numbers import is_whole, is_withheld_mark, number_text, plain_text, sign_of
 from .printed_table import UNNAMED, PrintedTable
 
-__all__ = ["TOTALS", "Crossed", "OpenQuestionError", "table_facts"]
-
 TOTALS = (
     "all",
     "total",

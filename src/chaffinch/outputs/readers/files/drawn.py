@@ -12,8 +12,6 @@ from .found import Facts, LineError
 from .grids import text_grid
 from .pieces import READERS, Piece, TextReader, is_remark
 
-__all__ = ["read_drawn"]
-
 _DOUBLE = re.compile(r"\s*={8,}\s*")
 
 

@@ -11,8 +11,6 @@ from ...fields import Fields
 from ...rules.findings import Finding, Status
 from ...rules.policy import Policy
 
-__all__ = ["Facts", "FoundOutput", "LineError", "Place", "UnclearOutput", "toml_line"]
-
 
 @dataclass(frozen=True)
 class Place:

@@ -16,16 +16,6 @@ from ...._base.errors import InputError
 from .found import LineError
 from .numbers import is_number, plain_text
 
-__all__ = [
-    "CellGrid",
-    "HtmlPage",
-    "blocks_of",
-    "csv_grid",
-    "html_page",
-    "text_grid",
-    "workbook_grids",
-]
-
 _DELIMITERS = ",;\t|"
 MOST_CELLS = 500_000
 """Cells of a file, empty ones between its first and last among them: more are no output, and would fill a memory."""

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
     from .read import OutputFiles
 
-__all__ = [
-    "PrintedRows",
-    "RecordLookup",
-    "printed_rows",
-    "without_printed_records",
-    "without_records",
-]
 
 MIN_ROWS = 20
 """Rows from which on it is no chance that they are as many as there are people."""

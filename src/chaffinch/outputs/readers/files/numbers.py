@@ -8,16 +8,6 @@ from dataclasses import dataclass
 
 from ...precision import SUPPRESSED
 
-__all__ = [
-    "DecimalSign",
-    "is_number",
-    "is_whole",
-    "is_withheld_mark",
-    "number_text",
-    "plain_text",
-    "sign_of",
-]
-
 MAX_NUMBER = 80
 """Characters of a cell up to which it may be a number."""
 # Nothing is tried twice (+ after each count): a row of stars or blanks takes no longer than it is long.

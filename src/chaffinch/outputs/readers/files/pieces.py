@@ -11,19 +11,6 @@ from ...._base.registry import Registry
 from .companion import Help
 from .found import Facts, LineError
 
-__all__ = [
-    "LEGEND",
-    "NUMBER",
-    "P_VALUE",
-    "READERS",
-    "Piece",
-    "TextReader",
-    "fit_keys",
-    "is_remark",
-    "refused_piece",
-    "whole",
-]
-
 NUMBER = r"[-+\u2212]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?"
 P_VALUE = rf"[<>]?\s?{NUMBER}"
 

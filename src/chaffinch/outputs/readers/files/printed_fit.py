@@ -18,8 +18,6 @@ from ...where import read_filter
 from ..acro.regressions import coefficient_columns, rebuilt_formula
 from .printed_table import unlooked
 
-__all__ = ["PrintedFit", "n_rule", "patsy_formula", "patsy_name"]
-
 INTERCEPT = "Intercept"
 NEEDS_RECORDS = (
     "Who is behind each coefficient does not show in the file: small groups, covariate patterns and perfect prediction can be looked at with "

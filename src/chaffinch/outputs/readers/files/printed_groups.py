@@ -15,8 +15,6 @@ from ...rules.policy import Policy
 from .printed_fit import n_rule
 from .printed_table import UNNAMED, PrintedTable, unlooked
 
-__all__ = ["STATISTICS", "PrintedGroups", "PrintedTest"]
-
 STATISTICS = {
     "mean": "mean",
     "average": "mean",

@@ -20,8 +20,6 @@ from ...rules.check import check_entries
 from ...rules.findings import Finding, finding
 from ...rules.policy import Policy
 
-__all__ = ["UNNAMED", "PrintedTable", "are_persons", "unlooked"]
-
 UNNAMED = ("(rows)", "(columns)", "(layers)")
 """What axes are called of which the file does not say the column."""
 MOST_PEOPLE = 10_000

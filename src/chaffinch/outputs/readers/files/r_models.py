@@ -14,8 +14,6 @@ from .numbers import number_text, sign_of
 from .pieces import NUMBER, P_VALUE, READERS, Piece, TextReader, fit_keys, whole
 from .printed_fit import PrintedFit
 
-__all__ = ["read_r_models"]
-
 _ROW = re.compile(
     rf"(?P<name>\S.*?)\s+(?P<numbers>(?:(?:{NUMBER}|NA|NaN|-?Inf)\s+){{3,4}})(?P<p>{P_VALUE}|NA|NaN)\s*(?:\*+|\.)?\s*"
 )

@@ -15,8 +15,6 @@ from .found import Facts, LineError
 from .pieces import NUMBER, READERS, Piece, TextReader
 from .printed_table import UNNAMED, PrintedTable
 
-__all__ = ["read_r_tables"]
-
 _TOKEN = re.compile(r"\S+")
 _CELL = re.compile(rf"{NUMBER}|<\s?\d+|NA")
 _SERIES_END = re.compile(r"(?:Name: (?P<name>.+), )?dtype: u?int\d+")

@@ -14,8 +14,6 @@ from .found import Facts, LineError
 from .pieces import NUMBER, P_VALUE, READERS, Piece, TextReader
 from .printed_groups import PrintedTest
 
-__all__ = ["read_r_tests"]
-
 _DATA = re.compile(r"data:\s+(\S.*)")
 _RESULT = re.compile(
     rf"(?:(?P<what>[\w-]+(?: chi-squared)?) = (?P<statistic>{NUMBER}), (?:df = (?P<dof>{NUMBER}), )?)?p-value (?:= )?(?P<p>{P_VALUE})"

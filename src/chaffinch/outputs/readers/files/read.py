@@ -23,8 +23,6 @@ from .microdata import PrintedRows, printed_rows, without_printed_records
 from .pieces import READERS, Piece, is_remark
 from .sheet_tables import grid_pieces, remarks_of
 
-__all__ = ["OutputFiles", "read_files"]
-
 TABLES = (".csv", ".tsv")
 WORKBOOKS = (".xlsx", ".xlsm", ".ods")
 TEXTS = (".txt", ".log", ".out", ".lst", ".smcl", ".text", ".rout", ".md")

@@ -19,8 +19,6 @@ from .found import FoundOutput, UnclearOutput
 from .microdata import RecordLookup, without_records
 from .read import OutputFiles
 
-__all__ = ["FileRecipes", "recipes_of_files"]
-
 
 @dataclass(frozen=True)
 class FileRecipes:

@@ -17,8 +17,6 @@ from .pieces import Piece, is_remark, refused_piece
 from .printed_groups import STATISTICS, PrintedGroups
 from .printed_table import PrintedTable
 
-__all__ = ["grid_pieces", "remarks_of"]
-
 COUNTS = (
     "freq",
     "freq.",

@@ -15,8 +15,6 @@ from .pieces import NUMBER, READERS, Piece, TextReader, fit_keys, whole
 from .printed_fit import PrintedFit
 from .printed_groups import PrintedGroups
 
-__all__ = ["read_stata_logs"]
-
 _COMMAND = re.compile(r"\. (?P<command>\S.*)")
 _KINDS = {
     "regress": "ols",

@@ -14,8 +14,6 @@ from .numbers import number_text
 from .pieces import NUMBER, READERS, Piece, TextReader, fit_keys, whole
 from .printed_fit import PrintedFit
 
-__all__ = ["read_statsmodels_text"]
-
 _TITLE = re.compile(r"[\w ]*Regression Results")
 _DOUBLE = re.compile(r"\s*={20,}\s*")
 _HEAD = re.compile(r"\s*coef\s+std err\b.*")

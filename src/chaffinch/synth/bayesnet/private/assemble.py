@@ -21,8 +21,6 @@ from ..sampling import Sampler
 from ..tables import table_from_marginal
 from .estimate import Table, Target, conditional_target, raked
 
-__all__ = ["Assembled", "NetworkSample", "assemble", "limited", "spread_evenly"]
-
 SAMPLE = (10_000, 100_000)
 """The fewest and the most rows of the sample; twenty for each record in between."""
 MOST_CELLS = 200_000

@@ -10,22 +10,6 @@ from numpy.typing import NDArray
 
 from ...noisy import nonnegative
 
-__all__ = [
-    "SIGMAS",
-    "Table",
-    "Target",
-    "cells_of",
-    "column_noise",
-    "conditional_target",
-    "error_at",
-    "error_curve",
-    "margins_of",
-    "of_total",
-    "product_of",
-    "raked",
-    "shrunk",
-]
-
 Table = NDArray[np.float64]
 Target = tuple[tuple[int, ...], Table]
 """Axes of a table, ascending, and what its sums over all others should be."""

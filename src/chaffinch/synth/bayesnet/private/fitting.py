@@ -68,7 +68,6 @@ from .shares import (
 if TYPE_CHECKING:
     from ..settings import BayesNet
 
-__all__ = ["fit_private", "plan_private"]
 
 Clique = tuple[int, ...]
 

@@ -17,22 +17,6 @@ from ..rules import Rules
 from .estimate import Table, cells_of, column_noise, error_at, error_curve, product_of
 from .shares import parts_of, std_of
 
-__all__ = [
-    "FEW_ALARMS",
-    "Candidates",
-    "Gaps",
-    "amounts_for",
-    "bar_of",
-    "distance_std",
-    "measured_gaps",
-    "picks_of",
-    "possible_pairs",
-    "shortlisted_gaps",
-    "triples_of",
-    "triples_show",
-    "worth",
-]
-
 MOST_PAIR_CELLS = 1 << 20
 MOST_TRIPLES = 1_140
 ALL_TRIPLES = 20

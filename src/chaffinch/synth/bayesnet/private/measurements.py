@@ -18,8 +18,6 @@ from ....table.schema import NUMERIC_KINDS, Column, Schema
 from .estimate import Table, of_total, product_of, raked
 from .smoothing import LevelFactor, centred, even_factors, factors_of, smoothed
 
-__all__ = ["Measurements", "in_order"]
-
 Clique = tuple[int, ...]
 
 _LEAST_STD = 1e-9

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ..rules import Rules
 from .assemble import limited
 
-__all__ = ["oriented", "unlinked_parents"]
-
 Clique = tuple[int, ...]
 
 STARTS = 6

@@ -9,8 +9,6 @@ import numpy as np
 from .estimate import Table, column_noise, product_of
 from .links import Gaps, possible_pairs
 
-__all__ = ["paying_note"]
-
 MOST_PAIRS = 500
 """Pairs over which the noise of columns is averaged; where there are more, evenly spaced ones."""
 

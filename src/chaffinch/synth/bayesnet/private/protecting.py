@@ -14,8 +14,6 @@ from .links import Gaps
 if TYPE_CHECKING:
     from ..settings import BayesNet
 
-__all__ = ["noisy_protection"]
-
 
 def noisy_protection(
     settings: BayesNet, rules: Rules, gaps: Gaps | None, assembled: Assembled, total: float

@@ -23,7 +23,6 @@ from .shares import std_of
 if TYPE_CHECKING:
     from ..settings import BayesNet
 
-__all__ = ["PairScores", "searched_parents", "with_fewer_parents"]
 
 Clique = tuple[int, ...]
 

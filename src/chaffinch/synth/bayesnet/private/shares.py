@@ -16,18 +16,6 @@ from numpy.typing import NDArray
 from ....privacy.counter import NoisyTable, PrivateCounter
 from ....privacy.relation import Unit
 
-__all__ = [
-    "FIRST_LOOK",
-    "StepShares",
-    "Wants",
-    "column_error",
-    "filled_cells",
-    "parts_of",
-    "shares_of",
-    "single_columns",
-    "std_of",
-]
-
 DISTANCES, DISTANCES_PURE = 0.06, 0.1
 """The shares of distances of pairs, with a delta and under pure epsilon."""
 TRIPLES = 0.01

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from ...._base.compiled import compiled
 
-__all__ = ["LevelFactor", "centred", "even_factors", "factors_of", "smoothed"]
-
 Array = NDArray[np.float64]
 
 LENGTHS = (1.0, 3.0, 10.0)

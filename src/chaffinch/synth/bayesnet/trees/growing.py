@@ -8,8 +8,6 @@ import numpy as np
 
 from ...._base.compiled import compiled
 
-__all__ = ["grow", "x_log_x"]
-
 MOST_DEPTH = 60
 GROUPS = 12
 """Groups of the child's codes, of those that occur at a node, between which splits tell: with more, chance tells too."""

@@ -23,8 +23,6 @@ from ....table.schema import Column, Schema
 from .growing import grow, x_log_x
 from .table import TreeTable
 
-__all__ = ["TreeSettings", "learn_trees"]
-
 SAMPLE = 200_000
 """Rows, about, from which splits are learnt."""
 MOST_CELLS = 1 << 23

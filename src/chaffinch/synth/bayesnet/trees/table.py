@@ -21,8 +21,6 @@ from ...._base.compiled import compiled
 from ...._base.errors import InputError
 from ..systematic import rows_by_group, systematic_uniforms
 
-__all__ = ["TreeSampler", "TreeTable"]
-
 MOST_DEPTH = 64
 
 

@@ -14,8 +14,6 @@ from typing import BinaryIO
 
 from ...._base.errors import FileError
 
-__all__ = ["check_sav"]
-
 HEADER = 176
 UTF8 = 65001
 

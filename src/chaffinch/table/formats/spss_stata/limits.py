@@ -14,23 +14,6 @@ from numpy.typing import NDArray
 from ...._base.errors import InputError, MissingExtraError, listed
 from ...codec import Scalar
 
-__all__ = [
-    "CLOCKS",
-    "DATES",
-    "LETTERS",
-    "PROGRAMS",
-    "STATA_LONG",
-    "TIMES",
-    "Moment",
-    "Program",
-    "Range",
-    "check_names",
-    "cut",
-    "moment_of",
-    "pyreadstat",
-    "within",
-]
-
 Program = Literal["sav", "dta"]
 
 PROGRAMS: dict[Program, str] = {"sav": "SPSS", "dta": "Stata"}

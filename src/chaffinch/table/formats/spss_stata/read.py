@@ -32,8 +32,6 @@ from ..options import ReadOptions
 from .guard import check_sav
 from .limits import LETTERS, PROGRAMS, Moment, Program, Range, moment_of, pyreadstat, within
 
-__all__ = ["open_file", "read_labels"]
-
 BATCH_ROWS = 1 << 16
 
 MOST_CODES = 1000

@@ -41,8 +41,6 @@ from .limits import (
 if TYPE_CHECKING:
     from ...table import Table
 
-__all__ = ["write_file"]
-
 
 @contextlib.contextmanager
 def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[[Table], None]]:
