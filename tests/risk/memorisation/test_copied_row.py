@@ -3,8 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaffinch.risk.memorisation.chance import chance_of_row
-from chaffinch.risk.memorisation.copied_row import COPIES, copied_row
+from chaffinch.risk.memorisation.copied_row import (
+    COPIES,
+    RATIO,
+    alike_weights,
+    chance_of_row,
+    copied_row,
+)
 from chaffinch.risk.memorisation.exact_row import exact_row
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
 from chaffinch.stats.excess import excess
@@ -50,3 +55,50 @@ def test_it_spends_half_of_the_level_whatever_else_is_run() -> None:
 def test_where_nobody_is_matched_nobody_scores(rng: np.random.Generator) -> None:
     members, others, released = (people(60, rng, 12) for _ in range(3))
     assert copied_row(case_of(released, members, others)).numerator.sum() == 0
+
+
+def test_weights_are_summed_over_all_rows_but_a_persons_own() -> None:
+    rng = np.random.default_rng(3)
+    people, rows = (rng.integers(0, 3, (4, n)).astype(np.int32) for n in (6, 11))
+    own = np.array([-1, 0, 10, -1, 4, 5])
+    weights = np.array([1.0, 0.5, 0.2, 0.1, 0.0])
+    out = np.empty(6)
+    alike_weights(people, rows, own, weights, out)
+    differing = (people[:, :, None] != rows[:, None, :]).sum(axis=0)
+    plain = [sum(weights[k] for r, k in enumerate(differing[i]) if r != own[i]) for i in range(6)]
+    assert np.allclose(out, plain)
+
+
+def test_the_chance_of_a_row_is_a_kernel_over_other_people_scaled_to_equal_pairs(
+    rng: np.random.Generator,
+) -> None:
+    tables = [people(40, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3)]
+    case = case_of(*tables)
+    rows = [tuple(row.values()) for table in tables[1:] for row in table.to_pylist()]
+    n = len(rows)
+    kernel, equal = np.zeros(n), 0
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                kernel[i] += RATIO ** sum(a != b for a, b in zip(rows[i], rows[j], strict=True))
+                equal += rows[i] == rows[j]
+    chances = chance_of_row(case, np.arange(n))
+    assert equal > 0
+    assert np.allclose(chances, kernel * equal / kernel.sum() / (n - 1))
+    assert np.allclose(chance_of_row(case, np.array([7, 3])), chances[[7, 3]])
+
+
+def test_where_no_two_people_are_alike_nothing_is_equal_by_chance() -> None:
+    table, other = (
+        pa.table({"x": np.sqrt(np.arange(40) + shift), "y": ["a", "b"] * 20})
+        for shift in (2.0, 50.0)
+    )
+    assert chance_of_row(case_of(table, table, other), np.arange(80)).tolist() == [0.0] * 80
+
+
+def test_of_very_many_people_some_are_enough(rng: np.random.Generator) -> None:
+    tables = [people(400, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3)]
+    case = case_of(*tables)
+    every, few = (chance_of_row(case, np.arange(800), most_rows=most) for most in (800, 400))
+    assert abs(every.mean() - few.mean()) < 0.2 * every.mean()
+    assert np.corrcoef(every, few)[0, 1] > 0.7

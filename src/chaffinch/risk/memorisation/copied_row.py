@@ -1,12 +1,23 @@
-"""Is a person's whole row in the released table, though chance would hardly put it there? A match counts by the chance that it is a copy."""
+"""Is a person's whole row in the released table, though chance would hardly put it there? A match counts by the chance that it is a copy.
+
+How likely is a row by chance? From the people whose rows are nearly it: all but the person asked about, members and others alike.
+
+The chance is a kernel estimate over columns of levels (Aitchison and Aitken, 1976, with one weight for all columns): a person whose row differs in k columns
+counts `RATIO`^k. It is scaled so that its mean over people is the share of pairs of people with equal rows, which estimates that mean
+without bias whatever the kernel.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
+from ..._base.threads import thread_map
 from ...stats.scores import Scores
-from .chance import chance_of_row
-from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
+from ...stats.splits import child
+from .distances import some
+from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase
 
 COPIES = 0.005
 """The share of members who are copied, of which a match's chance to be a copy is worked out: the test is sharpest for shares of about this."""
@@ -17,7 +28,7 @@ def copied_row(case: ReleaseCase, copies: float = COPIES) -> Scores:
 
     With a share e of members copied, and p the chance that a random row is equal to the person's, a member's row is copied with the chance e
     and met by chance with about n p: the chance of a copy is e / (e + n p), n half of the people. It is close to the likelihood ratio
-    of "copied", by which the most powerful test would count matches, with p estimated from all people (`chance.py`).
+    of "copied", by which the most powerful test would count matches, with p estimated from all people (`chance_of_row`).
     """
     released, people, size = case.whole_rows
     there = np.zeros(size, dtype=bool)
@@ -46,3 +57,73 @@ COPIED_ROW = MEMORISATION_TESTS.register(
         level_share=0.5,
     )
 )
+
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+RATIO = 0.1
+"""What a person counts for whose row differs in one more column (0.02 to 0.25 were tried on Adult, sm_fair and sm_randhie: little differs)."""
+
+PILOT = 500
+"""People by whom the kernel is scaled."""
+
+BLOCK = 256
+"""People whom a thread takes at a time."""
+
+
+def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS) -> Floats:
+    """Return for some people, by number, the chance that a random row is equal to theirs in all columns; 0 where no two people are equal.
+
+    Of more people than `most_rows`, so many are drawn at random to estimate it from, whoever is a member.
+    """
+    _, classes, size = case.whole_rows
+    equal = float(np.bincount(classes, minlength=size)[classes].mean() - 1.0) / max(
+        case.n_people - 1, 1
+    )
+    if not equal > 0 or not len(people):
+        return np.zeros(len(people))
+    rng = np.random.default_rng(child(case.seed, 2))
+    pilot, others = some(case.n_people, PILOT, rng), some(case.n_people, most_rows, rng)
+    codes = np.stack([column.people.astype(np.int32) for column in case.columns])
+    rows = np.ascontiguousarray(codes[:, others])
+    weights = RATIO ** np.arange(len(codes) + 1.0)
+    place = np.full(case.n_people, -1, dtype=np.int64)
+    place[others] = np.arange(len(others))
+
+    def kernel(some_people: Ints) -> Floats:
+
+        out = np.empty(len(some_people))
+        alike_weights(
+            np.ascontiguousarray(codes[:, some_people]), rows, place[some_people], weights, out
+        )
+        return out / np.maximum(len(others) - (place[some_people] >= 0), 1)
+
+    def kernels(chosen: Ints) -> Floats:
+        blocks = [chosen[at : at + BLOCK] for at in range(0, len(chosen), BLOCK)]
+        return np.concatenate(thread_map(kernel, blocks, threads=case.threads))
+
+    scale = equal / float(kernels(pilot).mean())
+    out: Floats = np.minimum(scale * kernels(people), 1.0)
+    return out
+
+
+@compiled
+def alike_weights(people, rows, own, weights, out):  # type: ignore[no-untyped-def]
+    """Set `out` to the sum over rows of `weights[columns in which the row differs from the person]`; one row of codes for each column.
+
+    Row `own[i]` is the person's own, and left out; -1 for none.
+    """
+    differing = np.empty(rows.shape[1], dtype=np.int16)
+    for i in range(out.size):
+        differing[:] = 0
+        for j in range(rows.shape[0]):
+            code, column = people[j, i], rows[j]
+            for r in range(differing.size):
+                differing[r] += np.int16(code != column[r])
+        total = 0.0
+        for r in range(differing.size):
+            total += weights[differing[r]]
+        if own[i] >= 0:
+            total -= weights[differing[own[i]]]
+        out[i] = total
