@@ -430,3 +430,87 @@ def test_each_stage_has_its_tests() -> None:
     assert {
         stage for stage in stages if not list((ROOT / "tests" / stage).rglob("test_*.py"))
     } == set()
+
+
+# (i) Names say what they hold: a variable, a parameter, a function is not named by one small word.
+
+SMALL_WORDS = frozenset(
+    [
+        "one",
+        "some",
+        "at",
+        "of",
+        "most",
+        "least",
+        "own",
+        "said",
+        "found",
+        "kept",
+        "told",
+        "made",
+        "held",
+        "part",
+        "place",
+        "left",
+        "words",
+        "lot",
+        "turn",
+        "there",
+        "beside",
+        "every",
+        "gone",
+        "whole",
+        "sides",
+        "good",
+        "bad",
+    ]
+)
+NAMED_BY_SMALL_WORDS = {
+    "_base": 107,
+    "table": 498,
+    "counts": 79,
+    "privacy": 111,
+    "synth": 213,
+    "spark": 96,
+    "sql": 9,
+    "stats": 94,
+    "utility": 122,
+    "risk": 526,
+    "trees": 120,
+    "outputs": 1540,
+    "report": 515,
+    "workflows": 171,
+    "cli": 76,
+    "web": 129,
+}
+"""How many names of each stage are small words still. The numbers only fall, and at the end there is none."""
+
+
+def named_by_small_words(source: str) -> list[str]:
+    """Return the names of functions, parameters and variables that are one small word, each time that one is given."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.append(node.name)
+        elif isinstance(node, ast.arg):
+            names.append(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.append(node.id)
+    return [name for name in names if name.strip("_") in SMALL_WORDS]
+
+
+def test_a_planted_small_word_is_found() -> None:
+    source = "def of(at):\n    for one in at:\n        most = _some = one.own\n    return [x for words in most]"
+    assert sorted(named_by_small_words(source)) == ["_some", "at", "most", "of", "one", "words"]
+
+
+def test_names_that_are_small_words_become_fewer() -> None:
+    counts = {
+        stage: sum(
+            len(named_by_small_words(file.read_text("utf-8")))
+            for file in (PACKAGE / stage).rglob("*.py")
+        )
+        for stage in RANKS
+    }
+    more = {stage: count for stage, count in counts.items() if count > NAMED_BY_SMALL_WORDS[stage]}
+    assert more == {}, "use the noun of what it holds: max_rows, column, index"
