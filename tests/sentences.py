@@ -1,6 +1,6 @@
 """The sentences with a figure that pages, terminal and browser print, found in the source: `python -m tests.sentences` writes the list anew.
 
-A sentence is a formatted string of two words or more with a figure in it: a value with a format of numbers, or one that a function of `_base.words` made
+A sentence is a formatted string of two words or more with a figure in it: a value with a format of numbers, or one that a function of `_base.text` made
 words of; in templates a value between words. The list, `tests/sentences.csv`, has its place, its words with `{}` for each value, and the test that feeds it ugly cases, or why it cannot have a bad figure.
 Lines and names of files may change freely: a sentence is known by its words.
 """

@@ -36,7 +36,7 @@ from training import (  # noqa: E402
 )
 
 from chaffinch import BayesNet, Evolution  # noqa: E402
-from chaffinch._base.threads import one_thread  # noqa: E402
+from chaffinch._base.runtime import one_thread  # noqa: E402
 from chaffinch.stats.scoring import precision_recall_f2  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.utility import pearson  # noqa: E402

@@ -23,7 +23,7 @@ from published import Published  # noqa: E402
 from training import kept, printed, save, whole  # noqa: E402
 
 from chaffinch import BayesNet  # noqa: E402
-from chaffinch._base.threads import one_thread  # noqa: E402
+from chaffinch._base.runtime import one_thread  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 

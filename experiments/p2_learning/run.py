@@ -38,7 +38,7 @@ sys.path.insert(0, str(HERE))
 from accuracy_figures import accuracy_figure  # noqa: E402
 
 from chaffinch import BayesNet  # noqa: E402
-from chaffinch._base.threads import one_thread  # noqa: E402
+from chaffinch._base.runtime import one_thread  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.utility import pearson  # noqa: E402
 

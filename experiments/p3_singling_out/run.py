@@ -29,7 +29,7 @@ from showing import draw, tabulate  # noqa: E402
 from training import machine  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
-from chaffinch._base.threads import one_thread  # noqa: E402
+from chaffinch._base.runtime import one_thread  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.risk.membership.extra_trees import SEARCH  # noqa: E402
 from chaffinch.risk.membership.learning import Campaign  # noqa: E402

@@ -31,7 +31,7 @@ from leaf_orders import ORDERS, scores_by_order, wrong_node_score  # noqa: E402
 from shared_search import best_tree  # noqa: E402
 
 from chaffinch import trees  # noqa: E402
-from chaffinch._base.threads import one_thread  # noqa: E402
+from chaffinch._base.runtime import one_thread  # noqa: E402
 from chaffinch.trees import prune, read_model  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 import chaffinch
-from chaffinch._base.callable import make_callable
+from chaffinch._base.registry import make_callable
 
 
 def test_a_package_answers_calls(monkeypatch):

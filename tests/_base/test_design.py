@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch._base.design import Part, parts_of
+from chaffinch._base.formula import Part, parts_of
 
 CODINGS = {"a": ((0, 1), 0), "b": ((0, 1, 2), 1), "x": None, "z": None}
 

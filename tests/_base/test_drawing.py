@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from chaffinch._base.drawing import Drawing, canvas, label, rectangle
+from chaffinch._base.svg import Drawing, canvas, label, rectangle
 
 
 def test_a_drawing_is_well_formed_and_escapes_what_it_is_given(tmp_path):

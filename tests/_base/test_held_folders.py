@@ -10,15 +10,14 @@ import sys
 import pytest
 
 from chaffinch._base.errors import FileError
-from chaffinch._base.held_folders import LOCK, held, holding, remove_left_behind
-from chaffinch._base.safe_files import filling
+from chaffinch._base.files import LOCK, filling, held, holding, remove_left_behind
 
 pytest.importorskip("fcntl", reason="locks of files are those of Unix")
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from chaffinch._base.held_folders import held
+from chaffinch._base.files import held
 folder = Path(sys.argv[1])
 folder.mkdir()
 with held(folder):
@@ -80,7 +79,7 @@ def test_folders_of_other_users_are_left_alone(tmp_path, monkeypatch):
 FILL = """
 import sys, time
 from pathlib import Path
-from chaffinch._base.safe_files import filling
+from chaffinch._base.files import filling
 with filling(Path(sys.argv[1])) as part:
     (part / "records").write_text("x")
     print("filling", flush=True)

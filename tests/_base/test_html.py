@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from html.parser import HTMLParser
 
-from chaffinch._base.html import KEEP_INSIDE, html_page, html_table, write_page
+from chaffinch._base.results import KEEP_INSIDE, html_page, html_table, write_page
 
 
 class Reader(HTMLParser):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch._base.left_out import LeftOut, not_measured
+from chaffinch._base.results import LeftOut, not_measured
 
 
 def test_each_option_is_named_once_in_order_of_first_use():

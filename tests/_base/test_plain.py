@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch._base.plain import from_plain, to_plain
+from chaffinch._base.results import from_plain, to_plain
 
 
 @dataclass(frozen=True)

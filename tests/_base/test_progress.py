@@ -10,7 +10,7 @@ import time
 from rich.console import Console
 
 from chaffinch._base.compiled import COMPILING, _say_compiling
-from chaffinch._base.progress import Stages, plain_lines, progress_bar, seconds_left, silent
+from chaffinch._base.runtime import Stages, plain_lines, progress_bar, seconds_left, silent
 
 
 class Terminal:
@@ -92,7 +92,7 @@ def test_a_notebook_gets_a_bar_and_a_script_silence(monkeypatch):
     import sys
     import types
 
-    from chaffinch._base import progress
+    from chaffinch._base import runtime as progress
 
     with progress.watched(None) as show:
         assert show is progress.silent

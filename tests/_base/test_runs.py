@@ -1,6 +1,6 @@
 """How a result was made: only what is known is written."""
 
-from chaffinch._base.runs import RunFacts
+from chaffinch._base.results import RunFacts
 
 
 def test_what_is_not_known_is_left_out():

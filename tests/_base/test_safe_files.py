@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch._base.errors import FileError
-from chaffinch._base.safe_files import (
+from chaffinch._base.files import (
     check_outputs,
     check_writable,
     filling,
@@ -284,7 +284,7 @@ def test_small_files(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from chaffinch._base.safe_files import filling, replacing
+from chaffinch._base.files import filling, replacing
 with filling(sys.argv[1]) as folder, replacing(sys.argv[2]) as file:
     (folder / "records").write_text("x")
     file.write_text("x")

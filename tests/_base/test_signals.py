@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from chaffinch._base.signals import TERMINATED, raising_on_sigterm
+from chaffinch._base.runtime import TERMINATED, raising_on_sigterm
 
 
 def test_sigterm_raises_and_is_as_before_after_the_block() -> None:
@@ -45,7 +45,7 @@ def test_another_thread_changes_nothing() -> None:
 def test_what_is_half_done_is_undone() -> None:
     """A process that is ended runs its `finally`, and ends with 143."""
     code = (
-        "import os, signal\nfrom chaffinch._base.signals import raising_on_sigterm\n"
+        "import os, signal\nfrom chaffinch._base.runtime import raising_on_sigterm\n"
         "try:\n    with raising_on_sigterm():\n        os.kill(os.getpid(), signal.SIGTERM)\nfinally:\n    print('tidy')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

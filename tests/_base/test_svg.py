@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.svg import SERIES, Axis, Dot, PointLabels, bars, contrast, cut, dots, ink_on
-from chaffinch._base.words import width_of
+from chaffinch._base.text import width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert(1)</script>\"&'\u202e\x00"

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from chaffinch._base.threads import one_thread, thread_count, thread_map
+from chaffinch._base.runtime import one_thread, thread_count, thread_map
 from chaffinch.errors import InputError
 
 

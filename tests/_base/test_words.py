@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch._base.words import shown
+from chaffinch._base.text import shown
 
 
 def test_names_cannot_turn_the_words_around_them():

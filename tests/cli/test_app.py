@@ -337,7 +337,7 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(data, tmp_path, monkeypatch, 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Synthesis, "draw", stopped)
-    monkeypatch.setattr("chaffinch._base.safe_files._written", [])
+    monkeypatch.setattr("chaffinch._base.files._written", [])
     out, model = tmp_path / "out.csv", tmp_path / "m.chaffinch"
     for more, words in (
         ((), "Stopped. Nothing was written. The same command starts over."),

@@ -576,7 +576,7 @@ FAULTS = (
     ),
     Fault(
         "what is there, overwritten",
-        "_base/safe_files.py",
+        "_base/files.py",
         "    if not (overwrite or _overwrite.get()):\n",
         "    if False:\n",
         ("nothing overwritten",),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaffinch._base.runs import RunFacts
+from chaffinch._base.results import RunFacts
 from chaffinch.errors import InputError
 from chaffinch.outputs.evolve_result import (
     EvolveAbout,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chaffinch._base.plain import to_plain
+from chaffinch._base.results import to_plain
 from chaffinch.report.together import joint_blocks
 from chaffinch.risk.attribution.result import CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.together import JointFinding, Together

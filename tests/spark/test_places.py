@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chaffinch._base.safe_files import overwriting
+from chaffinch._base.files import overwriting
 from chaffinch.errors import ClusterError, FileError
 from chaffinch.spark import places as module
 from chaffinch.spark.places import (

@@ -7,7 +7,7 @@ from math import sqrt
 
 import pytest
 
-from chaffinch._base.plain import to_plain
+from chaffinch._base.results import to_plain
 from chaffinch.stats.combining import ONE_SYNTHESIS, combine
 from chaffinch.stats.excess import (
     Excess,

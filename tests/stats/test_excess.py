@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch._base.plain import to_plain
+from chaffinch._base.results import to_plain
 from chaffinch.stats import excess as excess_module
 from chaffinch.stats import panel as panel_module
 from chaffinch.stats import resampling

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch import read
-from chaffinch._base.plain import to_plain
+from chaffinch._base.results import to_plain
 from chaffinch.errors import InputError
 from chaffinch.synth.independent import Independent
 from chaffinch.table import Categories, Column, Schema, Table

@@ -1,13 +1,17 @@
-"""What varies is registered: metrics, attackers, kinds of output, synthesisers and file formats, each found by its name.
+"""How a package offers what it has. What varies is registered: metrics, attackers, kinds of output, synthesisers and file formats, each found by its name.
 
 An entry is any object with a `name`. The package registers its own when the module that holds them is imported; users add theirs with
 `register`, and find them in results, on pages and in `--help` like the others.
+A package with one main job is also a function: `chaffinch.utility(original, synthetic)`, and `chaffinch.utility.METRICS` beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, Generic, Protocol, TypeVar
 
 from .errors import InputError, unknown_name
 
@@ -74,3 +78,20 @@ class Registry(Generic[Entry]):
 
     def __repr__(self) -> str:
         return f"Registry({self.what}: {', '.join(self._entries)})"
+
+
+class CallablePackage(ModuleType):
+    """A package that answers a call with one of its functions."""
+
+    _function: Callable[..., Any]
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._function(*arguments, **options)
+
+
+def make_callable(name: str, function: Callable[..., Any]) -> None:
+    """Have the package of this name answer calls with a function, whose signature `help` and editors then show."""
+    package = sys.modules[name]
+    package.__class__ = CallablePackage
+    package._function = function  # type: ignore[attr-defined]
+    package.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ import typer
 
 from .. import __version__
 from .._base.errors import ChaffinchError
-from .._base.signals import TERMINATED, raising_on_sigterm
+from .._base.runtime import TERMINATED, raising_on_sigterm
 from .attack import attack
 from .audit import audit
 from .check import check

@@ -19,7 +19,7 @@ def start_arrow(threads: int | None) -> None:
     """Keep Arrow to the number of threads asked for, and have it look for pandas when that is imported, not before."""
     import pyarrow as pa
 
-    from .._base.threads import thread_count
+    from .._base.runtime import thread_count
 
     if "pandas" not in sys.modules and not any(
         isinstance(finder, _PandasFinder) for finder in sys.meta_path

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._base.errors import InputError, unknown_name
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.files import check_outputs
+from .._base.text import count_noun
 from .arrow import start_arrow
 from .config import configurable, overwritable
 from .help import RegistryCommand
@@ -160,7 +160,7 @@ class AttackRequest:
 
     def run(self, study: Callable[..., Any], combine: str = "argmax", **more: Any) -> Any:
         """Read the data and return the study; a run that is stopped says where its finished shadows are."""
-        from .._base.progress import progress_bar
+        from .._base.runtime import progress_bar
         from ..risk.membership import ShadowSettings
         from .reading import read_for
 
@@ -206,7 +206,7 @@ class AttackRequest:
         if self.json is not None:
             write_json(self.json, result.to_dict())
         if self.html is not None:
-            from .._base.html import write_page
+            from .._base.results import write_page
 
             write_page(self.html, page())
         if self.confidential is not None:

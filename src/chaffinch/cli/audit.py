@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import InputError, unknown_name
-from .._base.safe_files import check_outputs
+from .._base.files import check_outputs
 from .arrow import start_arrow
 from .options import (
     HtmlOut,
@@ -93,8 +93,8 @@ def audit(
 
     Exit code 1 if that is more than is claimed. `not refuted` is no proof that the claim holds.
     """
-    from .._base.html import write_page
-    from .._base.progress import progress_bar
+    from .._base.results import write_page
+    from .._base.runtime import progress_bar
     from ..privacy.relation import NEIGHBOURS
     from ..synth.spec import synthesiser_of
     from .reading import read_for

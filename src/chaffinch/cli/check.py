@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import listed
-from .._base.words import percent, signed
+from .._base.text import percent, signed
 from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_options
 from .screen import show_table
 
@@ -231,8 +231,8 @@ def check(
     or is not assessed to the end, numbers that are not those of the data or were not reached, a result that cannot be read. Also with --mitigate: it is
     about the outputs as they came.
     """
-    from .._base.progress import progress_bar
-    from .._base.runs import RunFacts
+    from .._base.results import RunFacts
+    from .._base.runtime import progress_bar
     from ..outputs.check import CheckSettings
     from ..workflows.check import DataSource, check_request
     from ..workflows.check_delivery import CheckDelivery

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._base.safe_files import check_outputs
+from .._base.files import check_outputs
 from .options import HtmlOut, JsonOut, Quiet, write_json
 
 
@@ -30,7 +30,7 @@ def compare(
 
     Tables are named by what differs in how they were made, and stand on one picture of risk beside worth.
     """
-    from .._base.html import write_page
+    from .._base.results import write_page
     from ..report.compare import compare_all
 
     reports = [first, second, *(more or ())]

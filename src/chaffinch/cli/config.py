@@ -114,7 +114,7 @@ def with_config(parameters: Sequence[Any], words: Sequence[str]) -> list[str]:
 
 def save_config(path: Path, parameters: Sequence[Any], values: dict[str, Any]) -> None:
     """Write the options that were given, by their names, for the owner alone: no argument, nothing that was left as it is."""
-    from .._base.safe_files import write_text
+    from .._base.files import write_text
 
     lines = ["# Options of chaffinch, for --config. What the command line says wins."]
     for one in parameters:
@@ -144,7 +144,7 @@ def _path_in(words: Sequence[str]) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from .._base.safe_files import read_small
+    from .._base.files import read_small
 
     text = read_small(
         path, what="file of options", most=MOST, next_step="Write one with --save-config FILE."

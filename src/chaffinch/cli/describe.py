@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.files import check_outputs
+from .._base.text import count_noun
 from .arrow import start_arrow
 from .options import (
     Cache,
@@ -47,8 +47,8 @@ def describe(
 
     Shows no value and no count that fewer than ten records share; other counts are rounded to tens.
     """
-    from .._base.html import html_page, write_page
-    from .._base.progress import progress_bar
+    from .._base.results import html_page, write_page
+    from .._base.runtime import progress_bar
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
     from ..table.note import note_lines

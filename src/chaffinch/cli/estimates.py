@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .._base.words import count_noun
+from .._base.text import count_noun
 from ..counts.coded import CodedScan
 from ..synth import Settings
 from ..table import Note, Schema, Table

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.files import check_outputs
+from .._base.text import count_noun
 from .options import HtmlOut, JsonOut, Quiet, Threads
 from .screen import number, show_table
 
@@ -102,8 +102,8 @@ def evolve(
 
     Exit code 1 if a copy does not have all of them after so many proposals; it is written all the same, and marked.
     """
-    from .._base.progress import progress_bar
-    from .._base.runs import RunFacts
+    from .._base.results import RunFacts
+    from .._base.runtime import progress_bar
     from ..outputs.limits import check_copies
     from ..workflows.writing import copy_paths
     from .arrow import start_arrow
@@ -141,7 +141,7 @@ def evolve(
     if json is not None:
         write_json(json, result.to_dict())
     if html is not None:
-        from .._base.html import write_page
+        from .._base.results import write_page
         from ..report.evolve import evolve_page
 
         write_page(html, evolve_page(result))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._base.safe_files import check_outputs
+from .._base.files import check_outputs
 from .arrow import start_arrow
 from .options import (
     Cache,
@@ -56,7 +56,7 @@ def fit(
 
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
-    from .._base.progress import progress_bar
+    from .._base.runtime import progress_bar
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import Synthesis
     from .estimates import Speaker, Work

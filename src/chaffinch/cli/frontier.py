@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import InputError
+from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.text import count_noun
 from .arrow import start_arrow
 from .options import (
     Attackers,
@@ -156,8 +156,8 @@ def frontier(
     released is made of everybody. confidential/ gets frontier.html, frontier.json, the list of evaluated settings and the report of the release; to-release/ the table. Ends
     with 1 where nothing could be confirmed, or the release itself exceeds a limit. Ctrl-C keeps what is done, and the same command goes on from there.
     """
-    from .._base.held_folders import holding
-    from .._base.progress import progress_bar
+    from .._base.files import holding
+    from .._base.runtime import progress_bar
     from ..stats.intervals import LimitState
     from ..table.holdout import check_holdout_file
     from ..table.write import ending_like

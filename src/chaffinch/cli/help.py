@@ -13,7 +13,7 @@ from typing import Any
 from typer import Exit, echo
 from typer.core import TyperCommand
 
-from .._base.safe_files import check_outputs, kept_files, overwriting
+from .._base.files import check_outputs, kept_files, overwriting
 from .config import save_config, with_config
 from .panels import panel_of, place_of
 

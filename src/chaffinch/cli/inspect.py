@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .._base.safe_files import check_outputs
+from .._base.files import check_outputs
 from .options import JsonOut, names_of, write_json
 from .sample import ModelIn
 from .screen import console, show_table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._base.safe_files import check_outputs
+from .._base.files import check_outputs
 from .options import JsonOut, write_json
 from .screen import console, show_table
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .._base.errors import InputError, unknown_name
-from .._base.words import count_noun
+from .._base.text import count_noun
 from .options import ledger_allows, show_notes, show_promise, write_json
 
 if TYPE_CHECKING:
-    from .._base.progress import Progress
+    from .._base.runtime import Progress
     from ..risk import RiskResult, RiskSettings
     from ..spark.scanning import SparkScan
     from ..utility import UtilityResult, UtilitySettings
@@ -42,7 +42,7 @@ def synth_on_spark(
     quiet: bool,
 ) -> None:
     """Synthesise on Spark, and say where the rows are."""
-    from .._base.safe_files import check_outputs
+    from .._base.files import check_outputs
     from ..workflows.on_spark import synthesise_on_spark
     from ..workflows.running import RunOptions
 
@@ -79,7 +79,7 @@ def fit_on_spark(
     quiet: bool,
 ) -> None:
     """Learn a model on Spark, and save it."""
-    from .._base.safe_files import check_outputs
+    from .._base.files import check_outputs
     from ..workflows import on_spark as workflow
     from ..workflows.running import RunOptions
     from .fit import say_model
@@ -105,7 +105,7 @@ def sample_on_spark(
     quiet: bool,
 ) -> None:
     """Draw rows of a model on Spark."""
-    from .._base.safe_files import check_outputs
+    from .._base.files import check_outputs
     from ..workflows import on_spark as workflow
     from ..workflows.sample import SampleResult
 

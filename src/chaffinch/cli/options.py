@@ -442,14 +442,14 @@ def chosen_engine(
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write a result as JSON, wholly or not at all."""
-    from .._base.safe_files import write_text
+    from .._base.files import write_text
 
     write_text(path, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def write_confidential(path: Path, secrets: dict[str, Any]) -> None:
     """Write what is for the steward's eyes alone, readable by the owner."""
-    from .._base.safe_files import write_text
+    from .._base.files import write_text
 
     write_text(path, json.dumps(secrets, indent=1, ensure_ascii=False) + "\n", mode=0o600)
 

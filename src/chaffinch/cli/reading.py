@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import InputError, SchemaError
-from .._base.progress import Progress
+from .._base.runtime import Progress
 from ..privacy.opening import open_unread
 from ..synth import Settings
 from ..table import Scan, Source, Table, read, scan

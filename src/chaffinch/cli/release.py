@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import InputError
+from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
-from .._base.safe_files import check_outputs
 from .arrow import start_arrow
 from .options import (
     Attackers,
@@ -121,9 +121,9 @@ def release(
     with --keys and --sensitive it is attacked with these too; without a holdout the model is fitted on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
     does, since its figures are taken from the original. A table that exceeds --max-excess goes to confidential/refused instead, and the exit code is 1.
     """
-    from .._base.html import write_page
-    from .._base.progress import progress_bar
-    from .._base.safe_files import filling
+    from .._base.files import filling
+    from .._base.results import write_page
+    from .._base.runtime import progress_bar
     from ..risk import RiskSettings
     from ..table.holdout import UNSEEN, check_holdout_share
     from ..table.write import ending_like
@@ -274,7 +274,7 @@ def _fate(result: ReleaseResult, output: Path) -> str:
 def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> None:
     """Print what to decide by in five lines, what was not measured and what was written among them, and where the page is."""
     from .._base.errors import listed
-    from .._base.left_out import not_measured
+    from .._base.results import not_measured
     from ..workflows.release_result import CONFIDENTIAL, TO_RELEASE
 
     wrote = f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."

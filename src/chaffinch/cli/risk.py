@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.text import count_noun
 from .options import (
     Attackers,
     Cache,
@@ -163,7 +163,7 @@ def risk(
     values and distances with those of the released table; without --keys and --sensitive they are run alone. With --max-excess the first line says what
     all of them together say of the limit: exceeded (exit code 1), shown to be kept, or undecided.
     """
-    from .._base.progress import progress_bar
+    from .._base.runtime import progress_bar
     from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share, set_aside
     from ..table.sources import open_source
     from ..workflows.policy import RiskPolicy
@@ -380,7 +380,7 @@ def _widths(words: list[str] | None) -> dict[str, float]:
 
 def show_risk(report: ReportResult, page: Path | None, *, scenario: bool = True) -> None:
     """Print what a table gives away in a few lines, what was not tried, and where the page is; who attacks unless that was said."""
-    from .._base.left_out import not_measured
+    from .._base.results import not_measured
     from ..report.decision import decision_of, left_out_of
 
     result = report.risk

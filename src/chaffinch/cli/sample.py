@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.files import check_outputs
+from .._base.text import count_noun
 from .arrow import start_arrow
 from .options import ClusterEngine, JsonOut, Quiet, Threads, row_count, write_json
 
@@ -53,7 +53,7 @@ def sample(
     threads: Threads = None,
 ) -> None:
     """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
-    from .._base.progress import progress_bar
+    from .._base.runtime import progress_bar
     from ..table.write import file_format
     from ..workflows.running import RunOptions
     from ..workflows.sample import sample_to_file

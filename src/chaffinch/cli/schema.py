@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.files import check_outputs
+from .._base.text import count_noun
 from .arrow import start_arrow
 from .options import (
     ClusterEngine,
@@ -71,7 +71,7 @@ def schema(
     declares into it: value labels, allowed values, ranges. With --edit a question is asked of each column; answers may come from a pipe.
     """
     from .._base.errors import InputError
-    from .._base.progress import progress_bar
+    from .._base.runtime import progress_bar
     from ..table import schema_text, write_schema
     from .on_spark import check_here, schema_on_spark
     from .reading import scan_input
@@ -137,7 +137,7 @@ def _write_blank(
 ) -> None:
     """Write a schema to fill in. The header, the stored types and a codebook are read; no row has a say in it."""
     from .._base.errors import InputError, listed
-    from .._base.safe_files import write_text
+    from .._base.files import write_text
     from ..table.blank import blank_text
     from ..table.codebooks import read_codebook
     from ..table.formats import Tagged

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._base.safe_files import check_outputs
-from .._base.words import count_noun
+from .._base.files import check_outputs
+from .._base.text import count_noun
 from .arrow import start_arrow
 from .options import (
     Cache,
@@ -73,7 +73,7 @@ def synth(
 
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
-    from .._base.progress import progress_bar
+    from .._base.runtime import progress_bar
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import Synthesis
     from ..workflows.writing import copy_paths

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .._base.safe_files import check_outputs
+from .._base.files import check_outputs
 from .arrow import start_arrow
 from .config import overwritable
 from .help import RegistryCommand
@@ -91,7 +91,7 @@ def audit(
     Exit code 1 if they do. The predicates themselves go to --confidential alone.
     """
     from .. import trees
-    from .._base.html import write_page
+    from .._base.results import write_page
 
     check_outputs(model, json, html, confidential, inputs=[data, holdout])
     _check_trained_on(trained_on, data)
@@ -147,7 +147,7 @@ def prune_command(
     from dataclasses import replace
 
     from .. import trees
-    from .._base.html import write_page
+    from .._base.results import write_page
     from ..trees.prune import without_counts
     from ..trees.released import certify
 

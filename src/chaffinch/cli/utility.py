@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import InputError
+from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
-from .._base.safe_files import check_outputs
 from .options import (
     Cache,
     ClusterEngine,
@@ -89,7 +89,7 @@ def utility(
     Each figure stands beside that of a table of independent columns, of a holdout if there is one, and of identical tables.
     It says nothing of what the table gives away.
     """
-    from .._base.progress import progress_bar
+    from .._base.runtime import progress_bar
     from ..table.holdout import check_holdout_file
     from ..utility import measure_utility
     from .arrow import start_arrow
@@ -218,7 +218,7 @@ def asked_measures(words: str | None, *, thorough: bool = False) -> tuple[str, .
 
 def show_worth(report: ReportResult, page: Path | None) -> None:
     """Print what a table is worth in a few lines, what was not measured, and where the page is."""
-    from .._base.left_out import not_measured
+    from .._base.results import not_measured
     from ..report.decision import decision_of, left_out_of
 
     worth = decision_of(report).answers[1]

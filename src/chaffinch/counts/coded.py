@@ -17,11 +17,9 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.allocator import give_memory_back
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
-from .._base.threads import thread_map
+from .._base.runtime import Progress, give_memory_back, silent, thread_map
 from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
 from ..table.codes import Codes
 from ..table.encode import encode_column

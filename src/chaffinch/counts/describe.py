@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.html import html_table
 from .._base.masking import THRESHOLD, masked_count
-from .._base.plain import to_plain
+from .._base.results import html_table, to_plain
 from ..table.codec import Categories, Intervals
 from ..table.encode import level_labels
 from ..table.read import open_table

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.compiled import compiled
-from .._base.threads import thread_count, thread_map
+from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes
 from .counter import Columns
 from .plan import runs_of

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.threads import thread_count, thread_map
+from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes, narrowest
 from .counter import Columns
 from .scores import count_log_count

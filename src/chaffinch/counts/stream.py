@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from ..table.long import LongTable
 from ..table.scan import CodedBatch, Scan
 from ..table.schema import Schema

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, TooLargeError, unknown_name
-from .._base.threads import thread_count, thread_map
+from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes
 from ..table.schema import Schema
 from .marginal import Marginal

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Key
 
 from .._base.errors import InputError, unknown_name
-from .._base.safe_files import read_small
+from .._base.files import read_small
 from .._base.tokens import Reader
 from .fields import Field, Fields, Scalar
 from .kinds import KINDS, OutputSpec

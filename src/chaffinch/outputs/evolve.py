@@ -11,9 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .._base.errors import InputError, unknown_name
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent, thread_count
 from .._base.seeds import Seed, seed_sequence
-from .._base.threads import thread_count
 from .contradictions import check_contradictions
 from .document import Outputs
 from .evolve_result import (

@@ -9,8 +9,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from .._base.errors import InputError
-from .._base.plain import finite, from_plain, to_plain
-from .._base.runs import RunFacts
+from .._base.results import RunFacts, finite, from_plain, to_plain
 from .columns import Codes
 from .kinds import KINDS
 from .refit import Compared

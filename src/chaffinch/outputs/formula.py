@@ -4,7 +4,7 @@
 
 A small grammar of ours, read by a parser of ours; no part of a formula is ever evaluated as Python. Columns of words are categorical, with
 treatment coding; the first level of the file is the reference unless the formula names one. Terms are ordered, and redundant
-columns left out (`_base/design.py`), by patsy's rules. The columns of a basis (`basis.py`) are numbered from 0, as patsy does; where all
+columns left out (`_base/formula.py`), by patsy's rules. The columns of a basis (`basis.py`) are numbered from 0, as patsy does; where all
 coefficients are given, numbers from 1 (formulaic: bs(x, df=4)[1], R: bs(x, df = 4)1) are understood too.
 """
 
@@ -18,8 +18,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.design import Part, parts_of
 from .._base.errors import InputError, UnknownNameError, listed
+from .._base.formula import Part, parts_of
 from .._base.masking import unknown_level, without_levels
 from .columns import Codes, Floats
 from .equations import Lookup, Terms

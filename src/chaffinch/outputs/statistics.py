@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import MissingExtraError
-from .._base.threads import one_blas_thread
+from .._base.runtime import one_blas_thread
 from .columns import Codes, Floats
 from .equations import CountTable, Output, SumSystem
 from .families import FAMILIES, FamilyName, link, moments, start_means, unit_deviances

@@ -9,7 +9,7 @@ from math import ceil, exp, floor, fsum, isclose, isfinite, log10, pi
 from typing import Any, Literal
 
 from .._base.errors import ChaffinchError, InputError, listed, unknown_name
-from .._base.html import html_table
+from .._base.results import html_table
 from .budget import CHOICES, HEAD, Budget, Charge, charge_row
 from .relation import Unit
 

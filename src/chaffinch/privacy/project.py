@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import BudgetError, ChaffinchError, FileError, InputError, PrivacyError
-from .._base.safe_files import check_writable, write_text
+from .._base.files import check_writable, write_text
 from .account import Account
 from .accounting import check_delta, check_epsilon
 from .budget import SLACK, Budget, shown

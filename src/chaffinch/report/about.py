@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .._base.words import count_noun, number, percent, shown
+from .._base.text import count_noun, number, percent, shown
 from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of

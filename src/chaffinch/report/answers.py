@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .._base.words import between, count_noun, number, percent, shown, signed
+from .._base.text import between, count_noun, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import FOUND, NONE_FOUND, excess_found, keys_words

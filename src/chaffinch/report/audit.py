@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._base.html import Leaving
-from .._base.words import number, percent, shown
+from .._base.results import Leaving
+from .._base.text import number, percent, shown
 from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from .page import page
 from .page_heads import audit_answers

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from .._base.errors import InputError, listed
-from .._base.words import count_noun, shown
+from .._base.text import count_noun, shown
 from ..synth import BayesNet, FieldGroups, Independent, Settings
 
 LEAF, RARE, BINS = 10, 3, 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._base.errors import listed
-from .._base.words import NONE, count_noun, fixed, is_number, number, percent, shown, signed
+from .._base.text import NONE, count_noun, fixed, is_number, number, percent, shown, signed
 from ..outputs.check import CheckResult
 from ..outputs.check.assessment import Stage
 from ..outputs.check.settings import ResolvedSettings

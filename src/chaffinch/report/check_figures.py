@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._base.svg import Axis, Dot, cut, dots
-from .._base.words import NONE, count_noun, fixed, is_number, number, shown, signed
+from .._base.text import NONE, count_noun, fixed, is_number, number, shown, signed
 from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.error_lines import ErrorLine
 from ..outputs.check.marginal import RiskMeasure

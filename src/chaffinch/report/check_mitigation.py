@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from .._base.words import fixed, shown
+from .._base.text import fixed, shown
 from ..outputs.check.mitigation import Loss, MitigationPlan
 from .sections import Block, Cell, Listing, PageTable, Paragraph, Row
 

@@ -8,7 +8,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, SERIES, cut, picture, text
-from .._base.words import fixed, percent, shown
+from .._base.text import fixed, percent, shown
 from ..utility.shapes import ColumnShape, Shares, TableShapes
 from .sections import Figure, Heading, PageTable, Row
 

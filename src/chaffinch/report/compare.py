@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError, listed
-from .._base.words import count_noun, is_number, shown
+from .._base.text import count_noun, is_number, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import excess_found

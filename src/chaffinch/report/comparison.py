@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._base.html import Leaving
-from .._base.plain import to_plain
-from .._base.text import text_table
-from .._base.words import between, count_noun, fixed, number, shown, signed
+from .._base.results import Leaving, to_plain
+from .._base.text import between, count_noun, fixed, number, shown, signed, text_table
 from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN
 from .leaving import FROM_JSON
 from .naming import ReportDifference
@@ -293,7 +291,7 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        from .._base.html import html_table
+        from .._base.results import html_table
 
         return html_table(HEAD, self.rows())
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.svg import GREY, SERIES, Axis, cut, mark, picture, text
-from .._base.words import count_noun, is_number, number, shown, width_of
+from .._base.text import count_noun, is_number, number, shown, width_of
 
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "5 2", "1 2")
 UNJOINED = "none"

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from .._base.left_out import LeftOut, not_measured
-from .._base.plain import to_plain
-from .._base.words import shown
+from .._base.results import LeftOut, not_measured, to_plain
+from .._base.text import shown
 from ..risk.attribution.verdict import LimitVerdict, RiskVerdictRow
 from ..utility.verdict import VerdictRow
 from .promise import promise_of

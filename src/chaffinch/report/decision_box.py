@@ -8,7 +8,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, INK, SERIES, Axis, cut, mark, picture, text
-from .._base.words import number, percent, width_of
+from .._base.text import number, percent, width_of
 from .decision import GIVES_AWAY, GOOD_FOR, Decision, DecisionFigure, DecisionPart, TestedLine
 from .sections import PageAnswer
 

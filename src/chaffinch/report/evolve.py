@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from .._base.html import Leaving
+from .._base.results import Leaving
 from .._base.svg import Axis
-from .._base.words import NONE, count_noun, fixed, is_number, number, percent, shown, signed
+from .._base.text import NONE, count_noun, fixed, is_number, number, percent, shown, signed
 from ..outputs.evolve_result import (
     EvolveAbout,
     EvolvedCopy,

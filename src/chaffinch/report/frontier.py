@@ -7,9 +7,9 @@ from html import escape
 
 from markupsafe import Markup
 
-from .._base.html import Leaving
+from .._base.results import Leaving
 from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
-from .._base.words import NONE, between, count_noun, detectable_words, number, percent, shown
+from .._base.text import NONE, between, count_noun, detectable_words, number, percent, shown
 from ..stats.intervals import LimitState
 from .curves import Curve, Point, curves, frame
 from .frontier_result import Evaluation, FrontierResult, RiskFigure, SettingCurve, WorthFigure

@@ -8,11 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._base.errors import InputError, unknown_name
-from .._base.html import html_table, write_page
-from .._base.plain import check_format, from_plain, to_plain, without_none
-from .._base.runs import RunFacts
-from .._base.text import text_table
-from .._base.words import between, count_noun, detectable_words, number
+from .._base.results import (
+    RunFacts,
+    check_format,
+    from_plain,
+    html_table,
+    to_plain,
+    without_none,
+    write_page,
+)
+from .._base.text import between, count_noun, detectable_words, number, text_table
 from ..stats.intervals import LimitState
 from .candidate import CandidateSettings
 from .frontier_rules import Limits, pareto, pick, together, verdict_of

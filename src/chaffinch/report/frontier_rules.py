@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._base.errors import InputError
-from .._base.words import count_noun, number
+from .._base.text import count_noun, number
 from ..stats.intervals import LimitState, limit_state
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from .._base.svg import GREY, Colour, blend, cut, ink_on, picture, text
-from .._base.words import count_noun, fixed, number, shown, signed, width_of
+from .._base.text import count_noun, fixed, number, shown, signed, width_of
 from ..utility.association import Association
 
 MOST_COLUMNS = 40

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from .._base.html import Leaving
+from .._base.results import Leaving
 from .about import SEED
 from .decision import NOT_TESTED, Decision
 from .decision_box import looks_picture

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from .._base.svg import Axis
-from .._base.words import NONE, between, count_noun, fixed, number, percent, shown
+from .._base.text import NONE, between, count_noun, fixed, number, percent, shown
 from ..risk.membership import ATTACKERS
 from ..risk.membership.rates import AtFpr, Rates
 from ..risk.membership.result import MembershipResult

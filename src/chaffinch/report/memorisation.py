@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .._base.words import between, fixed, number, percent, shown, signed
+from .._base.text import between, fixed, number, percent, shown, signed
 from ..risk.memorisation.finding import MemorisationFinding
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph
 from .sentences import MEMORISATION_TESTED

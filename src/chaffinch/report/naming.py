@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
-from .._base.words import shown
+from .._base.text import shown
 from .promise import promise_of
 from .result import ReportResult
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from .._base.svg import bars
-from .._base.words import number, shown
+from .._base.text import number, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from .sections import Block, Figure, PageTable
 from .why import Choices

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from .._base.errors import InputError
-from .._base.html import INSIDE, Leaving, write_page
-from .._base.words import shown
+from .._base.results import INSIDE, Leaving, write_page
+from .._base.text import shown
 from .about import closing_sections, header, synthesis_section
 from .decision import decision_of
 from .decision_box import answers_of

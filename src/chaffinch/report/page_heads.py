@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._base.words import count_noun, fixed, number, percent, shown
+from .._base.text import count_noun, fixed, number, percent, shown
 from ..outputs.check import CheckResult
 from ..outputs.evolve_result import EvolveResult
 from ..risk.auditing.result import AuditResult, ClaimVerdict

@@ -8,7 +8,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, blend, cut, picture, text
-from .._base.words import count_noun, fixed, percent, shown, width_of
+from .._base.text import count_noun, fixed, percent, shown, width_of
 from ..utility.shapes import PairShape, Shares, TableShapes
 from .columns import hidden_words
 from .heatmap import STRENGTH

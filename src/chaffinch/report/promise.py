@@ -13,8 +13,8 @@ from math import ceil, exp
 from typing import Any
 
 from .._base.errors import InputError, listed
-from .._base.plain import to_plain
-from .._base.words import shown
+from .._base.results import to_plain
+from .._base.text import shown
 from ..privacy.account import Account, account_from_dict
 from ..privacy.budget import HEAD
 from ..synth.account import SynthesisAccount

@@ -8,9 +8,8 @@ from typing import Any
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.plain import check_format, from_plain, without_none
-from .._base.runs import RunFacts
-from .._base.words import shown
+from .._base.results import RunFacts, check_format, from_plain, without_none
+from .._base.text import shown
 from ..risk.attribution.result import AttackedTable, RiskResult
 from ..risk.attribution.verdict import RiskVerdictRow
 from ..synth.account import SynthesisAccount

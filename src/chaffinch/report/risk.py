@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from .._base.masking import THRESHOLD
-from .._base.words import count_noun, fixed, number, percent, shown, signed
+from .._base.text import count_noun, fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel

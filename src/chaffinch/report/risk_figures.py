@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .._base.svg import bars
-from .._base.words import detectable_words, fixed, number, percent, shown, signed
+from .._base.text import detectable_words, fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.ladder import ladder_plot, sides_of

@@ -8,7 +8,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, INK, blend, cut, ink_on, picture, text
-from .._base.words import count_noun, number, shown, signed, width_of
+from .._base.text import count_noun, number, shown, signed, width_of
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.verdict import keys_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .._base.words import NONE, count_noun, fixed, number, shown, signed
+from .._base.text import NONE, count_noun, fixed, number, shown, signed
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import TOGETHER, RiskVerdictRow, keys_words
 from ..risk.memorisation import MEMORISATION_TESTS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .._base.words import count_noun
+from .._base.text import count_noun
 
 
 @dataclass(frozen=True)

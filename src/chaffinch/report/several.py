@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from .._base.html import Leaving
-from .._base.plain import to_plain
-from .._base.text import text_table
-from .._base.words import between, number, shown, signed
+from .._base.results import Leaving, to_plain
+from .._base.text import between, number, shown, signed, text_table
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import (
     FOUND,

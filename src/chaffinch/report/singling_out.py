@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._base.svg import Axis
-from .._base.words import count_noun, fixed, number, percent
+from .._base.text import count_noun, fixed, number, percent
 from ..risk.singling_out.chances import nobody_in
 from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .._base.words import between, count_noun, fixed, number, shown, signed
+from .._base.text import between, count_noun, fixed, number, shown, signed
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.together import JointFinding, Together
 from ..risk.attribution.verdict import keys_words

@@ -9,7 +9,7 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture, text
-from .._base.words import number, percent, shown
+from .._base.text import number, percent, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import keys_words, worse
 from ..utility.verdict import VerdictRow, ladder, way_between

@@ -13,9 +13,9 @@ import numpy as np
 from markupsafe import Markup
 
 from .._base.errors import InputError
-from .._base.html import Leaving
+from .._base.results import Leaving
 from .._base.svg import GREY, INK, cut, picture, text
-from .._base.words import NONE, count_noun, fixed, number, percent, shown, signed
+from .._base.text import NONE, count_noun, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from ..trees.summary import CertificateSummary, score_words

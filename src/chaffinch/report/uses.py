@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from .._base.masking import THRESHOLD
 from .._base.svg import GREY, INK, SERIES, Axis, Dot, cut, dots, picture, text
-from .._base.words import between, count_noun, fixed, number, shown
+from .._base.text import between, count_noun, fixed, number, shown
 from ..utility.delta import Delta, DeltaRow
 from ..utility.learning import Confusion, Learning, LearningRow
 from ..utility.regression import CoefficientRow, Regression

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from .._base.masking import THRESHOLD
 from .._base.svg import bars
-from .._base.words import between, count_noun, fixed, number, percent, shown, signed
+from .._base.text import between, count_noun, fixed, number, percent, shown, signed
 from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs

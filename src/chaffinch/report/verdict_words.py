@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._base.words import percent
+from .._base.text import percent
 from ..risk.attribution.verdict import ALPHA
 from ..utility.verdict import SHARES, rules
 from .sections import Block, Cell, Details, Heading, Listing, PageTable, Row, Section

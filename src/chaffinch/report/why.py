@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .._base.words import count_noun, fixed, is_number, shown
+from .._base.text import count_noun, fixed, is_number, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs

@@ -4,7 +4,7 @@ The package is a function too: `chaffinch.risk(original, synthetic, holdout, key
 registered in `ATTACKERS`.
 """
 
-from .._base.callable import make_callable
+from .._base.registry import make_callable
 from .attribution.attacker import ATTACKERS, Attacker
 
 # isort: off

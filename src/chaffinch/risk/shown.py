@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self
 
 from markupsafe import Markup
 
-from .._base.html import html_page, html_table, write_page
 from .._base.masking import THRESHOLD
-from .._base.plain import check_format, from_plain
+from .._base.results import check_format, from_plain, html_page, html_table, write_page
 from .._base.text import text_table
 from ..stats.intervals import Interval
 

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .._base import safe_files
+from .._base import files as safe_files
 from .._base.errors import ClusterError, FileError
 from .._base.seeds import Seed
 from ..synth.model import FittedModel

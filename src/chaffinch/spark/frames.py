@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import ClusterError, InputError, TooLargeError
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .._base.seeds import generator
 from ..counts.counter import Counter
 from ..counts.marginal import Marginal

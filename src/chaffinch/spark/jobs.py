@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from .._base import errors
 from .._base.errors import ChaffinchError, ClusterError, MissingExtraError
-from .._base.threads import one_thread
+from .._base.runtime import one_thread
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What a worker does with the batches of a partition. Frozen dataclasses of plain values: they travel."""

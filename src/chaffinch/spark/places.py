@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import ChaffinchError, FileError, InputError
-from .._base.safe_files import may_overwrite
+from .._base.files import may_overwrite
 from .jobs import in_our_words, reason, translated
 
 MANIFEST = "_chaffinch.json"

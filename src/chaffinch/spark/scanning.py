@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from .._base.errors import InputError, listed
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from ..table.fit_schema import (
     check_columns,
     check_declared,

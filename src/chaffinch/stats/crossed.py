@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.plain import Number, finite
+from .._base.results import Number, finite
 from .intervals import student_quantile
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.plain import from_plain, without_none
+from .._base.results import from_plain, without_none
 from .._base.seeds import Seed, seed_sequence
 from .excess import TIE, excess_error, stretch, upper_distance, value_of
 from .panel import AttackPanel, Pair, check_draws, checked

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.progress import Progress, silent
-from .._base.threads import thread_map
+from .._base.runtime import Progress, silent, thread_map
 from .features import Matrix
 
 Task = Literal["classification", "regression"]

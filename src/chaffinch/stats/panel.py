@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError
-from .._base.threads import thread_map
+from .._base.runtime import thread_map
 from .rates import Counted, Group, Ratio, Statistic, Totals
 from .resampling import BULK, alike, block_sizes, permute, resample
 from .splits import child
@@ -225,7 +225,7 @@ def _in_blocks(
     work = [(size, child(root, number)) for number, size in enumerate(block_sizes(draws, people))]
     if len(work) == 1:
         return block(draws, np.random.default_rng(work[0][1]))
-    from .._base.threads import one_blas_thread
+    from .._base.runtime import one_blas_thread
 
     # Blocks are the threads: products that spawn threads of their own wait for each other on a busy machine.
     with one_blas_thread():

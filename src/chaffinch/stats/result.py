@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
-from .._base.html import html_table
-from .._base.plain import from_plain
+from .._base.results import from_plain, html_table
 
 Direction = Literal["lower is better", "higher is better"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from .._base.plain import from_plain, to_plain, without_none
+from .._base.results import from_plain, to_plain, without_none
 
 FORMAT = "chaffinch-synthesis"
 VERSION = 1

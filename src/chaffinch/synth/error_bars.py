@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.html import html_table
+from .._base.results import html_table
 from .._base.text import text_table
 from ..privacy.account import Account
 from .constraining import keep_constraints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.drawing import Drawing
 from .._base.errors import InputError
-from .._base.html import html_table
-from .._base.progress import Progress, silent
+from .._base.results import html_table
+from .._base.runtime import Progress, silent, thread_count, thread_map
 from .._base.seeds import Seed, seed_sequence
-from .._base.threads import thread_count, thread_map
+from .._base.svg import Drawing
 from ..privacy.account import Account
 from ..table.constraints import AllowedCodes, allowed_codes
 from ..table.function_map import FunctionMap

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import ChaffinchError, FileError, InputError
-from .._base.safe_files import replacing
+from .._base.files import replacing
 from ..table.codec import Intervals, codec_from_dict
 from ..table.constraints import allowed_codes
 from ..table.function_map import FunctionMap

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from .._base.drawing import Drawing
 from .._base.seeds import Seed
+from .._base.svg import Drawing
 from ..privacy.account import Account
 from ..table.schema import Schema
 from ..table.table import Table

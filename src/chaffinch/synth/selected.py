@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.errors import InputError, PrivacyError
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..counts.memory import MemoryCounter
 from ..privacy.account import Account

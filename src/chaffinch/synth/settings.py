@@ -11,9 +11,9 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 
 from .._base.errors import InputError, listed, unknown_name
-from .._base.plain import to_plain
-from .._base.progress import Progress, silent
 from .._base.registry import Registry
+from .._base.results import to_plain
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..privacy.accounting import check_delta, check_epsilon
 from ..privacy.advice import Expectation

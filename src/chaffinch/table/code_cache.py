@@ -32,9 +32,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import FileError
-from .._base.held_folders import held, remove_left_behind
-from .._base.signals import raising_on_sigterm
-from .._base.words import size_words
+from .._base.files import held, remove_left_behind
+from .._base.runtime import raising_on_sigterm
+from .._base.text import size_words
 from .codec import same_codes
 from .codes import WIDTHS, Codes, narrowest
 from .schema import Column, Schema

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError
-from .._base.plain import to_plain
+from .._base.results import to_plain
 
 if TYPE_CHECKING:
     from .lookup import NumberList

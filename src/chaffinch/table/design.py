@@ -1,4 +1,4 @@
-"""A formula laid out for a table: each factor as codes and what they stand for, and the columns that `_base/design.py` makes of them."""
+"""A formula laid out for a table: each factor as codes and what they stand for, and the columns that `_base/formula.py` makes of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.design import Part, parts_of
 from .._base.errors import InputError
+from .._base.formula import Part, parts_of
 from .codec import Codec
 from .codes import narrowest
 from .formula import ColumnFactor, RegressionFormula

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Unpack
 
 from .._base.errors import unknown_name
-from .._base.words import size_words
+from .._base.text import size_words
 from .formats.options import FileOptions
 from .sources import expected_shape, located
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .codec import Intervals, same_codes
 from .codes import Codes
 from .constraints import cut_schema

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .codec import Scalar
 from .constraints import check_rules, cut_schema
 from .decimal_sign import (

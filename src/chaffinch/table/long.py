@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .code_cache import CodeCache, CodeLayout, CodeWriter
 from .codes import Codes
 from .note import Note

@@ -16,8 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.progress import Progress, silent
-from .._base.threads import thread_map
+from .._base.runtime import Progress, silent, thread_map
 from .align import (
     OtherTable,
     has_fractions,

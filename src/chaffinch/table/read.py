@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
-from .._base.threads import thread_map
+from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed

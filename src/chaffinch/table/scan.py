@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
-from .._base.threads import thread_map
+from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .encode import encode_column
 from .find_rules import RowBatch, sampled_rows

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
-from .._base.html import html_table
+from .._base.results import html_table
 from .codec import Codec, Scalar
 from .function_map import FunctionMap
 from .personal.evidence import IdentifierEvidence

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .._base.errors import InputError, SchemaError, unknown_name
-from .._base.safe_files import read_small, write_text
+from .._base.files import read_small, write_text
 from .codec import Categories, Scalar
 from .grid import clock_shift
 from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Output, Role, Schema

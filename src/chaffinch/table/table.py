@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, MissingExtraError
-from .._base.html import html_table
+from .._base.results import html_table
 from .._base.seeds import Seed, generator
 from .._base.text import text_table
 from .codes import Codes

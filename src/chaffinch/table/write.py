@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from .._base.errors import FileError
-from .._base.safe_files import replacing
+from .._base.files import replacing
 from .formats import FORMATS
 from .formats.format import Writer
 from .sources import located, recognise

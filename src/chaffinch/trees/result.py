@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._base.html import html_table
 from .._base.masking import THRESHOLD, masked_count
+from .._base.results import html_table
 from .._base.text import text_table
 from .intersections import Intersections
 from .midpoints import Midpoints

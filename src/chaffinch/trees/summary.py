@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from .._base.plain import from_plain, to_plain
+from .._base.results import from_plain, to_plain
 
 Row = tuple[str, str]
 

@@ -3,7 +3,7 @@
 The package is a function too: `chaffinch.utility(original, synthetic)` measures every metric in one go.
 """
 
-from .._base.callable import make_callable
+from .._base.registry import make_callable
 from .metric import METRICS, Metric, References, UtilityRun, choices
 
 # isort: off

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.plain import from_plain, to_plain
+from .._base.results import from_plain, to_plain
 from ..stats.intervals import jackknife
 from ..stats.pair import TablePair
 from ..stats.result import Result

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.html import html_table
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
+from .._base.results import html_table
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.features import Encoder, Encoding, Matrix, standardised
 from ..stats.intervals import jackknife

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .._base.seeds import generator
 from ..counts.stream import StreamCounter
 from ..stats.resampling import times_drawn

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.html import html_table
 from .._base.masking import is_small, masked_count
-from .._base.plain import to_plain
-from .._base.progress import Progress, silent
+from .._base.results import html_table, to_plain
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.intervals import mean_interval
 from ..stats.learners import chosen_models, is_svm

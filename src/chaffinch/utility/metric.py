@@ -16,11 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.errors import InputError, unknown_name
-from .._base.left_out import LeftOut
-from .._base.plain import to_plain
-from .._base.progress import Progress, silent
 from .._base.registry import Registry
-from .._base.words import number, percent
+from .._base.results import LeftOut, to_plain
+from .._base.runtime import Progress, silent
+from .._base.text import number, percent
 from ..stats.learners import CLASSIFIERS, QUICK
 from ..stats.result import Direction, Result
 from ..stats.sampled import Records

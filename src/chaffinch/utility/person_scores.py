@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.progress import silent
+from .._base.runtime import silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.features import standardised
 from ..stats.learners import QUICK, Models, chosen_models, fit, work

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent, thread_map
 from .._base.seeds import Seed, seed_sequence
-from .._base.threads import thread_map
 from ..stats.pair import TablePair, pair_up
 from ..stats.splits import child
 from ..table.table import Table

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
-from .._base.plain import to_plain
+from .._base.results import to_plain
 from ..counts.tally import number_cells
 from ..stats.glm import (
     DOMINANT,
@@ -140,7 +140,7 @@ def regression(
         second = design(wanted, theirs, references=references)
     except InputError as error:  # a logarithm of what is not above 0
         return Regression(value=None, reason=f"in the synthetic table {error}", settings=settings)
-    from .._base.threads import one_blas_thread
+    from .._base.runtime import one_blas_thread
 
     try:
         # One thread: more save little here, change the last digits, and on a busy machine wait for each other for long.

@@ -9,12 +9,18 @@ from html import escape
 from typing import Any
 
 from .._base.errors import unknown_name
-from .._base.html import html_page, html_table, write_page
-from .._base.left_out import LeftOut
-from .._base.plain import check_format, from_plain, to_plain, without_none
-from .._base.runs import RunFacts
-from .._base.text import text_table
-from .._base.words import between, number, shown
+from .._base.results import (
+    LeftOut,
+    RunFacts,
+    check_format,
+    from_plain,
+    html_page,
+    html_table,
+    to_plain,
+    without_none,
+    write_page,
+)
+from .._base.text import between, number, shown, text_table
 from ..stats.result import Result
 from ..stats.sampled import SampledRecords
 from .metric import METRICS, References

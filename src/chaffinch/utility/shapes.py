@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
-from .._base.words import number, shown
+from .._base.text import number, shown
 from ..stats.result import Result
 from ..table.codec import OTHER, Intervals
 from ..table.grid import from_numbers, to_numbers

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._base.allocator import giving_back
 from .._base.errors import unknown_name
 from .._base.masking import THRESHOLD, masked_count
-from .._base.progress import Progress, silent
-from .._base.runs import RunFacts
+from .._base.results import RunFacts
+from .._base.runtime import Progress, giving_back, silent
 from .._base.seeds import Seed, generator, seed_sequence
 from ..stats.features import Encoding
 from ..stats.learners import Models

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError
-from .._base.html import html_table
-from .._base.plain import from_plain, to_plain
-from .._base.progress import Progress, silent
+from .._base.results import from_plain, html_table, to_plain
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.result import Result
 from ..stats.splits import child

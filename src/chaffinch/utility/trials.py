@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress
+from .._base.runtime import Progress
 from ..counts.memory import MemoryCounter
 from ..stats.features import Encoder, Encoding, Matrix, standardised
 from ..stats.learners import Models, fit, is_random, is_svm, work

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from .._base.plain import from_plain, to_plain
+from .._base.results import from_plain, to_plain
 from .._base.svg import Dot, dots
-from .._base.words import NONE, number, percent
+from .._base.text import NONE, number, percent
 from ..stats.result import Result
 from .metric import GROUPS, METRICS, Metric, References
 

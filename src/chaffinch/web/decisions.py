@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from .. import __version__
 from .._base.errors import FileError, InputError, unknown_name
-from .._base.safe_files import filling, write_text
+from .._base.files import filling, write_text
 from .jobs import number_of
 from .project import read_json
 

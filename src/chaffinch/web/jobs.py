@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .._base.errors import InputError
-from .._base.words import is_number
+from .._base.text import is_number
 from .project import read_json, write_json
 
 State = Literal["waiting", "running", "done", "refused", "failed", "stopped", "lost"]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from .._base.errors import ChaffinchError
-from .._base.progress import Progress, progress_bar, silent
+from .._base.runtime import Progress, progress_bar, silent
 from ..counts import StreamCounter
 from ..counts import describe as describe_counter
 from ..table import FileOptions, Scan, Schema, scan, schema_text

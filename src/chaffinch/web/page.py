@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from .._base.errors import InputError
-from .._base.words import count_noun
+from .._base.text import count_noun
 from .commands import Roles, shown_command
 from .guard import LIVE_POLICY, Keys
 from .jobs import Queue

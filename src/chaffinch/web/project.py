@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import FileError, InputError, unknown_name
-from .._base.safe_files import read_small, write_text
+from .._base.files import read_small, write_text
 
 FORMAT, VERSION = "chaffinch-project", 1
 MOST = 4 << 20

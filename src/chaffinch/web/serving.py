@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from .._base.errors import InputError, MissingExtraError
-from .._base.safe_files import write_text
+from .._base.files import write_text
 from .guard import ENTRY, Keys
 from .places import Places
 from .project import ProjectFolder

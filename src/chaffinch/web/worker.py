@@ -16,8 +16,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._base.progress import WRITTEN_TO
-from .._base.safe_files import write_text
+from .._base.files import write_text
+from .._base.runtime import WRITTEN_TO
 from .project import FOUND
 
 COMMANDS = frozenset(("release", "check", "look"))

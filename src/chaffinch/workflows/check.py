@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.errors import InputError
-from .._base.progress import Progress, silent
-from .._base.runs import RunFacts
+from .._base.results import RunFacts
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.check import CheckResult, CheckSettings, check_recipes
 from ..outputs.check.marginal import LEVEL

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.errors import FileError, InputError, listed
-from .._base.html import write_page
-from .._base.safe_files import check_outputs, check_writable, write_text
+from .._base.files import check_outputs, check_writable, write_text
+from .._base.results import write_page
 from ..outputs.check.released import ReleasedOutputs, recorded, write_released
 from ..outputs.check.result import CheckResult
 from ..outputs.readers.acro.write import write_back as write_acro

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, watched
+from .._base.runtime import Progress, watched
 from ..synth import Settings
 from ..table import Table
 from ..table.schema_file import SchemaLike

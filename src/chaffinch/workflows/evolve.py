@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import InputError
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.document import Outputs, read_outputs
 from ..outputs.evolve import EngineName, EvolveSettings, StartName, evolve_spec

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.errors import FileError
-from .._base.safe_files import check_writable, filling, write_text
+from .._base.files import check_writable, filling, write_text
 from ..outputs.check.result import CheckResult
 from ..outputs.crossing import TOTAL, Frame
 from ..outputs.entries import FORMAT, VERSION

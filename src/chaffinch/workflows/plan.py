@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._base.errors import InputError
-from .._base.html import html_table
+from .._base.results import html_table
 from .._base.text import text_table
 from ..privacy.advice import Advice, Expectation, advise
 from ..privacy.budget import HEAD as SPLIT

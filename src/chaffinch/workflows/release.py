@@ -11,7 +11,7 @@ from typing import Any
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, Stages, watched
+from .._base.runtime import Progress, Stages, watched
 from ..report.result import report_of
 from ..risk import RiskResult, RiskSettings
 from ..risk.attribution.crossfit import LEAST_ROWS

@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from .._base.errors import InputError
-from .._base.html import write_page
-from .._base.left_out import LeftOut
-from .._base.safe_files import files_in, filling, write_text
+from .._base.files import files_in, filling, write_text
+from .._base.results import LeftOut, write_page
 from ..report.decision import Decision, decision_of
 from ..report.page import render
 from ..report.result import ReportResult

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from .. import __version__
-from .._base.progress import Progress, silent
+from .._base.runtime import Progress, silent
 from ..counts.coded import CodedScan
 from ..table import Note, Schema, Table
 from ..table.engine import EngineChoice

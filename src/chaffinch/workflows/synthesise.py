@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._base.allocator import give_memory_back, giving_back
 from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
 from .._base.masking import THRESHOLD, masked_share
+from .._base.runtime import give_memory_back, giving_back
 from .._base.seeds import seed_sequence
 from ..counts.coded import CodedScan
 from ..counts.stream import StreamCounter

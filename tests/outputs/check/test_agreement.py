@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch._base.plain import shown_parts
+from chaffinch._base.results import shown_parts
 from chaffinch.outputs.check.agreement import agreement_of
 from chaffinch.outputs.check.attribution import EnsembleClaims, EnsembleTcap, KeyAttack
 

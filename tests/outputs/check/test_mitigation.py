@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from chaffinch._base.plain import from_plain
+from chaffinch._base.results import from_plain
 from chaffinch.outputs.check.mitigation import (
     AssessedPlan,
     Loss,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch._base.progress import silent
+from chaffinch._base.runtime import silent
 from chaffinch.risk.attribution.attack_data import AttackData
 from chaffinch.risk.attribution.attempt import Question
 from chaffinch.risk.attribution.run import Run

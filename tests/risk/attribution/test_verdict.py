@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chaffinch._base.plain import from_plain
+from chaffinch._base.results import from_plain
 from chaffinch.risk import ATTACKERS, Attack, RiskResult
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 from chaffinch.risk.attribution.verdict import RiskVerdictRow, judged, sentence_of

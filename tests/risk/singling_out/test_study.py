@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from chaffinch import read
-from chaffinch._base.words import percent
+from chaffinch._base.text import percent
 from chaffinch.errors import InputError
 from chaffinch.report.singling_out import singling_out_page
 from chaffinch.risk.membership import ShadowSettings

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._base.errors import listed
 from ..._base.masking import masked_count
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed
 from ..columns import Codes
 from ..document import Outputs

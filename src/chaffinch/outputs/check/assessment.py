@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.plain import to_plain
-from ..._base.progress import Progress, silent
+from ..._base.results import to_plain
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import seed_sequence
 from ...stats.crossed import Estimate, crossed_difference
 from ..columns import Codes

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.threads import thread_map
+from ..._base.runtime import thread_map
 from ..columns import Codes, Floats
 from ..fields import Fields
 

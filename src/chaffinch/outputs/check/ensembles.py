@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..._base.plain import Number
-from ..._base.progress import Progress, silent
+from ..._base.results import Number
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes
 from ..document import Outputs

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._base.plain import Number
-from ..._base.progress import Progress, silent
+from ..._base.results import Number
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import seed_sequence
 from ...stats.crossed import NOTHING, Estimate
 from ...stats.intervals import student_quantile

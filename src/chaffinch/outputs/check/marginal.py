@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.plain import Number, shown_parts
+from ..._base.results import Number, shown_parts
 from ...stats.crossed import (
     NOTHING,
     CrossedPart,

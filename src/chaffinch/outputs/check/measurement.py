@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes
 from ..document import Outputs

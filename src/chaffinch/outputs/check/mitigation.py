@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..._base.plain import Number, finite
-from ..._base.words import count_noun
+from ..._base.results import Number, finite
+from ..._base.text import count_noun
 from ..rules.findings import Status
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import InputError
-from ..._base.safe_files import read_small, write_text
+from ..._base.files import read_small, write_text
 from ..fields import Fields
 
 FORMAT = "chaffinch-released"

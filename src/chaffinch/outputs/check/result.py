@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, get_type_hints
 
 from ..._base.errors import InputError
-from ..._base.plain import from_plain, shown_parts
-from ..._base.runs import RunFacts
+from ..._base.results import RunFacts, from_plain, shown_parts
 from ..document import Outputs
 from ..rules import RuleReport
 from ..rules.findings import Status

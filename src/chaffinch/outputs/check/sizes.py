@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import seed_sequence
 from ...stats.crossed import Estimate
 from .assessment import CheckRun, Stage

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from ..._base.errors import listed
-from ..._base.plain import Number, finite
+from ..._base.results import Number, finite
 from ...stats.crossed import Estimate
 from ..margins import KnownMargins
 from .ensembles import OutputFit

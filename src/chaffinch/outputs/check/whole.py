@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.plain import Number
-from ..._base.progress import Progress, silent
+from ..._base.results import Number
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import seed_sequence
 from .assessment import CheckRun
 from .attribution import CONVENTIONS, ensemble_tcap

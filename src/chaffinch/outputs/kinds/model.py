@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
-from ..._base.threads import one_blas_thread
+from ..._base.runtime import one_blas_thread
 from ..columns import Codes, Floats
 from ..crossing import Frame
 from ..fields import Fields

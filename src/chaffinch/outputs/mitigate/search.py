@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed
 from ..check.assess import check_recipes, codes_of_records, columns_of_data
 from ..check.mitigation import AssessedPlan, Loss, MitigationOption, MitigationPlan, MitigationStep

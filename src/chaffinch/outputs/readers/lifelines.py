@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._base.errors import InputError
-from ..._base.plain import without_none
+from ..._base.results import without_none
 from .understood import Said, understood_formula
 
 

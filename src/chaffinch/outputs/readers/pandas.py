@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.errors import InputError, listed, unknown_name
-from ..._base.plain import without_none
+from ..._base.results import without_none
 from ..crossing import TOTAL
 
 TOTALS = ("all", "total", "totals", "sum")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.errors import InputError, unknown_name
-from ..._base.plain import without_none
+from ..._base.results import without_none
 
 KINDS_OF = {
     "TtestResult": ("t-test",),

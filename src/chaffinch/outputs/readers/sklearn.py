@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._base.errors import InputError
-from ..._base.plain import without_none
+from ..._base.results import without_none
 from .pandas import plain
 from .understood import renamed, understood_formula
 

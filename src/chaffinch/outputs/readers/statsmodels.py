@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..._base.errors import InputError
-from ..._base.plain import without_none
+from ..._base.results import without_none
 from ..document import Outputs
 from ..entries import FORMAT, VERSION
 from .pandas import plain

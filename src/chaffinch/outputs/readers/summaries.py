@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ..._base.errors import InputError, listed, unknown_name
-from ..._base.plain import without_none
+from ..._base.results import without_none
 from .pandas import plain, table_of
 
 FUNCTIONS = {

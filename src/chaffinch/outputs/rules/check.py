@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._base.errors import InputError
-from ..._base.threads import one_blas_thread
+from ..._base.runtime import one_blas_thread
 from ..columns import Codes, Floats
 from ..crossing import Frame, column_numbers
 from ..fields import Fields

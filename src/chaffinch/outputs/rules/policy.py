@@ -25,8 +25,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, unknown_name
+from ..._base.files import read_small
 from ..._base.masking import THRESHOLD
-from ..._base.safe_files import read_small
 
 FORMAT = "chaffinch-policy"
 VERSION = 1

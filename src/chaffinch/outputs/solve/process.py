@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
-from ..._base.plain import to_plain
+from ..._base.results import to_plain
 from ..columns import Codes, Columns
 from ..equations import Problem
 from .budget import PROPOSALS, check_proposals

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.registry import Registry
-from ..._base.words import shown
+from ..._base.text import shown
 from ...stats.rates import Ratio, Statistic
 from ...stats.scores import Scores
 from .guess import By, Guess, guess

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from .attack_data import AttackData
 from .attacker import ATTACKERS, Outcome
 from .key_counts import WholeCounts

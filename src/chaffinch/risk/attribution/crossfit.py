@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
-from ..._base.runs import RunFacts
+from ..._base.results import RunFacts
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.splits import child
 from ...synth.generator import TableGenerator

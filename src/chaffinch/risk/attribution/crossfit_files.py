@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..._base.allocator import giving_back
 from ..._base.masking import masked_count
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, giving_back, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
-from ..._base.plain import to_plain
+from ..._base.results import to_plain
 from ...stats.intervals import wilson
 from ...stats.sampled import Records
 from ...stats.scores import Scores

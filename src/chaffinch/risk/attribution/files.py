@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import generator
 from ...stats.resampling import times_drawn
 from ...stats.sampled import SampledRecords, hash_key

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ...stats.rates import ClassStatistic
 from ...stats.splits import child
 from ...table.table import Table

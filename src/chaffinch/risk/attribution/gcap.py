@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
 from .classes import Ints
 from .grouping import Mask, align, distinct

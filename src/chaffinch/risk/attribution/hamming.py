@@ -20,8 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.progress import Progress, silent
-from ..._base.threads import thread_count, thread_map
+from ..._base.runtime import Progress, silent, thread_count, thread_map
 from .classes import Ints, KeySpace
 from .grouping import Distinct, pool, spread
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from ..._base.svg import Dot, dots
-from ..._base.words import number
+from ..._base.text import number
 from .attack import Attack
 from .verdict import keys_words
 

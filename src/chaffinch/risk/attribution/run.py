@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.progress import Progress
+from ..._base.runtime import Progress
 from ...stats.combining import combine
 from ...stats.excess import NO_HOLDOUT, Excess, excess, interval, value_of
 from ...stats.family import Family, family

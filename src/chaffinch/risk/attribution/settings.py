@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError, listed, unknown_name
-from ..._base.left_out import THOROUGH, LeftOut
 from ..._base.masking import THRESHOLD
+from ..._base.results import THOROUGH, LeftOut
 from ...stats.sampled import SAMPLE_ROWS, check_sample_rows
 from ...table.schema import Schema
 from ..memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, Parts

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.allocator import giving_back
 from ..._base.errors import InputError, listed
 from ..._base.masking import THRESHOLD, masked_count
-from ..._base.progress import Progress, silent
-from ..._base.runs import RunFacts
+from ..._base.results import RunFacts
+from ..._base.runtime import Progress, giving_back, silent
 from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.combining import ONE_SYNTHESIS
 from ...stats.family import Family

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..._base.plain import from_plain, to_plain
-from ..._base.words import between, number, shown, signed
+from ..._base.results import from_plain, to_plain
+from ..._base.text import between, number, shown, signed
 from ..memorisation.protocol import memorisation_test_of
 from .attacker import attacker_of
 from .verdict import keys_words

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from ..._base.plain import from_plain, to_plain
-from ..._base.words import detectable_words, number, percent, shown, signed
+from ..._base.results import from_plain, to_plain
+from ..._base.text import detectable_words, number, percent, shown, signed
 from ...stats.family import Family
 from ...stats.intervals import LimitState, limit_state
 from ..memorisation.finding import MemorisationFinding

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from ..._base.plain import check_format, from_plain, to_plain
+from ..._base.results import check_format, from_plain, to_plain
 from ..._base.svg import Dot, dots
-from ..._base.words import number
+from ..._base.text import number
 from ...privacy.budget import shown
 from ..shown import ShownResult, Words
 from .pairs import Skipped

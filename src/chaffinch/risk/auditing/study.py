@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.masking import THRESHOLD
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.relation import Neighbours, Unit

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
+from ..._base.runtime import thread_map
 from ..._base.seeds import Seed, generator
-from ..._base.threads import thread_map
 from .attacker import (
     ATTACKERS,
     Bools,

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
+from ..._base.runtime import one_blas_thread, thread_map
 from ..._base.seeds import Seed, generator
-from ..._base.threads import one_blas_thread, thread_map
 from .attacker import (
     ATTACKERS,
     Bools,

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.compiled import compiled
 from ..._base.errors import InputError, TooLargeError
+from ..._base.runtime import thread_count, thread_map
 from ..._base.seeds import Seed, generator
-from ..._base.threads import thread_count, thread_map
 from ..shadows.generator import unknown_code
 
 ALL_UP_TO = 16

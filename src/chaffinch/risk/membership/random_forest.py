@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._base.errors import InputError
+from ..._base.runtime import thread_count
 from ..._base.seeds import Seed, generator
-from ..._base.threads import thread_count
 from .attacker import (
     ATTACKERS,
     Cleaner,

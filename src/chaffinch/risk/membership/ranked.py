@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._base.runtime import one_blas_thread
 from ..._base.seeds import Seed, generator
-from ..._base.threads import one_blas_thread
 from .attacker import (
     ATTACKERS,
     Calibration,

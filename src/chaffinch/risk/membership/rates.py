@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
-from ..._base.plain import from_plain, to_plain, without_none
+from ..._base.results import from_plain, to_plain, without_none
 from ...stats.intervals import Interval, clustered_auc, clustered_rate, student_quantile
 
 Floats = NDArray[np.float64]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from ..._base.plain import to_plain
+from ..._base.results import to_plain
 from ..._base.svg import Dot, dots
-from ..._base.words import percent
+from ..._base.text import percent
 from ...stats.intervals import Interval
 from ..shadows.world import World
 from ..shown import ShadowFigures, ShadowResult, Words

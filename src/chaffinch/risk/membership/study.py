@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.intervals import clustered_auc
 from ...stats.scoring import auc

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.masking import masked_count
-from ..._base.threads import thread_map
+from ..._base.runtime import thread_map
 from ...stats.scores import Scores
 from ...stats.splits import child
 from .values import ColumnValues

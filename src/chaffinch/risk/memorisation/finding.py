@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..._base.masking import is_small, masked_count
-from ..._base.words import between, number, percent, shown, signed
+from ..._base.text import between, number, percent, shown, signed
 from .protocol import Direction, MemorisationTest, memorisation_test_of
 
 HEAD = ("test", "people in the data", "holdout", "excess", "95 % interval", "p", "p, all together")

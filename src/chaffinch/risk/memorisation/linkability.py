@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.threads import thread_count, thread_map
+from ..._base.runtime import thread_count, thread_map
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, Parts, ReleaseCase
 from .values import ColumnValues

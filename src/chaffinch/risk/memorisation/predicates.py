@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
-from ..._base.threads import thread_count, thread_map
+from ..._base.runtime import thread_count, thread_map
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
 from .values import ColumnValues

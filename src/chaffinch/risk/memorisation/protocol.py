@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
 from ..._base.registry import Registry
-from ..._base.words import shown
+from ..._base.text import shown
 from ...stats.scores import Scores
 from ...table.table import Table
 from .values import ColumnValues, column_values, joint_codes

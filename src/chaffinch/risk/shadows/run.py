@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
+from ..._base.runtime import thread_count
 from ..._base.seeds import Seed, seed_sequence
-from ..._base.threads import thread_count
 from ...table.table import Table
 from .generator import Generator, coded, value_reader
 from .store import ShadowPart, Store, store_for

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import FileError, InputError
-from ..._base.safe_files import replacing, write_text
+from ..._base.files import replacing, write_text
 from ..._base.seeds import Seed, seed_sequence
 
 ABOUT = "shadows.json"

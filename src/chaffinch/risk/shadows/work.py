@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
-from ..._base.progress import Progress, silent
-from ..._base.threads import one_blas_thread, one_thread
+from ..._base.runtime import Progress, one_blas_thread, one_thread, silent
 from ...stats.splits import child
 from .generator import Generator
 from .store import ShadowPart

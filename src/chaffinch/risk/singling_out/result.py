@@ -11,7 +11,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.plain import to_plain
+from ..._base.results import to_plain
 from ..._base.svg import Dot, dots
 from ...stats.intervals import Interval
 from ..shadows.world import World

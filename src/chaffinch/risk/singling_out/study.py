@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.masking import THRESHOLD
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed
 from ...stats.intervals import clopper_pearson
 from ..membership.choosing import chosen, exclude_weak, weights_by_auc

@@ -6,7 +6,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..._base.drawing import Drawing, canvas, label, rectangle
+from ..._base.svg import Drawing, canvas, label, rectangle
 from .layers import Point, layered, spread, way
 
 if TYPE_CHECKING:

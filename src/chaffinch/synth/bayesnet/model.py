@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.drawing import Drawing
 from ..._base.errors import InputError, unknown_name
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
+from ..._base.svg import Drawing
 from ...privacy.account import Account
 from ...table.finer import on_codes_of
 from ...table.long import joined

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError, listed
-from ..._base.plain import to_plain
+from ..._base.results import to_plain
 from ...counts.counter import Counter
 from ...counts.marginal import Marginal
 from ...counts.scores import mutual_information

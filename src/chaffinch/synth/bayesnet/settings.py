@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.counter import Columns, RowCounter
 from ...privacy.ledger import Plan

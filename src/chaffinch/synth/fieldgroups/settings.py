@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from ..._base.errors import InputError, unknown_name
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...privacy.advice import Expectation, expect
 from ...privacy.ledger import Plan

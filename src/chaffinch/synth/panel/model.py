@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..._base.drawing import Drawing
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
+from ..._base.svg import Drawing
 from ...table.codec import Categories, Intervals
 from ...table.codes import Codes
 from ...table.encode import decode_column, encode_column

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from ..._base.conditions import Determines
 from ..._base.errors import InputError, listed
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.memory import MemoryCounter
 from ...table.personal.decisions import check_decided

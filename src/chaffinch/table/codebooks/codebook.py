@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import FileError, SchemaError, listed
+from ..._base.files import read_small
 from ..._base.registry import Registry
-from ..._base.safe_files import read_small
 from ..schema import Schema
 
 MOST_BYTES = 64 << 20

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import FileError, InputError
-from ..._base.safe_files import replacing
+from ..._base.files import replacing
 from ..tree import Ensemble
 from .format import TREE_FORMATS, ModelFile, OpenedModel
 from .plain import plain_ensemble

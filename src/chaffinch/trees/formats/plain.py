@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import FileError, InputError
-from ..._base.plain import to_plain
+from ..._base.results import to_plain
 from ..tree import Ensemble, Kind, Tree
 from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, naming, strict_json
 

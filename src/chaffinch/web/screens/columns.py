@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
-from ..._base.safe_files import write_text
+from ..._base.files import write_text
 from ..._base.svg import GREY, SERIES, picture
-from ..._base.words import count_noun
+from ..._base.text import count_noun
 from ...table.schema import KINDS, ROLES, Column, Schema
 from ...table.schema_file import schema_from_toml
 from ...table.suggest import suggested_role

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..._base.safe_files import write_text
+from ..._base.files import write_text
 from ..jobs import Job
 from ..page import Page, form_of, go
 from .result import body_of, finished, report_of_run

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..._base.words import count_noun
+from ..._base.text import count_noun
 from ..commands import check_words
 from ..decisions import RECORD, Checker, put_down
 from ..jobs import Job

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError, listed
-from ..._base.words import count_noun
+from ..._base.text import count_noun
 from ..commands import plan_words, release_words
 from ..page import Page, SentForm, form_of, go
 from .attackers import number_in

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..._base.held_folders import remove_left_behind
-from ..._base.words import count_noun
+from ..._base.files import remove_left_behind
+from ..._base.text import count_noun
 from ..commands import check_words, release_words
 from ..jobs import Job
 from ..page import Page, form_of, go

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
-from ..._base.words import detectable_words, number, percent
+from ..._base.runtime import Progress, silent
+from ..._base.text import detectable_words, number, percent
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import Confirmation, Evaluation, FrontierChoice
 from ...report.frontier_rules import ATTEMPTS, Limits, no_candidate, passes, ranked, verdict_of

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..._base.html import write_page
-from ..._base.safe_files import files_in, filling, write_text
-from ..._base.words import number
+from ..._base.files import files_in, filling, write_text
+from ..._base.results import write_page
+from ..._base.text import number
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
 from ...report.frontier_rules import verdict_of

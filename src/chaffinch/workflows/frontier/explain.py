@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.progress import Progress, silent
-from ..._base.words import number, shown
+from ..._base.runtime import Progress, silent
+from ..._base.text import number, shown
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import Evaluation, FrontierChoice, SettingChange
 from ...report.frontier_rules import pareto

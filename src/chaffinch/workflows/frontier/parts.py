@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.words import detectable_words
+from ..._base.text import detectable_words
 from ...table.table import Table
 
 LEAST = 50

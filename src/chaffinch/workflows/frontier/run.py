@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError
-from ..._base.held_folders import holding
+from ..._base.files import holding
 from ..._base.masking import THRESHOLD
-from ..._base.progress import Progress, watched
-from ..._base.runs import RunFacts
-from ..._base.threads import one_blas_thread, thread_map
+from ..._base.results import RunFacts
+from ..._base.runtime import Progress, one_blas_thread, thread_map, watched
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import (
     Evaluation,

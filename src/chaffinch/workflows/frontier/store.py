@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from ... import __version__
 from ..._base.errors import InputError
-from ..._base.plain import check_format, from_plain, to_plain
-from ..._base.safe_files import check_folder, check_free, read_small, write_text
+from ..._base.files import check_folder, check_free, read_small, write_text
+from ..._base.results import check_format, from_plain, to_plain
 from ...report.frontier_result import Confirmation, Evaluation
 from ...table.table import Table
 from ..release_result import CONFIDENTIAL, PARTS, TO_RELEASE

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.progress import Progress, silent
+from ..._base.runtime import Progress, silent
 from ...report.candidate import CandidateSettings
 from ...report.frontier_result import SettingCurve
 from ...stats.learners import QUICK

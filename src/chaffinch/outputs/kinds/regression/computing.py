@@ -11,7 +11,7 @@ import numpy as np
 
 from ...._base.errors import InputError, listed
 from ...._base.masking import HIDDEN
-from ...._base.threads import one_blas_thread
+from ...._base.runtime import one_blas_thread
 from ....counts.tally import count_cells
 from ...columns import Codes, Floats
 from ...crossing import Frame

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...._base.errors import InputError
-from ...._base.plain import without_none
+from ...._base.results import without_none
 from ...fields import Field, Fields
 from ...where import Filter, read_filter
 from .commands import Call, filters_of, referred_column, where_of

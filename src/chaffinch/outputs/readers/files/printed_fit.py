@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...._base.errors import InputError
-from ...._base.plain import without_none
+from ...._base.results import without_none
 from ...fields import Fields
 from ...kinds import KINDS
 from ...rules.counts import degrees_of_freedom

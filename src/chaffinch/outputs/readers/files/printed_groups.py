@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...._base.errors import InputError
-from ...._base.plain import without_none
+from ...._base.results import without_none
 from ...crossing import SEPARATOR
 from ...fields import Fields
 from ...rules.findings import Finding

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...._base.progress import Progress, silent
+from ...._base.runtime import Progress, silent
 from ...._base.seeds import Seed, generator
 from ....privacy.counter import PrivateCounter
 from ....privacy.ledger import Plan

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...._base.threads import thread_map
+from ...._base.runtime import thread_map
 from ....counts.counter import RowCounter
 from ....counts.plan import runs_of
 from ....table.codec import Intervals

@@ -1,15 +1,19 @@
-"""Results as plain data and back: frozen dataclasses written to JSON, and JSON of ours checked into the same dataclasses."""
+"""What results have in common: plain data and back (frozen dataclasses written to JSON, JSON of ours checked into the same dataclasses),
+how a run made them, what it left out to be quick, and the plain HTML that notebooks show. Pictures live in `report/`."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import fields, is_dataclass
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
+from html import escape
 from math import isfinite, nan
 from typing import Annotated, Any, TypeVar, cast
 
 from .errors import InputError
-from .words import shown
+from .files import write_text
+from .text import shown
 
 T = TypeVar("T")
 
@@ -150,3 +154,114 @@ def _adapter(kind: Hashable) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(cast(Any, kind))
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Seconds of each step, versions of packages, the date and the command; the last three where a command was run."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    date: str = ""
+    command: str | tuple[str, ...] = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts that are known as plain data, seconds to the millisecond; a private result has none of these."""
+        known = {
+            name: value
+            for name in ("versions", "date", "command")
+            if (value := getattr(self, name))
+        }
+        seconds = {step: round(seconds, 3) for step, seconds in self.seconds.items()}
+        return {**({"seconds": seconds} if seconds else {}), **known}
+
+
+THOROUGH = "--thorough"
+"""The option that measures everything; in Python `thorough=True`."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something that was not measured, in words, and the option that would measure it."""
+
+    what: str
+    flag: str = THOROUGH
+
+
+def not_measured(parts: Iterable[LeftOut]) -> str:
+    """Return what was left out in one sentence, each option once; nothing where nothing was.
+
+    Examples
+    --------
+    >>> not_measured([LeftOut("delta"), LeftOut("a regression", "--formula"), LeftOut("the attacker rf")])
+    'Not measured: delta, the attacker rf (--thorough); a regression (--formula).'
+    """
+    by_flag: dict[str, list[str]] = {}
+    for part in parts:
+        by_flag.setdefault(part.flag, []).append(part.what)
+    words = "; ".join(
+        f"{', '.join(dict.fromkeys(what))} ({flag})" for flag, what in by_flag.items()
+    )
+    return f"Not measured: {words}." if words else ""
+
+
+KEEP_INSIDE = "Keep inside."
+"""The first words of a page that is as confidential as the data."""
+
+MAY_LEAVE = "May leave."
+"""The first words of a page that holds only what may leave."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Whether a page may leave, and why: its first line."""
+
+    may: bool = False
+    why: str = "Its figures are taken from the data, exactly and without noise; a person reviews what of it is published."
+
+    @property
+    def word(self) -> str:
+        """The first words."""
+        return MAY_LEAVE if self.may else KEEP_INSIDE
+
+
+INSIDE = Leaving()
+"""The first line of a page on data, unless it says more."""
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str = "") -> str:
+    """Return an HTML table with every cell escaped.
+
+    Examples
+    --------
+    >>> html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    top = "".join(f"<th>{escape(str(cell))}</th>" for cell in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def html_page(title: str, body: str) -> str:
+    """Return a whole HTML page around a body that is already HTML: no script, nothing from elsewhere, to be kept inside."""
+    style = (
+        "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
+        "table{border-collapse:collapse}th,td{padding:.25rem .6rem;border-bottom:1px solid #ccc;text-align:left;"
+        "vertical-align:top}caption{text-align:left;font-weight:600;padding:.5rem 0}"
+    )
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>'
+        f"<body><p><strong>{KEEP_INSIDE}</strong> {escape(INSIDE.why)}</p><h1>{escape(title)}</h1>{body}</body></html>\n"
+    )
+
+
+def write_page(
+    path: str | os.PathLike[str], html: str, *, public: bool = False, overwrite: bool = False
+) -> None:
+    """Write a page to a file, wholly or not at all, over one that is there only if it may be overwritten: readable by its owner alone, unless it is `public`, made to leave."""
+    write_text(path, html, mode=0o644 if public else 0o600, overwrite=overwrite)
