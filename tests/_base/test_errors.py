@@ -7,14 +7,8 @@ import inspect
 import pytest
 
 from chaffinch._base import errors
-from chaffinch._base.errors import (
-    MissingExtraError,
-    UnknownNameError,
-    listed,
-    plural,
-    suggestion,
-    unknown_name,
-)
+from chaffinch._base.errors import listed, plural, suggestion, unknown_name
+from chaffinch.errors import UnknownNameError
 
 BUILTINS = {
     "InputError": ValueError,
@@ -88,10 +82,3 @@ def test_lists_and_plurals():
         "rules for empty classes",
         "ways to know the rows",
     ]
-
-
-def test_a_missing_extra_says_how_to_install_it():
-    assert (
-        str(MissingExtraError("Drawing", "plots"))
-        == "Drawing needs an extra: pip install 'chaffinch[plots]'."
-    )

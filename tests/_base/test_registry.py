@@ -1,13 +1,18 @@
-"""Registries: entries by name, in order, with clear errors."""
+"""Registries: entries by name, in order, with clear errors. And packages that answer a call."""
 
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
 from dataclasses import dataclass
+from types import ModuleType
 
 import pytest
 
-from chaffinch._base.errors import InputError, UnknownNameError
-from chaffinch._base.registry import Registry
+import chaffinch
+from chaffinch._base.registry import Registry, make_callable
+from chaffinch.errors import InputError, UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -46,3 +51,30 @@ def test_an_unknown_name_gets_a_suggestion() -> None:
         registry["delt"]
     with pytest.raises(UnknownNameError, match="Unknown metric"):
         registry.remove("delt")
+
+
+def test_a_package_answers_calls(monkeypatch):
+    package = ModuleType("some_package")
+    package.other = 3  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "some_package", package)
+    make_callable("some_package", lambda a, *, b=2: a + b)
+    assert package(1, b=4) == 5  # type: ignore[operator]
+    assert package.other == 3
+    assert str(inspect.signature(package)) == "(a, *, b=2)"  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
+        package(1, c=4)  # type: ignore[operator]
+
+
+def test_utility_is_a_function_and_a_package_however_it_is_imported():
+    from chaffinch import utility
+    from chaffinch.utility.mu import mu
+
+    assert utility is chaffinch.utility
+    assert callable(utility)
+    assert "label" in inspect.signature(utility).parameters
+    assert utility.mu is mu
+
+
+def test_it_is_one_before_anything_of_it_was_imported():
+    code = "import chaffinch, sys; assert 'chaffinch.utility' not in sys.modules; assert callable(chaffinch.utility)"
+    subprocess.run([sys.executable, "-c", code], check=True)

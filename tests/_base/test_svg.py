@@ -10,7 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch._base.svg import SERIES, Axis, Dot, PointLabels, bars, contrast, cut, dots, ink_on
+from chaffinch._base.svg import (
+    SERIES,
+    Axis,
+    Dot,
+    Drawing,
+    PointLabels,
+    bars,
+    canvas,
+    contrast,
+    cut,
+    dots,
+    ink_on,
+    label,
+    rectangle,
+)
 from chaffinch._base.text import width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -98,3 +112,19 @@ def test_names_lie_over_no_other_while_there_is_room(places):
         assert all(
             end <= other[0] or other[1] <= start or abs(y - other[2]) >= 14 for other in boxes[:i]
         )
+
+
+def test_a_drawing_is_well_formed_and_escapes_what_it_is_given(tmp_path):
+    body = [
+        rectangle(1, 2, 30, 4, fill="#fff", dashes="6 3"),
+        label(3, 4, "<a> & 'b'", anchor="middle"),
+    ]
+    drawing = Drawing(canvas(40, 20, body, title="<t> & u", desc='"d"', defs="<marker id='m'/>"))
+    root = ET.fromstring(drawing.svg)
+    texts = [element.text for element in root.iter() if element.text and element.text.strip()]
+    assert texts == ["<t> & u", '"d"', "<a> & 'b'"]
+    assert root.get("viewBox") == "0 0 40 20"
+    assert drawing._repr_html_() == drawing._repr_svg_() == drawing.svg
+    assert repr(drawing) == "Drawing(&lt;t&gt; &amp; u)"
+    drawing.save(tmp_path / "d.svg")
+    assert (tmp_path / "d.svg").read_text() == drawing.svg

@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from chaffinch._base.errors import ChaffinchError, InputError, PrivacyError
 from chaffinch.cli.config import overwritable
 from chaffinch.cli.help import RegistryCommand
 from chaffinch.cli.plan import plan
+from chaffinch.errors import ChaffinchError, InputError, PrivacyError
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command(cls=RegistryCommand)(overwritable(plan))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chaffinch
-from chaffinch._base.errors import InputError
+from chaffinch.errors import InputError
 from chaffinch.synth.independent import Independent
 from chaffinch.table import Table
 from chaffinch.utility.mu import mu, mu_from

@@ -11,7 +11,7 @@ from phik.bivariate import chi2_from_phik, phik_from_chi2
 from phik.phik import phik_from_hist2d
 from scipy.special import ndtr
 
-from chaffinch._base.errors import InputError
+from chaffinch.errors import InputError
 from chaffinch.utility import phi_k_coefficient
 from chaffinch.utility.phi_k_coefficient import (
     chi_square_from_phi_k,

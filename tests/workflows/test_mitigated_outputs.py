@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import chaffinch
-from chaffinch._base.errors import FileError, InputError
+from chaffinch.errors import FileError, InputError
 from chaffinch.outputs.crossing import Frame
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields

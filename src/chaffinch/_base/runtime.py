@@ -18,8 +18,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from .checks import check_at_least
 from .compiled import told_of_compiling
-from .errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,13 +54,10 @@ def thread_count(threads: int | None = None) -> int:
     if threads is None and _ALONE.get():
         return 1
     if threads is None:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
-    if threads < 1:
-        raise InputError(f"threads must be at least 1. Got {threads}.")
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    check_at_least("threads", threads, 1)
     return threads
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chaffinch._base.errors import InputError
+from chaffinch.errors import InputError
 from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
 from chaffinch.report.frontier_rules import Limits

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 
-from chaffinch._base.errors import InputError, PrivacyError
+from chaffinch.errors import InputError, PrivacyError
 from chaffinch.privacy.project import create_project, open_project
 from chaffinch.report.frontier_result import FrontierResult
 from chaffinch.report.frontier_rules import Limits

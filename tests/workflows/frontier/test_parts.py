@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch._base.errors import InputError
+from chaffinch.errors import InputError
 from chaffinch.workflows.frontier.parts import cost_of_parting, parted, rows_of, split_people
 
 from .conftest import made_people

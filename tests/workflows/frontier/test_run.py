@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch._base.errors import InputError
+from chaffinch.errors import InputError
 from chaffinch.report.frontier_result import FrontierResult
 from chaffinch.workflows.frontier import run as running
 from chaffinch.workflows.frontier.evaluate import FrontierStudy

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch._base.errors import InputError
+from chaffinch.errors import InputError
 from chaffinch.workflows.frontier.settings import minutes
 
 from .conftest import quick

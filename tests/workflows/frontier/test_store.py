@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chaffinch
-from chaffinch._base.errors import InputError
+from chaffinch.errors import InputError
 from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import Confirmation, Evaluation
 from chaffinch.workflows.frontier.store import EvaluationFile, inputs_of

@@ -1,8 +1,9 @@
-"""Files are the old one or the new one, whole; folders too; small files are read whole or refused in words."""
+"""Files are the old one or the new one, whole; folders too, and what is in use is told from what a killed run left."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import signal
@@ -14,17 +15,48 @@ from pathlib import Path
 
 import pytest
 
-from chaffinch._base.errors import FileError
 from chaffinch._base.files import (
+    LOCK,
     check_outputs,
     check_writable,
     filling,
+    held,
+    holding,
     kept_files,
     overwriting,
     read_small,
+    remove_left_behind,
     replacing,
     write_text,
 )
+from chaffinch.errors import FileError
+
+needs_locks = pytest.mark.skipif(
+    importlib.util.find_spec("fcntl") is None, reason="locks of files are those of Unix"
+)
+
+
+@contextlib.contextmanager
+def process_in(place: Path, block: str):
+    """A process that stays in a block over a folder until it is killed, after the block here."""
+    program = f"""
+import sys, time
+from pathlib import Path
+from chaffinch._base.files import filling, held
+place = Path(sys.argv[1])
+with {block}(place) as part:
+    ((part or place) / "records").write_text("x")
+    print("there", flush=True)
+    time.sleep(60)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(place)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "there\n"
+            yield
+        finally:
+            process.kill()
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
@@ -301,8 +333,8 @@ def _left(tmp_path: Path) -> list[str]:
     )
 
 
+@needs_locks
 def test_what_a_killed_run_left_is_removed_by_the_next_run_beside_it(tmp_path):
-    pytest.importorskip("fcntl", reason="locks of files are those of Unix")
     words = [
         sys.executable,
         "-c",
@@ -334,8 +366,8 @@ def test_what_a_killed_run_left_is_removed_by_the_next_run_beside_it(tmp_path):
     ]  # no locks either
 
 
+@needs_locks
 def test_what_another_run_writes_is_left_alone(tmp_path):
-    pytest.importorskip("fcntl", reason="locks of files are those of Unix")
     words = [
         sys.executable,
         "-c",
@@ -361,3 +393,84 @@ def test_what_another_run_writes_is_left_alone(tmp_path):
     assert process.returncode == 0
     assert (tmp_path / "out" / "records").read_text() == (tmp_path / "t.csv").read_text() == "x"
     assert _left(tmp_path) == [".theirs.*.part"]
+
+
+@needs_locks
+def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(tmp_path):
+    folder = tmp_path / "codes-1"
+    folder.mkdir()
+    with process_in(folder, "held"):
+        remove_left_behind(tmp_path, "codes-")
+        assert (folder / "records").exists()
+    remove_left_behind(tmp_path, "other-")
+    assert (folder / "records").exists()
+    remove_left_behind(tmp_path, "codes-")
+    assert not folder.exists()
+
+
+@needs_locks
+def test_folders_without_a_lock_and_links_are_left_alone(tmp_path):
+    (tmp_path / "codes-unheld").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    with held(tmp_path / "elsewhere"):
+        pass
+    (tmp_path / "codes-link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "codes-file").write_text("x")
+    remove_left_behind(tmp_path, "codes-")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "codes-file",
+        "codes-link",
+        "codes-unheld",
+        "elsewhere",
+    ]
+    assert (tmp_path / "elsewhere" / LOCK).exists()
+    remove_left_behind(tmp_path / "nowhere", "codes-")
+
+
+@needs_locks
+def test_folders_of_other_users_are_left_alone(tmp_path, monkeypatch):
+    (tmp_path / "codes-1").mkdir()
+    with held(tmp_path / "codes-1"):
+        pass
+    mine = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+    remove_left_behind(tmp_path, "codes-")
+    assert (tmp_path / "codes-1").exists()
+    monkeypatch.setattr(os, "getuid", lambda: mine)
+    remove_left_behind(tmp_path, "codes-")
+    assert not (tmp_path / "codes-1").exists()
+
+
+@needs_locks
+def test_a_folder_that_another_process_fills_is_refused_and_free_when_it_was_killed(tmp_path):
+    folder, link = tmp_path / "out", tmp_path / "link"
+    link.symlink_to(folder)
+    with process_in(folder, "filling"):
+        for name in (folder, tmp_path / "." / "out", link):  # by whatever name
+            with pytest.raises(FileError, match=r"Another run writes into '.*' now"), filling(name):
+                raise AssertionError
+    assert [one.name.endswith(".part") for one in tmp_path.glob(".out.*")].count(True) == 1
+    with filling(folder) as part:
+        (part / "mine").write_text("y")
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "link",
+        "out",
+    ]  # what the killed one left is gone, the lock too
+    assert os.listdir(folder) == ["mine"]
+
+
+@needs_locks
+def test_one_thread_may_hold_a_folder_twice(tmp_path):
+    with (
+        holding(tmp_path / "out") as alone,
+        holding(tmp_path / "out"),
+        filling(tmp_path / "out") as part,
+    ):
+        assert alone
+        (part / "mine").write_text("y")
+    assert os.listdir(tmp_path) == ["out"]
+    with (
+        pytest.raises(FileError, match="No such file or directory"),
+        holding(tmp_path / "none" / "out"),
+    ):
+        pass
