@@ -23,10 +23,10 @@ from evolving_cases import refit as refit_logit
 from chaffinch import check
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.document import recipes_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.evolve import EvolveSettings, evolve_spec
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.numbers import numbers
 from chaffinch.outputs.records import TableCoder, codes_of_table
-from chaffinch.outputs.refit import numbers
 from chaffinch.outputs.solve import incremental
 from chaffinch.risk.attribution.tcap import tcap
 from chaffinch.table import read

@@ -25,7 +25,7 @@ from common import HERE, best, save
 from evolving_cases import FOUR_DECIMALS, JOINT_ROWS, PAPER_ROWS, joint_case, paper_case, refit
 from threadpoolctl import threadpool_limits
 
-from chaffinch.outputs.columns import Codes
+from chaffinch.outputs.domain import Codes
 from chaffinch.outputs.equations import CountTable, Problem
 from chaffinch.outputs.solve import ea, incremental, maxent
 from chaffinch.outputs.solve.incremental import Solved

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from chaffinch.outputs.columns import CodeColumn, Codes, Columns, Floats
+from chaffinch.outputs.domain import CodeColumn, Codes, Columns, Floats
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 
 PAPER_ROWS = 50_357

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 
 RESULTS = Path(__file__).parent / "results" / "rules_speed.csv"

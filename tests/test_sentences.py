@@ -56,7 +56,7 @@ from chaffinch.outputs.check.mitigation import (
     MitigationPlan,
     MitigationStep,
 )
-from chaffinch.outputs.evolve_result import EvolveResult
+from chaffinch.outputs.evolve import EvolveResult
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import finding
 from chaffinch.privacy.budget import Budget

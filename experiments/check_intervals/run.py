@@ -25,8 +25,11 @@ from people import people  # noqa: E402
 from chaffinch.outputs.check.attribution import KeyAttack, attack_of, ensemble_tcap  # noqa: E402
 from chaffinch.outputs.check.folds import folds  # noqa: E402
 from chaffinch.outputs.check.marginal import RiskMeasure, measures_of  # noqa: E402
-from chaffinch.outputs.columns import Codes  # noqa: E402
-from chaffinch.outputs.fields import Field, Fields  # noqa: E402
+from chaffinch.outputs.domain import (  # noqa: E402
+    Codes,
+    Field,
+    Fields,
+)
 
 Draw = Callable[[np.random.Generator, int], Codes]
 SIZES = (6, 4, 3, 2, 3)

@@ -27,9 +27,9 @@ from evolving_cases import census  # noqa: E402
 from run import TABLES, feature, read, save, spec_of  # noqa: E402
 
 from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.outputs.columns import Codes, Columns  # noqa: E402
+from chaffinch.outputs.domain import Codes, Columns  # noqa: E402
 from chaffinch.outputs.equations import Problem  # noqa: E402
-from chaffinch.outputs.refit import compared  # noqa: E402
+from chaffinch.outputs.numbers import compared  # noqa: E402
 from chaffinch.outputs.solve import incremental  # noqa: E402
 from chaffinch.outputs.solve.ea import settings_from, solve  # noqa: E402
 from chaffinch.outputs.solve.incremental import Checkpoint  # noqa: E402

@@ -13,8 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from data import shared_folder
 
-from chaffinch.outputs.columns import Codes
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Codes, Field, Fields
 
 __all__ = ["DATASETS", "People", "people"]
 

@@ -26,8 +26,8 @@ from people import DATASETS, People, people  # noqa: E402
 from run import logit, read, save  # noqa: E402
 
 from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap  # noqa: E402
-from chaffinch.outputs.columns import Codes, Floats  # noqa: E402
 from chaffinch.outputs.document import recipes_of  # noqa: E402
+from chaffinch.outputs.domain import Codes, Floats  # noqa: E402
 from chaffinch.outputs.solve.incremental import solve  # noqa: E402
 
 SYNTHESES = 10

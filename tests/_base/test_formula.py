@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chaffinch._base.formula import Expression, Grammar, Part, parts_of, unique
 from chaffinch._base.tokens import Reader
 from chaffinch.errors import InputError
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.formula import read_formula
 from chaffinch.table import Column, Schema
 from chaffinch.table.formula import formula_of

@@ -556,9 +556,9 @@ def test_edited_numbers_of_an_acro_folder_are_not_vouched_for(run, tmp_path):
 def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp_path, monkeypatch):
     """The second table is made of unions of cells of the first, which are not looked at here."""
     from chaffinch.outputs.readers.acro.read import read_acro
-    from chaffinch.outputs.rules import differencing, kernels
+    from chaffinch.outputs.rules import differencing
 
-    monkeypatch.setattr(kernels, "MOST_UNITED", 1)
+    monkeypatch.setattr(differencing, "MOST_UNITED", 1)
     monkeypatch.setattr(differencing, "MOST_STEPS", -1)
     monkeypatch.setattr(
         differencing, "MOST_CELLS", 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Finding, Policy, RuleReport, check_entries
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch._base.tokens import Reader
-from chaffinch.outputs.basis import Basis, NaturalSpline, Polynomial, Spline
-from chaffinch.outputs.basis_calls import basis_call
+from chaffinch.outputs.basis import Basis, NaturalSpline, Polynomial, Spline, basis_call
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.bounds import SLACK, least_variance, most_variance
+from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.contradictions import contradictions
-from chaffinch.outputs.crossing import Frame
 from chaffinch.outputs.document import Outputs
 
 VALUES = (0, 2, 3, 7)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 
 COLUMNS = Columns(
     (

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.crossing import (
+from chaffinch.outputs.cells import (
     Crossing,
     Frame,
     cell_names,
@@ -23,9 +23,9 @@ from chaffinch.outputs.crossing import (
     whole_of,
     with_margins,
 )
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.equations import CountTable, SumSystem
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.where import read_filter
+from chaffinch.outputs.filters import read_filter
 
 FIELDS = Fields(
     (Field("sex", ("f", "m")), Field("age", tuple(range(6))), Field("area", ("n", "e", "s", "w")))

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import FileError, InputError, UnknownNameError
-from chaffinch.outputs.crossing import Frame
-from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
-from chaffinch.outputs.entries import named_columns
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.cells import Frame
+from chaffinch.outputs.document import Outputs, named_columns, read_outputs, recipes_of
+from chaffinch.outputs.domain import Field, Fields
 
 HEAD = {"format": "chaffinch-outputs", "version": 1}
 FIELDS = Fields(

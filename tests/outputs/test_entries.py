@@ -169,7 +169,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chaffinch.outputs.entries.MOST_BYTES", 10)
+    monkeypatch.setattr("chaffinch.outputs.document.MOST_BYTES", 10)
     file = tmp_path / "a.toml"
     file.write_text("format = 'x'  # long", encoding="utf-8")
     with pytest.raises(FileError, match="no description of outputs is that large"):

@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from scipy.special import gammaln
 
 from chaffinch._base.errors import InputError, UnknownNameError
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,

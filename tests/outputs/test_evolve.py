@@ -11,10 +11,10 @@ from chaffinch import evolve
 from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as module
 from chaffinch.outputs.document import read_outputs
-from chaffinch.outputs.evolve_result import EvolveResult
+from chaffinch.outputs.evolve import EvolveResult
 from chaffinch.outputs.readers.pandas import table_of
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of
-from chaffinch.outputs.tables import schema_of, table_of_codes
+from chaffinch.outputs.records import schema_of, table_of_codes
 from chaffinch.report.evolve import evolve_page, sentence
 
 COLUMNS = [
@@ -181,7 +181,7 @@ def test_a_refit_that_denies_it_wins(spec, monkeypatch):
 )
 def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     """Where all records agree a spread has no derivative, and where there are none a mean is not 0: an engine must not be taken in."""
-    from chaffinch.outputs.refit import compared
+    from chaffinch.outputs.numbers import compared
     from chaffinch.outputs.solve import ea, incremental, maxent
 
     columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]

@@ -7,7 +7,7 @@ import pytest
 
 from chaffinch._base.results import RunFacts
 from chaffinch.errors import InputError
-from chaffinch.outputs.evolve_result import (
+from chaffinch.outputs.evolve import (
     EvolveAbout,
     EvolvedCopy,
     EvolveResult,
@@ -16,7 +16,7 @@ from chaffinch.outputs.evolve_result import (
     TracePoint,
     by_output,
 )
-from chaffinch.outputs.refit import Number
+from chaffinch.outputs.numbers import Number
 from chaffinch.outputs.solve.incremental import Checkpoint
 from chaffinch.outputs.solve.state import OutputError
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs import fields as fields_module
-from chaffinch.outputs.fields import Field, Fields, same_column_checked
+from chaffinch.outputs import domain as fields_module
+from chaffinch.outputs.domain import Field, Fields, same_column_checked
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1.5, 3)), Field("ill", (False, True))))
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.formula import plain_name, read_formula, unlearnt_words
 from chaffinch.outputs.solve.process import FORBIDDEN
-from chaffinch.outputs.where import read_filter
 
 FIELDS = Fields(
     (
@@ -247,7 +247,7 @@ def test_reading_a_formula_loads_nothing_that_could_open_records() -> None:
     """The processes of engines read formulas, and fail where one of these packages is loaded."""
     code = (
         "import sys\n"
-        "from chaffinch.outputs.fields import Field, Fields\n"
+        "from chaffinch.outputs.domain import Field, Fields\n"
         "from chaffinch.outputs.formula import read_formula\n"
         "assert read_formula('y ~ x', Fields((Field('y', (0, 1)), Field('x', (0, 1))))).size == 2\n"
         f"print([name for name in {FORBIDDEN!r} if name in sys.modules])"

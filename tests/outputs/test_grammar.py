@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.grammar import Factor, Parser
-from chaffinch.outputs.where import Filter, read_filter
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.filters import Filter, read_filter
+from chaffinch.outputs.formula import Factor, Parser
 
 FIELDS = Fields(
     (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Problem, SumSystem, Terms
-from chaffinch.outputs.limits import (
+from chaffinch.outputs.evolve import (
     MOST_BYTES,
     MOST_COPIES,
     check_copies,

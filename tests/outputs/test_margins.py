@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.margins import (
     KnownMargins,
     counted_margins,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.precision import (
+from chaffinch.outputs.numbers import (
     Interval,
     count_interval,
     printed,

@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.precision import count_interval, printed
-from chaffinch.outputs.printing import Printer, digits_in, rounded, style_of
+from chaffinch.outputs.numbers import Printer, count_interval, digits_in, printed, rounded, style_of
 
 
 @given(st.floats(-1e9, 1e9), st.sampled_from(["0", "0.00", "0.0000", "0e+00", "0.000e+00", 0, 3]))

@@ -14,13 +14,13 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, read_outputs
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
 from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
 from chaffinch.outputs.records import codes_of_table, fields_of_table
 from chaffinch.outputs.rules import Policy, check_rules
-from chaffinch.outputs.where import read_filter
 from chaffinch.report.check import check_page
 
 RARE = "Sark"

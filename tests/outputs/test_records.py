@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs import records
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.records import CodedRecords, codes_of_table, fields_of_table
-from chaffinch.outputs.tables import table_of_codes
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.records import CodedRecords, codes_of_table, fields_of_table, table_of_codes
 from chaffinch.table import Column, Schema, read
 
 

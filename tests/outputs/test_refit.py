@@ -9,7 +9,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 from chaffinch.outputs.document import Outputs
-from chaffinch.outputs.refit import Number, compared, numbers
+from chaffinch.outputs.numbers import Number, compared, numbers
 
 CMC = Path(__file__).parents[2] / "examples" / "data" / "cmc.csv"
 COLUMNS = [

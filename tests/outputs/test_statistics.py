@@ -11,8 +11,8 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from chaffinch.outputs.document import Outputs, recipes_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.equations import SumSystem
-from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.statistics import (
     Observed,
     estimated_alpha,

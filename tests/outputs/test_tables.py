@@ -10,8 +10,8 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.tables import MOST_GRID, columns_of, schema_of, table_of_codes
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.records import MOST_GRID, columns_of, schema_of, table_of_codes
 from chaffinch.table import Column, Schema
 
 FIELDS = Fields(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.where import read_filter
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.filters import read_filter
 
 FIELDS = Fields(
     (

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chaffinch.outputs.evolve_result import EvolveResult, ShownNumber, TracePoint
+from chaffinch.outputs.evolve import EvolveResult, ShownNumber, TracePoint
 from chaffinch.report import evolve as pages
 from chaffinch.report.evolve import _decimals, _some
 

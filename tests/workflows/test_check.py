@@ -14,7 +14,7 @@ import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.outputs import records
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ import pytest
 import chaffinch
 from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check_request import CheckRequest

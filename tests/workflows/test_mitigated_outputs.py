@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import chaffinch
-from chaffinch.errors import FileError, InputError
-from chaffinch.outputs.crossing import Frame
+from chaffinch._base.errors import FileError, InputError
+from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.records import TableCoder
 from chaffinch.workflows.mitigated_outputs import table_of_output, write_mitigated
 

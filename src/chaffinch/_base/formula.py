@@ -7,7 +7,7 @@
     atom        =  factor | "(" sum ")"
 
 What a factor is, and how what breaks a rule is refused, the two dialects say: `table.formula` (columns of a schema) and
-`outputs.grammar` (patsy's formulas over declared levels). It holds no data and stands left of `table`: the processes in which
+`outputs.formula` (patsy's formulas over declared levels). It holds no data and stands left of `table`: the processes in which
 engines run read formulas and must not load a module that could open records.
 
 In a design, a categorical factor is coded against a reference level; where the formula lacks what it is marginal to, it gets all its levels (the rule of

@@ -15,7 +15,7 @@ from .options import HtmlOut, JsonOut, Quiet, Threads
 from .screen import number, show_table
 
 if TYPE_CHECKING:
-    from ..outputs.evolve_result import EvolveResult
+    from ..outputs.evolve import EvolveResult
 
 
 def evolve(
@@ -104,7 +104,7 @@ def evolve(
     """
     from .._base.results import RunFacts
     from .._base.runtime import progress_bar
-    from ..outputs.limits import check_copies
+    from ..outputs.evolve import check_copies
     from ..workflows.writing import copy_paths
     from .arrow import start_arrow
     from .options import run_facts, write_json

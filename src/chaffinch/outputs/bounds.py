@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .columns import Floats
-from .crossing import Frame
+from .cells import Frame
+from .domain import Floats
 
 if TYPE_CHECKING:
     from .kinds.base import OutputSpec

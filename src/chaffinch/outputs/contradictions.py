@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed
-from .columns import Columns, Floats
-from .crossing import Frame
+from .cells import Frame
 from .document import Compiled, Outputs
+from .domain import Columns, Floats
 from .equations import CountTable, Output, SumSystem
-from .precision import people
+from .numbers import people
 
 MOST_CELLS = 60_000
 """Linear programmes with more cells are not tried,"""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .columns import Codes, Columns, Floats
+from .domain import Codes, Columns, Floats
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 
 Ints = NDArray[np.int64]

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .columns import Floats
+from .domain import Floats
 
 FamilyName = Literal[
     "gaussian",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .columns import Codes, Floats
+from .domain import Codes, Floats
 from .equations import CountTable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.errors import MissingExtraError
 from .._base.runtime import one_blas_thread
-from .columns import Codes, Floats
+from .domain import Codes, Floats
 from .equations import CountTable, Output, SumSystem
 from .families import FAMILIES, FamilyName, link, moments, start_means, unit_deviances
 

@@ -10,7 +10,7 @@ from typing import Any
 from .._base.results import Leaving
 from .._base.svg import Axis
 from .._base.text import NONE, count_noun, fixed, is_number, number, percent, shown, signed
-from ..outputs.evolve_result import (
+from ..outputs.evolve import (
     EvolveAbout,
     EvolvedCopy,
     EvolveResult,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .._base.text import count_noun, fixed, number, percent, shown
 from ..outputs.check import CheckResult
-from ..outputs.evolve_result import EvolveResult
+from ..outputs.evolve import EvolveResult
 from ..risk.auditing.result import AuditResult, ClaimVerdict
 from ..risk.membership.result import MembershipResult
 from ..risk.singling_out.result import SinglingOutResult

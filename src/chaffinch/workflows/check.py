@@ -28,7 +28,7 @@ from .check_delivery import CheckDelivery
 from .check_request import AnyPath, CheckRequest
 
 if TYPE_CHECKING:
-    from ..outputs.columns import Codes
+    from ..outputs.domain import Codes
 
 
 @dataclass(frozen=True)

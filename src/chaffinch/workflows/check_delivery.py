@@ -24,7 +24,7 @@ from .check_request import CheckRequest
 from .mitigated_outputs import check_new_folder, write_mitigated
 
 if TYPE_CHECKING:
-    from ..outputs.columns import Codes
+    from ..outputs.domain import Codes
     from ..outputs.rules.findings import Finding
 
 

@@ -12,9 +12,15 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
-from ..outputs.document import Outputs, read_outputs, recipes_of
-from ..outputs.entries import FORMAT, named_columns, read_document
-from ..outputs.fields import Field, Fields
+from ..outputs.document import (
+    FORMAT,
+    Outputs,
+    named_columns,
+    read_document,
+    read_outputs,
+    recipes_of,
+)
+from ..outputs.domain import Field, Fields
 from ..outputs.records import TableCoder, fields_of_table
 from ..outputs.rules import Policy
 from ..outputs.rules.policy import policy_of_acro, read_policy

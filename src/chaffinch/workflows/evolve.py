@@ -13,8 +13,15 @@ from .._base.errors import InputError
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.document import Outputs, read_outputs
-from ..outputs.evolve import EngineName, EvolveSettings, StartName, evolve_spec
-from ..outputs.evolve_result import FORMAT, VERSION, EvolveResult
+from ..outputs.evolve import (
+    FORMAT,
+    VERSION,
+    EngineName,
+    EvolveResult,
+    EvolveSettings,
+    StartName,
+    evolve_spec,
+)
 
 
 def evolve(

@@ -15,14 +15,14 @@ import numpy as np
 
 from .._base.errors import FileError
 from .._base.files import check_writable, filling, write_text
+from ..outputs.cells import TOTAL, Frame
 from ..outputs.check.result import CheckResult
-from ..outputs.crossing import TOTAL, Frame
-from ..outputs.entries import FORMAT, VERSION
-from ..outputs.printing import is_withheld
+from ..outputs.document import FORMAT, VERSION
+from ..outputs.numbers import is_withheld
 from ..outputs.records import TableCoder, codes_of_table
 
 if TYPE_CHECKING:
-    from ..outputs.columns import Codes
+    from ..outputs.domain import Codes
     from ..outputs.kinds import OutputSpec
 
 

@@ -9,11 +9,11 @@ from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.kinds.base import Kind
 from chaffinch.outputs.kinds.table import TableSpec
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.solve import incremental
 
 SIZES = {"a": 5, "b": 4, "c": 3, "d": 2, "y": 3}

@@ -11,7 +11,7 @@ from chaffinch.errors import InputError
 from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Fields
+from chaffinch.outputs.domain import Fields
 
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
 MARGIN = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from chaffinch.errors import InputError
 from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.risk.attribution import tcap as measures
 from chaffinch.risk.attribution.tcap import tcap
 

@@ -8,7 +8,7 @@ import pytest
 
 from chaffinch.outputs.check.ensembles import Evolver, _error, prior_datasets
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Fields
+from chaffinch.outputs.domain import Fields
 
 
 def test_evolved_datasets_reproduce_the_outputs(fields, people):

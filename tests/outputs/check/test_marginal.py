@@ -7,7 +7,7 @@ from scipy import stats
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.check.folds import folds
 from chaffinch.outputs.check.marginal import measures_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.stats.crossed import CrossedPart, crossed_difference, crossed_mean
 
 SIZES = (6, 4, 3, 2, 3)

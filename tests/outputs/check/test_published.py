@@ -6,7 +6,7 @@ import pytest
 from chaffinch._base.errors import InputError, MissingExtraError
 from chaffinch.outputs.check.published import compare_published
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.table import TableSpec
 
 

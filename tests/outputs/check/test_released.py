@@ -12,7 +12,7 @@ from chaffinch.outputs.check.released import (
     recorded,
     write_released,
 )
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2))))
 FIRST = {"name": "by sex", "kind": "table", "by": ["sex"], "counts": [10, 20]}

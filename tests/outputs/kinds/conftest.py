@@ -13,7 +13,7 @@ import pytest
 
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.equations import CountTable, SumSystem
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
 

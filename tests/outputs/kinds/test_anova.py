@@ -10,7 +10,7 @@ import pytest
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 
 ENTRY = {"kind": "anova", "of": "num_children", "by": ["wife_education"]}

@@ -19,20 +19,18 @@ from typer.testing import CliRunner
 
 from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
+from chaffinch.outputs.cells import Crossing, Frame, column_numbers
 from chaffinch.outputs.contradictions import contradictions
-from chaffinch.outputs.crossing import Crossing, Frame, column_numbers
 from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.equations import SumSystem
-from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds import KINDS, Kind, OutputSpec
 from chaffinch.outputs.kinds.base import PrintedNumbers, Sample
-from chaffinch.outputs.printing import Printer
-from chaffinch.outputs.refit import Number, compared, count_number
+from chaffinch.outputs.numbers import Number, Printer, compared, count_number
 from chaffinch.outputs.rules import Policy, check_rules
 from chaffinch.outputs.rules.counts import threshold
 from chaffinch.outputs.rules.findings import Finding
-from chaffinch.outputs.rules.tallies import COUNT, OutputTally
-from chaffinch.outputs.rules.tallying import Tallier
+from chaffinch.outputs.rules.tallies import COUNT, OutputTally, Tallier
 from chaffinch.workflows.evolve import evolve
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", tuple(range(6)))))

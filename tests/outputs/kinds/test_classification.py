@@ -20,7 +20,7 @@ from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 
 # The levels of what is predicted stand in another order on purpose.

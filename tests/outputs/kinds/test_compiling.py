@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.crossing import Frame, crossed, sums_by_cell
+from chaffinch.outputs.cells import Frame, crossed, sums_by_cell
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.equations import CountTable
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.kinds.compiling import by_code, groups_of, least_step, middle, only
-from chaffinch.outputs.where import read_filter
+from chaffinch.outputs.filters import read_filter
+from chaffinch.outputs.kinds.base import by_code, groups_of, least_step, middle, only
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 5))))
 CODES = np.array([[0, 0], [0, 3], [1, 1], [1, 2], [1, 3], [1, 3]], dtype=np.int32)

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, MissingExtraError
-from chaffinch.outputs.crossing import Frame
+from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds import KINDS
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = Fields((Field("x", tuple(range(10))), Field("y", tuple(range(10)))))

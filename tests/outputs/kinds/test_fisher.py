@@ -15,9 +15,9 @@ from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.fisher import FisherExact
-from chaffinch.outputs.kinds.smooth import scaled
+from chaffinch.outputs.kinds.single import scaled
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = Fields((Field("A", ("a", "b")), Field("B", ("x", "y"))))

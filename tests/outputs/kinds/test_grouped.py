@@ -13,9 +13,9 @@ from scipy.stats import multivariate_normal
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.grouped import random_intercept
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = Fields(

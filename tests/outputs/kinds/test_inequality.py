@@ -13,8 +13,8 @@ from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = Fields((Field("g", ("a", "b")), Field("x", tuple(range(30)))))

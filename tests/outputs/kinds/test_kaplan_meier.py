@@ -12,7 +12,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.check.published import compare_published
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.rules import Policy, check_entries
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import tallies_of
 
 COLUMNS = {"kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor"}
 

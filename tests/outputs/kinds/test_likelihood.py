@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from chaffinch.outputs.crossing import Frame
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.cells import Frame
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.formula import read_formula
-from chaffinch.outputs.kinds.likelihood import (
+from chaffinch.outputs.kinds.model import (
     JointLevels,
     OneStep,
     inverse,

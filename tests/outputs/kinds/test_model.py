@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError, MissingExtraError
-from chaffinch.outputs.crossing import Frame
+from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.model import EstimatedModel, ModelFit
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 
 FIELDS = Fields(
     (

@@ -10,10 +10,10 @@ from scipy.optimize import approx_fprime
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
+from chaffinch.outputs.domain import Fields
 from chaffinch.outputs.evolve import EvolveSettings, evolve_spec
-from chaffinch.outputs.fields import Fields
 from chaffinch.outputs.kinds.ordered import ordered_parts
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import check_entries
 
 FORMULA = "wife_education ~ wife_age + media_exposure + C(wife_religion)"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import ValidationError
 
-from chaffinch.outputs.kinds.partial import PartialSpec
+from chaffinch.outputs.kinds.base import PartialSpec
 
 
 class Pair(PartialSpec):

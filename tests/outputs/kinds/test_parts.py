@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaffinch.outputs.crossing import Frame
+from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.kinds.parts import once
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.kinds.single import once
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.findings import finding
 

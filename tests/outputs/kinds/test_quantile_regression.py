@@ -12,9 +12,9 @@ import statsmodels.formula.api as smf
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.quantile_regression import tilted_loss
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 FIELDS = Fields(

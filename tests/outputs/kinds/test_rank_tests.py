@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 BY = {"of": "num_children", "by": ["media_exposure"]}

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.crossing import Frame
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.cells import Frame
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.base import ROWS, Sample
 from chaffinch.outputs.kinds.single import Single, SingleNumbers
 from chaffinch.outputs.rules.findings import Finding
 from chaffinch.outputs.rules.policy import Policy
-from chaffinch.outputs.rules.tallies import OutputTally
-from chaffinch.outputs.rules.tallying import Tallier
+from chaffinch.outputs.rules.tallies import OutputTally, Tallier
 
 FIELDS = Fields((Field("sex", ("f", "m")),))
 

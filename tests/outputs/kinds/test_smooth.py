@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from chaffinch.outputs.kinds.smooth import (
+from chaffinch.outputs.kinds.single import (
     Followed,
     SmoothNumbers,
     at_least,
     scaled,
     scaled_interval,
 )
-from chaffinch.outputs.precision import Interval
+from chaffinch.outputs.numbers import Interval
 
 
 class Ratio(SmoothNumbers):

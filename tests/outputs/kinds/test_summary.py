@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.crossing import Frame
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.cells import Frame
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.moments import MomentSpec
 from chaffinch.outputs.kinds.quantiles import QuantileSpec
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 
 BY = ["media_exposure", "contraceptive_method"]

@@ -12,8 +12,8 @@ from scipy.stats import wilcoxon
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.numbers import compared
 
 FIELDS = Fields((Field("x", tuple(range(9))), Field("y", tuple(range(9)))))
 TEST = {"name": "w", "kind": "wilcoxon", "of": "x", "paired": "y"}

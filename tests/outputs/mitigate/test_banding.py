@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.mitigate.banding import BAND, MOST_FORMS, TOP_CODE
 from chaffinch.outputs.mitigate.base import RuleTrial
 from chaffinch.outputs.rules import Policy

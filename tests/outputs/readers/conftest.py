@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.readers.statsmodels import spec_of
-from chaffinch.outputs.refit import compared
 
 CMC = Path(__file__).parents[3] / "examples" / "data" / "cmc.csv"
 COLUMNS = [

@@ -11,7 +11,7 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 from chaffinch import Column, Schema, read
 from chaffinch.errors import InputError
 from chaffinch.outputs.readers.statsmodels import levels_of, outputs_of, spec_of
-from chaffinch.outputs.tables import columns_of
+from chaffinch.outputs.records import columns_of
 
 TIGHT = {"disp": 0, "method": "newton", "tol": 1e-12, "maxiter": 100}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chaffinch.outputs.fields import Fields
+from chaffinch.outputs.domain import Fields
 from chaffinch.outputs.rules import RuleReport
 
 

@@ -8,12 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules.atoms import atoms_of, components, informative, merged, used_columns
 from chaffinch.outputs.rules.small_groups import count_system, small_groups
-from chaffinch.outputs.rules.tallies import OutputTally
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y")), Field("C", (0, 1, 2, 3))))
 SIZES = FIELDS.columns.sizes

@@ -13,7 +13,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.kinds.table import TableSpec
 from chaffinch.outputs.rules import Policy, check_entries, check_rules

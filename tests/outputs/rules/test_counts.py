@@ -132,7 +132,7 @@ def test_a_small_three_way_table(check, one, people):
 
 def test_acros_documented_table(check, one):
     """Background, section 3: AREAP by ETHGROUP of 3,000 records; ACRO fails the four cells of ETHGROUP 8, and no other."""
-    from chaffinch.outputs.fields import Field, Fields
+    from chaffinch.outputs.domain import Field, Fields
     from chaffinch.outputs.rules import check_entries
 
     fields = Fields((Field("AREAP", (57, 58, 59, 60)), Field("ETHGROUP", (1, 2, 3, 8))))
@@ -286,7 +286,7 @@ def test_survival_by_groups(check, one, people):
     st.sampled_from([None, "AGE >= 2", "A != 'a1'", "A == 'a1' or AGE == 0"]),
 )
 def test_the_threshold_agrees_with_plain_counting(rows, least, where):
-    from chaffinch.outputs.fields import Field, Fields
+    from chaffinch.outputs.domain import Field, Fields
     from chaffinch.outputs.rules import check_entries
 
     fields = Fields(

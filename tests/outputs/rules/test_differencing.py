@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules import Policy, check_entries, kernels
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import differencing as rule
 from chaffinch.outputs.rules.differencing import Comparer
-from chaffinch.outputs.rules.tallies import OutputTally
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 
 def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:
@@ -374,7 +373,7 @@ def test_the_second_search_finds_what_one_without_a_cap_does(
         for each in Comparer().of(one, two, threshold).differences
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "MOST_UNITED", cap)
+        patch.setattr(rule, "MOST_UNITED", cap)
         capped = [
             (each.outer.output, each.cells, each.by_definition)
             for each in Comparer().of(one, two, threshold).differences

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaffinch.outputs.rules.kernels import nested, union_sizes, united
+from chaffinch.outputs.rules.differencing import nested, union_sizes, united
 
 
 def sides(

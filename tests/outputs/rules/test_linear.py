@@ -10,11 +10,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules.linear import LinearSystem, _ends, _Rest
-from chaffinch.outputs.rules.tallies import OutputTally
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z")), Field("C", ("u", "v"))))
 SHAPE = (2, 3, 2)

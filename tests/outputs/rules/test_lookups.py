@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules import lookups
-from chaffinch.outputs.rules.lookups import counting, lookup_of
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.rules import atoms
+from chaffinch.outputs.rules.atoms import counting, lookup_of
+from chaffinch.outputs.rules.tallies import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z"))))
 CODES = np.indices((2, 3)).reshape(2, -1).T.astype(np.int32)
@@ -29,7 +29,7 @@ def test_records_are_in_the_cell_of_their_levels():
 
 
 def test_what_is_too_wide_is_not_written_out(monkeypatch):
-    monkeypatch.setattr(lookups, "MOST_COMBINATIONS", 5)
+    monkeypatch.setattr(atoms, "MOST_COMBINATIONS", 5)
     (table, *_) = tallies_of(
         output_of({"name": "t", "kind": "table", "by": ["A", "B"]}), FIELDS, CODES
     )

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules.atoms import atoms_of
 from chaffinch.outputs.rules.ranges import RangeSystem, WorkBudget, _Table, range_system, ranges
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
 

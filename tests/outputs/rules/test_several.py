@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules import Policy, check_entries, several, small_groups
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.rules import Policy, check_entries, small_groups
 
 
 def found(report):
@@ -185,6 +185,6 @@ def test_more_combinations_of_levels_than_are_written_out(monkeypatch):
     ]
     # Where not all of them can be looked at, a person should.
     codes[0, -1] = 80
-    monkeypatch.setattr(several, "MOST_LEVELS", 1)
+    monkeypatch.setattr(small_groups, "MOST_LEVELS", 1)
     report = check_entries(entries, fields, codes, Policy())
     assert {each.status for each in report if each.rule == "differencing"} == {"review", "pass"}

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import small_groups as search
 from chaffinch.outputs.rules.atoms import atoms_of, informative
 from chaffinch.outputs.rules.small_groups import (
@@ -22,7 +22,7 @@ from chaffinch.outputs.rules.small_groups import (
     count_system,
     small_groups,
 )
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import tallies_of
 
 FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
 SIZES = FIELDS.columns.sizes

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, atoms, check_entries, ranges, witnesses
 from chaffinch.outputs.rules import suppression as rule
 from chaffinch.outputs.rules.linear import LinearSystem
 from chaffinch.outputs.rules.suppression import bounds
-from chaffinch.outputs.rules.tallies import OutputTally
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 
 def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules.tallies import OutputTally, aligned, defined_within, margin
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.rules.tallies import OutputTally, aligned, defined_within, margin, tallies_of
 
 
 def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.crossing import crossed
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.cells import crossed
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.atoms import cells_of
-from chaffinch.outputs.rules.tallying import MissingLevels, Tallier, is_unsaid, summed, tallies_of
+from chaffinch.outputs.rules.tallies import MissingLevels, Tallier, is_unsaid, summed, tallies_of
 
 FIELDS = Fields(
     (Field("A", ("a", "b", "c")), Field("B", ("x", "y")), Field("AGE", tuple(range(5))))

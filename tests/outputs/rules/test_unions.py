@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.rules.kernels import nested, union_sizes, united
-from chaffinch.outputs.rules.unions import small_unions
+from chaffinch.outputs.rules.differencing import nested, small_unions, union_sizes, united
 
 PEOPLE = st.sampled_from([0, 0, 0, 1, 2, 5, 9, 10, 30])
 

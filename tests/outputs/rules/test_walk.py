@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaffinch.outputs.rules.walk import WalkTables, walk
+from chaffinch.outputs.rules.witnesses import WalkTables, walk
 
 
 def test_counts_and_combinations_are_those_of_the_levels():

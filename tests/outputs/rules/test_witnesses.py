@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.entries import output_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import witnesses
 from chaffinch.outputs.rules.linear import LinearSystem
-from chaffinch.outputs.rules.tallies import OutputTally
-from chaffinch.outputs.rules.tallying import tallies_of
+from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 from chaffinch.outputs.rules.witnesses import Guide, Witnesses
 
 FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y", "z"))))

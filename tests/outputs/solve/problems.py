@@ -6,7 +6,7 @@ import numpy as np
 import statsmodels.api as sm
 from numpy.typing import NDArray
 
-from chaffinch.outputs.columns import CodeColumn, Codes, Columns
+from chaffinch.outputs.domain import CodeColumn, Codes, Columns
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,

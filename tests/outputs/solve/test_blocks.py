@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,

@@ -14,7 +14,7 @@ from chaffinch import check, evolve
 from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as evolving
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.statsmodels import spec_of
 from chaffinch.outputs.solve import combine, ea, incremental, kernels, maxent, process
 from chaffinch.outputs.solve.budget import proposals_in, proposals_of, seconds_each

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
 from chaffinch.outputs.solve import ea
 from chaffinch.outputs.solve.ea import EvolutionSettings, evolve_statistic, solve

@@ -12,7 +12,7 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.families import FamilyName
 from chaffinch.outputs.solve.incremental import solve

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import (
     CountTable,
     Lookup,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.solve import null_moves
 from chaffinch.outputs.solve.null_moves import reads_with, walk

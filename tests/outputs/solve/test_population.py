@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, SumSystem
 from chaffinch.outputs.solve.blocks import blocks_of
 from chaffinch.outputs.solve.population import BreedingRates, Population

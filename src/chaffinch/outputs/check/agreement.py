@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ..._base.seeds import generator
 from ...counts.tally import count_cells
 from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_mean
-from ..columns import Codes
-from ..fields import Fields
+from ..domain import Codes, Fields
 from .attribution import EnsembleTcap, KeyAttack
 from .marginal import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL
 

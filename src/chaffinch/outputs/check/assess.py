@@ -17,9 +17,8 @@ from ..._base.errors import listed
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed
-from ..columns import Codes
 from ..document import Outputs
-from ..fields import Fields
+from ..domain import Codes, Fields
 from ..margins import KnownMargins
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.check import not_assessed_by_any

@@ -15,8 +15,8 @@ from ..._base.results import to_plain
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import seed_sequence
 from ...stats.crossed import Estimate, crossed_difference
-from ..columns import Codes
 from ..document import Outputs
+from ..domain import Codes
 from ..kinds import OutputSpec
 from ..margins import counted_margins, published_margins, with_margins, without_margins
 from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.runtime import thread_map
-from ..columns import Codes, Floats
-from ..fields import Fields
+from ..domain import Codes, Fields, Floats
 
 CONVENTIONS = ("matched_rows", "all_rows")
 """What TCAP is a share of."""
@@ -56,7 +55,7 @@ def attack_of(
 
     Examples
     --------
-    >>> from chaffinch.outputs.fields import Field, Fields
+    >>> from chaffinch.outputs.domain import Field, Fields
     >>> fields = Fields(tuple(Field(name, ("a", "b")) for name in "wxyz"))
     >>> attack_of(fields, ["w", "x", "y"], "z", sizes=(2, 3)).key_sets
     (('w', 'x'), ('w', 'y'), ('x', 'y'), ('w', 'x', 'y'))

@@ -12,13 +12,11 @@ import numpy as np
 from ..._base.results import Number
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
-from ..columns import Codes
 from ..document import Outputs
-from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec
-from ..fields import Fields
+from ..domain import Codes, Fields
+from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec, needs_tolerance
 from ..kinds import KINDS
-from ..limits import needs_tolerance
-from ..refit import Compared
+from ..numbers import Compared
 from ..solve.process import Engines
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from ..._base.errors import InputError
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
-from ..columns import Codes
 from ..document import Outputs
-from ..limits import check_start, check_tolerance
+from ..domain import Codes
+from ..evolve import check_start, check_tolerance
 from ..margins import KnownMargins, known_margins
 from ..solve.budget import proposals_of, seconds_each
 from ..solve.process import Engines

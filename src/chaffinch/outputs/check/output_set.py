@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..._base.errors import InputError, listed, unknown_name
-from ..document import Outputs
-from ..entries import named_columns
-from ..fields import Fields
+from ..document import Outputs, named_columns
+from ..domain import Fields
 from .settings import CheckSettings
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
-from ..columns import Codes
 from ..contradictions import contradictions
 from ..document import Outputs
-from ..refit import Compared, compared
+from ..domain import Codes
+from ..numbers import Compared, compared
 
 NOT_REFITTED = "its numbers were not compared with the data, which needs an extra: pip install 'chaffinch[statsmodels]'"
 
@@ -70,7 +70,7 @@ def fewer_people(one: Compared, threshold: int) -> tuple[int, int] | None:
 
     Examples
     --------
-    >>> from chaffinch.outputs.refit import Number
+    >>> from chaffinch.outputs.numbers import Number
     >>> table = Compared("t", "table", 2, 1, 1.0, 1.0, 0.5, True, (Number("f", 12, 12, 13), Number("m", 20, 20, 20)))
     >>> fewer_people(table, 10), fewer_people(table, 13)
     ((32, 33), None)

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..._base.errors import InputError
 from ..._base.files import read_small, write_text
-from ..fields import Fields
+from ..domain import Fields
 
 FORMAT = "chaffinch-released"
 VERSION = 1

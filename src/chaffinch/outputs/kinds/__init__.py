@@ -9,13 +9,13 @@ __all__ = ["KINDS", "Kind", "OutputSpec"]
 
 _FIRST = (
     "table",
-    "histogram",
     "moments",
     "correlation",
     "quantiles",
     "regression",
     "kaplan_meier",
     "tree",
+    "t_test",
 )
 """What messages and help list first; all other files follow."""
 

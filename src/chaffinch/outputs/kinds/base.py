@@ -26,29 +26,91 @@ and `true` in place of numbers that are published beside the main ones. Where th
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, model_validator
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, unknown_name
+from ..._base.masking import HIDDEN
 from ..._base.registry import Registry
-from ..columns import Codes
-from ..crossing import Crossing, Frame, crossed, table_of_counts
+from ..cells import Crossing, Frame, Step, crossed, table_of_counts
+from ..domain import Codes, Fields, Floats
 from ..equations import Output, Reading, SumSystem, Terms
-from ..fields import Fields
-from ..precision import Interval, count_interval, printed
-from ..printing import Printer, bands_in, digits_in, is_withheld
-from ..refit import Number
+from ..filters import Filter, read_filter
+from ..numbers import (
+    WITHHELD,
+    Interval,
+    Number,
+    Printer,
+    bands_in,
+    count_interval,
+    digits_in,
+    is_withheld,
+    printed,
+)
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
-from ..where import Filter, read_filter
-from .partial import PartialSpec
+from ..rules.tallies import OutputTally, Tallier
+
+
+class PartialSpec(BaseModel):
+    """Keys whose numbers may be absent: `true` in their place announces that they are published.
+
+    Read with `context={"numbers": "required"}` nothing may be announced.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ()
+    """The keys that hold numbers."""
+    BESIDE: ClassVar[tuple[str, ...]] = ()
+    """Those that need not be there, and may be announced."""
+
+    _announced: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_or_without_numbers(cls, data: Any, handler: Any, info: ValidationInfo) -> Any:
+        if not isinstance(data, Mapping) or (info.context or {}).get("numbers") == "required":
+            return handler(data)
+        empty = {
+            key
+            for key in (*cls.NUMBERS, *cls.BESIDE)
+            if key in data and cls.placeholder(key, data[key])
+        }
+        spec = handler({key: value for key, value in data.items() if key not in empty})
+        spec._announced = {key: data[key] for key in cls.BESIDE if key in empty and data[key]}
+        return spec
+
+    @classmethod
+    def placeholder(cls, key: str, value: Any) -> bool:
+        """Return whether what stands under a key is no number but announces some, or says that there are none."""
+        return value is None or isinstance(value, bool)
+
+    def publishes(self, key: str) -> bool:
+        """Return whether numbers under a key are published: they are there, or announced."""
+        return key in self._announced or getattr(self, key, None) is not None
+
+    def changed(
+        self, *, drop: Iterable[str] = (), announced: Mapping[str, Any] | None = None, **values: Any
+    ) -> Self:
+        """Return the same with some keys dropped and some set."""
+        gone = [key for key in drop if key in type(self).model_fields and key not in values]
+        defaults = {
+            key: type(self).model_fields[key].get_default(call_default_factory=True) for key in gone
+        }
+        spec = self.model_copy(update={**defaults, **values})
+        spec.model_fields_set.difference_update(gone)
+        spec._announced = dict(self._announced if announced is None else announced)
+        return spec
+
 
 # A kind's file imports what it speaks of from here.
 
@@ -287,7 +349,7 @@ class OutputSpec(PartialSpec):
 
     def own_columns(self, fields: Fields) -> tuple[int, ...]:
         """Return the positions of the columns that it is about, those of its filter and formula among them."""
-        from ..entries import named_columns  # here, since it reads entries by the kinds
+        from ..document import named_columns  # here, since it reads entries by the kinds
 
         return tuple(
             fields.position(name) for name in named_columns([self.to_dict()], fields.names)
@@ -437,3 +499,141 @@ def _read_numbers(rules: dict[str, Any], part: PrintedNumbers) -> None:
     # With a threshold it is the threshold that withholds; without one the same numbers are withheld again.
     if gone and rules["threshold"] is None:
         rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *gone]))
+
+
+NEXT = "Merge levels, leave them out by a filter, give this part a larger share of the records, or split with another seed."
+
+
+def no_estimate(output: str, part: str, why: str) -> InputError:
+    """Return the error for an output whose numbers these records do not have; `part` is what the records are."""
+    return InputError(f"Output '{output}' cannot be computed on {part}: {why}. {NEXT}")
+
+
+def check_some(printed: Iterable[Any], output: str, part: str) -> None:
+    """Raise InputError where every number is withheld."""
+    if all(number == WITHHELD for number in printed):
+        raise no_estimate(output, part, "every one of its numbers would be withheld")
+
+
+def called(cells: Crossing, cell: int) -> str:
+    """Return a cell as messages may call it."""
+    name = cells.safe_cell(cell)
+    return "the output" if not name else "a cell" if name == HIDDEN else f"cell '{name}'"
+
+
+def boxed(cells: Sequence[Any]) -> NDArray[np.object_]:
+    """Return entries, lists among them or not, as an array of one axis."""
+    out = np.empty(len(cells), dtype=object)
+    out[:] = cells
+    return out
+
+
+def nested(flat: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """Return a flat list as nested ones; the entry itself for no axes."""
+    return boxed(flat).reshape(shape).tolist()
+
+
+def is_gone(printer: Printer, n: int) -> bool:
+    """Return whether all numbers of a group of so many records are withheld."""
+    return printer.few(n) or (printer.suppresses and not n)
+
+
+def printed_groups(
+    groups: Iterable[tuple[int, Sequence[float]]],
+    names: Sequence[str],
+    cells: Crossing,
+    printer: Printer,
+    part: str,
+    *,
+    key: str = "values",
+    lack: str = "has no records",
+) -> list[list[Any]]:
+    """Return the numbers of each group of records as printed, withheld where there are few of them.
+
+    `groups` are how many records each has and its numbers, nan where it has none: InputError, the group called so and what it lacks, in an
+    output that withholds nothing. `names` are those of all numbers, group by group.
+    """
+    name, rows = iter(names), []
+    for group, (n, values) in enumerate(groups):
+        if not printer.suppresses and any(math.isnan(value) for value in values):
+            raise no_estimate(printer.name, part, f"{called(cells, group)} {lack}")
+        row = []
+        for value in values:
+            own = next(name)
+            gone = is_gone(printer, n) or own in printer.withheld or math.isnan(value)
+            row.append(WITHHELD if gone else printer.number(value, key, own))
+        rows.append(row)
+    return rows
+
+
+Grid = Mapping[int, NDArray[Any]]
+
+
+def by_code(position: int, numbers: Floats) -> tuple[tuple[int], Callable[[Grid], Floats]]:
+    """Return a number for each level of a column as `sums_by_cell` takes it: the column, and the function of a grid of codes."""
+    return (position,), lambda grid: numbers[grid[position]]
+
+
+def middle(values: Floats) -> float:
+    """Return a round number in the middle: sums of squares around it lose no digits."""
+    return float(np.round(values.mean()))
+
+
+def least_step(values: Floats) -> float:
+    """Return the smallest difference of two values; 1 where there is one value only."""
+    return float(np.diff(values).min(initial=np.inf)) if len(values) > 1 else 1.0
+
+
+def only(group: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    """Return the groups of a column's levels with one of them left, as the first."""
+    return np.where(group == number, 0, -1).astype(np.int64)
+
+
+def placed(terms: Terms, equations: Sequence[int]) -> Terms:
+    """Return terms with their equations 0, 1, ... put elsewhere."""
+    return replace(terms, equations=np.array(equations, dtype=np.int64)[terms.equations])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupOfRecords:
+    """One group of a cross, within a filter, and a column of numbers that says something of it."""
+
+    name: str
+    frame: Frame
+    position: int
+    steps: tuple[Step, ...]
+    within: Filter
+
+    @property
+    def values(self) -> Floats:
+        """The column's numbers."""
+        return self.frame.fields.every[self.position].values
+
+    def cut(
+        self,
+        name: str,
+        of: NDArray[Any],
+        lo: Sequence[Any],
+        hi: Sequence[Any],
+        *,
+        more: Sequence[Step] = (),
+        fault: str,
+    ) -> Output:
+        """Return how many records have values in each part of the column; `fault` for parts without values that must have some."""
+        parts = np.unique(of)
+        if any(least > 0 for part, least in enumerate(lo) if part not in parts):
+            raise InputError(fault)
+        step = (self.position, np.searchsorted(parts, of).astype(np.int64))
+        low, high = (np.array([bound[part] for part in parts]) for bound in (lo, hi))
+        return table_of_counts(name, self.frame, [step, *more, *self.steps], self.within, low, high)
+
+
+def groups_of(
+    names: Sequence[str], frame: Frame, position: int, cells: Crossing, within: Filter
+) -> list[GroupOfRecords]:
+    """Return the groups of a cross, one by one, called by some names."""
+    groups = []
+    for name, place in zip(names, np.ndindex(cells.shape), strict=True):
+        steps = tuple((p, only(group, k)) for (p, group), k in zip(cells.steps, place, strict=True))
+        groups.append(GroupOfRecords(name, frame, position, steps, within))
+    return groups

@@ -16,23 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import Crossing, Frame, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
+from ..cells import Crossing, Frame, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
+from ..domain import Fields, Floats, Scalar
 from ..equations import Output
-from ..fields import Fields, Scalar
-from ..precision import Interval
-from ..refit import Number
+from ..numbers import Interval, Number
 from ..rules.counts import threshold
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
-from .computing import no_estimate
-from .parts import KindPart, PartedNumbers, PartsAlone
+from ..rules.tallies import OutputTally, Tallier
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
 from .rank_tests import MOST_COUNTS
-from .single import Single
-from .smooth import SmoothNumbers, at_least
+from .single import KindPart, PartedNumbers, PartsAlone, Single, SmoothNumbers, at_least
 
 RATES = {
     "accuracy": "the accuracy",

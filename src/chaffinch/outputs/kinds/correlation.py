@@ -13,20 +13,26 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..bounds import SLACK, left_values
-from ..columns import Floats
-from ..crossing import Crossing, Frame, column_numbers, crossed, sums_by_cell
+from ..cells import Crossing, Frame, column_numbers, crossed, sums_by_cell
+from ..domain import Floats
 from ..equations import Output
-from ..precision import UNSAID, Interval
-from ..printing import WITHHELD, Printer, is_withheld
-from ..refit import Number
+from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, is_withheld
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
-from .compiling import by_code, least_step, middle, placed
-from .computing import no_estimate
+from ..rules.tallies import OutputTally, Tallier
+from .base import (
+    KINDS,
+    Kind,
+    OutputSpec,
+    PrintedNumbers,
+    Sample,
+    by_code,
+    least_step,
+    middle,
+    no_estimate,
+    placed,
+)
 
 
 def _cross(left: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:

@@ -9,16 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field as Key
 
-from ..crossing import Frame
+from ..cells import Frame
 from ..equations import Output
-from ..precision import Interval
+from ..numbers import Interval
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
-from .parts import KindPart, PartedNumbers
-from .single import Single
+from .single import KindPart, PartedNumbers, Single
 
 
 class DescribeSpec(PartedNumbers):

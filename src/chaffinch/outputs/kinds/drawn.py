@@ -12,18 +12,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field as Key
 
-from ..columns import Codes, Floats
-from ..crossing import Crossing, Frame
-from ..refit import Number, count_number
+from ..cells import Crossing, Frame
+from ..domain import Codes, Floats
+from ..numbers import Number, count_number
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import Finding, some
 from ..rules.magnitudes import quantile_rules
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import OutputTally, Tallier
 from ..statistics import observed
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, Whole
-from .computing import no_estimate
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, Whole, no_estimate
 
 WHOLE = Crossing((), ())
 

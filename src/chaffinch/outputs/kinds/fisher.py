@@ -15,19 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import Crossing, Frame, crosstab, sums_by_cell
+from ..cells import Crossing, Frame, crosstab, sums_by_cell
+from ..domain import Floats
 from ..equations import Output
-from ..precision import Interval
+from ..numbers import Interval
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
-from .parts import KindPart, PartedNumbers
-from .single import Single
-from .smooth import scaled
+from .single import KindPart, PartedNumbers, Single, scaled
 from .t_test import Alternative
 
 SAME = 1.0 + 1e-7

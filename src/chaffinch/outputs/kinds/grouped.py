@@ -14,15 +14,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..._base.errors import InputError, MissingExtraError
-from ..columns import Codes, Floats
-from ..crossing import Frame, scalar_code
+from ..cells import Frame, scalar_code
+from ..domain import Codes, Floats, Scalar
 from ..equations import Output
-from ..fields import Scalar
 from ..formula import Formula
 from ..rules.findings import Finding, finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
 from .model import EstimatedModel, ModelFit, design_of, label_of
 

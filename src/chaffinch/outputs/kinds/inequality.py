@@ -15,22 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import Crossing, Frame, column_numbers, sums_by_cell
+from ..cells import Crossing, Frame, column_numbers, sums_by_cell
+from ..domain import Fields, Floats
 from ..equations import Output
-from ..fields import Fields
-from ..refit import Number
+from ..numbers import Number
 from ..rules.counts import threshold
 from ..rules.findings import Finding, some
 from ..rules.magnitudes import group_rules
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
-from .computing import no_estimate
+from ..rules.tallies import OutputTally, Tallier
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, no_estimate
+from .moments import GroupedNumbers, GroupNumber
 from .rank_tests import MOST_COUNTS
-from .smooth import SmoothNumbers, at_least
-from .summary import GroupedNumbers, GroupNumber
+from .single import SmoothNumbers, at_least
 
 
 class Gini(SmoothNumbers):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import (
+from ..cells import (
     Crossing,
     Frame,
     Step,
@@ -22,20 +21,27 @@ from ..crossing import (
     scalar_code,
     sums_by_cell,
 )
+from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
-from ..fields import Fields, Scalar
-from ..precision import Interval
-from ..printing import Printer
-from ..refit import Number
+from ..numbers import Interval, Number, Printer
 from ..rules.counts import survival_steps, threshold
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier
-from .base import KINDS, Kind, PrintedNumbers, Sample
-from .compiling import GroupOfRecords, by_code, groups_of, only
-from .computing import check_some, nested, printed_groups
-from .counted import Counted
+from ..rules.tallies import COUNT, OutputTally, Tallier
+from .base import (
+    KINDS,
+    GroupOfRecords,
+    Kind,
+    PrintedNumbers,
+    Sample,
+    by_code,
+    check_some,
+    groups_of,
+    nested,
+    only,
+    printed_groups,
+)
+from .table import Counted
 
 MOST_TIMES = 600
 UNKNOWN = (None, "", "x", "*", "?")

@@ -17,21 +17,16 @@ import numpy as np
 
 from ..._base.errors import InputError, MissingExtraError
 from ..._base.masking import HIDDEN
-from ..columns import Floats
-from ..crossing import Frame
+from ..cells import Frame
+from ..domain import Fields, Floats, Scalar
 from ..equations import Output, SumSystem
-from ..fields import Fields, Scalar
 from ..formula import Formula
-from ..precision import Interval
-from ..printing import Printer
-from ..refit import Number
+from ..numbers import Interval, Number, Printer
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, ROWS, Kind, PrintedNumbers, Sample
-from .likelihood import JointLevels, OneStep, joint_columns, upper
-from .model import EstimatedModel, ModelFit, design_of
+from .model import EstimatedModel, JointLevels, ModelFit, OneStep, design_of, joint_columns, upper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,15 +13,14 @@ import numpy as np
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
-from ..columns import Floats
-from ..crossing import Frame
+from ..cells import Frame
+from ..domain import Floats
 from ..equations import Output
 from ..formula import Formula
-from ..refit import Number
+from ..numbers import Number
 from ..rules.findings import Finding, finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
 from .model import EstimatedModel, ModelFit, design_of, label_of
 

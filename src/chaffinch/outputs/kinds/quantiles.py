@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
-from ..columns import Floats
-from ..crossing import (
+from ..cells import (
     Crossing,
     Frame,
     cell_names,
@@ -33,20 +32,29 @@ from ..crossing import (
     sums_by_cell,
     table_of_counts,
 )
+from ..domain import Floats
 from ..equations import Output, SumSystem
-from ..precision import UNSAID, Interval, people
-from ..printing import WITHHELD, Printer
-from ..refit import Number
+from ..numbers import UNSAID, WITHHELD, Interval, Number, Printer, people
 from ..rules.counts import threshold
 from ..rules.findings import Finding
 from ..rules.magnitudes import quantile_rules
 from ..rules.policy import Policy
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier, is_unsaid
-from .base import KINDS, Kind, PrintedNumbers, Sample
-from .compiling import GroupOfRecords, by_code, groups_of
-from .computing import boxed, check_some, is_gone, nested, printed_groups
-from .summary import SummarySpec
+from ..rules.tallies import COUNT, OutputTally, Tallier, is_unsaid
+from .base import (
+    KINDS,
+    GroupOfRecords,
+    Kind,
+    PrintedNumbers,
+    Sample,
+    boxed,
+    by_code,
+    check_some,
+    groups_of,
+    is_gone,
+    nested,
+    printed_groups,
+)
+from .moments import SummarySpec
 
 
 class QuantileSpec(SummarySpec):

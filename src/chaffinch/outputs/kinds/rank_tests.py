@@ -16,20 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..domain import Fields, Floats
 from ..equations import Output
-from ..fields import Fields
-from ..precision import Interval
+from ..numbers import Interval
 from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import Finding
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample, Whole
-from .parts import KindPart, PartedNumbers
-from .single import Single
-from .smooth import Followed, SmoothNumbers, at_least
+from .single import Followed, KindPart, PartedNumbers, Single, SmoothNumbers, at_least
 from .t_test import Alternative, group_part
 
 MOST_COUNTS = 1_200

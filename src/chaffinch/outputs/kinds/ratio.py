@@ -2,6 +2,10 @@
 
 With w the weight (1 if there is none): a ratio is sum w a / sum w b, a weighted mean sum w a / sum w; shares are the percentages of a column's sum that
 the cells of a table have.
+
+Weighted tables: sums of the records' weights in each cell, or percentages of them, with the unweighted counts beside or not.
+
+The weighted numbers are sums (or shares) of the column of weights, and the counts a table; rules are run on the records behind each cell.
 """
 
 from __future__ import annotations
@@ -9,27 +13,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..cells import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..domain import MOST_CELLS, Fields, Floats
 from ..equations import Output, Terms
-from ..fields import MOST_CELLS, Fields
-from ..precision import Interval, share_interval
+from ..numbers import Interval, share_interval
 from ..rules.counts import threshold, zeros
 from ..rules.findings import Finding
 from ..rules.magnitudes import group_rules
 from ..rules.policy import Policy
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
-from .base import KINDS, Kind, Sample
-from .compiling import placed
-from .parts import once
-from .summary import GroupedNumbers, GroupNumber
+from ..rules.tallies import OutputTally, Tallier
+from .base import KINDS, Kind, Sample, placed
+from .moments import GroupedNumbers, GroupNumber
+from .single import KindPart, PartsAlone, once
 from .table import TableShares
 
 TOO_MANY = f"its columns together have over {MOST_CELLS} combinations of levels"
@@ -282,4 +283,43 @@ KINDS.register(
 )
 KINDS.register(
     Kind("shares", ShareSpec, "LinearAggregations", "percentages of a column's sum, by groups")
+)
+
+
+class WeightedTableSpec(PartsAlone):
+    """A table whose cells are sums of the column `weight`, or percentages of them; `counts` are how many records each cell has."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("values", "counts")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    PARTS: ClassVar[tuple[str, ...]] = NUMBERS
+    USUAL: ClassVar[tuple[str, ...]] = ("values",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by", "weight")
+
+    kind: Literal["weighted-table"] = "weighted-table"
+    by: Annotated[list[str], Key(min_length=1)]
+    groups: dict[str, Any] = Key(default_factory=dict)
+    weight: str
+    percentages: Literal["all", "rows", "columns"] | None = None
+    values: list[Any] | dict[str, Any] | None = None
+    counts: list[Any] | None = None
+
+    def part(self, key: str) -> KindPart:
+        """Return weighted numbers as sums or shares of the weights, and counts as a table."""
+        groups: dict[str, Any] = {"by": self.by, "groups": self.groups}
+        if key == "counts":
+            return KindPart("table", "counts", groups)
+        if self.percentages is None:
+            return KindPart("sum", "values", {"of": self.weight, **groups})
+        return KindPart(
+            "shares", "values", {"of": self.weight, "percentages": self.percentages, **groups}
+        )
+
+
+KINDS.register(
+    Kind(
+        "weighted-table",
+        WeightedTableSpec,
+        "Frequencies",
+        "weighted counts or percentages, with the unweighted counts or not",
+    )
 )

@@ -3,38 +3,95 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import (
+from ..cells import (
     TOTAL,
     Crossing,
     Frame,
     cell_names,
+    column_numbers,
     crosstab,
     shaped,
     sums_by_cell,
     table_of_counts,
     with_margins,
 )
+from ..domain import Fields, Floats
 from ..equations import Output
-from ..precision import people, share_interval, within_share
-from ..printing import WITHHELD, Printer
-from ..refit import Number
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier, summed
-from ..where import Filter
-from .base import KINDS, Kind, PrintedNumbers, Sample
-from .computing import boxed, check_some, nested
-from .counted import Counted
+from ..filters import Filter
+from ..numbers import (
+    WITHHELD,
+    Number,
+    Printer,
+    Rounding,
+    count_interval,
+    count_number,
+    people,
+    share_interval,
+    within_share,
+)
+from ..rules.counts import table_rules
+from ..rules.findings import Finding, some
+from ..rules.policy import Policy
+from ..rules.tallies import COUNT, OutputTally, Tallier, summed
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, boxed, check_some, nested
+
+
+class Counted(OutputSpec):
+    """Outputs with counts: those below a threshold may be withheld (null or "x" in the file), all may be rounded to a base."""
+
+    PRINTING: ClassVar[tuple[str, ...]] = ("digits", "bands", "withheld")
+
+    threshold: Annotated[int, Key(ge=1)] | None = None
+    suppressed_zeros: bool = False
+    base: Annotated[int, Key(ge=1)] = 1
+    rounding: Rounding = "nearest"
+
+    @property
+    def printer(self) -> Printer:
+        """How it prints its numbers."""
+        return replace(super().printer, base=self.base, rounding=self.rounding)
+
+    def bounds(
+        self, cells: Sequence[Any] | NDArray[np.object_], most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the least and largest count of each cell."""
+        how: dict[str, Any] = {
+            key: getattr(self, key) for key in ("threshold", "suppressed_zeros", "base", "rounding")
+        }
+        what, flat = (
+            f"Output '{self.name}': a count",
+            cells.ravel() if isinstance(cells, np.ndarray) else cells,
+        )
+        ends = [count_interval(cell, most=most, what=what, **how) for cell in flat]
+        lo, hi = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        return lo, hi
+
+    def count_numbers(
+        self,
+        names: Iterable[str],
+        printed: Sequence[Any] | NDArray[np.object_],
+        counts: Iterable[Any],
+        rows: int,
+    ) -> Iterator[Number]:
+        """Give counts as printed beside those of the records."""
+        return map(count_number, names, *self.bounds(printed, rows), counts)
+
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
+        """Return small cells, zeros, and rows or columns with all their people in one cell."""
+        return table_rules(tallies, policy)
+
 
 Ints = NDArray[np.int64]
 
@@ -330,3 +387,99 @@ class TableShares:
 
 
 KINDS.register(Kind("table", TableSpec, "Frequencies", "counts or percentages of columns crossed"))
+
+
+class HistogramSpec(Counted):
+    """A histogram: counts between edges, each bin with its lower edge and without its upper one, the last with both (as numpy)."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("counts",)
+    REQUIRED: ClassVar[tuple[str, ...]] = ("counts",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
+
+    kind: Literal["histogram"] = "histogram"
+    of: str
+    edges: Annotated[list[float], Key(min_length=2)]
+    counts: list[Any] | None = None
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the bins as a table."""
+        edges, counts = np.array(self.edges, dtype=float), self.counts or []
+        if not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+            raise self.fault(": the edges of a histogram must rise.")
+        if len(counts) != len(edges) - 1:
+            raise self.fault(
+                f" has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}."
+            )
+        ((position, group),) = self.bins(frame.fields).steps
+        lo, hi = self.bounds(counts, frame.rows)
+        last = int(group.max())
+        if last < len(edges) - 2:  # bins beyond the column's values
+            if (lo[last + 1 :] > 0).any():
+                raise self.fault(f" counts records beyond the values of column '{self.of}'.")
+            lo, hi = lo[: last + 1], hi[: last + 1]
+        table = table_of_counts(self.name, frame, [(position, group)], self.filter(frame), lo, hi)
+        return (table, *self.n_equations(frame))
+
+    def bins(self, fields: Fields) -> Crossing:
+        """Return the bins as cells, called "16 to 20"."""
+        position, edges = fields.position(self.of), np.array(self.edges, dtype=float)
+        values = fields.every[position].values
+        group = np.searchsorted(edges, values, side="right") - 1
+        group[values == edges[-1]] = len(edges) - 2
+        group[(values < edges[0]) | (values > edges[-1])] = -1
+        names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(self.edges))
+        return Crossing(((position, group.astype(np.int64)),), (names,))
+
+    def filled(self, frame: Frame) -> Self:
+        return self.changed(counts=[0] * (len(self.edges) - 1))
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give the counts."""
+        if self.counts and len(self.counts) == len(self.edges) - 1:
+            yield PrintedNumbers(
+                "counts", list(self.bins(frame.fields).names[0]), self.counts, True
+            )
+
+    def _counts(self, sample: Sample) -> Any:
+        numbers = column_numbers(self.of, sample.fields, sample.inside)
+        return np.histogram(numbers, bins=np.array(self.edges, dtype=float))[0]
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return the counts."""
+        return {"counts": printer.counts(self._counts(sample), self.bins(sample.fields).names[0])}
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the counts beside those of the records."""
+        names = self.bins(sample.fields).names[0]
+        return self.count_numbers(names, self.counts or [], self._counts(sample), sample.frame.rows)
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return bins, the total that follows, and n."""
+        cells = self.bins(tallier.fields)
+        printed = tallier.marked(cells.names) if self.counts is None else boxed(self.counts)
+        tallies = [tallier.counts("cells", cells, printed)]
+        if tallies[0].is_exact:
+            tallies.append(
+                tallier.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True)
+            )
+        return [*tallies, *tallier.n()]
+
+    def findings(
+        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
+    ) -> list[Finding]:
+        """Return the rules on tables, and whether an end is the smallest or largest value there is, which a few people have."""
+        values, where = column_numbers(self.of, tallier.fields, tallier.inside), list[str]()
+        if len(values):
+            for end, extreme, side in (
+                (self.edges[0], values.min(), "first"),
+                (self.edges[-1], values.max(), "last"),
+            ):
+                if float(end) == float(extreme) and (values == extreme).sum() < policy.threshold:
+                    where.append(f"the {side} edge")
+        good = "No end of the histogram is an extreme value of a few people."
+        bad = f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have."
+        ends = tallies[0].finding("ends", where, of=2, good=good, bad=bad, status="review")
+        return [*super().findings(tallies, tallier, policy), ends]
+
+
+KINDS.register(Kind("histogram", HistogramSpec, "Frequencies", "counts between edges"))

@@ -9,18 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Codes
-from ..crossing import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
+from ..cells import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
+from ..domain import Codes
 from ..equations import Output
-from ..printing import Printer
-from ..refit import Number
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier
-from ..where import Filter, read_filter
-from .base import KINDS, Kind, PrintedNumbers, Sample, Whole
-from .computing import boxed
-from .counted import Counted
-from .partial import PartialSpec
+from ..filters import Filter, read_filter
+from ..numbers import Number, Printer
+from ..rules.tallies import COUNT, OutputTally, Tallier
+from .base import KINDS, Kind, PartialSpec, PrintedNumbers, Sample, Whole, boxed
+from .table import Counted
 
 WHOLE = Crossing((), ())
 

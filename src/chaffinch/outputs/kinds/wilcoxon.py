@@ -13,17 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..columns import Floats
-from ..crossing import Crossing, Frame, column_numbers
+from ..cells import Crossing, Frame, column_numbers
+from ..domain import Fields, Floats
 from ..equations import Output, Terms
-from ..fields import Fields
-from ..precision import Interval
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
+from ..numbers import Interval
+from ..rules.tallies import OutputTally, Tallier
 from .base import KINDS, Kind, Sample
 from .rank_tests import RankSpec, RankSum, corrected, mid_ranks, ties
-from .single import Single
-from .smooth import SmoothNumbers, at_least
+from .single import Single, SmoothNumbers, at_least
 from .t_test import Alternative
 
 

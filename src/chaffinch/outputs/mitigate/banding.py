@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..fields import Field
+from ..domain import Field
 from ..kinds.base import OutputSpec
 from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series, has_key
 

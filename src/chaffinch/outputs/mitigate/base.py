@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.registry import Registry
-from ..columns import Codes
-from ..crossing import Frame
+from ..cells import Frame
 from ..document import Outputs
+from ..domain import Codes
 from ..kinds.base import ROWS, OutputSpec
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.findings import Finding, finding
@@ -174,6 +174,6 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
 
 
 def _tallier(output: OutputSpec, trial: RuleTrial) -> Any:
-    from ..rules.tallying import Tallier
+    from ..rules.tallies import Tallier
 
     return Tallier(output, trial.outputs.fields, trial.codes)

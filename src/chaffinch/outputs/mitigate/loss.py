@@ -10,10 +10,10 @@ from math import floor, isfinite
 from typing import Any
 
 from ..._base.errors import ChaffinchError
+from ..cells import TOTAL
 from ..check.mitigation import Loss
-from ..crossing import TOTAL
 from ..kinds.base import OutputSpec
-from ..printing import is_withheld
+from ..numbers import is_withheld
 from .base import RuleTrial, plain_cells
 
 COVERED_STEP = 0.05

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..kinds.base import OutputSpec
 from ..rules.suppression import bounds
-from ..rules.tallying import Tallier
+from ..rules.tallies import Tallier
 from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, Series, has_key
 
 BASES = (3, 5, 10)

@@ -23,8 +23,8 @@ from ..check.mitigation import AssessedPlan, Loss, MitigationOption, MitigationP
 from ..check.output_set import OutputSet
 from ..check.result import CheckResult
 from ..check.settings import CheckSettings
-from ..columns import Codes
 from ..document import Outputs
+from ..domain import Codes
 from ..kinds.base import OutputSpec
 from ..rules import Policy, RuleReport
 from ..rules.findings import Status

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.results import without_none
-from ..crossing import TOTAL
+from ..cells import TOTAL
 
 TOTALS = ("all", "total", "totals", "sum")
 """What the last row or column of a table may be called, in small letters, where it holds totals: pandas says All unless told otherwise."""

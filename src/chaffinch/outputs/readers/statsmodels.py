@@ -12,8 +12,7 @@ from typing import Any
 
 from ..._base.errors import InputError
 from ..._base.results import without_none
-from ..document import Outputs
-from ..entries import FORMAT, VERSION
+from ..document import FORMAT, VERSION, Outputs
 from .pandas import plain
 from .understood import Said, renamed, understood_formula
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._base.errors import InputError
 from ..._base.runtime import one_blas_thread
-from ..columns import Codes, Floats
-from ..crossing import Frame, column_numbers
-from ..fields import Fields
+from ..cells import Frame, column_numbers
+from ..domain import Codes, Fields, Floats
+from .counts import households, weighted_counts
 from .differencing import differencing
 from .findings import Finding, RuleReport, finding
 from .linear import LinearSystem
@@ -19,9 +19,7 @@ from .magnitudes import derived_dominance
 from .policy import Policy
 from .ranges import WorkBudget
 from .suppression import AllOutputs, suppression
-from .tallies import COUNT, OutputTally
-from .tallying import MissingLevels, Tallier, tallies_of
-from .units import households, weighted_counts
+from .tallies import COUNT, MissingLevels, OutputTally, Tallier, tallies_of
 from .witnesses import Witnesses
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ def check_entries(
     Examples
     --------
     >>> import numpy as np
-    >>> from chaffinch.outputs.fields import Field
+    >>> from chaffinch.outputs.domain import Field
     >>> fields = Fields((Field("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
     >>> report = check_entries([{"name": "t", "kind": "table", "by": ["sex"]}], fields, codes, Policy())
@@ -78,7 +76,7 @@ def check_entries(
     >>> report.to_dict()["findings"][0]["words"]
     'Fewer than 10 people are behind 1 of 2 cells (totals and n counted too).'
     """
-    from ..entries import output_of
+    from ..document import output_of
 
     every, before = ([output_of(entry) for entry in some] for some in (entries, released))
     return _report(every, before, fields, codes, policy)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .lookups import CellLookup, counting, lookup_of
+from .atoms import CellLookup, counting, lookup_of
 from .tallies import Ints, Mask, OutputTally
 
 MOST_CELLS = 1_500
@@ -44,8 +44,8 @@ class LinearSystem:
     Two tables without totals: the second has one of the first's columns, and so tells its total.
 
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.fields import Field, Fields
-    >>> from chaffinch.outputs.rules.tallying import tallies_of
+    >>> from chaffinch.outputs.domain import Field, Fields
+    >>> from chaffinch.outputs.rules.tallies import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")), Field("ill", ("no", "yes"))))
     >>> codes = np.array([[0, 0]] * 12 + [[0, 1]] * 3 + [[1, 0]] * 20, dtype=np.int32)
     >>> entries = [{"name": "both", "kind": "table", "by": ["sex", "ill"], "threshold": 10}, {"name": "sex", "kind": "table", "by": ["sex"]}]

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Floats
-from ..precision import printed
+from ..domain import Floats
+from ..numbers import printed
 from .atoms import atoms_of
 from .findings import Finding, Status, some
 from .policy import Policy

@@ -54,8 +54,8 @@ def bounds(
     One of two cells is withheld, and the total shown:
 
     >>> from chaffinch.outputs.document import recipes_of
-    >>> from chaffinch.outputs.fields import Field, Fields
-    >>> from chaffinch.outputs.rules.tallying import tallies_of
+    >>> from chaffinch.outputs.domain import Field, Fields
+    >>> from chaffinch.outputs.rules.tallies import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
     >>> entry = {"name": "t", "kind": "table", "by": ["sex"], "threshold": 10, "margins": True}

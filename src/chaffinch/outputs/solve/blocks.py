@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Floats
+from ..domain import Floats
 from ..equations import Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, PARTS
 from .compiled import Heap, Program, compile_problem

@@ -54,7 +54,7 @@ def seconds_each(
     Examples
     --------
     >>> import numpy as np
-    >>> from chaffinch.outputs.columns import CodeColumn, Columns
+    >>> from chaffinch.outputs.domain import CodeColumn, Columns
     >>> table = CountTable("t", ((0, np.arange(2)),), np.array([4, 6]), np.array([4, 6]))
     >>> problem = Problem(Columns((CodeColumn("sex", 2),)), (table,))
     >>> round(1e6 * seconds_each(problem, rows=10), 6), round(1e6 * seconds_each(problem, rows=300, engine="ea"), 6)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Floats
+from ..domain import Floats
 from .moves import Moves
 from .state import State
 

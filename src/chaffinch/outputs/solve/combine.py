@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Floats
+from ..domain import Floats
 from .candidates import CombinedMove, Ints, NumbersOfSums, candidates_of, excess, make_moves
 from .moves import Moves
 from .state import State

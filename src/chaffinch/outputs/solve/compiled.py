@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns import Codes, Columns, Floats
+from ..domain import Codes, Columns, Floats
 from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, PARTS
 

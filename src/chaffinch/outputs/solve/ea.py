@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed, generator
-from ..columns import Codes, Columns, Floats
+from ..domain import Codes, Columns, Floats
 from ..equations import Problem
 from .budget import check_proposals
 from .fitness import Fitness, FitnessName, FromRecords, fitness_of, mean_square
@@ -167,7 +167,7 @@ def evolve_statistic(
     --------
     A trimmed mean is no sum over records:
 
-    >>> from chaffinch.outputs.columns import CodeColumn
+    >>> from chaffinch.outputs.domain import CodeColumn
     >>> columns = Columns((CodeColumn("x", 9, np.arange(9.0)),))
     >>> def trimmed(data):
     ...     return np.array([np.sort(data["x"])[2:-2].mean()])

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from ..._base.errors import MissingExtraError
-from ..columns import Codes, Floats
+from ..domain import Codes, Floats
 from ..equations import CountTable, Problem, SumSystem
 from ..statistics import numbers_of
 from .blocks import blocks_of

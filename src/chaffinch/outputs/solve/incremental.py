@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
-from ..columns import Codes, Floats
+from ..domain import Codes, Floats
 from ..equations import Problem
 from .budget import PROPOSALS, check_proposals
 from .combine import combine
@@ -120,7 +120,7 @@ def solve(
     --------
     Five of eight records are ones:
 
-    >>> from chaffinch.outputs.columns import CodeColumn, Columns
+    >>> from chaffinch.outputs.domain import CodeColumn, Columns
     >>> from chaffinch.outputs.equations import CountTable, Problem
     >>> five = CountTable("ones", ((0, np.array([-1, 0])),), np.array([5]), np.array([5]))
     >>> problem = Problem(Columns((CodeColumn("x", 2),)), (five,))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Floats
+from ..domain import Floats
 from ..equations import SumSystem
 from ..families import FAMILIES
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.seeds import Seed, generator
-from ..columns import Codes, Columns, Floats
+from ..domain import Codes, Columns, Floats
 from ..equations import CountTable, Problem, RegressionModel, SumSystem
 from ..families import moments
 from .budget import PROPOSALS
@@ -64,7 +64,7 @@ def draw(problem: Problem, codes: NDArray[np.integer], *, seed: Seed = None) -> 
 
     Examples
     --------
-    >>> from chaffinch.outputs.columns import CodeColumn
+    >>> from chaffinch.outputs.domain import CodeColumn
     >>> table = CountTable("t", ((0, np.arange(2)), (1, np.arange(2))), np.array([3, 1, 2, 4]), np.array([3, 1, 2, 4]))
     >>> problem = Problem(Columns((CodeColumn("a", 2), CodeColumn("b", 2))), (table,))
     >>> table.counts(draw(problem, np.zeros((10, 2), dtype=np.int32), seed=1)).tolist()

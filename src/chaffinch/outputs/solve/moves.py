@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..columns import Codes, Columns, Floats
+from ..domain import Codes, Columns, Floats
 from ..equations import CountTable
 from .compiled import Arms, WrongCells
 from .state import State

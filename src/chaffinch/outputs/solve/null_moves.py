@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.seeds import Seed, generator
-from ..columns import Codes, Floats
+from ..domain import Codes, Floats
 from ..equations import CountTable, Output, Problem, SumSystem
 from ..families import FAMILIES
 from .compiled import compile_problem
@@ -58,7 +58,7 @@ def walk(
     --------
     Only the margin of the second column was published, so its values go anywhere, and none is lost:
 
-    >>> from chaffinch.outputs.columns import CodeColumn, Columns
+    >>> from chaffinch.outputs.domain import CodeColumn, Columns
     >>> from chaffinch.outputs.equations import CountTable
     >>> margin = CountTable("b", ((1, np.arange(2)),), np.array([4, 4]), np.array([4, 4]))
     >>> problem = Problem(Columns((CodeColumn("a", 8), CodeColumn("b", 2))), (margin,))

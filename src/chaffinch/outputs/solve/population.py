@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Codes, Columns, Floats
+from ..domain import Codes, Columns, Floats
 from .blocks import Blocks
 from .moves import cumulative_chances
 

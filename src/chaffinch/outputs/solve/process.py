@@ -25,7 +25,7 @@ import numpy as np
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
 from ..._base.results import to_plain
-from ..columns import Codes, Columns
+from ..domain import Codes, Columns
 from ..equations import Problem
 from .budget import PROPOSALS, check_proposals
 from .incremental import Checkpoint, Solved

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..columns import Floats
+from ..domain import Floats
 from .candidates import CombinedMove, Ints, NumbersOfSums, candidates_of, make_moves
 from .moves import Moves
 from .state import State

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Floats
+from ..domain import Floats
 
 Selection = Literal["tournament", "best", "roulette", "truncation"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Codes, Floats
+from ..domain import Codes, Floats
 from ..equations import CountTable, Problem, SumSystem
 from .compiled import RecordSums, compile_problem
 from .linear import REACHED, LinearForm, of_coefficients, of_sums

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.outputs.kinds.cox.reading import PartialLikelihood, RiskSums
+from chaffinch.outputs.kinds.cox import PartialLikelihood, RiskSums
 
 
 def brute_force(

@@ -9,9 +9,9 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.evolve import EvolveSettings, evolve_spec
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
 FORMULA = "wife_age ~ num_children + C(wife_religion) + C(standard_of_living)"

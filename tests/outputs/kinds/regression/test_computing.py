@@ -9,8 +9,8 @@ import pytest
 
 from chaffinch.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.numbers import compared
 
 FIELDS = Fields(
     (

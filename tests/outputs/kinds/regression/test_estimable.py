@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.kinds.regression import estimable
+from chaffinch.outputs.kinds.regression import computing
 
 
 @given(
@@ -29,5 +29,5 @@ def test_newton_and_the_linear_programme_agree_on_separation(
     if np.linalg.matrix_rank(x) == x.shape[1] and len(set(y)) == (
         3 if family == "multinomial" else 2
     ):
-        by_newton = estimable._by_newton(x, y, family)
-        assert by_newton is None or bool(by_newton) == bool(estimable._by_programme(x, y, family))
+        by_newton = computing._by_newton(x, y, family)
+        assert by_newton is None or bool(by_newton) == bool(computing._by_programme(x, y, family))

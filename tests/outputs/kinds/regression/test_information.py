@@ -10,8 +10,8 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.equations import Lookup
-from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.kinds.regression.information import (
     Information,

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.crossing import Frame
+from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.kinds.regression.labels import label_numbers
-from chaffinch.outputs.kinds.regression.spec import RegressionSpec
+from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.kinds.regression.spec import RegressionSpec, label_numbers
 
 FIELDS = Fields(
     (

@@ -11,8 +11,8 @@ import statsmodels.formula.api as smf
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.kinds.regression.robust import Sandwich
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.kinds.regression.information import Sandwich
+from chaffinch.outputs.numbers import compared
 
 RIGHT = "num_children ~ wife_age + C(wife_education)"
 WHERE = "wife_age >= 20"

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.kinds.regression.rules import patterns_of
 from chaffinch.outputs.rules import Policy, check_entries

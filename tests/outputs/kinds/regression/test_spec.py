@@ -197,7 +197,7 @@ def test_printed_digits(cmc: Any, frame: Any) -> None:
 
 
 def frame_of(spec: Outputs) -> Any:
-    from chaffinch.outputs.crossing import Frame
+    from chaffinch.outputs.cells import Frame
 
     return Frame(spec.fields, spec.n_rows())
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import chaffinch
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult, read_acro
 from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.readers.acro.commands import filters_of, read_call, referred_column
 from chaffinch.outputs.readers.acro.read import UnclearError
-from chaffinch.outputs.where import read_filter
 
 FILTERS = [
     "df[df.wife_age > 30]",

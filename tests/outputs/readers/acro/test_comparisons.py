@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from chaffinch.outputs.fields import Field
+from chaffinch.outputs.domain import Field
 from chaffinch.outputs.readers.acro.commands import read_call
 from chaffinch.outputs.readers.acro.comparisons import ComparedColumn, read_comparison
 from chaffinch.outputs.readers.acro.read import UnclearError

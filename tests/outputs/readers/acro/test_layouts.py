@@ -5,7 +5,7 @@ import csv
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.acro.layouts import read_layout
 from chaffinch.outputs.readers.acro.read import UnclearError
 

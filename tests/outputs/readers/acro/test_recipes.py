@@ -9,12 +9,11 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds import KINDS
-from chaffinch.outputs.precision import printed
+from chaffinch.outputs.numbers import compared, printed
 from chaffinch.outputs.readers.acro.recipes import columns_of_acro, recipes_of_acro
 from chaffinch.outputs.records import codes_of_table
-from chaffinch.outputs.refit import compared
 
 CENSUS = Fields(
     (

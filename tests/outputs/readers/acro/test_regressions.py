@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
 from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
 

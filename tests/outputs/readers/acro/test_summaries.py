@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from statsmodels.iolib.summary import forg
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.precision import printed
+from chaffinch.outputs.numbers import printed
 from chaffinch.outputs.readers.acro.summaries import (
     coefficient_text,
     error_text,

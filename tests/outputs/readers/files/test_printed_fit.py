@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.files.printed_fit import PrintedFit, patsy_formula, patsy_name
 from chaffinch.outputs.rules import Policy
 

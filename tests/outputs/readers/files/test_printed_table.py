@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.files.printed_table import PrintedTable
 from chaffinch.outputs.rules import Policy
 from chaffinch.outputs.rules.check import check_entries

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.columns import CodeColumn, Columns
+from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.solve.kernels.children import next_place
 from chaffinch.outputs.solve.population import BreedingRates, Population
 

@@ -1,31 +1,39 @@
-"""A regression on records: fitted by statsmodels, with words for every way in which there is no estimate."""
+"""A regression on records: fitted by statsmodels, with words for every way in which there is no estimate.
+
+Whether records let a regression have an estimate, and which coefficient has none.
+
+A design may have columns without records, or columns that others add up to. A binary regression has no finite estimate where some
+combination of columns separates the labels (Albert and Anderson 1984, Biometrika 71: 1-10), a multinomial one likewise, a
+regression of counts where a combination singles out records that are all 0 (Santos Silva and Tenreyro 2010). The usual cause, a level
+whose records all have the same label, is found by counting. Any other is looked for only where the linear predictor of a fit has run
+far. Whether an estimate exists depends on design and labels alone, not on the link, so Newton's steps of the logit (of counts: Poisson)
+decide it: either they shrink to nothing, at a finite maximum, or they go on in a direction that separates, which is then checked
+record by record. Should they do neither, a linear programme decides (Konis 2007).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...._base.errors import InputError, listed
 from ...._base.masking import HIDDEN
 from ...._base.runtime import one_blas_thread
 from ....counts.tally import count_cells
-from ...columns import Codes, Floats
-from ...crossing import Frame
+from ...cells import Frame
+from ...domain import Codes, Fields, Floats
 from ...equations import SumSystem
-from ...families import BINARY, COUNTS
-from ...fields import Fields
+from ...families import BINARY, COUNTS, FamilyName, class_chances, multipliers
 from ...formula import Formula, plain_name
-from ...printing import Printer
-from ...refit import Number
+from ...numbers import Number, Printer
 from ...statistics import Observed, estimated_alpha, fitted, observed, scoring_fit, spread_at
-from ..base import Sample
-from ..computing import no_estimate
-from .estimable import Fault, fault_after, fault_before
-from .robust import robust_errors
+from ..base import Sample, no_estimate
+from .information import robust_errors
 from .spec import RegressionSpec
 
 _BROKEN = (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError)
@@ -304,3 +312,218 @@ def _one_label(output: RegressionSpec, formula: Formula, frame: Frame, codes: Co
             if 0 < len(np.unique(label[inside[:, position] == code])) < enough:
                 return field.safe_name(code)
     return None
+
+
+FAR = 12.0
+"""Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
+MOST_STEPS = 60
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why there is no estimate, and by which columns of the design, by number.
+
+    `empty`: no record has anything in a column. `dependent`: a column is a sum of those before it. `class`: a class has no record (its
+    number in `columns`). `alike`: the records of a column have all the same label, or count 0. `separated`: some combination of
+    columns separates labels. `unfinished`: no maximum was found.
+    """
+
+    kind: Literal["empty", "dependent", "class", "alike", "separated", "unfinished"]
+    columns: tuple[int, ...]
+
+
+def fault_before(data: Observed, family: FamilyName, n_classes: int) -> Fault | None:
+    """Return what counting shows, before any fit.
+
+    Examples
+    --------
+    A constant and a level; all records of the level have label 1:
+
+    >>> x, y = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]), np.array([0.0, 1.0, 1.0, 1.0])
+    >>> fault_before(Observed(x, y, np.zeros((4, 1)), np.ones(4)), "logit", 1)
+    Fault(kind='alike', columns=(1,))
+    """
+    x, y = data.x, data.y
+    length = np.sqrt(np.einsum("ij,ij->j", x, x))
+    if not length.all():
+        return Fault("empty", tuple(np.flatnonzero(length == 0.0).tolist()))
+    if family == "multinomial":
+        counts = np.bincount(y.astype(np.int64), minlength=n_classes + 1)
+        if not counts.all():
+            return Fault("class", (int(np.argmin(counts)),))
+    if dependent := _dependent(x / length):
+        return Fault("dependent", dependent)
+    alike = _alike(x, y, family, n_classes)
+    return Fault("alike", tuple(alike)) if alike else None
+
+
+def _dependent(unit: Floats) -> tuple[int, ...]:
+    """The columns that are sums of those before them."""
+    # The matrix of products is cheap, and where its smallest eigenvalue is well above 0 there is nothing to find.
+    if len(unit) >= unit.shape[1] and float(np.linalg.eigvalsh(unit.T @ unit)[0]) > 1e-8:
+        return ()
+    left = np.abs(np.diag(np.linalg.qr(unit, mode="r")))
+    return (*np.flatnonzero(left < _TINY).tolist(), *range(len(left), unit.shape[1]))
+
+
+def _alike(x: Floats, y: Floats, family: FamilyName, n_classes: int) -> list[int]:
+    """Columns of one sign whose records have all the same label; in a regression of counts, all 0; multinomial: not every class."""
+    one_sign = (x.min(axis=0, initial=0.0) >= 0.0) | (x.max(axis=0, initial=0.0) <= 0.0)
+    if family in BINARY:
+        lacking = [y == 0.0, y == 1.0]
+    elif family in COUNTS:
+        lacking = [y > 0.0]
+    elif family == "multinomial":
+        lacking = [y == k for k in range(n_classes + 1)]
+    else:
+        return []
+    there = (x != 0.0).astype(np.float64)
+    separating = np.zeros(x.shape[1], dtype=bool)
+    for label in lacking:
+        separating |= label.astype(np.float64) @ there == 0.0
+    return np.flatnonzero(separating & one_sign).tolist()
+
+
+def fault_after(
+    data: Observed, family: FamilyName, coefficients: Floats | None, *, parameter: float = 1.0
+) -> Fault | None:
+    """Return what a fit shows: coefficients, (columns, predictors), that run off, or no maximum; they are None where it broke down.
+
+    `parameter` is alpha of the negative binomial.
+    """
+    if family == "gaussian":
+        return (
+            None
+            if coefficients is not None and np.isfinite(coefficients).all()
+            else Fault("unfinished", ())
+        )
+    done = coefficients is not None and bool(np.isfinite(coefficients).all())
+    eta = data.offset if coefficients is None else data.x @ coefficients + data.offset
+    reach = float(_reach(eta, family).max(initial=0.0)) if done else np.inf
+    if reach > FAR and (columns := _separating(data, family)):
+        return Fault("separated", columns)
+    if not done or not _stationary(data, family, eta, parameter):
+        return Fault("unfinished", ())
+    return None
+
+
+def _reach(eta: Floats, family: FamilyName) -> Floats:
+    """How far a record's chance has run to 0 or 1: minus its logarithm, roughly."""
+    if family in COUNTS:
+        return -eta
+    if family == "probit":
+        return np.asarray(0.5 * eta**2 + np.log1p(np.abs(eta)))
+    if family == "cloglog":
+        return np.maximum(np.exp(np.minimum(eta, 30.0)), -eta)
+    return np.abs(eta)
+
+
+def _stationary(data: Observed, family: FamilyName, eta: Floats, parameter: float) -> bool:
+    """Whether every sum of scores is 0, up to a ten-thousandth of its spread."""
+    with np.errstate(all="ignore"):
+        score = data.weight[:, None] * multipliers(
+            family, "score", eta, data.y, parameter=parameter
+        )
+        sums, spread = data.x.T @ score, np.sqrt((data.x**2).T @ score**2)
+    return bool(np.isfinite(sums).all() and (np.abs(sums) <= 1e-4 * spread + 1e-6).all())
+
+
+def _separating(data: Observed, family: FamilyName) -> tuple[int, ...]:
+    """The columns with a part in a combination that separates; none if there is none."""
+    if family not in (*BINARY, *COUNTS, "multinomial"):
+        return ()
+    scale = np.abs(data.x).max(axis=0)
+    x = data.x / np.where(scale > 0.0, scale, 1.0)
+    separating = _by_newton(x, data.y, family)
+    return _by_programme(x, data.y, family) if separating is None else separating
+
+
+def _by_newton(x: Floats, y: Floats, family: FamilyName) -> tuple[int, ...] | None:
+    """As above, where Newton's steps decide; None where they do not."""
+    n_classes = 1 if family in COUNTS else max(int(y.max(initial=0.0)), 1)
+    p, eta = x.shape[1], np.zeros((len(y), n_classes))
+    is_class = (y > 0.0)[:, None] if family in COUNTS else y[:, None] == np.arange(n_classes + 1)
+    for _ in range(MOST_STEPS):
+        if family in COUNTS:
+            chances = np.exp(np.minimum(eta, 30.0))
+            slope = (is_class - chances).T @ x
+            information = _squares(x, chances[:, 0])
+        else:
+            chances = class_chances(eta)[:, 1:]
+            slope = (is_class[:, 1:] - chances).T @ x
+            information = np.zeros((n_classes * p, n_classes * p))
+            for k in range(n_classes):
+                for m in range(k + 1):
+                    weight = chances[:, k] * ((k == m) - chances[:, m])
+                    block = _squares(x, weight)
+                    information[k * p : (k + 1) * p, m * p : (m + 1) * p] = block
+                    information[m * p : (m + 1) * p, k * p : (k + 1) * p] = block
+        try:
+            step = np.linalg.solve(information, slope.ravel()).reshape(n_classes, p)
+        except np.linalg.LinAlgError:
+            return None
+        move = x @ step.T
+        eta = eta + move
+        if not np.isfinite(eta).all():
+            return None
+        if np.abs(move).max(initial=0.0) < 1e-7:
+            return ()
+        if np.abs(eta).max() > FAR and _separates(move, is_class, family):
+            parts = np.abs(step).max(axis=0)
+            return tuple(np.flatnonzero(parts > 1e-3 * parts.max()).tolist())
+    return None
+
+
+def _squares(x: Floats, weight: Floats) -> Floats:
+    return np.asarray(x.T @ (x * weight[:, None]), dtype=float)
+
+
+def _separates(move: Floats, is_class: NDArray[np.bool_], family: FamilyName) -> bool:
+    """Whether a move of linear predictors takes no record farther from its label, and some nearer."""
+    if family in COUNTS:
+        above = is_class[:, 0]
+        gains = -move[~above, 0]
+        still = float(np.abs(move[above, 0]).max(initial=0.0)) < 1e-4
+        return still and gains.min(initial=0.0) > -1e-4 and gains.max(initial=0.0) > 0.1
+    whole = np.hstack([np.zeros((len(move), 1)), move])
+    gains = np.sum(whole * is_class, axis=1, keepdims=True) - whole
+    return bool(gains.min() > -1e-4 and gains.max() > 0.1)
+
+
+def _by_programme(x: Floats, y: Floats, family: FamilyName) -> tuple[int, ...]:
+    """As above, by a linear programme: some combination b has rows @ b >= 0, with at least one above 0."""
+    from scipy.optimize import linprog
+
+    rows, basis = _directions(x, y, family)
+    if basis.shape[1] == 0 or not len(rows):
+        return ()
+    rows = np.unique(rows, axis=0)
+    solved = linprog(
+        -rows.mean(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1.0, 1.0), method="highs"
+    )
+    if solved.x is None:
+        return ()
+    gained = rows @ solved.x
+    if gained.max() < 1e-4 or gained.min() < -1e-6:
+        return ()
+    parts = np.abs(basis @ solved.x).reshape(-1, x.shape[1]).max(axis=0)
+    return tuple(np.flatnonzero(parts > 1e-4 * parts.max()).tolist())
+
+
+def _directions(x: Floats, y: Floats, family: FamilyName) -> tuple[Floats, Floats]:
+    """Rows that a separating combination may not make negative, and the space of combinations in which they stand."""
+    p = x.shape[1]
+    if family in BINARY:
+        return np.where(y > 0.5, 1.0, -1.0)[:, None] * x, np.eye(p)
+    if family in COUNTS:  # records above 0 must not be touched at all
+        size, vectors = np.linalg.eigh(x[y > 0.0].T @ x[y > 0.0])
+        basis = vectors[:, size <= 1e-12 * max(float(size.max(initial=0.0)), 1.0)]
+        return -(x[y == 0.0] @ basis), basis
+    n_classes = int(y.max(initial=0.0))
+    blocks = np.zeros((len(y), n_classes + 1, n_classes + 1, p))
+    for other in range(n_classes + 1):
+        blocks[np.arange(len(y)), other, y.astype(np.int64)] += x
+        blocks[np.arange(len(y)), other, other] -= x
+    rows = blocks[:, :, 1:].reshape(-1, n_classes * p)
+    return rows[np.abs(rows).max(axis=1) > 0.0], np.eye(n_classes * p)

@@ -19,18 +19,15 @@ from numpy.typing import NDArray
 
 from ....counts.tally import count_cells, number_cells
 from ....stats.glm import class_influence, influence
-from ...columns import Codes
-from ...crossing import scalar_code
+from ...cells import scalar_code
+from ...domain import Codes, Fields
 from ...families import BINARY
-from ...fields import Fields
-from ...formula import Formula
-from ...grammar import Factor, Term
+from ...formula import Factor, Formula, Term
 from ...rules.counts import degrees_of_freedom, threshold
 from ...rules.findings import Finding, finding, some
 from ...rules.magnitudes import dominance
 from ...rules.policy import Policy
-from ...rules.tallies import Ints, OutputTally
-from ...rules.tallying import Tallier
+from ...rules.tallies import Ints, OutputTally, Tallier
 from ..model import ModelSpec, design_of, label_of
 from .spec import RegressionSpec
 
@@ -274,7 +271,7 @@ def patterns_of(
 
     Examples
     --------
-    >>> from chaffinch.outputs.fields import Field
+    >>> from chaffinch.outputs.domain import Field
     >>> from chaffinch.outputs.formula import read_formula
     >>> fields = Fields((Field("y", (0, 1)), Field("a", ("p", "q")), Field("b", ("r", "s"))))
     >>> records = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=np.int32)

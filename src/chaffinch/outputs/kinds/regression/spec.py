@@ -17,24 +17,23 @@ from pydantic import Field as Key
 
 from ...._base.errors import InputError, unknown_name
 from ...._base.masking import unknown_level, without_levels
-from ...crossing import Frame, scalar_code
+from ...cells import Frame, scalar_code
+from ...domain import Fields, Scalar
 from ...equations import Lookup, Output, SumSystem, regression
 from ...families import FamilyName
-from ...fields import Fields, Scalar
 from ...formula import Formula, plain_name
-from ...precision import Interval
-from ...printing import Printer
-from ...refit import Number
+from ...numbers import Interval, Number, Printer
 from ..base import PrintedNumbers, Sample
 from ..model import ModelSpec
-from .robust import check_covariance, without_equations
+from .information import beside_coefficients, check_covariance, without_equations
 
 if TYPE_CHECKING:
     from ...rules.findings import Finding
     from ...rules.policy import Policy
-    from ...rules.tallies import OutputTally
-    from ...rules.tallying import Tallier
+    from ...rules.tallies import OutputTally, Tallier
+from math import prod
 
+from ...families import BINARY, COUNTS
 
 RegressionKind = Literal[
     "ols",
@@ -261,7 +260,6 @@ class RegressionSpec(ModelSpec):
 
     def label(self, frame: Frame, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels."""
-        from .labels import label_numbers
 
         return label_numbers(self, frame, formula)
 
@@ -311,8 +309,6 @@ class RegressionSpec(ModelSpec):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the estimating equations, and systems for standard errors, log-likelihood and dispersion."""
-        from .information import beside_coefficients
-
         formula = self.compiled(frame)
         check_covariance(self)
         if formula.unlearnt or without_equations(self):
@@ -354,3 +350,51 @@ class RegressionSpec(ModelSpec):
             offset=offset,
             parameter=self.parameter(),
         )
+
+
+def label_numbers(output: RegressionSpec, frame: Frame, formula: Formula) -> Lookup:
+    """Return the label's number for each of its levels: 0 or 1, a class, a count or the number itself."""
+    fields, columns = frame.fields, formula.label.columns
+    family, what = output.family_name, f"Output '{output.name}': the label"
+    if family == "multinomial":
+        if len(columns) != 1:
+            raise InputError(f"{what} of a multinomial regression must be a column.")
+        numbers = np.zeros(fields.columns.sizes[columns[0]])
+        for number, code in enumerate(output.classes(frame, formula)):
+            numbers[code] = number
+        return Lookup(columns, fields.sizes(columns), numbers[:, None])
+    grid = fields.grid(columns)
+    inside = np.broadcast_to(output.filter(frame).of_grid(grid), prod(fields.sizes(columns)))
+    if family in BINARY and (formula.label.categorical or output.success is not None):
+        field = fields.every[columns[0]]
+        if output.success is None and not all(isinstance(level, bool) for level in field.levels):
+            raise InputError(f"{what} has words: say which of them counts as 1, with success = ...")
+        numbers = (
+            np.arange(len(field.levels))
+            == scalar_code(field, output.success, output=output.name, key="success")
+        ).astype(float)
+    elif formula.label.categorical:
+        raise InputError(
+            f"{what} must be a number for kind = \"{output.kind}\". Column '{fields.names[columns[0]]}' has words."
+        )
+    else:
+        numbers = formula.label.numbers(fields, grid).copy()
+        if not np.isfinite(numbers[inside]).all():
+            raise InputError(
+                f"{what} is no finite number for some levels. Leave them out by a filter."
+            )
+        numbers[~inside] = 1.0
+    low, high = numbers[inside].min(), numbers[inside].max()
+    if family in BINARY and (low < 0 or high > 1):
+        raise InputError(
+            f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
+        )
+    if family in COUNTS and low < 0:
+        raise InputError(
+            f'{what} must be at least 0 for kind = "{output.kind}"; its column has smaller numbers.'
+        )
+    if family.startswith(("gamma", "inverse")) and low <= 0:
+        raise InputError(
+            f'{what} must be above 0 for kind = "{output.kind}". Leave other levels out by a filter: where = "... > 0".'
+        )
+    return Lookup(columns, fields.sizes(columns), numbers[:, None])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...fields import Field
+from ...domain import Field
 from .commands import Call, referred_column
 from .read import UnclearError
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ...._base.errors import InputError, listed, unknown_name
 from ...._base.masking import THRESHOLD
 from ...document import Outputs
-from ...fields import Field, Fields
+from ...domain import Field, Fields
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
 from .commands import Call, read_call
@@ -135,7 +135,7 @@ def recipes_of_acro(
             raise unknown_name("ACRO result", uid, directory.uids)
     table: Table | None = None
     if not isinstance(data, Fields):
-        from ...entries import named_columns
+        from ...document import named_columns
 
         coder = TableCoder.of(data)
         table = coder.table

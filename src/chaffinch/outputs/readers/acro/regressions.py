@@ -15,8 +15,8 @@ from typing import Any
 
 from ...._base.errors import InputError
 from ...._base.results import without_none
-from ...fields import Field, Fields
-from ...where import Filter, read_filter
+from ...domain import Field, Fields
+from ...filters import Filter, read_filter
 from .commands import Call, filters_of, referred_column, where_of
 from .read import AcroResult, UnclearError
 from .summaries import Summary, read_summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._base.errors import InputError
-from ...fields import Field, Fields
+from ...domain import Field, Fields
 from .commands import Call, referred_column, where_of
 from .comparisons import ComparedColumn, read_comparison
 from .read import AcroResult, UnclearError

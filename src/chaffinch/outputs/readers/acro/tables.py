@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...._base.errors import InputError
-from ...fields import Field, Fields
+from ...domain import Field, Fields
 from .commands import Call, filters_of, referred_column, where_of
 from .comparisons import ComparedColumn, read_comparison
 from .layouts import TOTAL, Key, Layout, read_layout

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ...crossing import SEPARATOR, TOTAL
+from ...cells import SEPARATOR, TOTAL
 from .companion import Help
 from .found import LineError
 from .numbers import is_whole, is_withheld_mark, number_text, plain_text, sign_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...._base.errors import InputError
-from ...fields import Fields
+from ...domain import Fields
 from ...rules.findings import Finding, Status
 from ...rules.policy import Policy
 

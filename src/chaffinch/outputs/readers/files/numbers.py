@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...precision import SUPPRESSED
+from ...numbers import SUPPRESSED
 
 MAX_NUMBER = 80
 """Characters of a cell up to which it may be a number."""

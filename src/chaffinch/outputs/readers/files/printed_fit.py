@@ -9,12 +9,12 @@ from typing import Any
 
 from ...._base.errors import InputError
 from ...._base.results import without_none
-from ...fields import Fields
+from ...domain import Fields
+from ...filters import read_filter
 from ...kinds import KINDS
 from ...rules.counts import degrees_of_freedom
 from ...rules.findings import Finding, finding
 from ...rules.policy import Policy
-from ...where import read_filter
 from ..acro.regressions import coefficient_columns, rebuilt_formula
 from .printed_table import unlooked
 

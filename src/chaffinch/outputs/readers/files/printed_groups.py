@@ -8,8 +8,8 @@ from typing import Any
 
 from ...._base.errors import InputError
 from ...._base.results import without_none
-from ...crossing import SEPARATOR
-from ...fields import Fields
+from ...cells import SEPARATOR
+from ...domain import Fields
 from ...rules.findings import Finding
 from ...rules.policy import Policy
 from .printed_fit import n_rule

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ...._base.errors import InputError, listed
 from ....table.personal.names import FEW, name_sign
-from ...crossing import SEPARATOR, TOTAL
-from ...fields import Field, Fields
-from ...precision import count_interval
+from ...cells import SEPARATOR, TOTAL
+from ...domain import Field, Fields
+from ...numbers import count_interval
 from ...rules.check import check_entries
 from ...rules.findings import Finding, finding
 from ...rules.policy import Policy

@@ -9,9 +9,8 @@ from typing import Any
 
 from ...._base.errors import InputError
 from ...._base.masking import THRESHOLD
-from ...document import Outputs, recipes_of
-from ...entries import named_columns
-from ...fields import Field
+from ...document import Outputs, named_columns, recipes_of
+from ...domain import Field
 from ...records import TableCoder, fields_of_table
 from ...rules import Policy
 from ...rules.findings import Finding

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level, without_levels
-from .columns import Codes, Floats
+from .domain import Codes, Field, Fields, Floats, Scalar, same_column_checked
 from .equations import CountTable, SumSystem, Terms
-from .fields import Field, Fields, Scalar, same_column_checked
-from .where import Filter
+from .filters import Filter
 
 Ints = NDArray[np.int64]
 Step = tuple[int, Ints]

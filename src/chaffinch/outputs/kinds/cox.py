@@ -1,29 +1,50 @@
-"""Cox's proportional hazards model: coefficients are logarithms of hazard ratios, at which the partial likelihood is largest."""
+"""Cox's proportional hazards model: coefficients are logarithms of hazard ratios, at which the partial likelihood is largest.
+
+The partial likelihood as a function of sums over records, so that risk sets may change with the records.
+
+With w = exp(x'b) at the published b, each stratum and time has the sums over its records of w, w x and w x x', how many events there are, and
+(for Efron's way with ties) the same sums over events alone; the events of all times have the sum of x. Risk sets are those sums added up from
+the last time on. With d events at a time, S_k the sums over its risk set and E_k those over its events, k = 0, 1, 2, and f_l = l / d (Breslow: 0),
+
+    phi_kl = S_k - f_l E_k                            l = 0, ..., d - 1
+    loglik = sum of x'b over events - sum of log phi_0l
+    score  = sum of x over events   - sum of phi_1l / phi_0l
+    J      = sum of phi_2l / phi_0l - phi_1l phi_1l' / phi_0l^2
+
+(Breslow 1974; Efron 1977, section 6). What was published is read off these as in `likelihood.py`.
+"""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ...._base.errors import InputError, MissingExtraError
-from ...columns import Codes, Floats
-from ...crossing import Crossing, Frame, crossed, scalar_code
-from ...equations import Output, SumSystem, Terms
-from ...fields import Fields, Scalar
-from ...formula import Formula
-from ...precision import Interval
-from ...rules.findings import Finding
-from ...rules.policy import Policy
-from ...rules.tallies import OutputTally
-from ...rules.tallying import Tallier
-from ..base import ROWS, Sample
-from ..likelihood import JointLevels, joint_columns, upper
-from ..model import EstimatedModel, ModelFit, design_of
-from .reading import PartialLikelihood, RiskSums
+from ..._base.errors import InputError, MissingExtraError
+from ..cells import Crossing, Frame, crossed, scalar_code
+from ..domain import Codes, Fields, Floats, Scalar
+from ..equations import Output, SumSystem, Terms
+from ..formula import Formula
+from ..numbers import Interval
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally, Tallier
+from .base import KINDS, ROWS, Kind, Sample
+from .model import (
+    EstimatedModel,
+    JointLevels,
+    ModelFit,
+    design_of,
+    inverse,
+    joint_columns,
+    symmetric,
+    upper,
+)
 
 RUN_OFF = 100.0
 """A standard error this large, of the logarithm of the hazards of two records, is that of a coefficient without a finite estimate."""
@@ -186,7 +207,7 @@ class CoxSpec(EstimatedModel):
         self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
     ) -> list[Finding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and their events say."""
-        from ..regression.rules import model_rules
+        from .regression.rules import model_rules
 
         records = tallier.inside
         formula = self.compiled(tallier.frame, records if len(records) else None)
@@ -253,3 +274,183 @@ def _by_statsmodels(
             "there is no finite estimate: too few records or events, or groups without events"
         )
     return ModelFit(params / scale, errors / scale, {"loglik": float(result.llf)})
+
+
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class RiskSums:
+    """How the sums are laid out: strata x times blocks of numbers, and the sum of x over events last.
+
+    A block has w, w x and the upper triangle of w x x'; with `efron` the same over events; and the number of events.
+    """
+
+    strata: int
+    times: int
+    p: int
+    efron: bool
+
+    @property
+    def width(self) -> int:
+        """The sums over one set of records: of w, w x and w x x'."""
+        return 1 + self.p + self.p * (self.p + 1) // 2
+
+    @property
+    def block(self) -> int:
+        """The sums of one time of one stratum."""
+        return self.width * (2 if self.efron else 1) + 1
+
+    @property
+    def size(self) -> int:
+        """All sums."""
+        return self.strata * self.times * self.block + self.p
+
+    def parts(self, sums: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Return sums over risk sets and over events, (strata, times, width) each, the numbers of events, and the sum of x over events."""
+        blocks = sums[: -self.p].reshape(self.strata, self.times, self.block)
+        own = blocks[:, :, : self.width]
+        at_risk = np.cumsum(own[:, ::-1], axis=1)[:, ::-1]
+        events = blocks[:, :, self.width : 2 * self.width] if self.efron else np.zeros_like(own)
+        return at_risk, events, np.rint(blocks[:, :, -1]).astype(np.int64), sums[-self.p :]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ties:
+    """One row for each tied event: the place of its risk set (stratum times `times` plus time), f_l, phi_0, phi_1 and phi_2."""
+
+    place: NDArray[np.int64]
+    share: Floats
+    zero: Floats
+    one: Floats
+    two: Floats
+
+
+class PartialLikelihood:
+    """Coefficients, standard errors of some and the partial log-likelihood out of `RiskSums`, with derivatives.
+
+    `at` are the published coefficients, `keys` those whose standard errors are published. Derivatives by way of the information are left out of
+    those of coefficients, since they vanish where records have the published ones; the number of tied events counts as Efron's mean over them.
+    """
+
+    def __init__(self, layout: RiskSums, at: Floats, keys: list[int], *, loglik: bool) -> None:
+        self.layout, self.at, self.keys, self.loglik = layout, at, keys, loglik
+
+    @cached_property
+    def _triangle(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.triu_indices(self.layout.p)
+
+    def _ties(self, at_risk: Floats, events: Floats, died: NDArray[np.int64]) -> _Ties:
+        layout, flat = self.layout, died.ravel()
+        flat = np.maximum(flat, 0)
+        place = np.repeat(np.arange(len(flat)), flat)
+        number = np.arange(len(place)) - np.repeat(np.cumsum(flat) - flat, flat)
+        share = number / np.maximum(flat[place], 1) if layout.efron else np.zeros(len(place))
+        rows = (
+            at_risk.reshape(-1, layout.width)[place]
+            - share[:, None] * events.reshape(-1, layout.width)[place]
+        )
+        zero = np.maximum(rows[:, 0], TINY)
+        p = layout.p
+        two = np.zeros((len(place), p, p))
+        upper, lower = self._triangle
+        two[:, upper, lower] = rows[:, 1 + p :]
+        two[:, lower, upper] = rows[:, 1 + p :]
+        return _Ties(place, share, zero, rows[:, 1 : 1 + p], two)
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return whether there is no estimate: of all numbers or none."""
+        ties = self._ties(*self.layout.parts(sums)[:3])
+        information = _information(ties)
+        root = np.sqrt(np.maximum(np.diag(information), 1e-300))
+        sizes = (
+            np.linalg.eigvalsh(information / np.outer(root, root))
+            if len(ties.place)
+            else np.zeros(1)
+        )
+        return np.full(self.layout.p + len(self.keys) + self.loglik, bool(sizes[0] < 1e-8))
+
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the published numbers, and their derivatives by the sums."""
+        layout, p = self.layout, self.layout.p
+        at_risk, events, died, of_events = layout.parts(sums)
+        ties = self._ties(at_risk, events, died)
+        mean = ties.one / ties.zero[:, None]
+        score, inner = of_events - mean.sum(axis=0), inverse(_information(ties))
+        step = inner @ score
+        upper, lower = self._triangle
+        twice = np.where(upper == lower, 1.0, 2.0)
+
+        # Derivatives of each number by phi_0, phi_1 and the triangle of phi_2 of each tie, and by the sum of x over events.
+        numbers = p + len(self.keys) + self.loglik
+        values, of_phi = [*(self.at + step)], np.zeros((numbers, len(ties.place), layout.width))
+        of_x = np.zeros((numbers, p))
+        of_phi[:p, :, 0] = inner @ (mean / ties.zero[:, None]).T
+        of_phi[:p, :, 1 : 1 + p] = -inner[:, None, :] / ties.zero[:, None]
+        of_x[:p] = inner
+        for row, key in enumerate(self.keys, p):
+            v, error = inner[key], float(np.sqrt(max(inner[key, key], 1e-300)))
+            values.append(error)
+            along, bent = mean @ v, np.einsum("i,nij,j->n", v, ties.two, v) / ties.zero
+            # d J along v v' = (v'd phi_2 v) / phi_0 - 2 along (v'd phi_1) / phi_0 + (2 along^2 - bent) d phi_0 / phi_0; the error falls with it.
+            fall = -0.5 / error / ties.zero
+            of_phi[row, :, 0] = fall * (2.0 * along**2 - bent)
+            of_phi[row, :, 1 : 1 + p] = -2.0 * (fall * along)[:, None] * v
+            of_phi[row, :, 1 + p :] = fall[:, None] * (twice * v[upper] * v[lower])
+        by_count = np.zeros((numbers, layout.strata * layout.times))
+        if self.loglik:
+            values.append(float(of_events @ self.at - np.log(ties.zero).sum() + 0.5 * score @ step))
+            of_phi[-1, :, 0] = -1.0 / ties.zero + (mean @ step) / ties.zero
+            of_phi[-1, :, 1 : 1 + p] = -step / ties.zero[:, None]
+            of_x[-1] = self.at + step
+            by_count[-1] = -self._per_event(
+                np.log(ties.zero), np.log(np.maximum(at_risk[:, :, 0], TINY)).ravel(), ties, died
+            )
+        first = at_risk[:, :, 1 : 1 + p].reshape(-1, p) / np.maximum(
+            at_risk[:, :, 0].reshape(-1, 1), TINY
+        )
+        each = np.stack([self._per_event(mean[:, k], first[:, k], ties, died) for k in range(p)])
+        by_count[:p] = -inner @ each
+        return np.array(values), self._by_sums(of_phi, of_x, by_count, ties)
+
+    def _per_event(
+        self, of_ties: Floats, alone: Floats, ties: _Ties, died: NDArray[np.int64]
+    ) -> Floats:
+        """What one more event at a time adds: the mean over its ties, or what a first event would."""
+        count = np.maximum(died.ravel(), 0)
+        total = np.bincount(ties.place, weights=of_ties, minlength=len(count))
+        return np.where(count > 0, total / np.maximum(count, 1), alone)
+
+    def _by_sums(self, of_phi: Floats, of_x: Floats, by_count: Floats, ties: _Ties) -> Floats:
+        layout = self.layout
+        cells, width = layout.strata * layout.times, layout.width
+        slopes = np.zeros((len(of_phi), layout.size))
+        for row, each in enumerate(of_phi):
+            at_risk, events = np.zeros((cells, width)), np.zeros((cells, width))
+            np.add.at(at_risk, ties.place, each)
+            np.add.at(events, ties.place, -ties.share[:, None] * each)
+            # A record is in the risk sets of its own time and of all before it.
+            own = np.cumsum(at_risk.reshape(layout.strata, layout.times, width), axis=1).reshape(
+                cells, width
+            )
+            parts = [own, *([events] if layout.efron else []), by_count[row][:, None]]
+            slopes[row, : -layout.p] = np.hstack(parts).ravel()
+            slopes[row, -layout.p :] = of_x[row]
+        return slopes
+
+
+def _information(ties: _Ties) -> Floats:
+    mean = ties.one / ties.zero[:, None]
+    information = np.einsum("nij,n->ij", ties.two, 1.0 / ties.zero) - mean.T @ mean
+    return symmetric(information[np.triu_indices(len(information))], len(information))
+
+
+KINDS.register(
+    Kind(
+        "cox",
+        CoxSpec,
+        "HazardSurvivalTables",
+        "a Cox proportional hazards regression",
+        regression=True,
+    )
+)

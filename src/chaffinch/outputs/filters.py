@@ -31,9 +31,8 @@ from .._base.conditions import (
 )
 from .._base.errors import InputError
 from .._base.tokens import Reader
-from .columns import Codes, Floats
+from .domain import Codes, Field, Fields, Floats, Scalar
 from .equations import Lookup
-from .fields import Field, Fields, Scalar
 
 Mask = NDArray[np.bool_]
 
