@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -17,6 +18,10 @@ from chaffinch.table import Categories, Column, Schema, Table
 # No test asserts a time: a busy machine, or the first call of a compiled kernel, is no defect.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+# A shell that starts the tests in the background makes them, and all that they start, ignore Ctrl-C: tests that send it would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DATA = Path(__file__).parents[1] / "examples" / "data"
 

@@ -32,7 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import chaffinch
-from chaffinch.table import discretise
+from chaffinch.table import bins
 from chaffinch.table.tails import Tailed
 
 TARGETS = {
@@ -92,12 +92,12 @@ def _as_they_are(values: Numbers, counts: Numbers, **_: object) -> Tailed:
 @contextmanager
 def means_of_ten() -> Iterator[None]:
     """Work out the ends of columns as they were before: from the extreme records themselves."""
-    present = discretise.with_modelled_tails
-    discretise.with_modelled_tails = _as_they_are  # type: ignore[assignment]
+    present = bins.with_modelled_tails
+    bins.with_modelled_tails = _as_they_are  # type: ignore[assignment]
     try:
         yield
     finally:
-        discretise.with_modelled_tails = present
+        bins.with_modelled_tails = present
 
 
 def area(members: Numbers, others: Numbers) -> float:

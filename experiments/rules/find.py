@@ -17,7 +17,7 @@ import pandas as pd
 
 import chaffinch
 from chaffinch.errors import ChaffinchError
-from chaffinch.table.kept_rules import with_found_rules
+from chaffinch.table.rules.keep import with_found_rules
 
 
 def main() -> None:

@@ -19,8 +19,8 @@ import pandas as pd
 
 import chaffinch
 from chaffinch.counts import MemoryCounter
-from chaffinch.table.kept_rules import rules_broken_by
-from chaffinch.table.relations import Order, relations_of, summed, table_values
+from chaffinch.table.rules.keep import rules_broken_by
+from chaffinch.table.rules.relations import Order, relations_of, summed, table_values
 from chaffinch.utility.tvd import total_variation
 
 

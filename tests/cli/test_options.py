@@ -17,7 +17,7 @@ import typer
 from chaffinch.cli.options import chosen_engine, command_line, expanded, ledger_allows, reading_of
 from chaffinch.cli.screen import show_table
 from chaffinch.errors import BudgetError, InputError, LedgerError
-from chaffinch.table import engine
+from chaffinch.table import sources
 from chaffinch.workflows.synthesise import ReadSettings
 
 SAYS = "  surname  surnames, by its name\n  v3       numbers that were given out once, by its numbers\n"
@@ -236,7 +236,7 @@ def test_brackets_in_a_table_are_text(capsys):
 def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(
     people, capsys, monkeypatch
 ):
-    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 10)
+    monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 10)
     for quiet, words in (
         (False, "Note: Rows are read batch by batch (--engine stream)"),
         (True, ""),

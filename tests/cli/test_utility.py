@@ -130,7 +130,7 @@ def test_files_are_read_batch_by_batch_where_asked_or_where_they_are_large(
     told = {}
     for name, engine in (("memory", "memory"), ("stream", "stream"), ("auto", "auto")):
         with monkeypatch.context() as patch:
-            patch.setattr("chaffinch.table.engine.free_bytes", lambda: 1 << 20)
+            patch.setattr("chaffinch.table.sources.free_bytes", lambda: 1 << 20)
             done = run_here(
                 *words,
                 "--engine",

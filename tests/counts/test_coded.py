@@ -14,8 +14,8 @@ import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.counts import MemoryCounter, StreamCounter
 from chaffinch.counts.coded import coded_scan
-from chaffinch.table.finer import finer
 from chaffinch.table.formats import Source, parquet
+from chaffinch.table.refit import finer
 from chaffinch.table.schema_file import schema_text
 
 

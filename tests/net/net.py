@@ -534,7 +534,7 @@ FAULTS = (
     ),
     Fault(
         "a lost rule",
-        "table/find_rules.py",
+        "table/rules/find.py",
         "    return _chosen(candidates, schema, threshold)\n",
         "    return FoundRules()\n",
         ("synth rules",),

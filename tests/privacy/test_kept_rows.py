@@ -15,7 +15,7 @@ from chaffinch.errors import FileError
 from chaffinch.privacy import kept_rows as module
 from chaffinch.privacy.kept_rows import kept_rows
 from chaffinch.privacy.persons import keep_rows
-from chaffinch.table.row_hash import hashes_of_places
+from chaffinch.table.sample import hashes_of_places
 
 KINDS = {
     "words": (

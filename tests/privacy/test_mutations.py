@@ -40,7 +40,7 @@ from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.sensitivity import sensitivity
 from chaffinch.synth.bayesnet.model import BayesNetModel
 from chaffinch.synth.privbayes import settings as privbayes
-from chaffinch.table.formats import objects, tolerant_text
+from chaffinch.table.formats import delimited, objects
 from chaffinch.table.spell import spell
 
 Patch = pytest.MonkeyPatch
@@ -514,7 +514,7 @@ HOLES: dict[str, tuple[Callable[[Patch], None], Callable[[Path], list[str]]]] = 
     ),
     "the stored type is the data's": (types_from_data, odd_cells),
     "bytes that are no text are one character": (
-        lambda patch: patch.setattr(tolerant_text, "_mark", lambda match: "\ufffd"),
+        lambda patch: patch.setattr(delimited, "_mark", lambda match: "\ufffd"),
         odd_persons,
     ),
     "objects that are no text are one word": (

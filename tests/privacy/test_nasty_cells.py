@@ -485,7 +485,7 @@ RAGGED = {
 
 @pytest.mark.parametrize("block", [64, 1 << 24])
 def test_lines_of_a_text_file(block, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("chaffinch.table.formats.text_top.BLOCK_BYTES", block)
+    monkeypatch.setattr("chaffinch.table.formats.delimited.BLOCK_BYTES", block)
     schema = schema_of(("plain", "amount", "word"))
 
     def table_of(*lines):

@@ -351,9 +351,9 @@ def test_no_rows_one_row_one_column(tmp_path):
 
 def test_rows_in_many_blocks(tmp_path, monkeypatch):
     """Ragged rows are as many rows as before, whatever the blocks and threads; a row longer than a block is read."""
-    from chaffinch.table.formats import tolerant_text
+    from chaffinch.table.formats import delimited
 
-    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 256)
     rows = [
         ODD["short"] if i % 7 == 0 else ODD["wide"] if i == 1000 else ROWS[i % 3]
         for i in range(3000)

@@ -22,7 +22,7 @@ from chaffinch.privacy.opening import open_private, open_unread
 from chaffinch.privacy.prepare import discovering_schema
 from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.scanning import UndiscoveredScan, prepared_scan
-from chaffinch.table.formats import tolerant_text
+from chaffinch.table.formats import delimited
 
 SCHEMA = """
 format = "chaffinch-schema"
@@ -80,7 +80,7 @@ def codes_of(scan):
 @pytest.mark.parametrize("rows", [1, 2])
 def test_codes_are_those_of_the_table_in_memory(tmp_path, schema, monkeypatch, person, rows):
     """With cells that are no numbers, no levels, no text, rows too long and too short, and a few bytes at a time."""
-    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     file = write(tmp_path / "t.csv", NASTY * 7)
@@ -118,7 +118,7 @@ def test_one_person_changes_at_most_so_many_rows_of_the_cache(
     without = [line for line in lines if line.split(",")[0].strip() != person]
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tolerant_text, "BLOCK_BYTES", 64)
+        patch.setattr(delimited, "BLOCK_BYTES", 64)
         for name, some in (("with", lines), ("without", without)):
             unread = open_unread(
                 write(folder / f"{name}.csv", some),
@@ -249,7 +249,7 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
             if not stream:
                 counter = open_private(cf.prepare(file, given_schema, **options), budget, unit)
             else:
-                patch.setattr(tolerant_text, "BLOCK_BYTES", block)
+                patch.setattr(delimited, "BLOCK_BYTES", block)
                 patch.setattr("chaffinch.privacy.level_counts.MOST_LEVELS", levels)
             with prepared_scan(open_unread(file, given_schema, **options)) as scan:
                 if stream:
@@ -277,7 +277,7 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
 
 def test_rows_of_persons_are_bounded_before_anything_is_counted(tmp_path, monkeypatch):
     """By hand: of ann's three rows the first two are kept, over two batches, so `f` is seen twice and `m` once; each word's count is what noise is put to."""
-    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 20)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 20)
     (tmp_path / "open.toml").write_text(SCHEMA.replace('levels = ["f", "m"]', "discover = true"))
     file = write(tmp_path / "t.csv", ["ann,1,f", "bob,2,f", " ann,3,m", "ann,4,zz"])
     recorder = Recorder()

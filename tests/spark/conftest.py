@@ -18,8 +18,8 @@ from chaffinch.spark.frames import FrameParts, _refuse, _rooms
 from chaffinch.spark.parts import FrameRows
 from chaffinch.spark.profiles import PART
 from chaffinch.table import Table
+from chaffinch.table.align import shared_columns
 from chaffinch.table.long import LongTable
-from chaffinch.table.long_align import shared_columns
 from chaffinch.table.schema import Schema
 
 

@@ -18,7 +18,7 @@ from chaffinch.spark.counter import RowsSeen
 from chaffinch.stats.pair import counter_of, dealt_there
 from chaffinch.table.align import align
 from chaffinch.table.groups import GROUP, group_column
-from chaffinch.table.row_hash import choose_slice
+from chaffinch.table.sample import choose_slice
 from chaffinch.utility import UtilitySettings, measure_utility
 
 from .conftest import LocalOrigin, local_grid

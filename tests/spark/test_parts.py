@@ -22,8 +22,7 @@ from chaffinch.spark.parts import (
     packed_table,
     unpacked_table,
 )
-from chaffinch.table.align import align
-from chaffinch.table.long_align import ColumnRoom, shared_columns
+from chaffinch.table.align import ColumnRoom, align, shared_columns
 
 from .conftest import LocalRows
 

@@ -13,7 +13,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.synth import SYNTHESISERS
 from chaffinch.synth.constraining import TRIES, keeping
 from chaffinch.table import Column, Schema
-from chaffinch.table.constraints import AllowedCodes
+from chaffinch.table.rules.constraints import AllowedCodes
 
 N = 2000
 RULES = (

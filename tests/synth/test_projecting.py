@@ -13,7 +13,7 @@ from chaffinch.synth.projecting import (
     projected_rows,
     projection_of,
 )
-from chaffinch.table.constraints import AllowedCodes
+from chaffinch.table.rules.constraints import AllowedCodes
 
 
 @settings(deadline=None)

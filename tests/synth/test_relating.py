@@ -12,7 +12,7 @@ import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.synth import SYNTHESISERS
 from chaffinch.table import Column, Schema
-from chaffinch.table.kept_rules import rules_broken_by
+from chaffinch.table.rules.keep import rules_broken_by
 
 N = 3000
 RULES = (

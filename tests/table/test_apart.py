@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch import BayesNet
-from chaffinch.table.apart import apart, wide_gaps
-from chaffinch.table.discretise import fit_intervals
+from chaffinch.table.bins import apart, fit_intervals, wide_gaps
 from chaffinch.table.schema import Column
 
 

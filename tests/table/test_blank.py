@@ -10,8 +10,7 @@ import pytest
 
 import chaffinch
 from chaffinch.cli.app import app
-from chaffinch.table.blank import CASES, blank_text
-from chaffinch.table.schema_file import schema_from_toml
+from chaffinch.table.schema_file import CASES, blank_text, schema_from_toml
 
 
 def blank(path):

@@ -12,7 +12,7 @@ import chaffinch
 from chaffinch._base.errors import SchemaError
 from chaffinch.privacy.domain import declared_schema
 from chaffinch.table import Column, Schema
-from chaffinch.table.constraints import allowed_codes, broken_rows, rules_of
+from chaffinch.table.rules.constraints import allowed_codes, broken_rows, rules_of
 from chaffinch.table.schema_file import schema_from_toml, schema_text
 
 COLUMNS = (

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.table.cuts import above, at_or_above, cut_intervals, drawn_ranges
-from chaffinch.table.discretise import fit_intervals
+from chaffinch.table.bins import fit_intervals
+from chaffinch.table.rules.constraints import above, at_or_above, cut_intervals, drawn_ranges
 from chaffinch.table.schema import Column
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.table.align import align
-from chaffinch.table.decimal_sign import (
+from chaffinch.table.text import (
     SignEvidence,
     file_sign,
     grouped,

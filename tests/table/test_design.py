@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from chaffinch import read
 from chaffinch.errors import InputError
 from chaffinch.table import Categories, Column, Schema, Table
-from chaffinch.table.design import Design, design
-from chaffinch.table.formula import ColumnFactor, formula_of
+from chaffinch.table.formula import ColumnFactor, Design, design, formula_of
 
 
 def sample(n: int = 200) -> tuple[Table, pd.DataFrame]:

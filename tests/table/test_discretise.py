@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
+from chaffinch.table.bins import fit_intervals
 from chaffinch.table.codec import Intervals, codec_from_dict
-from chaffinch.table.discretise import fit_intervals
 from chaffinch.table.schema import Column
 
 

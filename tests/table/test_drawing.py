@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.table.drawing import draw_numbers, move_to_classes
+from chaffinch.table.codec import draw_numbers, move_to_classes
 
 NONE = np.empty(0)
 

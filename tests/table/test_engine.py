@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.table import engine
-from chaffinch.table.engine import HELD, choose_engine, estimated_bytes, free_bytes
+from chaffinch.table import sources
+from chaffinch.table.sources import HELD, choose_engine, estimated_bytes, free_bytes
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_all_tables_count(parquet):
 
 
 def test_auto_says_what_it_chose_and_why(parquet, monkeypatch):
-    monkeypatch.setattr(engine, "HELD", 1 << 20)
+    monkeypatch.setattr(sources, "HELD", 1 << 20)
     assert choose_engine("auto", [parquet], free=300 << 20).sentence == (
         "Rows are read batch by batch (--engine stream): in memory they would take about 2.0 GiB, and 300 MiB are free."
     )
@@ -70,7 +70,7 @@ def test_a_container_may_have_less_than_its_machine(tmp_path, monkeypatch):
     whole = free_bytes()
     assert whole is None or whole > 1 << 20
     limit, used = tmp_path / "max", tmp_path / "current"
-    monkeypatch.setattr(engine, "_LIMITS", ((limit, used),))
+    monkeypatch.setattr(sources, "_LIMITS", ((limit, used),))
     limit.write_text("max\n")
     used.write_text("5\n")
     assert free_bytes() != 5

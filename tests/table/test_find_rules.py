@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.table.find_rules import SAMPLE_ROWS
+from chaffinch.table.rules.find import SAMPLE_ROWS
 from chaffinch.table.schema_file import schema_from_toml, schema_text
 
 

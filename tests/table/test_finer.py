@@ -9,7 +9,7 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.table.finer import FINE, finer, finer_scan, on_codes_of
+from chaffinch.table.refit import FINE, finer, finer_scan, on_codes_of
 
 
 @pytest.fixture

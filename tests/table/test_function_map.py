@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaffinch._base.errors import SchemaError
-from chaffinch.table.function_map import FunctionMap
+from chaffinch.table.schema import FunctionMap
 
 
 def test_plain_data_and_back():

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.table import function_screen
-from chaffinch.table.function_screen import function_pairs, listable, log_odds_of_function
-from chaffinch.table.relations import table_values
-from chaffinch.table.screens import RuleSample
+from chaffinch.table.rules import find
+from chaffinch.table.rules.find import RuleSample, function_pairs, listable, log_odds_of_function
+from chaffinch.table.rules.relations import table_values
 
 
 def sample_of(**columns) -> RuleSample:
@@ -69,7 +68,7 @@ def test_a_first_look_refuses_only_what_all_rows_refuse(seed, monkeypatch):
         z=rng.integers(0, 6, 3000).astype(str),
     )
     found = list(function_pairs(sample, set()))
-    monkeypatch.setattr(function_screen, "SMALL", 0)
+    monkeypatch.setattr(find, "SMALL", 0)
     assert found == list(function_pairs(sample, set()))
     assert {("a", "b"), ("a", "c")} <= set(found)
     assert not {("a", "d"), ("a", "e"), ("z", "b")} & set(found)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.table.grid import LARGEST, from_numbers, to_numbers
+from chaffinch.table.types import LARGEST, from_numbers, to_numbers
 
 DECIMALS = [
     pa.decimal128(10, 2),

@@ -16,8 +16,8 @@ from chaffinch._base.errors import SchemaError
 from chaffinch.cli.app import app
 from chaffinch.counts.coded import coded_scan
 from chaffinch.table import Column, Schema
-from chaffinch.table.kept_rules import rules_broken_by
-from chaffinch.table.reread import SubsetReader
+from chaffinch.table.refit import SubsetReader
+from chaffinch.table.rules.keep import rules_broken_by
 from chaffinch.table.schema_file import schema_from_toml, schema_text
 
 HEAD = 'format = "chaffinch-schema"\nversion = 1\n{more}rules = ["low <= high"]\n[columns]\nlow = {{ kind = "integer" }}\nhigh = {{ kind = "integer" }}\n'

@@ -12,9 +12,9 @@ import pytest
 import chaffinch
 from chaffinch.counts.memory import MemoryCounter
 from chaffinch.counts.stream import StreamCounter
+from chaffinch.table.align import align_files, files_on_one_grid
 from chaffinch.table.codec import Categories
 from chaffinch.table.long import LongTable, codes_of, joined, rows_of
-from chaffinch.table.long_align import align_files, files_on_one_grid
 from chaffinch.table.schema import Column
 from chaffinch.table.sources import open_source
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import FileError, InputError
-from chaffinch.table.align import align
+from chaffinch.table.align import align, align_files
 from chaffinch.table.long import LongTable, joined
-from chaffinch.table.long_align import align_files
 from chaffinch.table.sources import open_source
 
 

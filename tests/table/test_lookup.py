@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch.errors import SchemaError
 from chaffinch.table.codec import OTHER, Categories, Intervals
-from chaffinch.table.encode import encode_column
-from chaffinch.table.lookup import MOST_LISTED, NumberList, looked_up, word_codes
+from chaffinch.table.encode import MOST_LISTED, NumberList, encode_column, looked_up, word_codes
 from chaffinch.table.schema import Column
 
 

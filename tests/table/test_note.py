@@ -1,7 +1,7 @@
 """What is said of a column names it; what is said of a table does not."""
 
 from chaffinch.table import Note
-from chaffinch.table.note import note_lines
+from chaffinch.table.schema import note_lines
 
 
 def test_notes_as_sentences():

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.table.partial import completed, is_open
+from chaffinch.table.fit_schema import completed, is_open
 
 
 @pytest.fixture

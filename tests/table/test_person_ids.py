@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.table.person_ids import person_numbers
+from chaffinch.table.persons import person_numbers
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import chaffinch
 from chaffinch._base.errors import SchemaError
 from chaffinch.privacy.domain import declared_schema
 from chaffinch.table import Column, Schema
-from chaffinch.table.function_map import FunctionMap
-from chaffinch.table.relation_codes import check_functions, relation_groups
+from chaffinch.table.rules.keep import check_functions, relation_groups
+from chaffinch.table.schema import FunctionMap
 
 COLUMNS = (
     Column("a", "integer", bounds=(0, 9), bins=4, nullable=True),

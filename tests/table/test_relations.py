@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch._base.errors import SchemaError
 from chaffinch.table import Column, Schema
-from chaffinch.table.constraints import check_rules, cut_schema
-from chaffinch.table.relations import (
+from chaffinch.table.rules.constraints import check_rules, cut_schema
+from chaffinch.table.rules.relations import (
     Equality,
     Function,
     MissingTogether,

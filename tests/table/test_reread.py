@@ -8,8 +8,7 @@ import pytest
 
 from chaffinch import read
 from chaffinch.table.codec import same_codes
-from chaffinch.table.finer import finer
-from chaffinch.table.reread import SubsetReader
+from chaffinch.table.refit import SubsetReader, finer
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.table.align import align
-from chaffinch.table.long_align import align_files
-from chaffinch.table.row_hash import (
+from chaffinch.table.align import align, align_files
+from chaffinch.table.sample import (
     choose_of_scan,
     choose_rows,
     choose_slice,

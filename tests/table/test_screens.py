@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 import chaffinch
-from chaffinch.table.relations import table_values
-from chaffinch.table.screens import RuleSample, by_chance, missing_groups, order_pairs
+from chaffinch.table.rules.find import RuleSample, by_chance, missing_groups, order_pairs
+from chaffinch.table.rules.relations import table_values
 
 
 def sample_of(**columns) -> RuleSample:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table.cuts import cut_intervals
-from chaffinch.table.discretise import fit_intervals
+from chaffinch.table.bins import fit_intervals
+from chaffinch.table.rules.constraints import cut_intervals
 from chaffinch.table.schema import Column
 
 

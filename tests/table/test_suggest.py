@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chaffinch import Column
-from chaffinch.table.personal.evidence import IdentifierEvidence, Reason
-from chaffinch.table.suggest import suggested_role
+from chaffinch.table.infer import suggested_role
+from chaffinch.table.schema import IdentifierEvidence, Reason
 
 ROLES = {
     "key": ["age", "Sex", "marital-status", "zip_code", "birth_year", "native_country", "wife_age"],

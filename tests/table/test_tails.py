@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table import discretise
-from chaffinch.table.discretise import fit_intervals
+from chaffinch.table import bins
+from chaffinch.table.bins import fit_intervals
 from chaffinch.table.profile import NumberTally
 from chaffinch.table.schema import Column
 from chaffinch.table.tails import (
@@ -254,7 +254,7 @@ def test_an_outlier_cannot_be_told_from_the_ends_and_could_from_means_of_ten(mon
 
     assert 0.5 < max(areas(600)) < largest_auc(9) + 0.11  # above a half: ranks do move by one
     monkeypatch.setattr(
-        discretise,
+        bins,
         "with_modelled_tails",
         lambda values, counts, **_: Tailed(values, counts, 0, (values[0], values[-1])),
     )

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table.grid import from_numbers, to_numbers
 from chaffinch.table.schema_file import number_of
 from chaffinch.table.times import TimeGuess, format_times, parse_times, step_of
-from chaffinch.table.types import PER_SECOND, parse_type
+from chaffinch.table.types import PER_SECOND, from_numbers, parse_type, to_numbers
 from chaffinch.table.write import write_table
 
 ZONES = st.integers(-14 * 4, 14 * 4).map(

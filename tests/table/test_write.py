@@ -61,10 +61,13 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, how, ending):
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    assert process.stdout.readline() == b"writing\n"
-    time.sleep(0.2)
-    process.send_signal(how)
-    process.wait(20)
+    try:
+        assert process.stdout.readline() == b"writing\n"
+        time.sleep(0.2)
+        process.send_signal(how)
+        process.wait(20)
+    finally:
+        process.kill()
     assert path.read_text() == "old"
     if how is signal.SIGINT:
         assert list(tmp_path.iterdir()) == [path]

@@ -12,7 +12,7 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.table.long_align import align_files
+from chaffinch.table.align import align_files
 
 ADULT = Path(__file__).parents[2] / "examples" / "data"
 COUNTED = ("phi_k", "mu", "pearson", "jensen_shannon", "tvd.1", "tvd.2", "tvd.3", "impossible")

@@ -14,8 +14,8 @@ import pytest
 import chaffinch as cf
 from chaffinch.errors import InputError
 from chaffinch.risk.attribution.study import ONE_ROW_EACH
-from chaffinch.table import engine
-from chaffinch.table.formats import tolerant_text
+from chaffinch.table import sources
+from chaffinch.table.formats import delimited
 from chaffinch.workflows import drawn
 from chaffinch.workflows.drawn import ROWS_APART
 
@@ -170,7 +170,7 @@ def test_several_syntheses_are_attacked_together_as_in_memory(people, temporary)
 
 
 def test_auto_takes_files_batch_by_batch_and_says_so(people, run_here, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 10)
+    monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 10)
     done = run_here(
         "release",
         people / "in.csv",
@@ -239,7 +239,7 @@ def test_what_has_a_promise_is_released_and_measured_as_tables_are(
     visits, temporary, tmp_path, run_here, monkeypatch, what
 ):
     """The same bytes, and, of all records, the same figures: the original is read under its declared domain, whatever stands in it."""
-    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 3_000)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 3_000)
     found = {}
     options = [
         str(visits / word) if str(word).endswith(".toml") else word for word in PROMISED[what]

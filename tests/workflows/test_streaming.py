@@ -17,8 +17,8 @@ import pytest
 
 from chaffinch.counts import coded
 from chaffinch.counts.coded import coded_scan
-from chaffinch.table import code_cache, engine
-from chaffinch.table.formats import parquet, tolerant_text
+from chaffinch.table import code_cache, sources
+from chaffinch.table.formats import delimited, parquet
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ def test_a_release_with_weights_is_measured_in_memory_and_auto_says_so(
     assert done.code == 2
     assert "Measuring records by their weights needs all rows in memory" in done.err
     assert not (tmp_path / "out").exists()
-    monkeypatch.setattr(engine, "free_bytes", lambda: 1)
+    monkeypatch.setattr(sources, "free_bytes", lambda: 1)
     for options in (["--weight", "cost"], ["--schema", schema]):
         done = run_here(
             "release",
@@ -415,7 +415,7 @@ DISCOVERED = {
 def test_what_is_discovered_is_that_of_memory(run_here, data, tmp_path, monkeypatch, what, ending):
     """The same bytes for the same seed, which a promise does not allow and is for such tests alone; also what is said."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 333)
-    monkeypatch.setattr(tolerant_text, "BLOCK_BYTES", 5_000)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 5_000)
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     file = tmp_path / f"cmc.{ending}"
@@ -490,14 +490,14 @@ def test_the_ledger_is_charged_once_for_what_is_discovered_batch_by_batch(run_he
 
 
 def test_auto_says_that_it_streams_and_why(run_here, people, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 20)
     done = run_here("fit", people, "-o", tmp_path / "m", "--seed", 1)
     assert done.code == 0
     assert (
         "Rows are read batch by batch (--engine stream): in memory they would take about 1 MiB, and 1 MiB are free."
         in done.err
     )
-    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 40)
+    monkeypatch.setattr(sources, "free_bytes", lambda: 1 << 40)
     done = run_here("fit", people, "-o", tmp_path / "n", "--seed", 1)
     assert "batch by batch" not in done.err
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
@@ -539,7 +539,7 @@ def test_identifiers_with_several_rows_are_read_into_memory(run_here, tmp_path, 
         "Column 'patient_id', whose identifiers have several rows each, needs all rows in memory: use --engine memory."
         in done.err
     )
-    monkeypatch.setattr(engine, "free_bytes", lambda: 1)
+    monkeypatch.setattr(sources, "free_bytes", lambda: 1)
     done = run_here(*arguments)
     assert done.code == 0
     assert "needs all rows in memory: they are read." in done.err

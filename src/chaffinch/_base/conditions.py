@@ -13,8 +13,8 @@
     part        =  name | function "(" name ")" | "(" sum ")" | number
 
 Names are columns, and stand in backticks where they have spaces; words stand in quotes. What a name means and whether a comparison
-holds, two dialects say: `outputs.filters` (which records an output was made of) and the rules of a schema, `table.constraints` (columns and
-values) and `table.relations` (columns and columns). In a rule `=` is `==`.
+holds, two dialects say: `outputs.filters` (which records an output was made of) and the rules of a schema, `table.rules.constraints` (columns and
+values) and `table.rules.relations` (columns and columns). In a rule `=` is `==`.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ def describe(
     from .._base.runtime import progress_bar
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
-    from ..table.note import note_lines
     from ..table.personal.detect import PERSONAL
+    from ..table.schema import note_lines
     from ..workflows.on_spark import described_on_spark
     from .on_spark import check_here
     from .reading import scan_input

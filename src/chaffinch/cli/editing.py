@@ -9,11 +9,10 @@ from dataclasses import replace
 import typer
 
 from .._base.errors import InputError, SchemaError
-from ..table.personal.decisions import DECISIONS, with_decisions
-from ..table.personal.detect import undecided
+from ..table.infer import suggested_role
+from ..table.personal.detect import DECISIONS, undecided, with_decisions
 from ..table.persons import schema_with_persons
 from ..table.schema import ROLES, Schema
-from ..table.suggest import suggested_role
 
 WAYS = f"{', '.join(ROLES)}; drop, fake or keep; ? for what they mean; q to leave the rest as it is"
 MEANINGS = (

@@ -17,8 +17,7 @@ from .._base.text import count_noun
 from ..counts.coded import CodedScan
 from ..synth import Settings
 from ..table import Note, Schema, Table
-from ..table.engine import HELD, EngineChoice
-from ..table.sources import expected_shape
+from ..table.sources import HELD, EngineChoice, expected_shape
 from ..workflows.running import Observer
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes

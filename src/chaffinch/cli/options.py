@@ -20,7 +20,7 @@ from .._base.errors import InputError, LedgerError, PersonalDataWarning, unknown
 if TYPE_CHECKING:
     from ..synth import Model
     from ..table import FileOptions, Note
-    from ..table.engine import EngineChoice
+    from ..table.sources import EngineChoice
     from ..workflows.synthesise import ReadSettings
 
 
@@ -432,7 +432,7 @@ def chosen_engine(
     engine: str, paths: Sequence[Path], reading: ReadSettings, *, quiet: bool
 ) -> EngineChoice:
     """Return the engine for files, and say on standard error, unless quiet, where it was chosen because they are large."""
-    from ..table.engine import choose_engine
+    from ..table.sources import choose_engine
 
     choice = choose_engine(engine, paths, **reading.beside)
     if choice.sentence and not quiet:
@@ -477,8 +477,8 @@ def without_warnings() -> Iterator[None]:
 
 def show_notes(notes: Iterable[Note], *, quiet: bool = False) -> None:
     """Say on standard error what was dropped, pooled or pointed out; columns that look personal also where all else is quiet."""
-    from ..table.note import note_lines
     from ..table.personal.detect import PERSONAL
+    from ..table.schema import note_lines
 
     every = list(notes)
     for note in every:

@@ -10,9 +10,8 @@ from .._base.runtime import Progress
 from ..privacy.opening import open_unread
 from ..synth import Settings
 from ..table import Scan, Source, Table, read, scan
-from ..table.engine import EngineChoice
-from ..table.personal.decisions import check_decided, check_declared_decided
-from ..table.sources import open_source
+from ..table.personal.detect import check_decided, check_declared_decided
+from ..table.sources import EngineChoice, open_source
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes, without_warnings
 

@@ -138,9 +138,9 @@ def _write_blank(
     """Write a schema to fill in. The header, the stored types and a codebook are read; no row has a say in it."""
     from .._base.errors import InputError, listed
     from .._base.files import write_text
-    from ..table.blank import blank_text
     from ..table.codebooks import read_codebook
     from ..table.formats import Tagged
+    from ..table.schema_file import blank_text
     from ..table.sources import open_source
 
     scanned = open_source(input, **reading.file, tolerant=True)

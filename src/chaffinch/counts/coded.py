@@ -23,15 +23,14 @@ from .._base.runtime import Progress, give_memory_back, silent, thread_map
 from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
 from ..table.codes import Codes
 from ..table.encode import encode_column
-from ..table.find_rules import RowBatch
-from ..table.finer import finer_columns, finer_schema
 from ..table.fit_schema import CellValues
-from ..table.formats.options import FileOptions
-from ..table.kept_rules import functions_of_batches, has_bins, rules_of_batches
-from ..table.note import Note
+from ..table.formats.format import FileOptions
 from ..table.read import encoded
+from ..table.refit import finer_columns, finer_schema
+from ..table.rules.find import RowBatch
+from ..table.rules.keep import functions_of_batches, has_bins, rules_of_batches
 from ..table.scan import CodedBatch, Scan, profile_source
-from ..table.schema import Column, Schema
+from ..table.schema import Column, Note, Schema
 from ..table.schema_file import SchemaLike, as_schema
 from ..table.sources import open_source
 from ..table.table import Table

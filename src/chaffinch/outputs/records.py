@@ -202,7 +202,7 @@ def _values(coder: TableCoder, name: str) -> tuple[Scalar, ...]:
     gone = _missing(coder.table, name)
     levels: list[Scalar]
     if _numeric(column.type):
-        from ..table.grid import to_numbers
+        from ..table.types import to_numbers
 
         numbers, present = to_numbers(column)
         values = np.unique(numbers[present])
@@ -263,7 +263,7 @@ def _codes(field: Field, column: pa.ChunkedArray, gone: Sequence[Scalar]) -> NDA
     import pyarrow as pa
 
     if field.numeric and _numeric(column.type) and not pa.types.is_dictionary(column.type):
-        from ..table.grid import to_numbers
+        from ..table.types import to_numbers
 
         numbers, present = to_numbers(column)
         numbers = np.asarray(numbers, dtype=np.float64)

@@ -18,15 +18,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import PrivacyError
+from ..table.bins import fit_intervals
 from ..table.codec import OTHER, Categories, Codec, Intervals
 from ..table.codes import narrowest
-from ..table.constraints import check_rules, cut_schema
-from ..table.discretise import fit_intervals
-from ..table.grid import is_whole, to_numbers
+from ..table.rules.constraints import check_rules, cut_schema
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.schema_file import PUBLIC, usual_type
 from ..table.spell import words_of
-from ..table.types import is_numeric, is_words, parse_type, value_type
+from ..table.types import is_numeric, is_whole, is_words, parse_type, to_numbers, value_type
 
 ROWS_NEEDED = (
     "rows = N at its top (under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "

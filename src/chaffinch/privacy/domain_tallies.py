@@ -9,10 +9,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..table.codec import OTHER
-from ..table.grid import is_whole
 from ..table.schema import Column
 from ..table.spell import words_of
-from ..table.types import PER_SECOND, is_numeric, parse_type, value_type
+from ..table.types import PER_SECOND, is_numeric, is_whole, parse_type, value_type
 from .domain import numbers_of
 from .level_counts import LevelCounts
 from .prepare import StoredCells, typed_cells

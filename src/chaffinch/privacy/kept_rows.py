@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..table.code_cache import writing_to
-from ..table.row_hash import hashes_of
+from ..table.sample import hashes_of
 from ..table.spell import is_bytes, spell_values
 from .persons import keep_rows
 

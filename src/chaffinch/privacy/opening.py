@@ -15,14 +15,14 @@ from .._base.errors import PrivacyError
 from .._base.seeds import Seed
 from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
-from ..table.decimal_sign import with_sign
 from ..table.fit_schema import check_columns
 from ..table.formats import Source
-from ..table.formats.options import FileOptions
+from ..table.formats.format import FileOptions
 from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.schema import Schema
 from ..table.schema_file import SchemaLike
 from ..table.table import Table
+from ..table.text import with_sign
 from .budget import Budget, Charge
 from .counter import PrivateCounter
 from .discover import Discovery, planned_discoveries, wanted_columns

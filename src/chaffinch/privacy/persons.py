@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from ..table.person_ids import person_numbers
+from ..table.persons import person_numbers
 from .domain import SILENT
 
 

@@ -18,15 +18,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import FileError, InputError, listed
-from ..table.blank import kind_by_name
 from ..table.codes import Codes
 from ..table.encode import missing_words
 from ..table.fit_schema import check_columns
 from ..table.formats import Source, Tagged
-from ..table.formats.options import FileOptions, ReadOptions
-from ..table.note import Note
-from ..table.schema import UNKNOWN, Column, Schema
-from ..table.schema_file import SchemaLike, as_schema
+from ..table.formats.format import FileOptions, ReadOptions
+from ..table.schema import UNKNOWN, Column, Note, Schema
+from ..table.schema_file import SchemaLike, as_schema, kind_by_name
 from ..table.sources import open_source, recognise
 from ..table.spell import is_bytes
 from ..table.table import Origin, Table

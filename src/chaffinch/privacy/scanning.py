@@ -26,10 +26,9 @@ from ..counts.counter import Counter
 from ..counts.stream import StreamCounter
 from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
 from ..table.formats import Source
-from ..table.note import Note
 from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.scan import CodedBatch, Scan
-from ..table.schema import Schema
+from ..table.schema import Note, Schema
 from ..table.table import Table
 from .discover import wanted_columns
 from .kept_rows import kept_rows

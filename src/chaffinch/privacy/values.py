@@ -19,11 +19,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..table.grid import LARGEST, clock_shift, from_numbers
 from ..table.schema import Column
 from ..table.spell import is_bytes, spell_values, words_of
 from ..table.times import parse_times
-from ..table.types import PER_SECOND, is_words, parse_type, value_type
+from ..table.types import (
+    LARGEST,
+    PER_SECOND,
+    clock_shift,
+    from_numbers,
+    is_words,
+    parse_type,
+    value_type,
+)
 from .domain import numbers_of, with_usual_type
 
 MOST_BYTES = 2**31 - 1

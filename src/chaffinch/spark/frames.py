@@ -1,4 +1,4 @@
-"""Spark tables on one grid, for measures: what `table.long_align` does with files, where the tables are.
+"""Spark tables on one grid, for measures: what `table.align` does with files, where the tables are.
 
 Measures ask for counts, summaries and a sample (`table.long.RemoteParts`); work goes to workers, and these come back. A sample is of records: whoever
 measures a table on Spark brings so many of its records to the driver.
@@ -25,12 +25,11 @@ from ..counts.marginal import Marginal
 from ..synth.independent import Independent
 from ..synth.model import BATCH_ROWS
 from ..synth.model_file import model_to_bytes
-from ..table.align import OtherTable, same_columns
+from ..table.align import ColumnRoom, OtherTable, check_long_schema, same_columns, shared_columns
 from ..table.codes import Codes
 from ..table.fit_schema import enough_rows
 from ..table.groups import GROUPS, group_column
 from ..table.long import LongTable, Summary, joined
-from ..table.long_align import ColumnRoom, check_long_schema, shared_columns
 from ..table.schema import Column, Schema
 from ..table.table import Table
 from .blocks import hashed, summed

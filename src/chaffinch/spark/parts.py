@@ -1,6 +1,6 @@
 """Rows of frames as parts of tables on workers, and the tasks that work on them: summaries, blocks of codes, counts of keys, rows chosen by a hash.
 
-A reader turns the batches of a partition into the parts that one machine makes of a file (`table.long_align`), so that measures see the same on both.
+A reader turns the batches of a partition into the parts that one machine makes of a file (`table.align`), so that measures see the same on both.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from .._base.seeds import generator
 from ..counts.sparse import SparseCounts
 from ..synth.model import BATCH_ROWS
-from ..table.align import OtherTable
-from ..table.codes import Codes
-from ..table.long import Summary
-from ..table.long_align import (
+from ..table.align import (
     ColumnRoom,
+    OtherTable,
     SharedColumn,
     part_of_original,
     part_of_other,
     wanted_columns,
 )
-from ..table.row_hash import below_share, hashes_of_places, hashes_of_values
+from ..table.codes import Codes
+from ..table.long import Summary
+from ..table.sample import below_share, hashes_of_places, hashes_of_values
 from ..table.schema import Column, Schema
 from ..table.table import Table
 from .blocks import BLOCK_ROWS, CHECK, BlockSource, block_of, codes_of, regrouped, summed

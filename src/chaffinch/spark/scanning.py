@@ -23,10 +23,8 @@ from ..table.fit_schema import (
 )
 from ..table.formats import Source
 from ..table.long import LongTable
-from ..table.note import Note
-from ..table.personal.decisions import check_decided, check_declared_decided
-from ..table.personal.detect import warn_of
-from ..table.schema import Schema
+from ..table.personal.detect import check_decided, check_declared_decided, warn_of
+from ..table.schema import Note, Schema
 from ..table.schema_file import SchemaLike, as_schema
 from .blocks import CHECK, Encode, hashed, in_utc_type, schema_text
 from .counter import RowsSeen, SparkCounter

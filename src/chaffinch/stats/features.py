@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from ..table.grid import to_numbers
 from ..table.schema import Column
 from ..table.table import Table
+from ..table.types import to_numbers
 
 Encoding = str
 ENCODINGS = ("codes", "onehot")

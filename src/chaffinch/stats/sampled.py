@@ -11,7 +11,7 @@ import numpy as np
 from .._base.errors import InputError, listed
 from .._base.masking import masked_count
 from ..table.long import LongTable
-from ..table.row_hash import ChosenBy
+from ..table.sample import ChosenBy
 from ..table.table import Table
 
 Records = Literal["all", "sample"]

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from ..table.constraints import AllowedCodes
-from ..table.function_map import FunctionMap
-from ..table.relation_codes import function_of_counts
-from ..table.relations import Function, relations_of
-from ..table.schema import Schema
+from ..table.rules.constraints import AllowedCodes
+from ..table.rules.keep import function_of_counts
+from ..table.rules.relations import Function, relations_of
+from ..table.schema import FunctionMap, Schema
 from .projecting import PILOT_ROWS, Draw, projected_rows
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from ..counts.reference import ReferenceCounter
 from ..counts.stream import StreamCounter
 from ..privacy.opening import Undiscovered
 from ..privacy.scanning import PreparedScan
-from ..table.finer import finer, finer_scan
-from ..table.personal.decisions import check_decided, check_declared_decided
+from ..table.personal.detect import check_decided, check_declared_decided
 from ..table.read import is_model, open_table, read
+from ..table.refit import finer, finer_scan
 from ..table.scan import Scan
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight

@@ -17,11 +17,10 @@ from .._base.runtime import Progress, silent, thread_count, thread_map
 from .._base.seeds import Seed, seed_sequence
 from .._base.svg import Drawing
 from ..privacy.account import Account
-from ..table.constraints import AllowedCodes, allowed_codes
-from ..table.function_map import FunctionMap
 from ..table.long import joined
-from ..table.relation_codes import relation_groups
-from ..table.schema import Schema
+from ..table.rules.constraints import AllowedCodes, allowed_codes
+from ..table.rules.keep import relation_groups
+from ..table.schema import FunctionMap, Schema
 from ..table.table import Origin, Table
 from .constraining import check_given, functions_of, keep_constraints
 from .projecting import Projection, projection_of

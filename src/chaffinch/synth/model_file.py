@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.files import replacing
 from ..table.codec import Intervals, codec_from_dict
-from ..table.constraints import allowed_codes
-from ..table.function_map import FunctionMap
-from ..table.relation_codes import check_functions
-from ..table.schema import NUMERIC_KINDS, Column, Schema
+from ..table.rules.constraints import allowed_codes
+from ..table.rules.keep import check_functions
+from ..table.schema import NUMERIC_KINDS, Column, FunctionMap, Schema
 from ..table.types import is_numeric, parse_type, value_type
 from .model import FittedModel
 from .settings import SYNTHESISERS

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..table.constraints import AllowedCodes
+from ..table.rules.constraints import AllowedCodes
 
 PILOT_ROWS = 1 << 17
 """Rows drawn, from a fixed stream, to see how a model spreads over the combinations."""

@@ -14,8 +14,8 @@ from .._base.seeds import Seed, seed_sequence
 from ..counts.memory import MemoryCounter
 from ..table.align import align
 from ..table.codec import Categories
-from ..table.constraints import without_rules_on
 from ..table.read import open_table
+from ..table.rules.constraints import without_rules_on
 from ..table.schema import Schema
 from ..table.table import Table
 from .bayesnet import BayesNet, BayesNetModel

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from ..table.codec import Categories, Intervals
 from ..table.codes import Codes
 from ..table.encode import decode_column
-from ..table.function_map import FunctionMap
-from ..table.grid import from_numbers, to_numbers
-from ..table.relation_codes import code_ranges
-from ..table.relations import (
+from ..table.rules.keep import code_ranges
+from ..table.rules.relations import (
     Equality,
     Order,
     Relation,
@@ -36,9 +34,9 @@ from ..table.relations import (
     unit_of,
     values_of,
 )
-from ..table.schema import Column
+from ..table.schema import Column, FunctionMap
 from ..table.table import Table
-from ..table.types import parse_type, value_type, whole_array
+from ..table.types import from_numbers, parse_type, to_numbers, value_type, whole_array
 
 BIN_TRIES = 24
 """How often numbers of a row are drawn again inside their bins before a computed one may leave the bin that was drawn for it."""

@@ -3,10 +3,9 @@
 from .codec import OTHER, Categories, Codec, Intervals
 from .codes import Codes
 from .formats import FORMATS, FileLayout, FileOptions, Format, ReadOptions, Source
-from .note import Note
 from .read import read
 from .scan import Scan, scan
-from .schema import Column, Schema
+from .schema import Column, Note, Schema
 from .schema_file import read_schema, schema_text, write_schema
 from .table import Table
 from .write import table_writer, write_table

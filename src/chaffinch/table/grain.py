@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
 from .codec import Grain, Intervals
-from .grid import Numbers
 from .schema import Column
-from .types import PER_SECOND, parse_type
+from .types import PER_SECOND, Numbers, parse_type
 
 FEWEST = 100
 """Records below which nothing is said of last digits."""
@@ -43,7 +42,7 @@ def with_grains(codec: Intervals, column: Column, values: Numbers, counts: Count
 
     Examples
     --------
-    >>> from .discretise import fit_intervals
+    >>> from chaffinch.table.bins import fit_intervals
     >>> prices, column = np.arange(20.99, 400), Column("price", "float", decimals=2)
     >>> codec = fit_intervals(column, prices, np.ones(len(prices)), whole=False)
     >>> drawn = codec.decode(codec.encode(prices), np.random.default_rng(1))

@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.seeds import Seed, seed_sequence
-from .align import OtherTable, align
+from .align import OtherTable, align, align_files
 from .formats import Source
 from .long import LongTable, rows_of, summaries_of
-from .long_align import align_files
-from .row_hash import below_share, hashes_of_persons, hashes_of_places, hashes_without
+from .sample import below_share, hashes_of_persons, hashes_of_places, hashes_without
 from .scan import Scan
 from .schema import Column
 from .sources import open_source

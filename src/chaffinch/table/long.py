@@ -19,9 +19,8 @@ from .._base.errors import InputError
 from .._base.runtime import Progress, silent
 from .code_cache import CodeCache, CodeLayout, CodeWriter
 from .codes import Codes
-from .note import Note
 from .scan import CodedBatch
-from .schema import Column, Schema
+from .schema import Column, Note, Schema
 from .table import Table
 
 T = TypeVar("T")

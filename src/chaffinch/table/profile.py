@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .codec import Scalar
-from .grid import Numbers, to_numbers
 from .tails import REACH
-from .types import is_nested, is_numeric, is_words, value_type, whole_array
+from .types import Numbers, is_nested, is_numeric, is_words, to_numbers, value_type, whole_array
 
 MOST_DISTINCT = 1 << 20
 GROUPS = 1 << 17

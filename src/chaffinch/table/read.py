@@ -14,10 +14,10 @@ from .codes import Codes
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
 from .formats import Source
-from .formats.options import FileOptions
-from .kept_rules import with_found_rules, with_rules
+from .formats.format import FileOptions
 from .personal.detect import warn_of
 from .persons import table_of_persons
+from .rules.keep import with_found_rules, with_rules
 from .schema import Schema
 from .schema_file import SchemaLike, as_schema
 from .sources import open_source

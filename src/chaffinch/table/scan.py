@@ -15,20 +15,19 @@ from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent, thread_map
 from .codes import Codes
 from .encode import encode_column
-from .find_rules import RowBatch, sampled_rows
 from .fit_schema import CellValues, TableProfile, fit_schema, spelling_of, typed
 from .formats import Source
-from .formats.options import FileOptions
-from .grid import to_numbers
-from .kept_rules import Lazy, rules_of_batches
-from .note import Note
+from .formats.format import FileOptions
 from .personal.detect import warn_of
 from .read import encoded
-from .relations import values_of
-from .schema import Column, Schema
+from .rules.find import RowBatch, sampled_rows
+from .rules.keep import Lazy, rules_of_batches
+from .rules.relations import values_of
+from .schema import Column, Note, Schema
 from .schema_file import SchemaLike, as_schema
 from .sources import open_source
 from .table import Table, weights_of
+from .types import to_numbers
 
 
 @dataclass(frozen=True, eq=False)

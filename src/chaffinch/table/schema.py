@@ -3,16 +3,101 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.results import html_table
 from .codec import Codec, Scalar
-from .function_map import FunctionMap
-from .personal.evidence import IdentifierEvidence
+
+
+class Reason(StrEnum):
+    """What of a column says that it identifies somebody."""
+
+    NAME = "its name"
+    PATTERN = "its form"
+    CHECKSUM = "its check digits"
+    NUMBERS = "its numbers"
+    ORDER = "its order"
+
+
+@dataclass(frozen=True)
+class IdentifierEvidence:
+    """What a column seems to hold, by what, and the form of such values (see `FORMS`; empty where they have none of their own).
+
+    Examples
+    --------
+    >>> str(IdentifierEvidence("e-mail addresses", Reason.PATTERN, "email"))
+    'e-mail addresses, by its form'
+    """
+
+    what: str
+    reason: Reason
+    form: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}, by {self.reason}"
+
+
+@dataclass(frozen=True)
+class FunctionMap:
+    """For each code of `left` the code of `right` that goes with it, and where that is a bin of numbers the one number of it that is drawn.
+
+    A number of the data stands here only if at least ten records share it; else it is the middle of the bin, which is nobody's.
+    """
+
+    left: str
+    right: str
+    codes: tuple[int, ...]
+    numbers: tuple[float | None, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `from_dict` reads."""
+        return {
+            "left": self.left,
+            "right": self.right,
+            "codes": list(self.codes),
+            "numbers": list(self.numbers),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> FunctionMap:
+        """Return the map that `to_dict` described; SchemaError for anything else."""
+        try:
+            left, right, codes, numbers = (
+                data["left"],
+                data["right"],
+                data["codes"],
+                data["numbers"],
+            )
+        except (KeyError, TypeError):
+            raise SchemaError("A function among the rules of a model is incomplete.") from None
+        sound = (
+            isinstance(left, str)
+            and isinstance(right, str)
+            and isinstance(codes, list)
+            and isinstance(numbers, list)
+            and len(codes) == len(numbers)
+            and all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
+            and all(
+                number is None or (isinstance(number, int | float) and not isinstance(number, bool))
+                for number in numbers
+            )
+        )
+        if not sound:
+            raise SchemaError(
+                "A function among the rules of a model has an entry of the wrong type."
+            )
+        return cls(
+            left,
+            right,
+            tuple(codes),
+            tuple(None if number is None else float(number) for number in numbers),
+        )
+
 
 Kind = Literal[
     "integer",
@@ -269,8 +354,8 @@ class Schema:
     rows
         The declared number of records, where that is public.
     rules
-        What holds of every record, as "age < 16 implies marital == 'never'" (see `table.constraints`) or "change = after - before" (see
-        `table.relations`). Drawn rows keep them.
+        What holds of every record, as "age < 16 implies marital == 'never'" (see `table.rules.constraints`) or "change = after - before" (see
+        `table.rules.relations`). Drawn rows keep them.
     rules_stated
         Whether its writer stated the rules, which may be none: then no others are looked for. A schema that says nothing of rules leaves them to the records.
     broken_rules
@@ -422,3 +507,46 @@ class Schema:
             for c in self.columns
         ]
         return html_table(["column", "kind", "role", "levels", "why"], rows)
+
+
+SHOWN = 10
+"""Columns of which the same is said line by line; of more, they are named in one."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something the reader of a table should know of a column: what was dropped, pooled or changed, and why.
+
+    Without a column it is said of the whole table.
+    """
+
+    column: str
+    what: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"Column '{self.column}': {self.sentence}" if self.column else self.sentence
+
+
+def note_lines(notes: Iterable[Note]) -> list[str]:
+    """Return notes as lines for a screen, in their order: what is said alike of more than ten columns is one line, where the first of them stands.
+
+    Examples
+    --------
+    >>> for line in note_lines([Note(f"q{i}", "constant", "it has a single value.") for i in range(800)]):
+    ...     print(line)
+    Columns 'q0', 'q1', 'q2', 'q3', 'q4', 'q5', 'q6', 'q7', 'q8', 'q9' and 790 more: it has a single value.
+    """
+    every = list(notes)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for note in every:
+        alike.setdefault((note.what, note.sentence), []).append(note.column)
+    lines = list[str]()
+    for note in every:
+        columns = alike[note.what, note.sentence]
+        if len(columns) <= SHOWN or not note.column:
+            lines.append(str(note))
+        elif note.column == columns[0]:
+            names = listed((f"'{column}'" for column in columns), most=SHOWN)
+            lines.append(f"Columns {names}: {note.sentence}")
+    return lines

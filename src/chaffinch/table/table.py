@@ -19,11 +19,17 @@ from .._base.text import text_table
 from .codes import Codes
 from .encode import decode_column
 from .formats.layout import FileLayout
-from .grid import to_numbers
-from .note import Note
 from .personal.fake import fake_values
-from .schema import Column, Schema
-from .types import is_numeric, is_words, parse_type, type_name, value_type, without_metadata
+from .schema import Column, Note, Schema
+from .types import (
+    is_numeric,
+    is_words,
+    parse_type,
+    to_numbers,
+    type_name,
+    value_type,
+    without_metadata,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

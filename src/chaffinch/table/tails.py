@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
-from .grid import LARGEST, Numbers
+from .types import LARGEST, Numbers
 
 REACH = 8
 """A tail is fitted to the ranks up to this many times the first rank looked at: the 10th to the 80th record, at most a quarter of all."""

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .codec import Intervals
 from .codes import Codes
-from .constraints import without_rules_on
-from .grid import is_whole
-from .note import Note
-from .schema import Column, Schema
+from .rules.constraints import without_rules_on
+from .schema import Column, Note, Schema
 from .table import Table
-from .types import parse_type, value_type
+from .types import is_whole, parse_type, value_type
 
 SUMMED = 1 << 16
 """Rows whose weights are summed by themselves."""

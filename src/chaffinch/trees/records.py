@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed, unknown_name
-from ..table.decimal_sign import file_sign, plain_numbers
 from ..table.formats import Source
 from ..table.sources import open_source
-from ..table.text import TextGuess
+from ..table.text import TextGuess, file_sign, plain_numbers
 from .formats.onnx_trees import SCORES
 from .tree import Ensemble
 

@@ -19,10 +19,10 @@ from ..stats.resampling import times_drawn
 from ..stats.sampled import hash_key
 from ..stats.splits import child
 from ..synth.independent import Independent
+from ..table.align import files_on_one_grid
 from ..table.holdout import check_long_holdout
 from ..table.long import LongOrigin, LongTable
-from ..table.long_align import files_on_one_grid
-from ..table.row_hash import choose_rows
+from ..table.sample import choose_rows
 from ..table.scan import Scan
 from ..table.table import Table
 from .metric import UtilityRun

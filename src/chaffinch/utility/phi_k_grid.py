@@ -16,11 +16,11 @@ from ..counts.marginal import Marginal
 from ..stats.pair import TablePair, counter_of, deal, dealer, dealt_there
 from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
-from ..table.grid import to_numbers
 from ..table.groups import GROUP, group_column
 from ..table.long import LongTable, summaries_of
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.table import Table
+from ..table.types import to_numbers
 from .marginals import in_runs
 from .phi_k_coefficient import ContingencyCells
 

@@ -27,8 +27,7 @@ from ..stats.glm import (
 )
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
-from ..table.design import Coded, Design, design
-from ..table.formula import ColumnFactor, RegressionFormula, formula_of
+from ..table.formula import Coded, ColumnFactor, Design, RegressionFormula, design, formula_of
 from ..table.table import Table
 from .metric import METRICS, Metric, UtilityRun
 

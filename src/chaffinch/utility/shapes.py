@@ -22,9 +22,8 @@ from .._base.masking import THRESHOLD, masked_count
 from .._base.text import number, shown
 from ..stats.result import Result
 from ..table.codec import OTHER, Intervals
-from ..table.grid import from_numbers, to_numbers
 from ..table.table import Table
-from ..table.types import is_numeric
+from ..table.types import from_numbers, is_numeric, to_numbers
 from .association import Association
 from .tvd import MarginalDistance
 

@@ -7,8 +7,8 @@ import tomllib
 
 from .._base.conditions import Determines
 from .._base.errors import ChaffinchError, InputError, listed
-from ..table.constraints import names_in_rule
-from ..table.relations import parsed
+from ..table.rules.constraints import names_in_rule
+from ..table.rules.relations import parsed
 from ..table.schema import Column, Schema
 from ..table.schema_file import schema_from_toml, toml_key, toml_value
 from .commands import Roles

@@ -22,7 +22,7 @@ from ..table import Scan, Table
 from ..table.align import align
 from ..table.formats import Source
 from ..table.long import LongOrigin
-from ..table.person_ids import person_numbers
+from ..table.persons import person_numbers
 from ..table.sources import open_source
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .running import RunOptions

@@ -16,8 +16,8 @@ from ..spark.places import read_frame
 from ..spark.sampling import MOST_SAMPLED
 from ..spark.scanning import SparkScan
 from ..spark.session import started_session
-from ..table.long_align import check_long_schema
-from ..table.note import Note
+from ..table.align import check_long_schema
+from ..table.schema import Note
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .on_spark import cache_place, scanned_on_spark
 from .running import RunOptions

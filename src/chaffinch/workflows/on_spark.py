@@ -31,7 +31,7 @@ from ..spark.session import started_session
 from ..synth import BayesNet, Independent, Model, load_model
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn
-from ..table.personal.decisions import check_decided, check_declared_decided
+from ..table.personal.detect import check_decided, check_declared_decided
 from ..table.schema import Schema
 from .running import RunOptions
 from .synthesise import ReadSettings, SynthesisSettings, charge_ledger

@@ -17,7 +17,7 @@ from ..risk.attribution.crossfit import LEAST_ROWS
 from ..spark.places import read_frame
 from ..spark.session import started_session
 from ..synth import BayesNet, Settings
-from ..table.long_align import check_long_schema
+from ..table.align import check_long_schema
 from ..table.schema import Schema
 from ..utility import measure_utility
 from .drawn import half_fitted, options_of

@@ -13,7 +13,7 @@ from .. import __version__
 from .._base.runtime import Progress, silent
 from ..counts.coded import CodedScan
 from ..table import Note, Schema, Table
-from ..table.engine import EngineChoice
+from ..table.sources import EngineChoice
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow")
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from .._base.errors import InputError, unknown_name
 from ..counts.coded import CodedScan, coded_scan
 from ..synth import BayesNet, Independent
-from ..table.engine import ENGINES
 from ..table.fit_schema import TableProfile
-from ..table.personal.decisions import check_decided
+from ..table.personal.detect import check_decided
 from ..table.profile import Profile
+from ..table.rules.find import FEWEST
 from ..table.scan import Scan
 from ..table.schema import Schema
-from ..table.screens import FEWEST
+from ..table.sources import ENGINES
 from ..table.weights import weight_note
 
 if TYPE_CHECKING:

@@ -34,12 +34,12 @@ from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn, table_counter
 from ..table import FileOptions, Schema, Table, read
 from ..table.codes import Codes
-from ..table.engine import EngineChoice, choose_engine
-from ..table.finer import on_codes_of
 from ..table.long import joined
-from ..table.personal.decisions import check_decided, check_declared_decided, with_decisions
+from ..table.personal.detect import check_decided, check_declared_decided, with_decisions
 from ..table.persons import with_persons
+from ..table.refit import on_codes_of
 from ..table.schema_file import SchemaLike, as_schema
+from ..table.sources import EngineChoice, choose_engine
 from ..table.weights import weight_note, with_weight, without_weight
 from .running import RunOptions
 from .streaming import NotStreamedError, check_engine, not_streamed, streamed, why_not_streamed

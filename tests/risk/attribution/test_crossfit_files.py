@@ -10,7 +10,7 @@ from chaffinch.risk import RiskSettings, cross_fit
 from chaffinch.risk.attribution.crossfit_files import _SAMPLE, cross_fit_file
 from chaffinch.stats.sampled import hash_key
 from chaffinch.stats.splits import child
-from chaffinch.table.row_hash import hashes_of_places
+from chaffinch.table.sample import hashes_of_places
 
 SETTINGS = {
     "keys": ("wife_age", "wife_education", "num_children", "wife_religion"),

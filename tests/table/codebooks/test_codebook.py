@@ -9,9 +9,8 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import FileError, SchemaError
 from chaffinch.table import Column, Schema
-from chaffinch.table.blank import blank_text
 from chaffinch.table.codebooks import CODEBOOKS, Codebook, read_codebook
-from chaffinch.table.schema_file import schema_from_toml
+from chaffinch.table.schema_file import blank_text, schema_from_toml
 
 FIELDS = {
     "fields": [

@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from chaffinch.errors import FileError, InputError
-from chaffinch.table.formats.cells import chosen_table, spelled_column, spelled_source
+from chaffinch.table.formats.format import chosen_table, spelled_column, spelled_source
 from chaffinch.table.formats.layout import FileLayout
 
 

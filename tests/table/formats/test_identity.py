@@ -10,7 +10,7 @@ import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError
-from chaffinch.table.formats.identity import TAIL, FileIdentity, check_unchanged, identities
+from chaffinch.table.formats.format import TAIL, FileIdentity, check_unchanged, identities
 from chaffinch.table.sources import open_source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.table.formats.options import ReadOptions
+from chaffinch.table.formats.format import ReadOptions
 
 
 def test_what_is_said_is_kept():

@@ -7,7 +7,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.table.formats.text_file import TextFile, Uncommented, recoded
+from chaffinch.table.formats.packing import TextFile, Uncommented, recoded
 
 
 def without(content: bytes, size: int) -> bytes:

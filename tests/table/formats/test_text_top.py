@@ -6,9 +6,9 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import ChaffinchError, FileError, InputError
-from chaffinch.table.formats.options import ReadOptions
-from chaffinch.table.formats.text_file import TextFile
-from chaffinch.table.formats.text_top import found_top, given_top
+from chaffinch.table.formats.delimited import found_top, given_top
+from chaffinch.table.formats.format import ReadOptions
+from chaffinch.table.formats.packing import TextFile
 
 BODY = "".join(f"{20 + i % 50},{'fm'[i % 2]},{i % 7}.5\n" for i in range(60))
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.table.formats import tolerant_text
-from chaffinch.table.formats.text_top import closed_line
+from chaffinch.table.formats import delimited
+from chaffinch.table.formats.delimited import closed_line
 from chaffinch.table.sources import open_source
 
 TEXT = "a,b\n" + "".join(f"{i},w{i % 3}\n" for i in range(40))
@@ -98,9 +98,9 @@ def test_one_line_more_is_one_row_more_and_changes_no_other(
     """The stability that a promise rests on: of a file and of the same with a line less, the rows differ in that of the line, whatever the line."""
     path = tmp_path_factory.mktemp("lines") / "t.csv"
     with pytest.MonkeyPatch.context() as patch:
-        read = tolerant_text._Recoded.read
+        read = delimited._Recoded.read
         patch.setattr(
-            tolerant_text._Recoded,
+            delimited._Recoded,
             "read",
             lambda self, size=-1: read(self, piece if size < 0 or size > piece else size),
         )

@@ -164,6 +164,6 @@ def test_chances_are_not_understated():
 
 
 def _random_word(form, rng):
-    from chaffinch.table.personal.masks import parse_mask
+    from chaffinch.table.personal.fake import parse_mask
 
     return parse_mask(form.mask).spell(rng.integers(0, 1 << 60, 1))[0]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.table.personal.decisions import check_decided, check_declared_decided, with_decisions
+from chaffinch.table.personal.detect import check_decided, check_declared_decided, with_decisions
 
 
 def people(n=200):

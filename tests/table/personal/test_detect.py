@@ -11,10 +11,9 @@ import pytest
 import chaffinch
 from chaffinch.table import schema_text
 from chaffinch.table.personal.detect import evidence_of, form_of_words
-from chaffinch.table.personal.evidence import Reason
-from chaffinch.table.personal.fake import FakeForm
+from chaffinch.table.personal.fake import FakeForm, parse_mask
 from chaffinch.table.personal.forms import FORMS
-from chaffinch.table.personal.masks import parse_mask
+from chaffinch.table.schema import Reason
 
 
 def people(n=600):

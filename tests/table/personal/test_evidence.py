@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch.table.personal.evidence import IdentifierEvidence, Reason
+from chaffinch.table.schema import IdentifierEvidence, Reason
 
 
 def test_it_reads_as_a_sentence():

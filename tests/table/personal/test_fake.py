@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table.personal.fake import fake_values, fitted_form, parse_form
+from chaffinch.table.personal.fake import fake_values, fitted_form, parse_form, parse_mask
 from chaffinch.table.personal.forms import FORMS
-from chaffinch.table.personal.masks import parse_mask
 from chaffinch.table.profile import Profile
 
 

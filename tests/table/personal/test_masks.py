@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table.personal.masks import Mask, free_of, learnt_mask, parse_mask
+from chaffinch.table.personal.fake import Mask, free_of, learnt_mask, parse_mask
 
 MASKS = st.text("#?*-Px0", min_size=1, max_size=9).filter(lambda text: set(text) & set("#?*"))
 

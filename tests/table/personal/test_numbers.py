@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.table.personal.numbers import (
+from chaffinch.table.personal.detect import (
     _expected_equals,
     _poisson_below,
     given_out_in_order,

@@ -16,7 +16,7 @@ from ..._base.seeds import Seed, seed_sequence
 from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child
 from ...table.long import LongOrigin
-from ...table.row_hash import choose_of_scan, choose_rows
+from ...table.sample import choose_of_scan, choose_rows
 from ...table.scan import Scan
 from ...table.table import Table
 from .crossfit import cross_fit

@@ -1,6 +1,6 @@
 """The data of an attack on files larger than memory: counts of all records by keys and sensitive value, and a sample for the rest.
 
-The sample is one slice of the space of rows (`table.row_hash`): all rows of all tables whose values hash into it. A copy of a person's row is then
+The sample is one slice of the space of rows (`table.sample`): all rows of all tables whose values hash into it. A copy of a person's row is then
 in the sample exactly where the person is, so tests of whole rows see of those people what they would see of all.
 """
 
@@ -20,10 +20,10 @@ from ..._base.seeds import generator
 from ...stats.resampling import times_drawn
 from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child
+from ...table.align import align_files
 from ...table.holdout import check_long_holdout, check_set_aside
 from ...table.long import LongOrigin, LongTable
-from ...table.long_align import align_files
-from ...table.row_hash import choose_slice
+from ...table.sample import choose_slice
 from ...table.scan import Scan
 from .attack_data import AttackData, side_names
 from .grids import ColumnCoder, Ints, column_coder

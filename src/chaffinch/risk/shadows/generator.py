@@ -18,7 +18,7 @@ from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...synth.protocol import promises_privacy
 from ...table.align import align
-from ...table.reread import SubsetReader
+from ...table.refit import SubsetReader
 from ...table.schema import Schema
 from ...table.table import Table
 from .values import ValueReader

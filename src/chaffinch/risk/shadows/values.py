@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from ...table.codec import OTHER, Categories, Intervals
 from ...table.encode import encode_column
-from ...table.grid import to_numbers
 from ...table.schema import Column
 from ...table.table import Table
-from ...table.types import is_words, parse_type, whole_array
+from ...table.types import is_words, parse_type, to_numbers, whole_array
 
 UNSEEN = -1
 """The code of a word that the population does not have: it equals no record's."""

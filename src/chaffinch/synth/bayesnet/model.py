@@ -15,9 +15,9 @@ from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.svg import Drawing
 from ...privacy.account import Account
-from ...table.finer import on_codes_of
 from ...table.long import joined
 from ...table.read import open_table
+from ...table.refit import on_codes_of
 from ...table.schema import Schema
 from ...table.table import Origin, Table
 from ..constraining import keep_constraints

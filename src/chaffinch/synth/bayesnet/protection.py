@@ -14,8 +14,8 @@ from ..._base.results import to_plain
 from ...counts.counter import Counter
 from ...counts.marginal import Marginal
 from ...counts.scores import mutual_information
-from ...table.constraints import rules_of
-from ...table.relations import relations_of
+from ...table.rules.constraints import rules_of
+from ...table.rules.relations import relations_of
 from ...table.schema import Schema
 from .rules import Protect
 

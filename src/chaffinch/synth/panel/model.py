@@ -17,11 +17,10 @@ from ..._base.svg import Drawing
 from ...table.codec import Categories, Intervals
 from ...table.codes import Codes
 from ...table.encode import decode_column, encode_column
-from ...table.grid import from_numbers, to_numbers
 from ...table.personal.fake import fake_values
 from ...table.schema import Column, Schema
 from ...table.table import Origin, Table, new_identifiers
-from ...table.types import parse_type, value_type
+from ...table.types import from_numbers, parse_type, to_numbers, value_type
 from ..bayesnet.model import BayesNetModel
 from ..model import BATCH_ROWS, ColumnCodes, FittedModel, made_up_key, whole_rows
 from ..protocol import ModelColumn, ModelDescription

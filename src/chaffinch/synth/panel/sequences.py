@@ -20,13 +20,12 @@ from ..._base.masking import THRESHOLD
 from ...table.codec import Intervals
 from ...table.codes import Codes
 from ...table.encode import encode_column
-from ...table.fit import fit_column
-from ...table.grid import is_whole, to_numbers
+from ...table.fit_schema import fit_column
 from ...table.persons import order_numbers, person_rows
 from ...table.profile import Profile
 from ...table.schema import Column, Kind, Schema
 from ...table.table import Table
-from ...table.types import parse_type, type_name, value_type
+from ...table.types import is_whole, parse_type, to_numbers, type_name, value_type
 
 LENGTH = "(rows)"
 """The column of how many rows a person has."""

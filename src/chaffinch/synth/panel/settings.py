@@ -12,9 +12,9 @@ from ..._base.errors import InputError, listed
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.memory import MemoryCounter
-from ...table.personal.decisions import check_decided
+from ...table.personal.detect import check_decided
 from ...table.read import open_table
-from ...table.relations import parsed
+from ...table.rules.relations import parsed
 from ...table.schema import Schema
 from ..bayesnet import BayesNet
 from ..data import enough_to_learn

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from ..codec import Scalar
 from ..formats.format import FORMATS, Labels
-from ..formats.spss_stata.limits import Program
-from ..formats.spss_stata.read import read_labels
+from ..formats.spss_stata.read import Program, read_labels
 from ..schema import Column, Kind, Schema
 from ..types import is_words
 from .building import declared_column

@@ -4,11 +4,10 @@
 # The order of registration is that of help and messages.
 from .format import FORMATS, Format, Labels, Source, Tagged
 from .layout import FileLayout
-from .options import FileOptions, ReadOptions
+from .format import FileOptions, ReadOptions
 from . import (
     delimited,
     parquet,
-    folder,
     arrow,
     spss_stata,
     sas,
@@ -37,7 +36,6 @@ __all__ = [
     "arrow",
     "databases",
     "delimited",
-    "folder",
     "json_lines",
     "parquet",
     "rds",

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .format import FORMATS, Format, Source, appending
-from .options import ReadOptions
+from .format import FORMATS, Format, ReadOptions, Source, appending
 
 if TYPE_CHECKING:
     from ..table import Table

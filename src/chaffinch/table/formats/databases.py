@@ -12,11 +12,9 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from ..._base.errors import FileError, MissingExtraError, listed
-from ..note import Note
-from .cells import chosen_table, spelled_column
-from .format import BATCH_ROWS, FORMATS, Format, Source
+from ..schema import Note
+from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source, chosen_table, spelled_column
 from .layout import FileLayout
-from .options import ReadOptions
 
 SQLITE_ROWS = 1 << 15
 

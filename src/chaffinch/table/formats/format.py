@@ -1,4 +1,16 @@
-"""What a file format is: one entry of `FORMATS`, with how its files are known, opened as a stream of Arrow batches, and written."""
+"""What a file format is: one entry of `FORMATS`, with how its files are known, opened as a stream of Arrow batches, and written.
+
+What tells that a file is the one that was opened: it is read several times, and figures of two versions must not be mixed.
+
+Compared before and after every pass: the file's number on its disk, its size, when it was written and when the system last recorded a change of it, and a
+digest of its last bytes, where Parquet has its footer. That is two looks at the system and 16 KiB a file and pass, whatever the rows. The time of the
+recorded change is the system's own: whoever writes a file and sets its time of writing back changes it all the same. So does a change of rights or
+of links, which is refused too.
+
+What it cannot see: a file of the same size and end that is written to within the tick of the file system's clock (some milliseconds; two seconds on FAT), or through
+a system that reports times late or not at all, as network file systems may; and on Windows, where no time of change is told, one whose time of writing is set back.
+Rows are counted besides.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +30,195 @@ import pyarrow as pa
 from ..._base.errors import FileError, InputError
 from ..._base.registry import Registry
 from ..codec import Scalar
-from ..decimal_sign import DecimalSign
-from ..note import Note
-from .identity import FileIdentity, check_unchanged
+from ..schema import Note
+from ..text import DecimalSign
 from .layout import FileLayout
-from .options import ReadOptions
 from .packing import ENDINGS
 
 if TYPE_CHECKING:
     from ..table import Table
+import codecs
+import datetime
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from typing import TypedDict
+
+from ..text import check_sign
+
+HEADERS = ("yes", "no", "units")
+"""What may be said of the header of a text file or sheet, besides the number of the line that it stands in."""
+
+
+class FileOptions(TypedDict, total=False):
+    """What may be said of a file, in `chaffinch.read` and wherever else one is named.
+
+    encoding
+        Of a text file: utf-8 unless given, or what its bytes leave no doubt about.
+    delimiter
+        What divides the cells of a text file: found from its first lines unless given.
+    decimal
+        The decimal sign of a text file, "." or ",": found from all of its numbers unless given.
+    header
+        "yes": the first line has the names of columns; "no": no line has, and they are called column_1, column_2 ...; "units": the line after the
+        names has units; a number: the line with the names. True and False say yes and no. Found unless given.
+    comment
+        The sign that lines start with that are no records. Unless given, lines with # above the names are left out.
+    table
+        The sheet of a workbook, the table of a database, the file in a zip archive; the only one unless given.
+    """
+
+    encoding: str | None
+    delimiter: str | None
+    decimal: str | None
+    header: str | int | bool | None
+    comment: str | None
+    table: str | None
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a file or object is read: `FileOptions`, checked, and whether records may stop it.
+
+    `tolerant` asks for a source that no record can stop or shape, for private fits: nothing is found from a file, so that what is not
+    given is plain (UTF-8, names in the first line, no comments). A line of a text file is a record, unless `line_breaks` declares that cells in quotes
+    hold line breaks; without a line of names the delimiter and the number of `columns` are to be given. Rows of a text file with too many or too few cells
+    become rows without values, after the others; bytes that are no text become U+FFFD; one column is enough; pandas columns of Python objects become words;
+    the bytes of words in Arrow files come as they are.
+    """
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: DecimalSign | None = None
+    header: str | int | None = None
+    comment: str | None = None
+    table: str | None = None
+    tolerant: bool = False
+    columns: int | None = None
+    line_breaks: bool = False
+
+    @property
+    def undescribed(self) -> bool:
+        """Whether nothing but records stands in a text file, and none of them may be asked what it is."""
+        return self.tolerant and self.header == "no"
+
+    @classmethod
+    def of(
+        cls,
+        options: FileOptions,
+        *,
+        tolerant: bool = False,
+        columns: int | None = None,
+        line_breaks: bool = False,
+    ) -> ReadOptions:
+        """Return checked options, or raise an InputError that says what may be said."""
+        encoding, delimiter, comment = (
+            options.get("encoding"),
+            options.get("delimiter"),
+            options.get("comment"),
+        )
+        if encoding is not None:
+            _check_encoding(encoding)
+        for name, sign in (("delimiter", delimiter), ("comment", comment)):
+            if sign is not None and (len(sign) != 1 or sign in '"\r\n'):
+                raise InputError(
+                    f"{name} must be one character, and no quote or line break. Got {sign!r}."
+                )
+        header = _checked_header(options.get("header"))
+        return cls(
+            encoding,
+            delimiter,
+            check_sign(options.get("decimal")),
+            header,
+            comment,
+            options.get("table"),
+            tolerant,
+            columns,
+            line_breaks,
+        )
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        known = codecs.lookup(encoding)._is_text_encoding
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise InputError(
+            f"Unknown encoding '{encoding}'. Examples: utf-8, cp1252, latin-1, utf-16."
+        )
+
+
+def _checked_header(header: str | int | bool | None) -> str | int | None:
+    if header is None:
+        return None
+    if isinstance(header, bool):
+        return "yes" if header else "no"
+    if isinstance(header, str) and header.isdecimal():
+        header = int(header)
+    if header in HEADERS or (isinstance(header, int) and 1 <= header <= 1000):
+        return header
+    raise InputError(
+        f"header must be one of {', '.join(HEADERS)}, or the number of the line with the names, up to 1000. Got {header!r}."
+    )
+
+
+TAIL = 1 << 14
+"""Last bytes of a file that are compared."""
+
+
+@dataclass(frozen=True)
+class FileIdentity:
+    """A file as it was at one moment: `number` on its device, `size` in bytes, nanoseconds of its last writing and change, and a digest of its end."""
+
+    path: Path
+    number: tuple[int, int]
+    size: int
+    written: int
+    changed: int
+    end: bytes
+
+    @classmethod
+    def of(cls, path: Path) -> FileIdentity | None:
+        """Return what a file is now; None where it is no regular file, as a pipe is not."""
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        with path.open("rb") as handle:
+            handle.seek(max(found.st_size - TAIL, 0))
+            end = hashlib.blake2b(handle.read(TAIL), digest_size=16).digest()
+        changed = (
+            found.st_ctime_ns if os.name == "posix" else 0
+        )  # elsewhere it is when the file was made
+        return cls(
+            path, (found.st_dev, found.st_ino), found.st_size, found.st_mtime_ns, changed, end
+        )
+
+
+def identities(paths: Iterable[str | os.PathLike[str]]) -> tuple[FileIdentity, ...]:
+    """Return what files are now; those that cannot be looked at are left out, since reading them says what is wrong."""
+    out = []
+    for path in paths:
+        try:
+            out.append(FileIdentity.of(Path(path)))
+        except OSError:
+            continue
+    return tuple(one for one in out if one is not None)
+
+
+def check_unchanged(name: str, files: Sequence[FileIdentity]) -> None:
+    """Raise if a file is not what it was; `name` is what messages call the table."""
+    for file in files:
+        try:
+            same = FileIdentity.of(file.path) == file
+        except OSError:
+            same = False
+        if not same:
+            raise InputError(
+                f"'{name}' was changed or replaced while it was read, so figures of two versions would be mixed: '{file.path.name}' is not the file that was opened. "
+                "Work on a file that nobody writes to, such as a copy."
+            )
 
 
 BATCH_ROWS = 1 << 18
@@ -241,3 +433,81 @@ def readable(name: str) -> Iterator[None]:
         raise FileError(
             f"Cannot read '{name}': it is damaged, truncated or not of the format it claims."
         ) from None
+
+
+def spelled_source(
+    name: str,
+    columns: dict[str, pa.Array],
+    layout: FileLayout,
+    notes: Sequence[Note] = (),
+    labels: dict[str, Labels] | None = None,
+) -> Source:
+    """Return columns of words as a source."""
+    table = pa.table(columns)
+
+    def read(names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        yield from (table if names is None else table.select(list(names))).to_batches(
+            max_chunksize=BATCH_ROWS
+        )
+
+    return Source(
+        name, table.schema, read, text=True, layout=layout, notes=tuple(notes), labels=labels or {}
+    )
+
+
+def spelled_column(cells: Sequence[Any]) -> pa.Array:
+    """Return the cells of a column as words, empty where there is none.
+
+    Dates stand beside times as times at midnight.
+
+    Examples
+    --------
+    >>> spelled_column([1.0, 2.5, "007", None, True, datetime.date(2020, 1, 2)]).to_pylist()
+    ['1', '2.5', '007', '', 'TRUE', '2020-01-02']
+    """
+    timed = any(
+        isinstance(cell, datetime.datetime) and cell.time() != datetime.time() for cell in cells
+    )
+    return pa.array([_spelled(cell, timed) for cell in cells], pa.string())
+
+
+def _spelled(cell: Any, timed: bool) -> str:
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if isinstance(cell, bool):
+        return "TRUE" if cell else "FALSE"
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2.0**53 else repr(cell)
+    if isinstance(cell, datetime.datetime):
+        second = _whole_second(cell)
+        return second.strftime("%Y-%m-%d %H:%M:%S") if timed else second.date().isoformat()
+    if isinstance(cell, datetime.date):
+        return f"{cell.isoformat()} 00:00:00" if timed else cell.isoformat()
+    if isinstance(cell, datetime.time):
+        return cell.replace(microsecond=0).isoformat()
+    return str(cell)
+
+
+def _whole_second(moment: datetime.datetime) -> datetime.datetime:
+    """Return the nearest second: workbooks hold times as fractions of a day, which are not exact."""
+    try:
+        return (moment + datetime.timedelta(microseconds=500_000)).replace(microsecond=0)
+    except OverflowError:
+        return moment.replace(microsecond=0)
+
+
+def chosen_table(path: Any, asked: str | None, names: Sequence[str], what: str) -> str:
+    """Return the table that is asked for, or the only one; raise with the names of all where that is not one."""
+    from ..._base.errors import FileError, InputError, listed, unknown_name
+
+    if asked is not None:
+        if asked not in names:
+            raise unknown_name(what, asked, names)
+        return asked
+    if not names:
+        raise FileError(f"'{path}' has no {what} with anything in it.")
+    if len(names) > 1:
+        raise InputError(
+            f"'{path}' has several {what}s: {listed(list(names))}. Name one, as '{path}::{names[0]}' or --table '{names[0]}' (table=... in Python)."
+        )
+    return names[0]

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..._base.errors import FileError, InputError
-from .format import FORMATS, Format, Source
-from .options import ReadOptions
-from .packing import PACKINGS
-from .text_file import TextFile
+from .format import FORMATS, Format, ReadOptions, Source
+from .packing import PACKINGS, TextFile
 
 if TYPE_CHECKING:
     from ..table import Table

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..._base.errors import InputError, listed
-from ..note import Note
+from ..schema import Note
 
 LOOKED_AT = 200
 """Rows at the top of a file that are looked at to find the names of its columns."""

@@ -16,12 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from ..._base.errors import FileError, InputError, listed
-from ..note import Note
-from .format import FORMATS, Format, Labels, Source
+from ..schema import Note
+from .format import FORMATS, Format, Labels, ReadOptions, Source
 from .layout import distinct_names
-from .options import ReadOptions
-from .packing import open_unpacked
-from .text_file import TextFile
+from .packing import TextFile, open_unpacked
 
 MOST_DEPTH = 50
 """How deep lists in lists may go: those of a data frame are shallow."""

@@ -20,9 +20,8 @@ import pyarrow.compute as pc
 from ..._base.errors import FileError, InputError, MissingExtraError, listed
 from ..encode import missing_words
 from ..types import is_words, value_type
-from .format import FORMATS, Format, Labels, Source
-from .options import ReadOptions
-from .spss_stata.limits import Moment
+from .format import FORMATS, Format, Labels, ReadOptions, Source
+from .spss_stata.read import Moment
 
 if TYPE_CHECKING:
     from ..table import Table

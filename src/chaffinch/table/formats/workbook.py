@@ -18,11 +18,18 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..._base.errors import FileError, InputError, MissingExtraError, listed
-from ..note import Note
-from .cells import chosen_table, spelled_column, spelled_source
-from .format import FORMATS, Format, Labels, Source
+from ..schema import Note
+from .format import (
+    FORMATS,
+    Format,
+    Labels,
+    ReadOptions,
+    Source,
+    chosen_table,
+    spelled_column,
+    spelled_source,
+)
 from .layout import LOOKED_AT, FileLayout, find_names
-from .options import ReadOptions
 from .packing import ZIP, check_archive
 from .workbook_writer import write_workbook
 

@@ -12,12 +12,9 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from ..._base.errors import FileError
-from .cells import chosen_table
 from .delimited import open_text
-from .format import FORMATS, Format, Source
-from .options import ReadOptions
-from .packing import ZIP, check_archive
-from .text_file import TextFile
+from .format import FORMATS, Format, ReadOptions, Source, chosen_table
+from .packing import ZIP, TextFile, check_archive
 
 _NOT_TEXT = (
     b"PAR1",

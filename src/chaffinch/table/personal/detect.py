@@ -10,17 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from ..._base.errors import PersonalDataWarning, listed
-from ..note import Note
+from ..._base.errors import PersonalDataError, PersonalDataWarning, listed, unknown_name
 from ..profile import Profile
-from ..schema import Column
+from ..schema import UNKNOWN, Column, IdentifierEvidence, Note, Reason, Schema
+from ..schema_file import FORMAT, VERSION, toml_key, toml_value
 from ..types import parse_type
-from .evidence import IdentifierEvidence, Reason
 from .forms import FORMS, Form
 from .names import NameSign, name_sign
-from .numbers import given_out_in_order, given_out_once
 
 PERSONAL = "personal"
 """What a note on such columns is about."""
@@ -202,3 +202,189 @@ def warn_of(notes: Iterable[Note]) -> None:
     for note in notes:
         if note.what == PERSONAL:
             warnings.warn(note.sentence, PersonalDataWarning, stacklevel=3)
+
+
+ODDS_ONCE = 1e-4
+"""The chance with which numbers of independent records are taken for ones that were given out once."""
+
+FEWEST_NUMBERS = 20
+"""Records from which numbers are looked at."""
+
+FEWEST_FLAT = 50
+"""Records from which an even spread says something."""
+
+FLAT = 6
+"""Digits from which numbers that spread evenly are taken for personal ones."""
+
+LONG = 9
+"""Digits from which whole numbers that are all of one length and almost all different are taken for personal ones."""
+
+ALMOST_ALL = 0.95
+
+
+def given_out_once(profile: Profile) -> bool:
+    """Return whether whole numbers look as if each was given to one person: almost all differ, and not as a measure's do.
+
+    Three signs, each of them enough. *Fewer equals than neighbours*: of two independent records of a measure, both have the same number about as
+    often as the second has the one a step above the first's, since a smooth density has no holes beside its values and people round to
+    the same numbers; numbers that were given out once have neighbours and no equals. *Long*: nine digits or more, nearly all of one length.
+    *Flat*: all different, all of one length of six digits or more, as often near one end of their range as near any other place, and not
+    rounded: amounts of money and numbers of people are skewed, and end in zeros.
+    """
+    values, counts = profile.numbers.result()
+    n = float(counts.sum())
+    if (
+        not profile.numbers.exact
+        or n < FEWEST_NUMBERS
+        or len(values) < ALMOST_ALL * n
+        or _is_grid(values)
+    ):
+        return False
+    whole = values.astype(np.int64)
+    if (
+        _poisson_below(float((counts * (counts - 1) / 2).sum()), _expected_equals(whole, counts))
+        < ODDS_ONCE
+    ):
+        return True
+    lengths = 1 + np.searchsorted(10 ** np.arange(1, 19), np.abs(whole), side="right")
+    most = int(np.bincount(lengths, weights=counts).argmax())
+    if most >= LONG:
+        return bool(counts[lengths == most].sum() >= 0.85 * n)
+    return bool(most >= FLAT and (lengths == most).all() and len(values) == n and _is_flat(whole))
+
+
+def _is_grid(values: NDArray[np.int64]) -> bool:
+    """Whether sorted numbers go by one step of two or more, as years of a series do and numbers that were given out do not."""
+    gaps = np.diff(values)
+    return bool(gaps.min() == gaps.max() and gaps[0] > 1)
+
+
+def _expected_equals(values: NDArray[np.int64], counts: NDArray[np.float64]) -> float:
+    """How many pairs of records should be equal if all were drawn by themselves: by the pairs that are a few steps apart."""
+    gaps = np.diff(values)
+    step = int(np.gcd.reduce(gaps))
+    reach = max(step, int(np.median(gaps)) // step * step)
+    last = np.searchsorted(values, values + reach, side="right")
+    below = np.concatenate([[0.0], np.cumsum(counts)])
+    near = float((counts * (below[last] - below[np.arange(len(values)) + 1])).sum())
+    return near / (2 * reach / step)
+
+
+def _is_flat(values: NDArray[np.int64]) -> bool:
+    """Whether sorted numbers spread evenly over their range (Kolmogorov and Smirnov's distance, at 1 %) and are not rounded."""
+    n = len(values)
+    if n < FEWEST_FLAT or (values % 10 == 0).mean() > 0.2:
+        return False
+    place = (values[1:-1] - values[0]) / (values[-1] - values[0])
+    rank = np.arange(1, n - 1) / (n - 2)
+    distance = max(float((rank - place).max()), float((place - rank + 1 / (n - 2)).max()))
+    return bool(distance * np.sqrt(n - 2) < 1.63)
+
+
+def _poisson_below(seen: float, expected: float) -> float:
+    """The chance that a Poisson count is at most as large as what was seen."""
+    if expected <= 0:
+        return 1.0
+    steps = np.log(
+        expected / np.arange(1, int(seen) + 1)
+    )  # from the logarithm of one term to that of the next
+    return float(np.exp(np.concatenate([[0.0], np.cumsum(steps)]) - expected).sum())
+
+
+def given_out_in_order(profile: Profile) -> bool:
+    """Return whether whole numbers rise from each row to the next, by steps that differ: as numbers do that were given out as people came.
+
+    Tables may be sorted by a measure, but measures have equals; and by time, but years and days of a series go by one step.
+    """
+    values, counts = profile.numbers.result()
+    if not profile.rising or len(values) < FEWEST_NUMBERS or profile.n_present < profile.n_rows:
+        return False
+    steps = np.diff(values)
+    return bool(counts.max() == 1 and steps.min() < steps.max())
+
+
+DECISIONS = ("drop", "fake", "keep")
+"""What may become of such a column: it is left out, made up, or synthesised like any other."""
+
+
+def check_decided(columns: Iterable[Column]) -> None:
+    """Raise PersonalDataError, with all that is to be written, if columns look as if they said who somebody is and nobody decided on them."""
+    if reasons := undecided(columns):
+        raise PersonalDataError(_message(reasons))
+
+
+def check_declared_decided(schema: Schema) -> None:
+    """The same under a promise of privacy: by names and declarations alone, whatever was found in records."""
+    check_decided(with_evidence(schema))
+
+
+def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
+    width = max(map(len, reasons))
+    found = [f"  {name:{width}}  {evidence}" for name, evidence in reasons.items()]
+    block = [
+        f'format = "{FORMAT}"',
+        f"version = {VERSION}",
+        "",
+        "[columns]",
+        *(f'{toml_key(name)} = "drop"' for name in reasons),
+    ]
+    options = " ".join(f"--personal {_shell(f'{name}=drop')}" for name in reasons)
+    words = ", ".join(f'{toml_value(name)}: "drop"' for name in reasons)
+    return "\n".join(
+        [
+            "These columns look as if they said who somebody is, and would be synthesised like any other:",
+            *found,
+            'Say what becomes of each: "drop" leaves it out, "fake" makes values up, "keep" synthesises it all the same. A schema may say no more than this:',
+            "",
+            *block,
+            "",
+            f"On the command line: {options}",
+            f"In Python: schema={{{words}}}, for chaffinch.release or chaffinch.read",
+        ]
+    )
+
+
+def _shell(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
+
+
+def with_decisions(schema: Schema | None, decisions: Mapping[str, str]) -> Schema | None:
+    """Return a schema with what was decided of columns; without one, a schema that says nothing else."""
+    if not decisions:
+        return schema
+    for decision in decisions.values():
+        if decision not in DECISIONS:
+            raise unknown_name("decision", decision, DECISIONS)
+    known = () if schema is None else schema.columns
+    changed = tuple(
+        _decided(column, decisions[column.name]) if column.name in decisions else column
+        for column in known
+    )
+    named = {column.name for column in known}
+    new = tuple(
+        _decided(Column(name, UNKNOWN), decision)
+        for name, decision in decisions.items()
+        if name not in named
+    )
+    return Schema((*changed, *new)) if schema is None else replace(schema, columns=(*changed, *new))
+
+
+def _decided(column: Column, decision: str) -> Column:
+    if decision != "keep":
+        same = column.output == "fake" == decision
+        return Column(
+            column.name,
+            "identifier",
+            "person" if column.role == "person" else "identifier",
+            column.type,
+            column.title,
+            output=decision,  # type: ignore[arg-type]
+            form=column.form if same else "",
+            repeats=column.repeats if same else None,
+            reason="as was decided",
+        )
+    if column.modelled:
+        return replace(column, output="keep")
+    return Column(column.name, UNKNOWN, missing=column.missing, title=column.title, output="keep")

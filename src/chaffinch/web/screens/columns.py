@@ -13,9 +13,9 @@ from ..._base.errors import ChaffinchError, InputError, unknown_name
 from ..._base.files import write_text
 from ..._base.svg import GREY, SERIES, picture
 from ..._base.text import count_noun
+from ...table.infer import suggested_role
 from ...table.schema import KINDS, ROLES, Column, Schema
 from ...table.schema_file import schema_from_toml
-from ...table.suggest import suggested_role
 from ..commands import describe_words
 from ..page import Page, SentForm, form_of, go
 from ..roles import CHOSEN, with_entry, with_rules_in_step

@@ -22,7 +22,7 @@ from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...table import Table, read
 from ...table.align import align
-from ...table.kept_rules import with_found_rules
+from ...table.rules.keep import with_found_rules
 from ..synthesise import synthesiser_for
 from .parts import PeoplePart, cost_of_parting
 from .settings import FrontierSettings

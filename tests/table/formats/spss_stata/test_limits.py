@@ -12,7 +12,7 @@ import pyreadstat
 import pytest
 
 import chaffinch
-from chaffinch.table.formats.spss_stata.limits import DATES, TIMES
+from chaffinch.table.formats.spss_stata.read import DATES, TIMES
 
 SPSS_EPOCH = datetime.datetime(1582, 10, 14)
 

@@ -3,8 +3,7 @@
 from functools import partial
 
 from ..format import FORMATS, Format
-from .limits import PROGRAMS, Program
-from .read import open_file
+from .read import PROGRAMS, Program, open_file
 from .write import write_file
 
 __all__ = ["DTA", "SAV"]

@@ -8,29 +8,169 @@ SPSS declares numbers, words or a range as missing; a range becomes those of its
 .z are the words "a" to "z" beside numbers (`Tagged`). An empty text is missing: neither program tells the two
 apart. Lost on the way out: Stata's byte, int and float become long and double, labels of fractions are left out
 of Stata files, and words that mean missing in a column of numbers become system-missing in SPSS.
+
+A look at the dictionary of an SPSS file before the reader sees it.
+
+The C reader behind `pyreadstat` (1.3.7) does not raise but kills the process when a set of value labels belongs to
+no variable, or labels a word that does not decode. One damaged byte is enough, so such files are refused here.
+Layout of the records: the PSPP manual, "System File Format".
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
+import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from ...._base.errors import FileError, InputError
+from ...._base.errors import FileError, InputError, MissingExtraError, listed
 from ...codec import Scalar
-from ...grid import to_numbers
-from ...types import is_words
-from ..format import Labels, Source, Tagged
-from ..options import ReadOptions
-from .guard import check_sav
-from .limits import LETTERS, PROGRAMS, Moment, Program, Range, moment_of, pyreadstat, within
+from ...types import is_words, to_numbers
+from ..format import Labels, ReadOptions, Source, Tagged
+
+Program = Literal["sav", "dta"]
+
+PROGRAMS: dict[Program, str] = {"sav": "SPSS", "dta": "Stata"}
+
+Range = tuple[Scalar | None, Scalar | None]
+"""The lowest and the highest of a range of missing values, None where it is open."""
+
+LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
+"""Stata's missing codes besides the plain one: .a to .z."""
+
+STATA_LONG = 2_147_483_620
+"""The largest whole number that Stata stores as such; those above it stand for missing."""
+
+_SPSS_NAME = re.compile(r"[^\W\d_][\w.$#@]*")
+_SPSS_RESERVED = re.compile("ALL|AND|BY|EQ|GE|GT|LE|LT|NE|NOT|OR|TO|WITH")
+_STATA_NAME = re.compile(r"[^\W\d]\w*")
+_STATA_RESERVED = re.compile(
+    r"_all|_b|_coef|_cons|_n|_N|_pi|_pred|_rc|_skip|byte|double|float|if|in|int|long|strL|using|with|str\d+"
+)
+_LONGEST = {
+    "sav": {"name": 64, "title": 256, "label": 120},
+    "dta": {"name": 32, "title": 80, "label": 8_000},
+}
+"""Longest texts: in bytes for SPSS, in characters for Stata (whose labels have 32,000 bytes)."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """How a program counts time: its numbers are (Arrow's number + offset) * down / up."""
+
+    kind: pa.DataType
+    offset: int
+    display: str
+    up: int = 1
+    down: int = 1
+
+    def incoming(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the program's numbers as Arrow's: days, or milliseconds."""
+        scaled = numbers * self.up / self.down
+        return np.asarray(
+            (np.floor(scaled) if pa.types.is_date(self.kind) else np.rint(scaled)) - self.offset
+        )
+
+    def outgoing(self, numbers: NDArray[Any]) -> NDArray[np.float64]:
+        """Return Arrow's numbers as the program's."""
+        return np.asarray(
+            (np.asarray(numbers, dtype=np.float64) + self.offset) * self.down / self.up
+        )
+
+
+DATES: dict[Program, Moment] = {
+    "sav": Moment(pa.date32(), 141_428, "DATE11", down=86_400),  # seconds since 14 October 1582
+    "dta": Moment(pa.date32(), 3_653, "%td"),  # days since 1 January 1960
+}
+TIMES: dict[Program, Moment] = {
+    "sav": Moment(pa.timestamp("ms"), 12_219_379_200_000, "DATETIME20", up=1000),
+    "dta": Moment(pa.timestamp("ms"), 315_619_200_000, "%tc"),
+}
+CLOCKS: dict[Program, Moment] = {
+    "sav": Moment(pa.time32("ms"), 0, "TIME8", up=1000),
+    "dta": Moment(pa.time32("ms"), 0, "%tcHH:MM:SS"),
+}
+
+
+def moment_of(form: Program, display: str) -> Moment | None:
+    """Return how a display format counts time, or None where it shows plain numbers.
+
+    Examples
+    --------
+    >>> [moment_of("sav", "EDATE10") == DATES["sav"], moment_of("dta", "%tcHH:MM") == TIMES["dta"], moment_of("dta", "%9.0g")]
+    [True, True, None]
+    """
+    if form == "dta":
+        match = re.match("%-?(td|d|tc|tC)", display)
+        return None if match is None else TIMES[form] if match[1] in ("tc", "tC") else DATES[form]
+    word = re.sub("[^A-Z].*", "", display.upper())
+    if word in ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR"):
+        return DATES[form]
+    return TIMES[form] if word in ("DATETIME", "YMDHMS") else None
+
+
+def cut(text: str, form: Program, what: str) -> str:
+    """Return a title or label, shortened to what a program holds, at a whole character.
+
+    Examples
+    --------
+    >>> len(cut("é" * 100, "sav", "label")), len(cut("é" * 100, "dta", "title"))
+    (60, 80)
+    """
+    longest = _LONGEST[form][what]
+    return text[:longest] if form == "dta" else text.encode()[:longest].decode("utf-8", "ignore")
+
+
+def check_names(names: Sequence[str], form: Program) -> None:
+    """Raise unless a program can hold columns of these names."""
+    pattern, reserved = (
+        (_SPSS_NAME, _SPSS_RESERVED) if form == "sav" else (_STATA_NAME, _STATA_RESERVED)
+    )
+    bad = [
+        n
+        for n in names
+        if not pattern.fullmatch(n) or reserved.fullmatch(n) or n != cut(n, form, "name")
+    ]
+    if bad:
+        also = "" if form == "dta" else ", or . $ # @"
+        raise InputError(
+            f"{PROGRAMS[form]} cannot hold columns named so: {listed(bad)}. A name starts with a letter, goes on with letters, "
+            f"digits, _{also}, has at most {_LONGEST[form]['name']} characters and is no reserved word. Rename, or write CSV or Parquet."
+        )
+    folded = [name.upper() for name in names]
+    if form == "sav" and (double := [name for name in names if folded.count(name.upper()) > 1]):
+        raise InputError(
+            f"SPSS cannot hold columns whose names differ only in case: {listed(double)}. Rename, or write CSV or Parquet."
+        )
+
+
+def within(numbers: NDArray[Any], ranges: Sequence[Range]) -> NDArray[np.bool_]:
+    """Return which numbers lie in one of some ranges."""
+    hit = np.zeros(len(numbers), dtype=bool)
+    for lo, hi in ranges:
+        hit |= (numbers >= (-np.inf if lo is None else lo)) & (
+            numbers <= (np.inf if hi is None else hi)
+        )
+    return hit
+
+
+def pyreadstat(doing: str) -> Any:
+    """Return the package of that name; an error that names the extra where it is not installed."""
+    try:
+        import pyreadstat as package
+    except ImportError:
+        raise MissingExtraError(f"{doing} SPSS and Stata files", "pyreadstat") from None
+    return package
+
 
 BATCH_ROWS = 1 << 16
 
@@ -281,3 +421,103 @@ def _missing_codes(
         name: [*each, *sorted(occurring.get(name, set()) - set(each))]
         for name, each in codes.items()
     }
+
+
+HEADER = 176
+UTF8 = 65001
+
+
+def check_sav(path: Path) -> None:
+    """Raise a FileError if the labels of an SPSS file do not fit its variables; all else is left to the reader."""
+    with open(path, "rb") as handle:
+        head = handle.read(HEADER)
+        order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
+        try:
+            sound = len(head) == HEADER and _Dictionary(handle, order).sound()
+        except struct.error:  # the file ends before its dictionary does
+            sound = False
+    if not sound:
+        raise FileError(
+            f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
+        )
+
+
+@dataclass
+class _Dictionary:
+    handle: BinaryIO
+    order: str
+    widths: list[int] = field(
+        default_factory=list
+    )  # of each 8-byte piece: 0 a number, -1 the rest of a longer text
+    words: list[bytes] = field(default_factory=list)  # texts that have a label
+    encoding: str = ""
+
+    def sound(self) -> bool:
+        """Return whether every set of labels has a variable, and every labelled word decodes."""
+        while True:
+            record = self._whole()
+            if record == 2:
+                self._variable()
+            elif record == 3:
+                if not self._labels():
+                    return False
+            elif record == 6:
+                self._skip(80 * self._whole())
+            elif record == 7:
+                self._extension()
+            else:
+                return self._decodes()
+
+    def _whole(self) -> int:
+        (number,) = struct.unpack(f"{self.order}i", self.handle.read(4))
+        return int(number)
+
+    def _skip(self, n_bytes: int) -> None:
+        self.handle.seek(max(n_bytes, 0), 1)
+
+    def _variable(self) -> None:
+        width, labelled, n_missing, *formats = (self._whole() for _ in range(5))
+        shown_as_text = any(
+            shown >> 16 & 0xFF in (1, 2) for shown in formats
+        )  # A and AHEX make the reader take it for text
+        self.widths.append(width or int(shown_as_text))
+        self._skip(8)
+        if labelled:
+            self._skip(-(-self._whole() // 4) * 4)
+        self._skip(8 * abs(n_missing))
+
+    def _labels(self) -> bool:
+        values = []
+        for _ in range(self._whole()):
+            value, length = struct.unpack("8sB", self.handle.read(9))
+            self._skip((length + 8) // 8 * 8 - 1)
+            values.append(value)
+        if self._whole() != 4 or not 0 < (n_variables := self._whole()) <= len(self.widths):
+            return False
+        places = [self._whole() for _ in range(n_variables)]
+        widths = [self.widths[place - 1] for place in places if 0 < place <= len(self.widths)]
+        if not any(width >= 0 for width in widths):
+            return False
+        if any(widths):
+            self.words += values
+        return True
+
+    def _extension(self) -> None:
+        kind, size, count = self._whole(), self._whole(), self._whole()
+        if kind == 3 and size == 4 and count == 8:
+            page = [self._whole() for _ in range(8)][-1]
+            self.encoding = self.encoding or ("utf-8" if page == UTF8 else f"cp{page}")
+        elif kind == 20 and size == 1 and 0 < count < 100:
+            self.encoding = self.handle.read(count).decode("ascii", "replace")
+        else:
+            self._skip(size * count)
+
+    def _decodes(self) -> bool:
+        try:
+            for word in self.words:
+                word.decode(self.encoding or "utf-8")
+        except UnicodeError:
+            return False
+        except (LookupError, ValueError):  # an encoding that Python does not know: the reader may
+            return True
+        return True

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from ...._base.errors import FileError, InputError, MissingExtraError, listed
 from ...codec import Scalar
 from ...encode import missing_words
-from ...grid import to_numbers
 from ...schema import Column
-from ...types import is_words, value_type
-from .limits import (
+from ...types import is_words, to_numbers, value_type
+from .read import (
     CLOCKS,
     DATES,
     LETTERS,

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .codec import Categories
-from .grid import to_numbers
 from .long import LongTable, joined
-from .person_ids import person_numbers, plain_ids
+from .persons import person_numbers, plain_ids
 from .scan import Scan
 from .table import Table
-from .types import whole_array
+from .types import to_numbers, whole_array
 
 ChosenBy = Literal["place", "values", "person"]
 Hashes = NDArray[np.uint64]

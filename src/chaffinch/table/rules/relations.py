@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._base.conditions import (
+from ..._base.conditions import (
     TURNED,
     Addend,
     Comparisons,
@@ -36,16 +36,15 @@ from .._base.conditions import (
     read_rule,
     scaled,
 )
-from .._base.errors import InputError, SchemaError, unknown_name
-from .._base.tokens import Reader
-from .codec import Categories
-from .grid import to_numbers
-from .schema import NUMERIC_KINDS, Column, Schema
-from .schema_file import usual_type
-from .types import PER_SECOND, is_numeric, parse_type, value_type, whole_array
+from ..._base.errors import InputError, SchemaError, unknown_name
+from ..._base.tokens import Reader
+from ..codec import Categories
+from ..schema import NUMERIC_KINDS, Column, Schema
+from ..schema_file import usual_type
+from ..types import PER_SECOND, is_numeric, parse_type, to_numbers, value_type, whole_array
 
 if TYPE_CHECKING:
-    from .table import Table
+    from ..table import Table
 
 
 EXACT = 1e-9

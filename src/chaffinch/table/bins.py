@@ -1,0 +1,627 @@
+"""Bins of a numeric column: atoms, edges and the in-bin sketch, from distinct values and their counts.
+
+No number that fewer than ten records share is kept. Atoms, and values that come out as they are inside a bin, are those that at least ten records share; edges
+and knots are means of at least ten records. In all these means the nine most extreme records at each end are not looked at:
+expected values stand in for them (`tails`), so that no outlier shows through a mean; beyond them the column ends, unless bounds are declared. Codes that stand apart are levels of their own, or left out
+where they are rare, and no bin reaches across a wide gap (`apart`).
+
+What stands apart from a numeric column: codes at its ends that mean something else (-8, 999), and gaps inside it that nothing is drawn in.
+
+A value that ten records share is a level of its own, with its own share, where the gap to the next one inwards is wider than from there to the median; so is a negative one among few. Values that fewer records share are never drawn where the gap is
+ten times as wide, which numbers that go on smoothly never do with ten records beyond it, however long their tail is: the column goes on as if these records were not there, unless a person declares the values as missing codes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base.masking import THRESHOLD
+from .codec import Intervals
+from .grain import with_grains
+from .schema import Column
+from .tails import Tailed, with_modelled_tails
+from .types import Numbers
+
+MOST_MARKS = 1_000
+"""Values at most that come out as they are inside bins: those that most records share."""
+
+GROWN_LEVELS = 150
+RECORDS_EACH = 1_000
+"""A column with at most so many different values, and so many records for each, has a level for each."""
+
+LARGEST = 1e290
+"""Numbers beyond are taken for it, so that no sum of them overflows."""
+
+Counts = NDArray[np.float64]
+
+
+def fit_intervals(
+    column: Column, values: Numbers, counts: Counts, *, whole: bool, single: bool = False
+) -> Intervals:
+    """Return the codec of a numeric column from its sorted distinct values and their counts.
+
+    `whole`: integers, dates, times. `single`: of 32-bit floats, so that edges are numbers that such a float can hold.
+    """
+    if not whole:
+        values = values.astype(np.float64)
+        if len(values) and max(-values[0], values[-1]) > LARGEST:
+            values, counts = _summed(np.clip(values, -LARGEST, LARGEST), counts)
+    if column.bounds is not None:
+        low, high = column.bounds
+        values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
+    atoms = _atoms(column, values, counts, whole=whole)
+    rest = ~np.isin(values, atoms)
+    values, counts = values[rest], counts[rest]
+    signed = column.kind in ("integer", "float")
+    gaps = np.empty(0, dtype=np.int64)
+    if _is_free(column):
+        beyond = apart(values, counts, signed=signed)
+        atoms = np.union1d(atoms, beyond.codes)
+        rest = ~(beyond.rare | np.isin(values, beyond.codes))
+        values, counts = values[rest], counts[rest]
+        gaps = wide_gaps(values, counts)
+    marks = _marks(values, counts)
+    smooth = ~np.isin(values, marks)
+    smooth_values, smooth_counts = values[smooth], counts[smooth]
+    splits = [0, *gaps.tolist(), len(values)]
+    within = (
+        (float(counts[: splits[1]].sum()), float(counts[splits[-2] :].sum()))
+        if len(gaps)
+        else (np.inf, np.inf)
+    )
+    after = values[gaps]
+    tailed = with_modelled_tails(values, counts, atoms=atoms, signed=signed, within=within)
+    values, counts = tailed.values, tailed.counts
+    around = [_soft_gap(values, counts, at) for at in np.searchsorted(values, after).tolist()]
+    if column.bounds is not None:
+        values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
+    starts = _starts(column, values, counts, len(atoms), whole=whole)
+    if single:
+        starts = starts.astype(np.float32).astype(np.float64)
+    starts = np.unique(starts)
+    if column.binning == "quantile":
+        starts, around = _cut_at_gaps(starts, around, values, counts, column, whole=whole)
+    kind = np.int64 if whole else np.float64
+    starts = starts.astype(kind)
+    knots = sketch(column, starts, tailed, values, counts, marks, around, whole=whole)
+    middles = np.concatenate(
+        [atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]]
+    )
+    codes = np.empty(len(middles), dtype=np.int64)
+    codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
+    codec = Intervals(
+        atoms.astype(kind),
+        starts,
+        tuple(knots),
+        codes[: len(atoms)],
+        codes[len(atoms) :],
+        whole,
+        column.step if whole else 1,
+        None if whole else column.decimals,
+        column.nullable,
+        column.missing,
+        column.bounds,
+    )
+    return with_grains(codec, column, smooth_values, smooth_counts)
+
+
+def leaves_out(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> bool:
+    """Return whether records of a column stand so far apart, and are so few, that their values are never drawn."""
+    if not _is_free(column):
+        return False
+    rest = ~np.isin(values, _atoms(column, values, counts, whole=whole))
+    beyond = apart(values[rest], counts[rest], signed=column.kind in ("integer", "float"))
+    return bool(beyond.rare.any() or beyond.few)
+
+
+def _is_free(column: Column) -> bool:
+    """Whether nobody said where a column ends or what its levels are, so that what stands apart in it is looked for."""
+    return column.binning == "quantile" and column.bounds is None and column.atoms is None
+
+
+def _as(bound: float, whole: bool) -> Any:
+    return int(bound) if whole else float(bound)
+
+
+def _summed(values: Numbers, counts: Counts) -> tuple[Numbers, Counts]:
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(inverse, weights=counts, minlength=len(distinct)).astype(
+        np.float64
+    )
+
+
+def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
+    """Return the values that are levels of their own.
+
+    With few enough distinct values, or many records for each, all that ten records share. Otherwise a value that carries at least a bin's share
+    of the records, then of the records left when it is taken out, and so on, for at most half of the levels.
+    """
+    if column.atoms is not None:
+        return np.array(sorted(column.atoms), dtype=np.int64 if whole else np.float64)
+    if column.binning != "quantile":
+        return values[:0]
+    if len(values) <= max(column.bins, _grown(column, values, counts)):
+        return values[counts >= THRESHOLD]
+    order = np.argsort(-counts, kind="stable")
+    left, taken = float(counts.sum()), 0
+    while taken < column.bins // 2:
+        heaviest = counts[order[taken]]
+        if heaviest < THRESHOLD or heaviest * (column.bins - taken) < left:
+            break
+        left -= heaviest
+        taken += 1
+    return np.sort(values[order[:taken]])
+
+
+def _grown(column: Column, values: Numbers, counts: Counts) -> int:
+    """The levels that a column's records bear: where nobody asked for a number of them, one for each of up to 150 values with a thousand records each."""
+    bears = (
+        column.bins == Column.bins
+        and len(values) <= GROWN_LEVELS
+        and float(counts.sum()) >= RECORDS_EACH * len(values)
+    )
+    return len(values) if bears else column.bins
+
+
+def _marks(values: Numbers, counts: Counts) -> Numbers:
+    """Return the values inside bins that come out as they are: those that ten records share, of more than a thousand those of most records."""
+    heavy = np.flatnonzero(counts >= THRESHOLD)
+    if len(heavy) > MOST_MARKS:
+        heavy = np.sort(heavy[np.argsort(-counts[heavy], kind="stable")[:MOST_MARKS]])
+    return np.asarray(values[heavy])
+
+
+def _soft_gap(values: Numbers, counts: Counts, at: int) -> tuple[float, float]:
+    """Return the means of the ten records below a gap and of the ten above it; a value that ten share is its own mean."""
+    below, above = float(counts[:at].sum()), float(counts[at:].sum())
+    low = _means(values[:at], counts[:at], [below - THRESHOLD], [below])
+    high = _means(values[at:], counts[at:], [0.0], [min(float(THRESHOLD), above)])
+    return float(low[0]), float(high[0])
+
+
+def _cut_at_gaps(
+    starts: NDArray[Any],
+    around: list[tuple[float, float]],
+    values: Numbers,
+    counts: Counts,
+    column: Column,
+    *,
+    whole: bool,
+) -> tuple[NDArray[Any], list[tuple[float, float]]]:
+    """Return starts of bins of ten records or more, of which none reaches across a gap, and the gaps that this holds of.
+
+    A bin starts in the middle between the means of ten records on both sides, if that is in the gap.
+    """
+    if not len(starts):
+        return starts, []
+    cuts, kept = list[float](), list[tuple[float, float]]()
+    for low, high in around:
+        cut = float(_round(np.array([0.0, (low + high) / 2]), column, whole=whole)[1])
+        inner = np.searchsorted(values, cut)
+        if (
+            0 < inner < len(values)
+            and low < cut <= high
+            and not ((values > low) & (values < cut)).sum() > THRESHOLD
+        ):
+            cuts.append(cut)
+            kept.append((low, high))
+    pieces, borders = [], [-np.inf, *cuts, np.inf]
+    for first, last in pairwise(borders):
+        inside = (values >= first) & (values < last)
+        own = starts[(starts > first) & (starts < last)]
+        if np.isfinite(first):
+            own = np.append(first, own)
+        elif not len(own):
+            own = starts[:1]
+        pieces.append(_thick_enough(own, values[inside], counts[inside]))
+    return np.concatenate(pieces), kept
+
+
+def _starts(
+    column: Column, values: Numbers, counts: Counts, n_atoms: int, *, whole: bool
+) -> NDArray[Any]:
+    """Return the starts of the bins for the values that are not atoms."""
+    if column.edges is not None:
+        starts = np.array(column.edges[:-1], dtype=np.float64)
+        return np.ceil(starts) if whole else starts
+    if not len(values) and column.bounds is None:
+        return np.empty(0)
+    low, high = _soft_range(values, counts) if column.bounds is None else column.bounds
+    if column.binning == "width":
+        edges = np.linspace(low, high, column.bins + 1)[:-1]
+        return _round(edges, column, whole=whole)
+    n = float(counts.sum())
+    wanted = min(column.bins - n_atoms, int(n // THRESHOLD))
+    if wanted < 1:
+        # Fewer than ten records lie off the atoms: no bin of their own, they go to the nearest atom.
+        alone = n_atoms == 0 and column.bounds is None and n > 0
+        one = _round(np.array([float(low)]), column, whole=whole)
+        return one if alone or column.bounds is not None else np.empty(0)
+    ranks = n * np.arange(1, wanted) / wanted
+    half = THRESHOLD / 2  # each cut is the mean of the ten records around its rank
+    cuts = _means(values, counts, np.maximum(ranks - half, 0.0), np.minimum(ranks + half, n))
+    return _round(np.array([low, *cuts]), column, whole=whole)
+
+
+def _round(edges: NDArray[np.float64], column: Column, *, whole: bool) -> NDArray[np.float64]:
+    if whole:
+        steps = np.ceil(edges / column.step)
+        steps[0] = np.floor(edges[0] / column.step)
+        return np.asarray(steps * column.step)
+    return edges if column.decimals is None else np.round(edges, column.decimals)
+
+
+def _means(
+    values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike
+) -> NDArray[np.float64]:
+    """Return the means of the records from one rank to another, sharing out those at the borders.
+
+    Sums up to a rank are straight lines between those at the borders of values: two look-ups for each mean.
+    """
+    first, last = np.asarray(first, dtype=np.float64), np.asarray(last, dtype=np.float64)
+    if not len(values):
+        return np.empty(0)
+    ends, sums = _running(values, counts)
+    base = float(values[0])
+    means = base + (np.interp(last, ends, sums) - np.interp(first, ends, sums)) / (last - first)
+    return np.asarray(np.clip(means, base, float(values[-1])))
+
+
+def _running(values: Numbers, counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how many records there are up to each border of values, and the sums of what they are above the lowest."""
+    ends, sums = np.zeros(len(values) + 1), np.zeros(len(values) + 1)
+    np.cumsum(counts, out=ends[1:])
+    # Sums of differences: timestamps are large and close together.
+    np.cumsum((values.astype(np.float64) - float(values[0])) * counts, out=sums[1:])
+    return ends, sums
+
+
+def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
+    """Return the means of the ten lowest and of the ten highest records, expected values standing in for the nine outermost."""
+    n = float(counts.sum())
+    few = min(float(THRESHOLD), n)
+    low, high = _means(values, counts, [0.0, n - few], [few, n])
+    return float(low), float(high)
+
+
+def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDArray[Any]:
+    """Drop starts until every bin holds at least ten records: a thin bin joins the one before it."""
+    if not len(starts):
+        return starts
+    index = np.searchsorted(starts[1:], values, side="right")
+    masses = np.bincount(index, weights=counts, minlength=len(starts))
+    keep, gathered = [0], 0.0
+    for b in range(len(starts)):
+        if gathered >= THRESHOLD and masses[b:].sum() >= THRESHOLD:
+            keep.append(b)
+            gathered = 0.0
+        gathered += masses[b]
+    return np.asarray(starts[keep])
+
+
+MOST_CODES = 10
+"""Values that stand apart at one end of a column at most: more of them are no codes, but a part of the column."""
+
+MOST_NEGATIVE = 5
+"""Negative values of a column that is otherwise not negative, up to which they are codes."""
+
+MOST_SHARE = 0.2
+"""The share of records at most that may stand apart at one end."""
+
+FAR = 10
+"""Values that few records share are left out beyond a gap of so many times the distance from there to the median."""
+
+GAP_SHARE = 4
+"""A gap is wide if it is more than one in so many parts of what lies between the tenth record from below and the tenth from above."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Values that stand apart from a column.
+
+    `codes`: those that ten records or more share. `rare`: which values (a mask) fewer records share, where they are ten or more together, so that they would be looked at.
+    `few`: whether fewer than ten records stand very far from all others; they are not looked at anyway.
+    """
+
+    codes: Numbers
+    rare: NDArray[np.bool_]
+    few: bool = False
+
+
+def apart(values: Numbers, counts: Counts, *, signed: bool) -> Apart:
+    """Return what stands apart from sorted distinct values.
+
+    `signed`: 0 divides the values in kind (amounts, not dates), so that a few negative ones among others are codes.
+
+    Examples
+    --------
+    >>> ages = np.array([-8, *range(20, 90), 998, 999])
+    >>> found = apart(ages, np.array([30.0, *[12.0] * 70, 5, 6]), signed=True)
+    >>> found.codes.tolist(), ages[found.rare].tolist()
+    ([-8], [998, 999])
+    """
+    n = float(counts.sum())
+    rare = np.zeros(len(values), dtype=bool)
+    if len(values) < 3 or n < 4 * THRESHOLD:
+        return Apart(values[:0], rare)
+    numbers = values.astype(np.float64)
+    median = numbers[np.searchsorted(np.cumsum(counts), n / 2)]
+    outside, few = np.zeros(len(values), dtype=bool), False
+    for turned in (False, True):
+        order = slice(None, None, -1) if turned else slice(None)
+        near, far = (
+            _n_outside(np.abs(numbers[order] - median), counts[order], times) for times in (1, FAR)
+        )
+        outside[order][:near] = True
+        beyond = (counts[order] < THRESHOLD) & (np.arange(len(values)) < far)
+        many = counts[order][beyond].sum() >= THRESHOLD
+        rare[order] |= beyond & many
+        few = few or bool(beyond.any() and not many)
+    if signed:
+        negative = numbers < 0
+        usual = 0 < negative.sum() <= MOST_NEGATIVE and counts[negative].sum() <= MOST_SHARE * n
+        outside |= negative & usual
+    return Apart(values[outside & (counts >= THRESHOLD)], rare, few)
+
+
+def _n_outside(distances: NDArray[np.float64], counts: Counts, times: int) -> int:
+    """How many values stand apart at one end, outermost first: beyond the innermost gap that is as wide as so many times the distance from there to the median."""
+    most = min(MOST_CODES, len(distances) - 1)
+    within = np.cumsum(counts[:most]) <= MOST_SHARE * counts.sum()
+    inner = distances[1 : most + 1]
+    gaps = distances[:most] - inner
+    wide = np.flatnonzero(within & (gaps > times * inner) & (gaps > 0))
+    return int(wide[-1]) + 1 if len(wide) else 0
+
+
+def wide_gaps(values: Numbers, counts: Counts) -> NDArray[np.int64]:
+    """Return where sorted distinct values go on after a wide gap: twenty records or more lie on both sides of it, up to the next.
+
+    Examples
+    --------
+    >>> wide_gaps(np.array([*range(100), *range(900, 1000)]), np.ones(200)).tolist()
+    [100]
+    """
+    if len(values) < 2:
+        return np.empty(0, dtype=np.int64)
+    ranks = np.cumsum(counts)
+    n = float(ranks[-1])
+    if n < 4 * THRESHOLD:
+        return np.empty(0, dtype=np.int64)
+    low, high = (
+        float(values[np.searchsorted(ranks, rank, side="right")])
+        for rank in (THRESHOLD - 1, n - THRESHOLD)
+    )
+    gaps = np.diff(values.astype(np.float64))
+    chosen, last = list[int](), 0.0
+    for at in np.flatnonzero((gaps * GAP_SHARE > high - low) & (gaps > 0)).tolist():
+        if ranks[at] - last >= 2 * THRESHOLD and n - ranks[at] >= 2 * THRESHOLD:
+            chosen.append(at + 1)
+            last = float(ranks[at])
+    return np.array(chosen, dtype=np.int64)
+
+
+MOST_KNOTS = 8
+"""Means of records between two values that stand for themselves at most, where that is not at an end of the column."""
+
+Group = tuple[NDArray[np.float64], NDArray[np.float64]]
+Piece = tuple[float, float, float, float, NDArray[np.float64], NDArray[np.float64]]
+
+
+def sketch(
+    column: Column,
+    starts: NDArray[Any],
+    tailed: Tailed,
+    values: Numbers,
+    counts: Counts,
+    marks: Numbers,
+    around: list[tuple[float, float]],
+    *,
+    whole: bool,
+) -> list[NDArray[np.float64]]:
+    """Return for each bin the knots of its quantile function.
+
+    A value that ten records share is level over their share of the ranks. Between such values groups of at least ten records give one knot each, at their mean, and expected values one each; between and outside them the function
+    is straight, to the borders of the bin, the means beside a gap, or for the outermost bins to the ends of the column.
+    """
+    if not len(starts):
+        return []
+    unit = (
+        float(column.step)
+        if whole
+        else (0.0 if column.decimals is None else 10.0**-column.decimals)
+    )
+    low, high = _column_ends(column, tailed, starts)
+    bottoms = np.append(low, starts[1:].astype(np.float64))
+    tops = np.append(starts[1:].astype(np.float64) - unit, high)
+    for below, above in around:
+        at = int(np.searchsorted(starts, above, side="right")) - 1
+        bottoms[at], tops[at - 1] = max(above, bottoms[at]), min(below, tops[at - 1])
+    tops[:-1] = np.maximum(tops[:-1], bottoms[:-1])
+    bottoms = np.minimum(bottoms, tops)
+    is_mark = np.isin(values, marks)
+    ends = [
+        0,
+        *np.searchsorted(values, starts[1:]).tolist(),
+        len(values),
+    ]  # where the values of each bin end
+    alone = np.flatnonzero(is_mark)
+    borders = np.unique(np.concatenate([ends, alone, alone + 1])).tolist()
+    singles = 0 if column.bounds is not None or column.edges is not None else tailed.unseen
+    groups = _group_means(values, counts, borders, is_mark, singles)
+    records = np.concatenate([[0.0], np.cumsum(counts)])[borders]
+    firsts = np.searchsorted(borders, ends).tolist()  # the first piece of each bin
+    knots = []
+    for b, (first, last) in enumerate(pairwise(firsts)):
+        bottom, top = float(bottoms[b]), float(tops[b])
+        if last == first:
+            knots.append(np.array([[0.0, 1.0], [bottom, top]]))
+        elif last == first + 1 and not is_mark[borders[first]]:  # most bins
+            knots.append(_quantile_function([(0.0, 1.0, bottom, top, *groups[first])], bottom, top))
+        else:
+            knots.append(
+                _quantile_function(
+                    _pieces(
+                        values,
+                        groups,
+                        borders,
+                        records,
+                        range(first, last),
+                        is_mark,
+                        bottom,
+                        top,
+                        unit,
+                    ),
+                    bottom,
+                    top,
+                )
+            )
+    return knots
+
+
+def _pieces(
+    values: Numbers,
+    groups: list[Group],
+    borders: list[int],
+    records: Counts,
+    pieces: range,
+    is_mark: NDArray[np.bool_],
+    bottom: float,
+    top: float,
+    unit: float,
+) -> list[Piece]:
+    """Return the pieces of a bin with values that stand for themselves: from and to which rank, from and to which number, and the groups between."""
+    out = list[Piece]()
+    before, mass = float(records[pieces[0]]), float(records[pieces[-1] + 1] - records[pieces[0]])
+    for p in pieces:
+        first, last = borders[p], borders[p + 1]
+        start, end = (float(records[q] - before) / mass for q in (p, p + 1))
+        if is_mark[first]:
+            out.append(
+                (start, end, float(values[first]), float(values[first]), np.empty(0), np.empty(0))
+            )
+            continue
+        left = float(values[first - 1]) + unit if p > pieces[0] else bottom
+        right = float(values[last]) - unit if p < pieces[-1] else top
+        ranks, means = groups[p]
+        if (
+            len(means) > 1
+        ):  # as far beyond the last mean as from the one before: a value that stands alone may be far away
+            left = max(left, 2 * means[0] - means[1]) if p > pieces[0] else left
+            right = min(right, 2 * means[-1] - means[-2]) if p < pieces[-1] else right
+        out.append((start, end, left, right, ranks, means))
+    return out
+
+
+def _quantile_function(pieces: list[Piece], bottom: float, top: float) -> NDArray[np.float64]:
+    """Return the knots of one bin from its pieces."""
+    knots = np.empty((2, sum(len(piece[4]) + 2 for piece in pieces)))
+    at = 0
+    for start, end, left, right, ranks, means in pieces:
+        until = at + len(ranks) + 2
+        knots[:, at], knots[:, until - 1] = (start, left), (end, right)
+        knots[0, at + 1 : until - 1], knots[1, at + 1 : until - 1] = (
+            start + ranks * (end - start),
+            means,
+        )
+        at = until
+    knots[0, 0], knots[0, -1] = 0.0, 1.0
+    np.maximum.accumulate(np.minimum(np.maximum(knots[1], bottom), top), out=knots[1])
+    return knots
+
+
+def _group_means(
+    values: Numbers, counts: Counts, ends: list[int], is_mark: NDArray[np.bool_], singles: int
+) -> list[Group]:
+    """Return for each run of values the ranks, 0 to 1, and the means of its groups of records; runs are short and many, so they are worked together.
+
+    A value that stands for itself has no groups. `singles`: how many expected values at each end of the column are groups of their own.
+
+    Sums up to a rank are straight lines between those at the borders of values, as in `_means`. Counts are whole, so a rank lies between the
+    same borders as the whole number below it, and one search finds them all.
+    """
+    if not len(values):
+        return [(np.empty(0), np.empty(0))] * (len(ends) - 1)
+    numbers = values.astype(np.float64)
+    sizes = np.diff(ends)
+    base = numbers[np.minimum(ends[:-1], len(values) - 1)]
+    above = (
+        numbers - np.repeat(base, sizes)
+    ) * counts  # differences: timestamps are large and close together
+    records = np.concatenate([[0.0], np.cumsum(counts)])
+    sums = np.zeros(len(values) + 1)
+    cuts = []
+    for b, (start, end) in enumerate(pairwise(ends)):
+        np.cumsum(above[start:end], out=sums[start + 1 : end + 1])
+        n = float(records[end] - records[start])
+        cuts.append(
+            [] if is_mark[start] else _groups(n, singles, first=b == 0, last=b + 2 == len(ends))
+        )
+    every = np.array([cut for one in cuts for cut in one])
+    bins = np.repeat(np.arange(len(cuts)), [len(one) for one in cuts])
+    first, last = np.array(ends[:-1])[bins], np.array(ends[1:])[bins]
+    before = records[first]
+    border = np.searchsorted(records, before + np.floor(every), side="right") - 1
+    border = np.clip(border, first, last)
+    after = np.minimum(border + 1, last)
+    low, high = records[border] - before, records[after] - before
+    bottom = np.where(border > first, sums[border], 0.0)
+    slope = np.divide(sums[after] - bottom, high - low, out=np.zeros_like(every), where=high > low)
+    at = np.where(every == low, bottom, slope * (every - low) + bottom)
+    inner = bins[1:] == bins[:-1]
+    of = bins[1:][inner]
+    means = base[of] + (at[1:] - at[:-1])[inner] / (every[1:] - every[:-1])[inner]
+    means = np.minimum(np.maximum(means, base[of]), numbers[np.array(ends[1:]) - 1][of])
+    mass = np.maximum(records[ends[1:]] - records[ends[:-1]], 1.0)
+    ranks = ((every[1:] + every[:-1]) / 2)[inner] / mass[of]
+    width = (every[1:] - every[:-1])[inner]
+    shown = (width >= THRESHOLD) | (width <= 1)
+    ranks, means, of = ranks[shown], means[shown], of[shown]
+    stops = np.searchsorted(of, np.arange(len(cuts) + 1)).tolist()
+    return [(ranks[i:j], means[i:j]) for i, j in pairwise(stops)]
+
+
+def _groups(n: float, singles: int, *, first: bool, last: bool) -> list[float]:
+    """Return the ranks between which a run of records is averaged: up to eight even groups of ten or more.
+
+    Towards an end of the column groups halve in size, down to ten records: tails are where the shape bends. The outermost are expected values, one each;
+    what is left between those of both ends, if it is less than ten records, is a group that nobody looks at.
+    """
+    start = min(float(singles), n) if first else 0.0
+    end = max(n - singles, start) if last else n
+    few = int(min(MOST_KNOTS, (end - start) // THRESHOLD))
+    cuts = [start + (end - start) * i / few for i in range(few + 1)] if few else [start, end]
+    size = (end - start) / max(few, 1)
+    while (first or last) and size >= 2 * THRESHOLD:
+        size /= 2
+        cuts += [start + size] * first + [end - size] * last
+    ones = [float(one) for one in range(int(singles) + 1)]
+    cuts += [one for one in ones if one < start] * first + [
+        n - one for one in ones if n - one > end
+    ] * last
+    return sorted(set(cuts))
+
+
+def _column_ends(column: Column, tailed: Tailed, starts: NDArray[Any]) -> tuple[float, float]:
+    """Return the lowest and the highest number to be drawn."""
+    if column.edges is not None:
+        return column.edges[0], column.edges[-1]
+    if column.bounds is not None:
+        return column.bounds
+    low, high = tailed.ends
+    if (
+        column.decimals is not None
+        and column.kind == "float"
+        and max(abs(low), abs(high)) < 2.0**53 / 10.0**column.decimals
+    ):
+        scale = (
+            10.0**column.decimals
+        )  # ends are drawn where they are met: numbers of the column's decimals
+        low, high = math.ceil(low * scale) / scale, math.floor(high * scale) / scale
+    return low, max(high, float(starts[-1]))
