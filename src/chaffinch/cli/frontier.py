@@ -264,7 +264,7 @@ def frontier_settings(
     threshold: int,
 ) -> FrontierSettings:
     """Return the settings that the options amount to."""
-    from ..report.frontier_rules import Limits
+    from ..report.frontier_result import Limits
     from ..workflows.frontier.settings import FrontierSettings, minutes
     from .risk import tests_of
 

@@ -258,7 +258,7 @@ def risk(
         synthetic=[path.name for path in theirs],
         holdout=fresh.name if fresh else None,
     )
-    from ..report.page import write_report
+    from ..report.release import write_report
     from ..report.result import report_of
 
     if json is not None:

@@ -13,7 +13,7 @@ from ..outputs.check.marginal import RiskMeasure
 from ..outputs.check.sizes import RiskBySize
 from ..outputs.check.whole import WholeDataRisk
 from ..stats.crossed import Estimate
-from .curves import Curve, Point, curves, frame
+from .charts import Curve, Point, curves, frame
 from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 
 Counted = RiskMeasure | RiskBySize | ErrorLine | WholeDataRisk

@@ -16,7 +16,7 @@ from .._base.errors import InputError
 from .._base.files import files_in, filling, write_text
 from .._base.results import LeftOut, write_page
 from ..report.decision import Decision, decision_of
-from ..report.page import render
+from ..report.release import render
 from ..report.result import ReportResult
 from ..risk import RiskResult
 from ..risk.attribution.verdict import LimitVerdict

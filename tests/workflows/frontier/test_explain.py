@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import FrontierChoice
+from chaffinch.report.frontier_result import CandidateSettings, FrontierChoice
 from chaffinch.workflows.frontier.evaluate import FrontierStudy
 from chaffinch.workflows.frontier.explain import (
     _moved_risk,

@@ -8,9 +8,18 @@ from dataclasses import dataclass, field, replace
 from ..._base.errors import InputError
 from ..._base.runtime import Progress, silent
 from ..._base.text import detectable_words, number, percent
-from ...report.candidate import CandidateSettings
-from ...report.frontier_result import Confirmation, Evaluation, FrontierChoice
-from ...report.frontier_rules import ATTEMPTS, Limits, no_candidate, passes, ranked, verdict_of
+from ...report.frontier_result import (
+    ATTEMPTS,
+    CandidateSettings,
+    Confirmation,
+    Evaluation,
+    FrontierChoice,
+    Limits,
+    no_candidate,
+    passes,
+    ranked,
+    verdict_of,
+)
 from .evaluate import FrontierStudy
 
 MOST_AUC = 6

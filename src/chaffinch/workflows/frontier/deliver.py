@@ -9,9 +9,13 @@ from pathlib import Path
 from ..._base.files import files_in, filling, write_text
 from ..._base.results import write_page
 from ..._base.text import number
-from ...report.candidate import CandidateSettings
-from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
-from ...report.frontier_rules import verdict_of
+from ...report.frontier_result import (
+    CandidateSettings,
+    FrontierChoice,
+    FrontierResult,
+    RiskFigure,
+    verdict_of,
+)
 from ...risk import RiskSettings
 from ...stats.intervals import LimitState
 from ...synth.bayesnet.model import BayesNetModel

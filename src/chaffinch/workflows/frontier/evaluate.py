@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, PersonalDataWarning
-from ...report.candidate import BINS, RARE, CandidateSettings
-from ...report.frontier_result import Evaluation, RiskFigure
+from ...report.frontier_result import BINS, RARE, CandidateSettings, Evaluation, RiskFigure
 from ...risk.attribution.folds import AttackedFold, attack_folds
 from ...stats.rates import Group, Ratio, Statistic
 from ...stats.splits import child

@@ -11,9 +11,13 @@ import numpy as np
 
 from ..._base.runtime import Progress, silent
 from ..._base.text import number, shown
-from ...report.candidate import CandidateSettings
-from ...report.frontier_result import Evaluation, FrontierChoice, SettingChange
-from ...report.frontier_rules import pareto
+from ...report.frontier_result import (
+    CandidateSettings,
+    Evaluation,
+    FrontierChoice,
+    SettingChange,
+    pareto,
+)
 from ...stats.contrast import ScoreComparison, contrasts
 from ...stats.intervals import mean_interval
 from ...stats.splits import child

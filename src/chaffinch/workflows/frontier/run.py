@@ -18,16 +18,16 @@ from ..._base.files import holding
 from ..._base.masking import THRESHOLD
 from ..._base.results import RunFacts
 from ..._base.runtime import Progress, one_blas_thread, thread_map, watched
-from ...report.candidate import CandidateSettings
 from ...report.frontier_result import (
+    CandidateSettings,
     Evaluation,
     FrontierAbout,
     FrontierChoice,
     FrontierResult,
+    Limits,
     SettingChange,
     SettingCurve,
 )
-from ...report.frontier_rules import Limits
 from ...stats.splits import child
 from ...synth import BayesNet
 from ...table import Table

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...report.candidate import CandidateSettings
-from ...report.frontier_result import Evaluation
-from ...report.frontier_rules import Limits, pareto, ranked
+from ...report.frontier_result import CandidateSettings, Evaluation, Limits, pareto, ranked
 from .space import Space
 
 BATCH = 4

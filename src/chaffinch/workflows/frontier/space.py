@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from ...report.candidate import LEAF, CandidateSettings
+from ...report.frontier_result import LEAF, CandidateSettings
 
 LADDERS: dict[str, tuple[Any, ...]] = {
     "parents": (1, 2, 3, 4, None, 8),

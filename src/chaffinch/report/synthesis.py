@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from .._base.text import count_noun, fixed, is_number, shown
+from markupsafe import Markup
+
+from .._base.svg import bars
+from .._base.text import count_noun, fixed, is_number, number, percent, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
@@ -13,7 +17,7 @@ from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
 from ..utility.verdict import VerdictRow
 from .result import ReportResult
-from .sections import Block, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 
 BAD = ("weak", "lost")
 MOST_CUTS, MOST_PAIRS = 8, 3
@@ -212,3 +216,112 @@ def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: boo
         if words
         else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."
     )
+
+
+MOST_DRAWN, MOST_LISTED = 15, 500
+
+
+def network_figures(account: SynthesisAccount | None, picture: Markup | None) -> list[Block]:
+    """Return the picture where there is one, and the strongest links; nothing where no network is known."""
+    model = ModelAccount() if account is None else account.model
+    out: list[Block] = []
+    if picture is None and not model.edges:
+        return out
+    choices = Choices(account)
+    strengths = model.strengths or (None,) * len(model.edges)
+    ranked = sorted(zip(model.edges, strengths, strict=False), key=lambda edge: -(edge[1] or 0.0))
+    measured = (
+        "Mutual information (nats, from released tables)"
+        if model.privacy
+        else "Mutual information (nats)"
+    )
+    rows = tuple(
+        (
+            shown(a, 40),
+            shown(b, 40),
+            number(strength),
+            choices.why((a, b)).removeprefix("chosen: this link was "),
+        )
+        for (a, b), strength in ranked[:MOST_LISTED]
+    )
+    table = PageTable(
+        "Edges of the network", ("From", "To", measured, "Chosen"), rows, frozenset({2})
+    )
+    if picture is not None:
+        out.append(
+            Figure(
+                "fig-network",
+                "The network that was learnt: wider edges tell more",
+                (picture,),
+                table,
+            )
+        )
+    known = {
+        f"{shown(a, 40)} → {shown(b, 40)}": float(strength)
+        for (a, b), strength in ranked
+        if strength is not None
+    }
+    if known:
+        some = dict(list(known.items())[:MOST_DRAWN])
+        of = f", the {len(some)} strongest of {len(known)} links" if len(some) < len(known) else ""
+        caption = f"What the ends of each link tell of each other{of}"
+        desc = "; ".join(f"{name}: {number(value)}" for name, value in some.items())
+        plot = bars("fig-links-plot", caption, desc, some)
+        listed = tuple((name, number(value)) for name, value in some.items())
+        out.append(
+            Figure(
+                "fig-links",
+                caption,
+                (plot,),
+                PageTable(caption, ("Link", measured), listed, frozenset({1})),
+            )
+        )
+    return out
+
+
+SEED, EQUAL_ROWS = "Seed", "Rows equal to an original one"
+"""Names of facts that are not on every page."""
+
+
+def synthesis_section(
+    account: SynthesisAccount | None, picture: Markup | None, *, public: bool = False
+) -> Section | None:
+    """Return how the table was made, with the picture of its network; None where nothing is known.
+
+    A `public` page has no seed: whoever knows it can make the table again from a guess at the data, and see whether it is the same. Nor has it, beside a
+    promise, a figure that was taken from the original.
+    """
+    blocks: list[Block] = []
+    if account is not None:
+        inside = (
+            () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
+        )
+        rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
+        if rows:
+            blocks.append(
+                PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1}))
+            )
+    blocks += network_figures(account, picture)
+    return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
+
+
+def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
+    model, equal = account.model, account.rows_equal_to_an_original
+    yield "Method", shown(model.method)
+    yield "Search", ", ".join(shown(word) for word in (model.search, model.score) if word)
+    yield "Most parents of a column", "" if model.parents is None else number(model.parents)
+    yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
+    yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
+    yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
+    yield SEED, "" if account.seed is None else str(account.seed)
+    if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
+        share = (
+            percent(equal)
+            if isinstance(equal, float)
+            else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
+        )
+        yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
+
+
+_BOUND = re.compile(r"<[0-9](\.[0-9]{1,12})?(e-[0-9]{1,3})?")
+"""A share that is told by a bound, as `masked_share` writes it; reports from strangers may hold anything."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 from markupsafe import Markup
 
 from .._base.svg import GREY, INK, SERIES, Axis, cut, mark, picture, text
 from .._base.text import number, percent, width_of
-from .decision import GIVES_AWAY, GOOD_FOR, Decision, DecisionFigure, DecisionPart, TestedLine
 from .sections import PageAnswer
 
 WIDTH = 350.0
@@ -20,25 +20,9 @@ LOOKS = {
     "from the original itself": 3,
 }
 """What each dot looks like, by its place in `SERIES`."""
+
 DETECTABLE = "detectable excess"
 BAND = "#f0c9a0"
-
-
-def answers_of(decision: Decision) -> tuple[PageAnswer, ...]:
-    """Return the answers with their pictures."""
-    return tuple(
-        PageAnswer(part.question, part.sentence, _picture(i, part), part.notes, part.word)
-        for i, part in enumerate(decision.answers)
-    )
-
-
-def _picture(place: int, part: DecisionPart) -> Markup | None:
-    key = f"box-{place + 1}"
-    if part.question == GIVES_AWAY and part.figures:
-        return dots_picture(key, part.question, part.figures, share=bool(part.scale[0]))
-    if part.question == GOOD_FOR and part.figures:
-        return bars_picture(key, part.question, part.figures, part.scale)
-    return looks_picture(key, part.question, part.looks) if part.looks else None
 
 
 def dots_picture(
@@ -144,3 +128,69 @@ def looks_picture(key: str, title: str, looks: Sequence[TestedLine]) -> Markup:
         parts.append(text(WIDTH - 3, y + 4, look.words, anchor="end", size=11, fill=GREY))
     desc = "; ".join(f"{look.what}: {look.words}" for look in looks)
     return picture(key, WIDTH, pitch * len(looks), title=title, desc=desc, body=parts)
+
+
+GIVES_AWAY = "What does it give away?"
+GOOD_FOR = "What is it good for?"
+NOT_TESTED = "What was not tested, what is not promised?"
+
+
+@dataclass(frozen=True)
+class DecisionFigure:
+    """A number that stands in an answer: whose it is, its 95 % interval, and a word for it where there is one."""
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None = None
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class TestedLine:
+    """Whether something was looked at, or promised: what, what of it, and `state`, `yes`, `no` or `part`."""
+
+    what: str
+    state: str
+    words: str
+
+
+MENDING = "What would mend it?"
+SURE = "How sure is it?"
+MOST_LINES = 5
+
+
+def looks_answer(
+    place: int, question: str, sentence: str, lines: Sequence[TestedLine], word: str = ""
+) -> PageAnswer:
+    return PageAnswer(
+        question,
+        sentence,
+        looks_picture(f"box-{place}", question, lines) if lines else None,
+        word=word,
+    )
+
+
+def dots_answer(
+    place: int,
+    question: str,
+    sentence: str,
+    figures: Sequence[DecisionFigure],
+    *,
+    share: bool = True,
+    word: str = "",
+) -> PageAnswer:
+    return PageAnswer(
+        question,
+        sentence,
+        dots_picture(f"box-{place}", question, figures, share=share) if figures else None,
+        word=word,
+    )
+
+
+def untested_sentence(first: str, lines: Sequence[TestedLine]) -> str:
+    missing = [
+        line.what[0].lower() + line.what[1:]
+        for line in lines
+        if line.state == "no" and line.what != "Promise of privacy"
+    ]
+    return f"{first}; not tested: {', '.join(missing)}." if missing else f"{first}."
