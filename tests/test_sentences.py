@@ -48,7 +48,7 @@ from chaffinch.cli.settings import choose
 from chaffinch.cli.synth import say_synthesis
 from chaffinch.outputs.check import CheckResult
 from chaffinch.outputs.check.assessment import CumulativeStage
-from chaffinch.outputs.check.marginal import RiskMeasure
+from chaffinch.outputs.check.attribution import RiskMeasure
 from chaffinch.outputs.check.mitigation import (
     AssessedPlan,
     Loss,

@@ -10,8 +10,8 @@ from .._base.text import NONE, count_noun, fixed, is_number, number, percent, sh
 from ..outputs.check import CheckResult
 from ..outputs.check.assessment import Stage
 from ..outputs.check.mitigation import Loss, MitigationPlan
+from ..outputs.check.result import hold_back
 from ..outputs.check.settings import ResolvedSettings
-from ..outputs.check.summary import hold_back
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import (

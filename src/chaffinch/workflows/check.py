@@ -15,7 +15,7 @@ from .._base.results import RunFacts
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..outputs.check import CheckResult, CheckSettings, check_recipes
-from ..outputs.check.marginal import LEVEL
+from ..outputs.check.attribution import LEVEL
 from ..outputs.check.printed import check_printed
 from ..outputs.check.settings import CheckStart, LeaveOneOut
 from ..outputs.document import Outputs
