@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.counts.memory import MemoryCounter
-from chaffinch.counts.stream import StreamCounter
+from chaffinch.counts.counter import MemoryCounter, StreamCounter
 from chaffinch.table.align import align_files, files_on_one_grid
 from chaffinch.table.codec import Categories
 from chaffinch.table.long import LongTable, codes_of, joined, rows_of

@@ -662,7 +662,7 @@ def test_ctrl_c_removes_the_cache(run_here, people, tmp_path, monkeypatch):
 def test_a_run_that_is_ended_leaves_nothing_that_stays(data, tmp_path, way):
     """By a scheduler or Ctrl-C: nothing at all. By kill -9: a folder that the next run removes."""
     script = (
-        "import time, chaffinch.counts.stream as s; from chaffinch.cli import main; "
+        "import time, chaffinch.counts.counter as s; from chaffinch.cli import main; "
         "s.StreamCounter.entropies = lambda *a: (print('counting', flush=True), time.sleep(60)); main()"
     )
     place = tmp_path / "tmp"

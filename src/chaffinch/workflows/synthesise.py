@@ -22,7 +22,7 @@ from .._base.masking import THRESHOLD, masked_share
 from .._base.runtime import give_memory_back, giving_back
 from .._base.seeds import seed_sequence
 from ..counts.coded import CodedScan
-from ..counts.stream import StreamCounter
+from ..counts.counter import StreamCounter
 from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.prepare import discovering_schema, left_out
