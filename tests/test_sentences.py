@@ -110,8 +110,7 @@ from chaffinch.web.guard import Keys
 from chaffinch.web.guard import _form as read_form
 from chaffinch.web.jobs import Job, Queue
 from chaffinch.web.page import Page, SentForm
-from chaffinch.web.places import Places
-from chaffinch.web.project import ProjectFolder
+from chaffinch.web.project import Places, ProjectFolder
 from chaffinch.web.screens.attackers import number_in
 from chaffinch.web.screens.columns import _bars as column_bars
 from chaffinch.web.screens.outputs import _write_back
