@@ -1419,7 +1419,7 @@ def _drawn_on_spark(rows: int) -> str:
 def _sampled(folder: Path, rows: int) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "chaffinch.workflows.sample.sample_to_file",
+            "chaffinch.workflows.synthesise.sample_to_file",
             lambda *given, **named: SimpleNamespace(rows=rows),
         )
         return _commanded(folder, "sample", "one.csv", "-o", "new.csv")

@@ -10,7 +10,7 @@ import pytest
 import chaffinch as cf
 from chaffinch.errors import InputError
 from chaffinch.stats.intervals import LimitState
-from chaffinch.workflows.release_result import ReleaseResult
+from chaffinch.workflows.release import ReleaseResult
 
 
 @pytest.fixture(scope="module")

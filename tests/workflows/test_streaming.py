@@ -651,7 +651,7 @@ def test_ctrl_c_removes_the_cache(run_here, people, tmp_path, monkeypatch):
         assert len(list((tmp_path / "tmp").iterdir())) == 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chaffinch.synth.bayesnet.ordering.ordering_search", interrupted)
+    monkeypatch.setattr("chaffinch.synth.bayesnet.settings.ordering_search", interrupted)
     done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
     assert done.code != 0
     assert not (tmp_path / "o.csv").exists()

@@ -234,8 +234,7 @@ def check(
     from .._base.results import RunFacts
     from .._base.runtime import progress_bar
     from ..outputs.check import CheckSettings
-    from ..workflows.check import DataSource, check_request
-    from ..workflows.check_delivery import CheckDelivery
+    from ..workflows.check import CheckDelivery, DataSource, check_request
     from ..workflows.check_request import CheckRequest
     from .arrow import start_arrow
     from .options import key_sizes_of, names_of, run_facts, without_warnings

@@ -215,7 +215,7 @@ def risk(
                     "Several releases, or a model beside them, are attacked in memory: attack one synthetic table at a time on Spark."
                 )
             if holdout_share is not None:
-                from ..workflows.release_on_spark import NO_SHARE
+                from ..workflows.on_spark import NO_SHARE
 
                 raise InputError(NO_SHARE)
             places = (original, synthetic[0], holdout)

@@ -10,8 +10,7 @@ import pytest
 
 import chaffinch
 from chaffinch.report.frontier_result import Limits
-from chaffinch.workflows.frontier.evaluate import FrontierStudy
-from chaffinch.workflows.frontier.parts import parted
+from chaffinch.workflows.frontier.evaluate import FrontierStudy, parted
 from chaffinch.workflows.frontier.settings import FrontierSettings
 
 

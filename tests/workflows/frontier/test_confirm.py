@@ -15,7 +15,7 @@ from chaffinch.report.frontier_result import (
     RiskFigure,
     WorthFigure,
 )
-from chaffinch.workflows.frontier.confirm import Confirmer, private_candidates, public_candidate
+from chaffinch.workflows.frontier.choice import Confirmer, private_candidates, public_candidate
 from chaffinch.workflows.frontier.evaluate import MeasuredCandidate
 
 LIMITS = Limits(max_excess=0.05)

@@ -16,7 +16,7 @@ from chaffinch.report.frontier_result import FrontierResult, Limits
 from chaffinch.table import Column, Schema
 from chaffinch.workflows.frontier.deliver import deliver
 from chaffinch.workflows.frontier.run import FrontierData, FrontierRun, run_frontier
-from chaffinch.workflows.running import RunOptions
+from chaffinch.workflows.run import RunOptions
 from chaffinch.workflows.synthesise import ReadSettings
 
 from .conftest import quick

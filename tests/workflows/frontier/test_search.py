@@ -9,8 +9,7 @@ from chaffinch.report.frontier_result import (
     RiskFigure,
     WorthFigure,
 )
-from chaffinch.workflows.frontier.search import next_candidates, promising
-from chaffinch.workflows.frontier.space import Space
+from chaffinch.workflows.frontier.search import Space, next_candidates, promising
 
 SPACE = Space(sensitive=("a",))
 

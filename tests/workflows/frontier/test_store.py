@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch.errors import InputError
 from chaffinch.report.frontier_result import CandidateSettings, Confirmation, Evaluation
-from chaffinch.workflows.frontier.store import EvaluationFile, inputs_of
+from chaffinch.workflows.frontier.run import EvaluationFile, inputs_of
 
 from .conftest import made_people, quick
 

@@ -21,11 +21,18 @@ from ...stats.intervals import LimitState
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.selected import SelectedSettings
 from ...utility import UtilitySettings
-from ..release import ReleaseSettings, run_release
-from ..release_result import CONFIDENTIAL, REFUSED, TO_RELEASE, ReleaseResult, leaving_folder
-from ..running import RunOptions
+from ..release import (
+    CONFIDENTIAL,
+    REFUSED,
+    TO_RELEASE,
+    ReleaseResult,
+    ReleaseSettings,
+    leaving_folder,
+    run_release,
+)
+from ..run import RunOptions
 from ..synthesise import SynthesisSettings
-from .confirm import Confirmer, choice_sentence, private_candidates
+from .choice import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
 from .run import STOPPED, FrontierData, FrontierRun
 
