@@ -7,12 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.report.frontier_result import (
-    CandidateSettings,
-    Evaluation,
+from chaffinch.report.candidate import CandidateSettings
+from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
+from chaffinch.report.frontier_rules import (
     Limits,
-    RiskFigure,
-    WorthFigure,
     nearest,
     pareto,
     passes,

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import datetime
+import os
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.csv as pv
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.errors import InputError
+from chaffinch.counts.memory import MemoryCounter
+from chaffinch.counts.stream import StreamCounter
+from chaffinch.errors import FileError, InputError
 from chaffinch.synth import BayesNet, Independent
 from chaffinch.table import Column, Schema, Table
-from chaffinch.table.align import align
+from chaffinch.table.align import align, align_files, files_on_one_grid
+from chaffinch.table.codec import Categories
+from chaffinch.table.long import LongTable, codes_of, joined, rows_of
+from chaffinch.table.sources import open_source
 
 
 def frame(n: int = 120, **changed) -> pa.Table:
@@ -519,3 +529,188 @@ def test_counts_by_value_are_those_of_the_values(ours, theirs, numbers):
         assert [label == "(missing)" for label in labels(table, "n")] == [
             v is None for v in table.data["n"].to_pylist()
         ]
+
+
+def people(n: int, seed: int, *, odd: bool = False) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    words = np.array(["red", "green", "blue", *(["lilac"] if odd else [])])
+    numbers = rng.integers(0, 60, n).astype(float)
+    if odd:
+        numbers[: n // 10] += 0.5
+    amounts = rng.normal(0, 3, n).round(4)
+    return pa.table(
+        {
+            "colour": pa.array(
+                words[rng.integers(0, len(words), n)], mask=rng.random(n) < 0.1 * odd
+            ),
+            "age": pa.array(numbers if odd else numbers.astype(np.int64)),
+            "amount": pa.array(amounts, mask=rng.random(n) < 0.05),
+            "yes": pa.array(rng.random(n) < 0.3),
+        }
+    )
+
+
+def same(long: LongTable, whole: chaffinch.Table) -> None:
+    table = joined(list(long.parts()))
+    assert [c.codec.size for c in long.schema] == [c.codec.size for c in whole.schema]
+    assert long.n_rows == whole.n_rows
+    for name in whole.schema.names:
+        np.testing.assert_array_equal(table.code(name), whole.code(name))
+        assert table.data.column(name).to_pylist() == whole.data.column(name).to_pylist()
+    coded = [batch.codes for batch in long.batches()]
+    for j in range(len(whole.codes)):
+        np.testing.assert_array_equal(np.concatenate([codes[j] for codes in coded]), whole.codes[j])
+
+
+def batched(data: pa.Table, rows: int):
+    """A source whose batches have a few rows."""
+    source = open_source(data)
+    return replace(
+        source,
+        read=lambda columns: iter(
+            (data if columns is None else data.select(list(columns))).to_batches(max_chunksize=rows)
+        ),
+    )
+
+
+@settings(max_examples=12, deadline=None)
+@given(rows=st.integers(3, 400), seed=st.integers(0, 99), odd=st.booleans())
+def test_codes_and_values_are_those_of_memory_whatever_the_batches(rows, seed, odd):
+    first, second, third = people(300, seed), people(250, seed + 1, odd=odd), people(90, seed + 2)
+    whole = align(chaffinch.read(first), second, third)
+    long = align_files(chaffinch.scan(first), batched(second, rows), batched(third, rows))
+    for mine, theirs in zip(long, whole, strict=True):
+        same(mine, theirs)
+        assert list(mine.notes) == list(theirs.notes)
+
+
+@pytest.mark.parametrize("write", [pq.write_table, pv.write_csv])
+def test_files_too_and_codes_from_a_cache(tmp_path, write):
+    for name, table in (("a", people(500, 1)), ("b", people(400, 2, odd=True))):
+        write(table, tmp_path / name)
+    whole = align(chaffinch.read(tmp_path / "a"), tmp_path / "b")
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    long = align_files(chaffinch.scan(tmp_path / "a"), tmp_path / "b")
+    for mine, theirs in zip(long, whole, strict=True):
+        same(mine, theirs)
+        kept = replace(mine, folder=folder).cached()
+        same(kept, theirs)
+        some = next(iter(kept.batches(columns=["age"]))).codes
+        np.testing.assert_array_equal(some[1], theirs.code("age")[: some.n_rows])
+        assert not some[1].flags.owndata  # mapped
+
+
+def test_a_scan_and_a_table_in_memory_may_stand_beside_files():
+    first, second = people(300, 1), people(200, 2)
+    coded = {"age": {"missing": [7]}}  # a code of which the table keeps the token alone
+    original, other = chaffinch.read(first, coded), chaffinch.read(second, coded)
+    whole = align(original, other)
+    long = align_files(chaffinch.scan(first, coded), other)
+    for mine, theirs in zip(long, whole, strict=True):
+        same(mine, theirs)
+    scanned = align_files(chaffinch.scan(first, coded), chaffinch.scan(second, coded))
+    same(scanned[1], align(original, second)[1])
+
+
+def test_columns_that_differ_are_refused():
+    first = people(50, 1)
+    with pytest.raises(InputError, match="lacks columns of the original: age"):
+        align_files(chaffinch.scan(first), first.drop_columns(["age"]))
+    with pytest.raises(
+        InputError, match="no value of the synthetic table is one that the original has"
+    ):
+        align_files(chaffinch.scan(first), first.set_column(0, "colour", pa.array(["?"] * 50)))
+
+
+@pytest.mark.parametrize(
+    ("role", "says"), [("weight", "records have weights"), ("person", "people have several rows")]
+)
+def test_weights_and_persons_are_measured_in_memory(role, says):
+    first = people(50, 1).append_column("w", pa.array([1.0, 2.0] * 25))
+    scanned = chaffinch.scan(first, {"w": role})
+    with pytest.raises(InputError, match=f"{says} are measured in memory: pass --engine memory"):
+        align_files(scanned, first)
+
+
+def test_a_file_that_grows_meanwhile_is_refused(tmp_path: Path):
+    pq.write_table(people(50, 1), tmp_path / "a.parquet")
+    (long,) = align_files(chaffinch.scan(tmp_path / "a.parquet"))
+    pq.write_table(people(60, 1), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="was changed or replaced while it was read"):
+        list(long.parts())
+
+
+def test_no_room_for_the_cache_is_said(tmp_path, monkeypatch):
+    (long,) = align_files(chaffinch.scan(people(50, 1)))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pa.ipc, "new_file", full)
+    with pytest.raises(FileError, match=r"there is no room left\. Set TMPDIR"):
+        replace(long, folder=tmp_path).cached()
+
+
+DATA = pa.table({"a": ["x", "y", "z"] * 40, "b": [1, 2] * 60})
+
+
+@pytest.fixture
+def table() -> LongTable:
+    source = replace(
+        open_source(DATA),
+        read=lambda columns: iter(
+            (DATA if columns is None else DATA.select(list(columns))).to_batches(50)
+        ),
+    )
+    return align_files(replace(chaffinch.scan(DATA), source=source))[0]
+
+
+def test_a_table_in_memory_is_its_own_part(table):
+    whole = chaffinch.read(DATA)
+    assert list(rows_of(whole)) == [whole]
+    assert list(codes_of(whole)) == [whole.codes]
+    assert [part.n_rows for part in rows_of(table)] == [50, 50, 20]
+    assert [codes.n_rows for codes in codes_of(table)] == [50, 50, 20]
+    assert joined(list(rows_of(table, ["b"]))).data.column_names == ["b"]
+
+
+def test_it_is_counted_as_in_memory(table):
+    cliques = [("a", "b"), ("b",)]
+    for ours, theirs in zip(
+        StreamCounter(table).marginals(cliques),
+        MemoryCounter(chaffinch.read(DATA)).marginals(cliques),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours.counts, theirs.counts)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_columns_are_added_and_changed(table, tmp_path, cached):
+    table = replace(table, folder=tmp_path).cached() if cached else table
+    group = np.arange(120, dtype=np.uint8) % 5
+    wide = table.with_codes(
+        Column("g", "categorical", codec=Categories(tuple(range(5)))),
+        lambda start, stop: group[start:stop],
+    )
+    assert wide.schema.names == ("g", "a", "b")
+    assert np.concatenate([codes[0] for codes in codes_of(wide)]).tolist() == group.tolist()
+    other = table.recoded(table.schema, lambda part: [part.code("a"), 1 - part.code("b")])
+    assert np.concatenate([codes[1] for codes in codes_of(other)]).tolist() == [1, 0] * 60
+
+
+def test_what_is_asked_for_twice_is_worked_out_once(table):
+    asked = []
+    for _ in range(2):
+        assert table.once("x", lambda: asked.append(1) or "done") == "done"
+    assert asked == [1]
+
+
+def test_codes_are_for_their_owner_and_go_with_the_block():
+    with files_on_one_grid(chaffinch.scan(DATA), DATA) as (first, second):
+        folder = first.folder
+        assert folder is not None
+        assert os.stat(folder).st_mode & 0o077 == 0
+        assert sorted(path.name for path in folder.iterdir()) == ["codes-1", "codes-2", "held"]
+        assert second.n_rows == 120
+    assert not folder.exists()

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chaffinch._base.errors import FileError
+from chaffinch.errors import FileError
 from chaffinch.table import code_cache
 from chaffinch.table.code_cache import (
     CodeCache,

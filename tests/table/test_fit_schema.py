@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import chaffinch
-from chaffinch.table.fit_schema import fit_profiles, fit_schema, typed_profile
+from chaffinch.table import Table
+from chaffinch.table.fit_schema import completed, fit_profiles, fit_schema, is_open, typed_profile
 from chaffinch.table.formats import Labels
 from chaffinch.table.schema_file import as_schema, schema_text
 from chaffinch.table.sources import open_source
@@ -122,3 +124,170 @@ def test_labels_of_a_file_stand_where_a_schema_says_nothing_of_them():
         fit_schema(source, own).schema["sex"].title,
         fit_schema(source, own).schema["sex"].labels,
     ) == ("Gender", ((1, "woman"),))
+
+
+def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
+    with pytest.raises(kind) as caught:
+        chaffinch.read(source, **options)
+    assert says in str(caught.value), str(caught.value)
+
+
+def test_a_million_levels():
+    words = pa.array([f"w{i}" for i in range(1_000_100)])
+    frame = pa.table({"a": pa.concat_arrays([words, words]), "b": pa.array(["x", "y"] * 1_000_100)})
+    schema = chaffinch.Schema(
+        (chaffinch.Column("a", "categorical", rare="keep"), chaffinch.Column("b", "categorical"))
+    )
+    fails(
+        frame,
+        "Column 'a' has 1,000,100 levels; at most 200,000",
+        chaffinch.errors.SchemaError,
+        schema=schema,
+    )
+    table = chaffinch.read(frame)  # without a schema it is free text, and goes
+    assert table.schema["a"].kind == "text"
+
+
+def test_constant_and_empty_columns_work_with_a_sentence():
+    table = chaffinch.read(
+        pa.table({"c": ["k"] * 20, "n": pa.array([None] * 20, pa.float64()), "x": ["a", "b"] * 10})
+    )
+    assert sorted(note.what for note in table.notes) == ["constant", "empty"]
+    out = chaffinch.Table.from_codes(
+        table.schema, [table.codes[j] for j in range(3)], seed=0, like=table
+    )
+    assert out.to_arrow().equals(table.to_arrow())
+
+
+SECRET_WORD = "Aurelia Zzyzx"
+
+SECRET_WHOLE = 7654321
+
+
+@pytest.mark.parametrize("n_records", [1, 2])
+def test_a_column_with_hardly_any_numbers_is_made_missing(n_records):
+    numbers = [float(SECRET_WHOLE)] * n_records + [None] * (50 - n_records)
+    table = chaffinch.read(
+        pa.table(
+            {"x": pa.array(numbers), "y": ["a", "b"] * 25, "z": pa.array(numbers).cast(pa.int64())}
+        )
+    )
+    out = Table.from_codes(table.schema, [table.codes[j] for j in range(3)], seed=0, like=table)
+    assert out.data["x"].null_count == out.data["z"].null_count == 50
+
+
+def test_a_pooled_word_is_said_without_being_told():
+    table = chaffinch.read(pa.table({"w": ["a"] * 20 + [SECRET_WORD], "y": ["p", "q", "r"] * 7}))
+    (note,) = table.notes
+    assert note.what == "pooled"
+    assert SECRET_WORD not in str(note)
+    kept = chaffinch.read(
+        pa.table({"w": ["a"] * 20 + [SECRET_WORD], "y": ["p", "q", "r"] * 7}), rare="keep"
+    )
+    assert SECRET_WORD in kept.schema["w"].codec.levels
+    assert not kept.notes
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "p.csv"
+    rows = [
+        f"{20 + i % 50},{'fm'[i % 2]},{['', 'NA', '-9'][i % 3] if i % 7 == 0 else i * 3 % 40},{i % 4}"
+        for i in range(200)
+    ]
+    path.write_text("age,sex,visits,code\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_two_columns_of_four(people, tmp_path):
+    (tmp_path / "s.toml").write_text(
+        'format = "chaffinch-schema"\nversion = 1\n[columns]\nage = { kind = "integer", bounds = [0, 110] }\nsex = "key"\n'
+    )
+    table = chaffinch.read(people, tmp_path / "s.toml")
+    plain = chaffinch.read(people)
+    assert table.schema["age"].bounds == (0, 110)
+    assert (table.schema["sex"].kind, table.schema["sex"].role) == ("categorical", "key")
+    for name in ("visits", "code"):
+        assert table.schema[name] == plain.schema[name]
+        assert table.schema[name].codec.to_dict() == plain.schema[name].codec.to_dict()
+    assert any(
+        "leaves these columns open, and they are inferred from all rows: sex, visits, code"
+        in str(note)
+        for note in table.notes
+    )
+    assert chaffinch.scan(people, tmp_path / "s.toml").schema.columns == table.schema.columns
+
+
+def test_roles_alone_and_missing_codes(people):
+    table = chaffinch.read(
+        people,
+        {
+            "sex": "sensitive",
+            "visits": {"missing": [-9, "NA"]},
+            "code": {"kind": "integer", "bins": 4},
+        },
+    )
+    assert table.schema.with_role("sensitive") == ("sex",)
+    assert (
+        table.schema["visits"].kind,
+        table.schema["visits"].nullable,
+        set(table.schema["visits"].missing),
+    ) == ("integer", True, {-9, "NA"})
+    assert table.schema["code"].kind == "integer"
+
+
+def test_bounds_make_a_number_of_a_code():
+    table = pa.table({"stars": [1, 2, 3, 4] * 30, "sex": ["f", "m"] * 60})
+    assert chaffinch.read(table).schema["stars"].kind == "categorical"
+    assert chaffinch.read(table, {"stars": {"bounds": (0, 5)}}).schema["stars"].kind == "integer"
+
+
+def test_what_is_wrong_is_still_an_error(people):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Did you mean 'age'"):
+        chaffinch.read(people, {"agee": "key"})
+    with pytest.raises(chaffinch.errors.SchemaError, match="Unknown kind 'droop'"):
+        chaffinch.read(people, {"age": "droop"})
+    with pytest.raises(chaffinch.errors.SchemaError, match="outside its bounds"):
+        chaffinch.read(people, {"age": {"kind": "integer", "bounds": (0, 30)}})
+    with pytest.raises(chaffinch.errors.PrivacyError, match="lacks"):
+        chaffinch.prepare(people, {"age": {"kind": "integer", "bounds": (0, 110)}})
+
+
+def test_identifiers_may_be_kept_dropped_and_made_up():
+    rows = {
+        "id": list(range(100)),
+        "note": [f"word{i}" for i in range(100)],
+        "sex": ["f", "m"] * 50,
+    }
+    plain = chaffinch.read(pa.table(rows))
+    assert plain.schema.names == ("sex",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kept = chaffinch.read(pa.table(rows), {"id": "keep", "note": "keep", "sex": "drop"})
+    assert kept.schema.names == ("id", "note")
+    assert kept.schema["id"].kind == "integer"
+    with pytest.raises(chaffinch.errors.SchemaError, match='output = "keep" needs another kind'):
+        chaffinch.read(pa.table(rows), {"id": {"kind": "identifier", "output": "keep"}})
+    fake = (
+        chaffinch.BayesNet()
+        .fit(chaffinch.read(pa.table(rows), {"id": "fake", "note": "fake"}))
+        .sample(50, seed=1)
+    )
+    assert fake.columns == ("id", "note", "sex")
+    assert fake.data["id"].type == pa.int64()
+    assert not set(fake.data["note"].to_pylist()) & set(rows["note"])
+
+
+def test_completed_columns():
+    assert is_open(None)
+    assert not is_open(chaffinch.Column("a", "integer"))
+    inferred = chaffinch.Column("a", "float", type="double", decimals=2, reason="numbers")
+    both = completed(chaffinch.Column("a", "unknown", "weight", title="Weight"), inferred)
+    assert (both.kind, both.role, both.title, both.decimals, both.type) == (
+        "float",
+        "weight",
+        "Weight",
+        2,
+        "double",
+    )
+    assert completed(None, inferred) is inferred

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import SchemaError
-from chaffinch.table import grain
+from chaffinch.table import Column, grain
 from chaffinch.table.bins import fit_intervals
 from chaffinch.table.codec import codec_from_dict
-from chaffinch.table.schema import Column
 
 RNG = np.random.default_rng
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch._base.errors import InputError
 from chaffinch.counts import MemoryCounter, StreamCounter
+from chaffinch.errors import InputError
 from chaffinch.table.formats import delimited, parquet
 from chaffinch.table.profile import NumberTally, Profile
 

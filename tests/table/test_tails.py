@@ -13,10 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table import bins
+from chaffinch.table import Column, bins
 from chaffinch.table.bins import fit_intervals
 from chaffinch.table.profile import NumberTally
-from chaffinch.table.schema import Column
 from chaffinch.table.tails import (
     HARDEST,
     HEAVIEST,

@@ -148,7 +148,7 @@ def _write_blank(
         f.name: None if scanned.text else f.type.values if isinstance(f.type, Tagged) else f.type
         for f in scanned.schema
     }
-    declared = None if codebook is None else read_codebook(codebook, list(types))
+    declared = None if codebook is None else read_codebook(codebook)
     if declared is not None and not any(column.name in types for column in declared):
         raise InputError(
             f"'{codebook}' and '{input}' have no column in common. Name the codebook of this table."

@@ -14,8 +14,9 @@ from ..table.codec import Categories, Intervals
 from ..table.encode import level_labels
 from ..table.read import open_table
 from ..table.schema import Column
-from .counter import Counter, MemoryCounter
+from .counter import Counter
 from .marginal import Marginal
+from .memory import MemoryCounter
 
 MOST_COMMON = 5
 MOST_CELLS = 24

@@ -3,10 +3,8 @@
 A table that lost a level keeps its cell, empty; values that the first table never had share the cell `(other)`; numbers
 beyond its range fall in its end bins.
 
-Several files on one grid, read part by part: what `align` does with tables in memory.
-
-One pass over each of the others finds what of its values the original's codes have no room for; then every part of every file is coded
-alike. Codes and values are those that `align` gives.
+`align` takes tables in memory, `align_files` files that are read part by part, and both give the same codes and values. Of files one pass over each of the others
+finds what of its values the original's codes have no room for; then every part of every file is coded alike.
 """
 
 from __future__ import annotations
@@ -119,7 +117,7 @@ def align(
         coded = [
             _coded(other, column, roomy, pair) for other, pair in zip(opened, values, strict=True)
         ]
-        coded.insert(0, _own_codes(original, column, roomy))
+        coded.insert(0, SharedColumn(column, roomy, roomy).of_rows(original))
         used = [np.bincount(one, minlength=roomy.size) > 0 for one in coded]
         for i, other in enumerate(opened):
             notes[i] += widening_notes(column, roomy, used[i + 1], other.name)
@@ -148,6 +146,58 @@ def align(
             tables, codes, [original.notes, *map(tuple, notes)], persons, strict=True
         )
     )
+
+
+def align_files(
+    original: Scan,
+    *others: Any,
+    names: Sequence[str] = ("synthetic", "holdout"),
+    progress: Progress = silent,
+) -> tuple[LongTable, ...]:
+    """Return files with one schema between them: the original's, with a cell for what only the others have.
+
+    Others are paths, frames, scans or tables. Columns without codes (identifiers, free text) are left out, as are those that the schema gives no part
+    in what is compared.
+
+    Raises
+    ------
+    InputError
+        If columns differ, if no value of a column is one that the original has, or if people have several rows or records weights.
+    """
+    check_long_schema(original.schema)
+    enough_rows("The original table", original.n_rows)
+    opened = [opened_table(other) for other in others]
+    called = list(names[: len(opened)])
+    rooms: list[list[ColumnRoom]] = []
+    sizes: list[int] = []
+    for name, source in zip(called, opened, strict=True):
+        progress(f"reading the {name} table", -1)
+        found, n_rows = _rooms(name, source, original.schema)
+        enough_rows(
+            f"'{source.name}'" if isinstance(source, Source) else f"The {name} table", n_rows
+        )
+        rooms.append(found)
+        sizes.append(n_rows)
+    own = _own_rooms(original, original.schema.modelled)
+    shared, schema, notes = shared_columns(original.schema, rooms, own, called)
+    read = _original_parts(original, schema, shared)
+    tables = [LongTable(schema, original.n_rows, read, read, original.notes)]
+    for name, source, n_rows, said in zip(called, opened, sizes, notes, strict=True):
+        read = _other_parts(name, source, schema, shared)
+        tables.append(LongTable(schema, n_rows, read, read, tuple(said)))
+    return tuple(tables)
+
+
+@contextmanager
+def files_on_one_grid(
+    original: Scan, *others: Any, progress: Progress = silent
+) -> Iterator[tuple[LongTable, ...]]:
+    """Yield what `align_files` returns, with the codes of all rows kept in a folder that its owner alone can read, until the block ends."""
+    aligned = align_files(original, *others, progress=progress)
+    n_bytes = sum(table.n_rows * CodeLayout.of(table.schema).row_bytes for table in aligned)
+    with temporary_folder(n_bytes=n_bytes) as folder:
+        progress("coding rows", -1)
+        yield tuple(replace(table, folder=folder).cached() for table in aligned)
 
 
 def _open(other: Any, name: str) -> OtherTable:
@@ -294,14 +344,6 @@ def _coded(other: OtherTable, column: Column, roomy: Column, values: Values) -> 
     return encode_column(roomy, *values)
 
 
-def _own_codes(original: Table, column: Column, roomy: Column) -> NDArray[Any]:
-    """Return the original's codes on the wider grid."""
-    if not column.fitted_codec.n_values:
-        # The few values that were made missing are values here, or a copy of the file would differ from the original.
-        return encode_column(roomy, original.data.column(column.name), tokens_of(original, column))
-    return moved(original.code(column.name), column.fitted_codec, roomy.fitted_codec)
-
-
 def moved(codes: NDArray[Any], old: Codec, new: Codec) -> NDArray[Any]:
     """Return codes of one codec as codes of another that differs in (other) and null alone."""
     if old.size == new.size:
@@ -403,7 +445,10 @@ class SharedColumn:
         )
 
     def of_rows(self, part: Table) -> NDArray[Any]:
-        """Return the codes of rows of the original that have codes of its own."""
+        """Return the codes of rows of the original that have codes of its own.
+
+        The few values that were made missing are values here, or a copy of the file would differ from the original.
+        """
         if not self.own.fitted_codec.n_values:
             return self.of_other(_values(part, self.own.name), tokens_of(part, self.own))
         return moved(part.code(self.own.name), self.own.fitted_codec, self.final.fitted_codec)
@@ -431,47 +476,6 @@ class ColumnRoom:
         self.used[
             np.unique(encode_column(with_room(self.column, fractions=fractions), values, tokens))
         ] = True
-
-
-def align_files(
-    original: Scan,
-    *others: Any,
-    names: Sequence[str] = ("synthetic", "holdout"),
-    progress: Progress = silent,
-) -> tuple[LongTable, ...]:
-    """Return files with one schema between them: the original's, with a cell for what only the others have.
-
-    Others are paths, frames, scans or tables. Columns without codes (identifiers, free text) are left out, as are those that the schema gives no part
-    in what is compared.
-
-    Raises
-    ------
-    InputError
-        If columns differ, if no value of a column is one that the original has, or if people have several rows or records weights.
-    """
-    check_long_schema(original.schema)
-    enough_rows("The original table", original.n_rows)
-    opened = [_opened(other) for other in others]
-    called = list(names[: len(opened)])
-    rooms: list[list[ColumnRoom]] = []
-    sizes: list[int] = []
-    for name, source in zip(called, opened, strict=True):
-        progress(f"reading the {name} table", -1)
-        found, n_rows = _rooms(name, source, original.schema)
-        enough_rows(
-            f"'{source.name}'" if isinstance(source, Source) else f"The {name} table", n_rows
-        )
-        rooms.append(found)
-        sizes.append(n_rows)
-    own = _own_rooms(original, original.schema.modelled)
-    shared, schema, notes = shared_columns(original.schema, rooms, own, called)
-    first = _long(
-        schema, original.n_rows, _original_parts(original, schema, shared), original.notes
-    )
-    return first, *(
-        _long(schema, n_rows, _other_parts(name, source, schema, shared), tuple(said))
-        for name, source, n_rows, said in zip(called, opened, sizes, notes, strict=True)
-    )
 
 
 def check_long_schema(schema: Schema) -> None:
@@ -511,28 +515,8 @@ def shared_columns(
     return shared, Schema(tuple(one.final for one in shared), schema.rare_below), notes
 
 
-@contextmanager
-def files_on_one_grid(
-    original: Scan, *others: Any, progress: Progress = silent
-) -> Iterator[tuple[LongTable, ...]]:
-    """Yield what `align_files` returns, with the codes of all rows kept in a folder that its owner alone can read, until the block ends."""
-    aligned = align_files(original, *others, progress=progress)
-    n_bytes = sum(table.n_rows * CodeLayout.of(table.schema).row_bytes for table in aligned)
-    with temporary_folder(n_bytes=n_bytes) as folder:
-        progress("coding rows", -1)
-        yield tuple(replace(table, folder=folder).cached() for table in aligned)
-
-
-def _long(
-    schema: Schema,
-    n_rows: int,
-    read: Callable[[Collection[str] | None], Iterator[Table]],
-    notes: tuple[Note, ...],
-) -> LongTable:
-    return LongTable(schema, n_rows, read, read, notes)
-
-
-def _opened(other: Any) -> Source | Table:
+def opened_table(other: Any) -> Source | Table:
+    """Return anything that can be brought onto a grid as a source, or as the table that it is."""
     if isinstance(other, Source | Table):
         return other
     return other.source if isinstance(other, Scan) else open_source(other)

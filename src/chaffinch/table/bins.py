@@ -2,13 +2,11 @@
 
 No number that fewer than ten records share is kept. Atoms, and values that come out as they are inside a bin, are those that at least ten records share; edges
 and knots are means of at least ten records. In all these means the nine most extreme records at each end are not looked at:
-expected values stand in for them (`tails`), so that no outlier shows through a mean; beyond them the column ends, unless bounds are declared. Codes that stand apart are levels of their own, or left out
-where they are rare, and no bin reaches across a wide gap (`apart`).
+expected values stand in for them (`tails`), so that no outlier shows through a mean; beyond them the column ends, unless bounds are declared.
 
-What stands apart from a numeric column: codes at its ends that mean something else (-8, 999), and gaps inside it that nothing is drawn in.
-
-A value that ten records share is a level of its own, with its own share, where the gap to the next one inwards is wider than from there to the median; so is a negative one among few. Values that fewer records share are never drawn where the gap is
-ten times as wide, which numbers that go on smoothly never do with ten records beyond it, however long their tail is: the column goes on as if these records were not there, unless a person declares the values as missing codes.
+Codes at the ends that mean something else (-8, 999) stand apart. A value that ten records share is a level of its own, with its own share, where the gap to the next one inwards is wider than from there to the
+median; so is a negative one among few. Values that fewer records share are never drawn where the gap is ten times as wide, which numbers that go on smoothly never do with ten records beyond it, however long
+their tail is: the column goes on as if these records were not there, unless a person declares the values as missing codes. No bin reaches across a wide gap.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from .._base.masking import THRESHOLD
 from .codec import Intervals
 from .grain import with_grains
 from .schema import Column
-from .tails import Tailed, with_modelled_tails
+from .tails import Tailed, summed_counts, with_modelled_tails
 from .types import Numbers
 
 MOST_MARKS = 1_000
@@ -39,6 +37,26 @@ LARGEST = 1e290
 """Numbers beyond are taken for it, so that no sum of them overflows."""
 
 Counts = NDArray[np.float64]
+MOST_CODES = 10
+"""Values that stand apart at one end of a column at most: more of them are no codes, but a part of the column."""
+
+MOST_NEGATIVE = 5
+"""Negative values of a column that is otherwise not negative, up to which they are codes."""
+
+MOST_SHARE = 0.2
+"""The share of records at most that may stand apart at one end."""
+
+FAR = 10
+"""Values that few records share are left out beyond a gap of so many times the distance from there to the median."""
+
+GAP_SHARE = 4
+"""A gap is wide if it is more than one in so many parts of what lies between the tenth record from below and the tenth from above."""
+
+MOST_KNOTS = 8
+"""Means of records between two values that stand for themselves at most, where that is not at an end of the column."""
+
+Group = tuple[NDArray[np.float64], NDArray[np.float64]]
+Piece = tuple[float, float, float, float, NDArray[np.float64], NDArray[np.float64]]
 
 
 def fit_intervals(
@@ -51,10 +69,10 @@ def fit_intervals(
     if not whole:
         values = values.astype(np.float64)
         if len(values) and max(-values[0], values[-1]) > LARGEST:
-            values, counts = _summed(np.clip(values, -LARGEST, LARGEST), counts)
+            values, counts = summed_counts([(np.clip(values, -LARGEST, LARGEST), counts)])
     if column.bounds is not None:
-        low, high = column.bounds
-        values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
+        low, high = ((int(end) if whole else float(end)) for end in column.bounds)
+        values, counts = summed_counts([(np.clip(values, low, high), counts)])
     atoms = _atoms(column, values, counts, whole=whole)
     rest = ~np.isin(values, atoms)
     values, counts = values[rest], counts[rest]
@@ -80,7 +98,7 @@ def fit_intervals(
     values, counts = tailed.values, tailed.counts
     around = [_soft_gap(values, counts, at) for at in np.searchsorted(values, after).tolist()]
     if column.bounds is not None:
-        values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
+        values, counts = summed_counts([(np.clip(values, low, high), counts)])
     starts = _starts(column, values, counts, len(atoms), whole=whole)
     if single:
         starts = starts.astype(np.float32).astype(np.float64)
@@ -123,17 +141,6 @@ def leaves_out(column: Column, values: Numbers, counts: Counts, *, whole: bool) 
 def _is_free(column: Column) -> bool:
     """Whether nobody said where a column ends or what its levels are, so that what stands apart in it is looked for."""
     return column.binning == "quantile" and column.bounds is None and column.atoms is None
-
-
-def _as(bound: float, whole: bool) -> Any:
-    return int(bound) if whole else float(bound)
-
-
-def _summed(values: Numbers, counts: Counts) -> tuple[Numbers, Counts]:
-    distinct, inverse = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(inverse, weights=counts, minlength=len(distinct)).astype(
-        np.float64
-    )
 
 
 def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
@@ -267,19 +274,13 @@ def _means(
     first, last = np.asarray(first, dtype=np.float64), np.asarray(last, dtype=np.float64)
     if not len(values):
         return np.empty(0)
-    ends, sums = _running(values, counts)
     base = float(values[0])
-    means = base + (np.interp(last, ends, sums) - np.interp(first, ends, sums)) / (last - first)
-    return np.asarray(np.clip(means, base, float(values[-1])))
-
-
-def _running(values: Numbers, counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return how many records there are up to each border of values, and the sums of what they are above the lowest."""
     ends, sums = np.zeros(len(values) + 1), np.zeros(len(values) + 1)
     np.cumsum(counts, out=ends[1:])
     # Sums of differences: timestamps are large and close together.
-    np.cumsum((values.astype(np.float64) - float(values[0])) * counts, out=sums[1:])
-    return ends, sums
+    np.cumsum((values.astype(np.float64) - base) * counts, out=sums[1:])
+    means = base + (np.interp(last, ends, sums) - np.interp(first, ends, sums)) / (last - first)
+    return np.asarray(np.clip(means, base, float(values[-1])))
 
 
 def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
@@ -303,22 +304,6 @@ def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDAr
             gathered = 0.0
         gathered += masses[b]
     return np.asarray(starts[keep])
-
-
-MOST_CODES = 10
-"""Values that stand apart at one end of a column at most: more of them are no codes, but a part of the column."""
-
-MOST_NEGATIVE = 5
-"""Negative values of a column that is otherwise not negative, up to which they are codes."""
-
-MOST_SHARE = 0.2
-"""The share of records at most that may stand apart at one end."""
-
-FAR = 10
-"""Values that few records share are left out beyond a gap of so many times the distance from there to the median."""
-
-GAP_SHARE = 4
-"""A gap is wide if it is more than one in so many parts of what lies between the tenth record from below and the tenth from above."""
 
 
 @dataclass(frozen=True)
@@ -405,13 +390,6 @@ def wide_gaps(values: Numbers, counts: Counts) -> NDArray[np.int64]:
             chosen.append(at + 1)
             last = float(ranks[at])
     return np.array(chosen, dtype=np.int64)
-
-
-MOST_KNOTS = 8
-"""Means of records between two values that stand for themselves at most, where that is not at an end of the column."""
-
-Group = tuple[NDArray[np.float64], NDArray[np.float64]]
-Piece = tuple[float, float, float, float, NDArray[np.float64], NDArray[np.float64]]
 
 
 def sketch(

@@ -6,23 +6,25 @@ missing levels: null, then the declared missing codes. This order holds everywhe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.compiled import compiled
 from .._base.errors import SchemaError
 from .._base.results import to_plain
-
-if TYPE_CHECKING:
-    from .encode import NumberList
-from .._base.compiled import compiled
+from .codes import narrowest
 
 Scalar = str | int | float | bool
 OTHER = "(other)"
 NULL = "(missing)"
+
+MOST_LISTED = 1 << 21
+"""Numbers from the lowest to the highest that a list may have: a byte or two each, which stay in the processor's memory."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,6 @@ class Categories:
     @cached_property
     def number_list(self) -> NumberList:
         """The codes of whole numbers, to be looked up."""
-        from .encode import NumberList
-
         return NumberList.of(self)
 
     def names(self) -> list[str]:
@@ -207,8 +207,6 @@ class Intervals:
     @cached_property
     def number_list(self) -> NumberList:
         """The codes of whole numbers, to be looked up."""
-        from .encode import NumberList
-
         return NumberList.of(self)
 
     def names(self) -> list[str]:
@@ -306,6 +304,68 @@ class Intervals:
 
 
 Codec = Categories | Intervals
+
+
+@dataclass(frozen=True, eq=False)
+class NumberList:
+    """The codes of all whole numbers from `low` on, made when they are first asked for; `length` 0 where they would be too many.
+
+    It ends on each side with a number that has no code of its own, so that all beyond have the same; a code one too many stands for none.
+    """
+
+    codec: Codec
+    low: int
+    length: int
+
+    @classmethod
+    def of(cls, codec: Codec) -> NumberList:
+        """Return the list for a codec of whole numbers."""
+        own = [*codec.missing, *(codec.levels if isinstance(codec, Categories) else ())]
+        ends = [number for number, _ in _numbers(own)]
+        if isinstance(codec, Intervals):
+            ends += [
+                int(end)
+                for cuts in (codec.atoms, codec.starts)
+                if len(cuts)
+                for end in (cuts[0], cuts[-1])
+            ]
+        if (
+            not ends or max(map(abs, ends)) >= 1 << 52
+        ):  # beyond, numbers are not told apart as floats
+            return cls(codec, 0, 0)
+        low, high = min(ends) - 1, max(ends) + 1
+        low = 0 if low > 0 and high < MOST_LISTED else low  # then the numbers are their own places
+        return cls(codec, low, high - low + 1) if high - low < MOST_LISTED else cls(codec, 0, 0)
+
+    @cached_property
+    def codes(self) -> NDArray[np.unsignedinteger[Any]]:
+        """The code of each number."""
+        codec = self.codec
+        if isinstance(codec, Intervals):
+            codes = codec.encode(np.arange(self.low, self.low + self.length, dtype=np.int64))
+        else:
+            codes = np.full(
+                self.length, len(codec.levels) if codec.other else codec.size, dtype=np.int64
+            )
+            for number, code in reversed(_numbers(codec.levels)):
+                codes[number - self.low] = code
+            if not codec.n_values and codec.null:
+                codes[:] = codec.n_values  # too few numbers to keep: made missing
+        for number, i in _numbers(codec.missing):
+            codes[number - self.low] = codec.n_values + codec.null + i
+        out: NDArray[np.unsignedinteger[Any]] = codes.astype(narrowest(codec.size + 1))
+        out.flags.writeable = False
+        return out
+
+
+def _numbers(values: Sequence[Scalar]) -> list[tuple[int, int]]:
+    """The whole numbers among levels or missing codes, with their places."""
+    numbers = (
+        (x, i)
+        for i, x in enumerate(values)
+        if isinstance(x, int | float) and not isinstance(x, bool)
+    )
+    return [(int(x), i) for x, i in numbers if np.isfinite(x) and x == int(x)]
 
 
 def same_codes(one: Codec | None, other: Codec | None) -> bool:

@@ -1,16 +1,12 @@
 """Values to codes and codes to values, for one column at a time.
 
-Codes by looking them up: words by their place in a dictionary, whole numbers that lie close together by a list of the code of each.
-
-What cannot be looked up (a value outside the levels, a number beyond its bounds, fractions, numbers far apart) is left to `encode.py`, which
-knows what to say of it.
+Most codes are looked up: words by their place in a dictionary, whole numbers that lie close together by a list of the code of each (`looked_up`). What cannot be looked up (a value
+outside the levels, a number beyond its bounds, fractions, numbers far apart) takes the longer way, which knows what to say of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError
-from .codec import OTHER, Categories, Codec, Intervals, Scalar
+from .codec import OTHER, Categories, Codec, Intervals
 from .codes import narrowest
 from .schema import Column
 from .types import (
@@ -333,9 +329,6 @@ def level_labels(column: Column) -> list[str]:
     return names
 
 
-MOST_LISTED = 1 << 21
-"""Numbers from the lowest to the highest that a list may have: a byte or two each, which stay in the processor's memory."""
-
 NUMBERS_A_ROW = 16
 """Numbers of a list for each row up to which it is worth making."""
 
@@ -412,65 +405,3 @@ def _of_numbers(column: Column, codec: Codec, values: pa.Array) -> Codes1D | Non
     if values.null_count:
         codes[~present] = _null_code(codec, values)
     return codes
-
-
-@dataclass(frozen=True, eq=False)
-class NumberList:
-    """The codes of all whole numbers from `low` on, made when they are first asked for; `length` 0 where they would be too many.
-
-    It ends on each side with a number that has no code of its own, so that all beyond have the same; a code one too many stands for none.
-    """
-
-    codec: Codec
-    low: int
-    length: int
-
-    @classmethod
-    def of(cls, codec: Codec) -> NumberList:
-        """Return the list for a codec of whole numbers."""
-        own = [*codec.missing, *(codec.levels if isinstance(codec, Categories) else ())]
-        ends = [number for number, _ in _numbers(own)]
-        if isinstance(codec, Intervals):
-            ends += [
-                int(end)
-                for cuts in (codec.atoms, codec.starts)
-                if len(cuts)
-                for end in (cuts[0], cuts[-1])
-            ]
-        if (
-            not ends or max(map(abs, ends)) >= 1 << 52
-        ):  # beyond, numbers are not told apart as floats
-            return cls(codec, 0, 0)
-        low, high = min(ends) - 1, max(ends) + 1
-        low = 0 if low > 0 and high < MOST_LISTED else low  # then the numbers are their own places
-        return cls(codec, low, high - low + 1) if high - low < MOST_LISTED else cls(codec, 0, 0)
-
-    @cached_property
-    def codes(self) -> Codes1D:
-        """The code of each number."""
-        codec = self.codec
-        if isinstance(codec, Intervals):
-            codes = codec.encode(np.arange(self.low, self.low + self.length, dtype=np.int64))
-        else:
-            codes = np.full(
-                self.length, len(codec.levels) if codec.other else codec.size, dtype=np.int64
-            )
-            for number, code in reversed(_numbers(codec.levels)):
-                codes[number - self.low] = code
-            if not codec.n_values and codec.null:
-                codes[:] = codec.n_values  # too few numbers to keep: made missing
-        for number, i in _numbers(codec.missing):
-            codes[number - self.low] = codec.n_values + codec.null + i
-        out: Codes1D = codes.astype(narrowest(codec.size + 1))
-        out.flags.writeable = False
-        return out
-
-
-def _numbers(values: Sequence[Scalar]) -> list[tuple[int, int]]:
-    """The whole numbers among levels or missing codes, with their places."""
-    numbers = (
-        (x, i)
-        for i, x in enumerate(values)
-        if isinstance(x, int | float) and not isinstance(x, bool)
-    )
-    return [(int(x), i) for x, i in numbers if np.isfinite(x) and x == int(x)]

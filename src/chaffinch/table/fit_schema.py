@@ -1,4 +1,7 @@
-"""From a source and perhaps a schema to a fitted schema: passes over the batches, and nothing kept but counts."""
+"""From a source and perhaps a schema to a fitted schema: passes over the batches, and nothing kept but counts.
+
+What a schema declares stands; columns that it leaves open are inferred from all rows. What is declared of a column and what it holds give its codec, with a sentence for all that is lost.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,11 @@ from .types import (
 
 CellValues = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 """The typed values of some rows by column, with the missing codes that a file spelled."""
+
+_OWN = ("name", "kind", "type", "reason", "codec", "evidence", "spelled", "discover")
+"""What a column that is inferred has by itself."""
+
+MOST_LEVELS = 200_000
 
 
 @dataclass(frozen=True)
@@ -200,6 +208,33 @@ def fit_profiles(
         )
     fitted_schema = replace(schema, columns=tuple(columns), sealed=False, persons=0)
     return FittedSchema(cut_schema(fitted_schema), profiles.n_rows, tuple(notes), profiles)
+
+
+def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Column, list[Note]]:
+    """Return the column with its codec, and notes on what was dropped, pooled or made missing."""
+    notes: list[Note] = []
+    if profile.n_infinite:
+        raise SchemaError(
+            f"Column '{column.name}' holds infinite numbers. Replace them by missing, or by a bound, before reading."
+        )
+    if not column.modelled:
+        return column, [_unmodelled(column)]
+    if profile.n_null + profile.n_nan and not column.nullable:
+        raise SchemaError(
+            f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true to it."
+        )
+    if not profile.n_present and not (column.levels or column.edges or column.bounds):
+        notes.append(Note(column.name, "empty", "every value is missing; it stays so in output."))
+        codec: Codec = Categories((), False, column.nullable or not column.missing, column.missing)
+        return replace(column, codec=codec), notes
+    if column.kind in NUMERIC_KINDS:
+        column = _with_fractions(column, profile, notes)
+        codec = _intervals(column, profile, rare_below, notes)
+    else:
+        codec = _categories(column, profile, rare_below, notes)
+    if codec.n_values == 1 and codec.size == 1:
+        notes.append(Note(column.name, "constant", "it has a single value; it stays so in output."))
+    return replace(column, codec=codec), notes
 
 
 def _by_name(schema: Schema | None) -> dict[str, Column]:
@@ -421,10 +456,6 @@ def _inferred_column(
     return replace(column, rare=rare, ordered=ordered, spelled=_spelled(source, column.name))
 
 
-_OWN = ("name", "kind", "type", "reason", "codec", "evidence", "spelled", "discover")
-"""What a column that is inferred has by itself."""
-
-
 def is_open(column: Column | None) -> bool:
     """Return whether nothing is declared of a column, or all but its kind."""
     return column is None or column.kind == UNKNOWN
@@ -457,36 +488,6 @@ def completed(declared: Column | None, inferred: Column) -> Column:
     if kind in NUMERIC_KINDS and "edges" in said:
         said["binning"] = "edges"
     return replace(inferred, kind=kind, **said)
-
-
-MOST_LEVELS = 200_000
-
-
-def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Column, list[Note]]:
-    """Return the column with its codec, and notes on what was dropped, pooled or made missing."""
-    notes: list[Note] = []
-    if profile.n_infinite:
-        raise SchemaError(
-            f"Column '{column.name}' holds infinite numbers. Replace them by missing, or by a bound, before reading."
-        )
-    if not column.modelled:
-        return column, [_unmodelled(column)]
-    if profile.n_null + profile.n_nan and not column.nullable:
-        raise SchemaError(
-            f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true to it."
-        )
-    if not profile.n_present and not (column.levels or column.edges or column.bounds):
-        notes.append(Note(column.name, "empty", "every value is missing; it stays so in output."))
-        codec: Codec = Categories((), False, column.nullable or not column.missing, column.missing)
-        return replace(column, codec=codec), notes
-    if column.kind in NUMERIC_KINDS:
-        column = _with_fractions(column, profile, notes)
-        codec = _intervals(column, profile, rare_below, notes)
-    else:
-        codec = _categories(column, profile, rare_below, notes)
-    if codec.n_values == 1 and codec.size == 1:
-        notes.append(Note(column.name, "constant", "it has a single value; it stays so in output."))
-    return replace(column, codec=codec), notes
 
 
 def _unmodelled(column: Column) -> Note:

@@ -1,9 +1,12 @@
-"""Regression formulas over the columns of a schema: the grammar of `_base/formula.py`, with these factors.
+"""Regression formulas over the columns of a schema, and how one is laid out for a table.
+
+The grammar is that of `_base/formula.py`, with these factors.
 
     formula  =  factor "~" sum                                 0 and 1 stand outside parentheses and products, powers are 1 to 8
     factor   =  name | "C(" name ")" | "log(" name ")"         names with spaces or signs stand in backquotes
 
-Nothing else is read, and nothing is executed. `C(x)` takes the codes of a numeric column (its atoms and bins) as levels.
+Nothing else is read, and nothing is executed. `C(x)` takes the codes of a numeric column (its atoms and bins) as levels. Laid out, each factor is codes and what they stand for (`design`), and
+`_base/design.py` makes columns of them.
 """
 
 from __future__ import annotations
@@ -20,7 +23,6 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, UnknownNameError, unknown_name
 from .._base.formula import Expression, Grammar, Part, parts_of
 from .._base.tokens import Reader, Token
-from .codec import Codec
 from .codes import narrowest
 from .schema import NUMERIC_KINDS, Column, Schema
 from .table import Table
@@ -28,12 +30,12 @@ from .types import to_numbers
 
 MAX_TERMS = 500
 MAX_ORDER = 8
-
 _BARE = re.compile(r"[^\W\d][\w.]*")
 _SHAPE = (
     "Formulas read like 'y ~ a + b + a:b + a*b + C(a) + log(x)', with 0 or -1 for no intercept."
 )
 _QUOTING = "Names with spaces or signs stand in backquotes."
+MAX_COEFFICIENTS = 1_000
 
 
 @dataclass(frozen=True, order=True)
@@ -243,8 +245,6 @@ def _placed(error: UnknownNameError, token: Token) -> UnknownNameError:
     return UnknownNameError(f"Formula, position {token.position}: {error} {_QUOTING}")
 
 
-MAX_COEFFICIENTS = 1_000
-
 Coefficient = tuple[tuple[ColumnFactor, int | None], ...]
 """The factors of one column of a design, each with its level, None for numbers; empty for the intercept."""
 
@@ -353,15 +353,11 @@ def _is_number(table: Table, factor: ColumnFactor) -> bool:
     )
 
 
-def _codec(table: Table, factor: ColumnFactor) -> Codec:
-    codec = table.schema[factor.column].codec
-    assert codec is not None  # a table's schema is fitted
-    return codec
-
-
 def _present(table: Table, factor: ColumnFactor) -> NDArray[np.bool_]:
     """Return which records have a value: null and missing codes are none, (other) is one."""
-    present: NDArray[np.bool_] = table.code(factor.column) < _codec(table, factor).n_values
+    present: NDArray[np.bool_] = (
+        table.code(factor.column) < table.schema[factor.column].fitted_codec.n_values
+    )
     if _is_number(table, factor):
         numbers, valid = to_numbers(table.data.column(factor.column))
         present = present & valid & np.isfinite(numbers)
@@ -370,7 +366,7 @@ def _present(table: Table, factor: ColumnFactor) -> NDArray[np.bool_]:
 
 def _coded(table: Table, factor: ColumnFactor, present: NDArray[np.bool_], reference: int) -> Coded:
     if not _is_number(table, factor):
-        codec = _codec(table, factor)
+        codec = table.schema[factor.column].fitted_codec
         levels = tuple(codec.names()[: codec.n_values])
         return Coded(factor, table.code(factor.column)[present], levels, np.empty(0), reference)
     numbers = to_numbers(table.data.column(factor.column))[0][present].astype(np.float64)

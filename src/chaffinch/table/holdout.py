@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.seeds import Seed, seed_sequence
-from .align import OtherTable, align, align_files
+from .align import OtherTable, align, align_files, opened_table
 from .formats import Source
 from .long import LongTable, rows_of, summaries_of
 from .sample import below_share, hashes_of_persons, hashes_of_places, hashes_without
 from .scan import Scan
 from .schema import Column
-from .sources import open_source
 from .table import Table
 
 Floats = NDArray[np.float64]
@@ -445,7 +444,7 @@ def check_holdout(
         If people of the input are in it by their ids, or more of its rows are equal to rows of the input than two samples of one population explain.
         At most one honest holdout in 1,000 is refused.
     """
-    opened = _opened(holdout)
+    opened = opened_table(holdout)
     if isinstance(original, Table):
         first, second = align(original, opened, names=("holdout",))
         return second, check_aligned(first, second, original, opened, set_aside=set_aside)
@@ -462,17 +461,11 @@ def check_long_holdout(
             *check_aligned(first, second),
             *[IDS_UNCOMPARED] * any(c.kind == "identifier" for c in original.schema),
         )
-    return check_aligned(first, second, original, _opened(holdout), set_aside=set_aside)
+    return check_aligned(first, second, original, opened_table(holdout), set_aside=set_aside)
 
 
 IDS_UNCOMPARED = "Holdout: ids of input and holdout were not compared on the cluster."
 """What is said where ids stay where they are."""
-
-
-def _opened(holdout: Any) -> Table | Source:
-    if isinstance(holdout, Scan):
-        return holdout.source
-    return holdout if isinstance(holdout, Table | Source) else open_source(holdout)
 
 
 def check_aligned(

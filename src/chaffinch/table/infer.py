@@ -1,4 +1,4 @@
-"""What each column is, decided from the counts of all of its values. Deterministic: no row is sampled."""
+"""What each column is, decided from the counts of all of its values, and the role that it may have, by its name. Deterministic: no row is sampled."""
 
 from __future__ import annotations
 
@@ -26,9 +26,33 @@ _ID_NAME = re.compile(
     r"(person|patient|household|hh|subject|case|record|respondent|family|customer|client|user|row|member|account|serial)s?"
     r"(id|ids|no|nr|num|number|key|code)"
 )
+
 _GROUP_NAME = re.compile(
     r"(person|patient|household|hh|subject|respondent|family|customer|client|user|member|pid|hid|account)"
 )
+FEW_CLASSES = 20
+"""The most levels of what a learner is asked to predict."""
+
+_WORDS: dict[Role, tuple[str, str]] = {
+    "weight": (
+        r"fnlwgt|pwgtp|finalwt|(survey|sample|sampling|design|final|person|household|hh|respondent|calibrat\w*)(weights?|wgt|wt)|(pweight|hweight|wgt|wt)\d*|hochrechnungsfaktor|ponderation",
+        "its name is that of survey weights",
+    ),
+    "label": (
+        r"target|label|outcome|class|y|response|ziel|zielvariable|churn",
+        "its name is that of what is predicted",
+    ),
+    "sensitive": (
+        r".*(income|salary|wage|earning|einkommen|gehalt|lohn|salaire|revenu|ingreso|diagnos|disease|illness|krankheit|maladie|hiv|cancer|medication|drug|religio|politic|"
+        r"party|vote|sexual|orientation|criminal|conviction|debt|schulden|disab|pregnan|mental|depress|suicid).*|icd\d*|capitalgain|capitalloss",
+        "people keep such things to themselves",
+    ),
+    "key": (
+        r"age|alter|edad|sex|gender|geschlecht|sexe|sexo|birth.*|dob|geburt.*|zip.*|postcode|postalcode|plz|city|town|ort|region|county|district|bezirk|state|land|country|nationality|"
+        r"nativecountry|staatsangehoerigkeit|race|ethnic\w*|marital\w*|familienstand|relationship|education\w*|bildung|occupation|beruf|job|profession|employer|school|.*age",
+        "others often know it of a person",
+    ),
+}
 
 
 def looks_like_id(name: str) -> bool:
@@ -223,31 +247,6 @@ def _repeats(name: str) -> str:
         f"values repeat: several rows belong to one {whose}, so rows are not independent, and measures of risk and "
         "worth that count rows are too sure of themselves"
     )
-
-
-FEW_CLASSES = 20
-"""The most levels of what a learner is asked to predict."""
-
-_WORDS: dict[Role, tuple[str, str]] = {
-    "weight": (
-        r"fnlwgt|pwgtp|finalwt|(survey|sample|sampling|design|final|person|household|hh|respondent|calibrat\w*)(weights?|wgt|wt)|(pweight|hweight|wgt|wt)\d*|hochrechnungsfaktor|ponderation",
-        "its name is that of survey weights",
-    ),
-    "label": (
-        r"target|label|outcome|class|y|response|ziel|zielvariable|churn",
-        "its name is that of what is predicted",
-    ),
-    "sensitive": (
-        r".*(income|salary|wage|earning|einkommen|gehalt|lohn|salaire|revenu|ingreso|diagnos|disease|illness|krankheit|maladie|hiv|cancer|medication|drug|religio|politic|"
-        r"party|vote|sexual|orientation|criminal|conviction|debt|schulden|disab|pregnan|mental|depress|suicid).*|icd\d*|capitalgain|capitalloss",
-        "people keep such things to themselves",
-    ),
-    "key": (
-        r"age|alter|edad|sex|gender|geschlecht|sexe|sexo|birth.*|dob|geburt.*|zip.*|postcode|postalcode|plz|city|town|ort|region|county|district|bezirk|state|land|country|nationality|"
-        r"nativecountry|staatsangehoerigkeit|race|ethnic\w*|marital\w*|familienstand|relationship|education\w*|bildung|occupation|beruf|job|profession|employer|school|.*age",
-        "others often know it of a person",
-    ),
-}
 
 
 @dataclass(frozen=True)

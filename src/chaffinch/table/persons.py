@@ -1,4 +1,4 @@
-"""Several rows for one person: whose row it is, and which came first."""
+"""Several rows for one person: whose row it is, by ids as numbers, and which came first."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ from .table import Table
 from .types import is_numeric, is_words, parse_type, to_numbers, value_type, whole_array
 
 Rows = NDArray[np.int64]
+_UNCODED: dict[str, Any] = {
+    "levels": None,
+    "edges": None,
+    "binning": "quantile",
+    "bounds": None,
+    "atoms": None,
+    "missing": (),
+}
+"""What belongs to codes, as a column without codes has it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +254,10 @@ def schema_with_persons(schema: Schema, person: str | None, order: str | None = 
                 column, role="person", kind="identifier", output=output, codec=None, **_UNCODED
             )
         elif column.name == order:
-            _check_order(column)
+            if not column.modelled or not is_numeric(value_type(parse_type(column.type))):
+                raise InputError(
+                    f"Column '{column.name}' cannot order rows: it is {column.kind}, of type {column.type}. Name one of numbers, dates or times."
+                )
             columns[i] = replace(column, role="order")
         elif (person is not None and column.role == "person") or (
             order is not None and column.role == "order"
@@ -255,24 +267,6 @@ def schema_with_persons(schema: Schema, person: str | None, order: str | None = 
         if name is not None:
             schema[name]  # raises for a column that does not exist
     return replace(schema, columns=tuple(columns))
-
-
-_UNCODED: dict[str, Any] = {
-    "levels": None,
-    "edges": None,
-    "binning": "quantile",
-    "bounds": None,
-    "atoms": None,
-    "missing": (),
-}
-"""What belongs to codes, as a column without codes has it."""
-
-
-def _check_order(column: Column) -> None:
-    if not column.modelled or not is_numeric(value_type(parse_type(column.type))):
-        raise InputError(
-            f"Column '{column.name}' cannot order rows: it is {column.kind}, of type {column.type}. Name one of numbers, dates or times."
-        )
 
 
 def person_numbers(

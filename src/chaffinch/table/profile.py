@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .codec import Scalar
-from .tails import REACH
+from .tails import REACH, summed_counts
 from .types import Numbers, is_nested, is_numeric, is_words, to_numbers, value_type, whole_array
 
 MOST_DISTINCT = 1 << 20
@@ -97,7 +97,7 @@ class NumberTally:
     def _close(self) -> None:
         if not self._open:
             return
-        part = self._open[0] if len(self._open) == 1 else _summed(self._open)
+        part = self._open[0] if len(self._open) == 1 else summed_counts(self._open)
         self._open = []
         self._parts.append(part)
         self._n_numbers += len(part[0])
@@ -107,7 +107,7 @@ class NumberTally:
     def _merge(self) -> None:
         if not self._parts or (len(self._parts) == 1 and self._n_numbers <= self.most):
             return
-        values, counts = _summed(self._parts)
+        values, counts = summed_counts(self._parts)
         if len(values) > self.most:
             values, counts = _compress(values, counts, min(GROUPS, self.most // 2))
             self.exact = False
@@ -140,16 +140,6 @@ def _distinct(numbers: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
     counts = np.bincount((numbers - low).astype(np.int64, copy=False))
     places = np.flatnonzero(counts)
     return (places + low).astype(numbers.dtype, copy=False), counts[places]
-
-
-def _summed(
-    parts: list[tuple[Numbers, NDArray[np.float64]]],
-) -> tuple[Numbers, NDArray[np.float64]]:
-    """Return the numbers of all parts, each once and sorted, with their counts added up."""
-    values, inverse = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
-    return values, np.bincount(inverse, weights=np.concatenate([part[1] for part in parts])).astype(
-        np.float64
-    )
 
 
 def _compress(

@@ -1,4 +1,4 @@
-"""Numbers with their grain: the same table with as many levels for a numeric column as its records bear.
+"""A table fitted anew: with its numbers cut finer, or a subset of its rows as a file of these rows alone would be read.
 
 Tables of counts need few levels; trees split where it matters, so that more cost them little, and what is drawn keeps the grain of the data: values that ten records share
 stay themselves, and what lies inside a narrow bin hangs on the same narrow bins of other columns. No level stands for fewer than ten records (`bins.py`).
@@ -33,6 +33,8 @@ from .types import whole_array
 
 FINE = 150
 """Levels of a numeric column at most."""
+
+Tokens = NDArray[np.int16] | None
 
 
 def is_coarse(column: Column) -> bool:
@@ -160,9 +162,6 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
         return table
     whole = replace(table.schema, columns=tuple(columns))
     return replace(table, schema=whole, codes=Codes.of(arrays, whole.sizes, n_rows=table.n_rows))
-
-
-Tokens = NDArray[np.int16] | None
 
 
 @dataclass(frozen=True, eq=False)

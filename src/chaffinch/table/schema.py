@@ -1,4 +1,4 @@
-"""What a column is: kind, role, missing codes, levels or bins, and, once fitted, its codec."""
+"""What a column is: kind, role, missing codes, levels or bins, and, once fitted, its codec; the columns of a table; and notes on them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,35 @@ from typing import Any, Literal, get_args
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.results import html_table
 from .codec import Codec, Scalar
+
+Kind = Literal[
+    "integer",
+    "float",
+    "boolean",
+    "categorical",
+    "date",
+    "datetime",
+    "identifier",
+    "text",
+    "unknown",
+]
+
+Output = Literal["", "drop", "regenerate", "fake", "keep"]
+Role = Literal["identifier", "key", "sensitive", "label", "weight", "person", "order", "other"]
+UNKNOWN: Kind = "unknown"
+"""The kind of a column whose schema does not say: it has no codes before somebody declares it, or a private fit discovers it."""
+
+KINDS: tuple[str, ...] = tuple(kind for kind in get_args(Kind) if kind != UNKNOWN)
+ROLES: tuple[str, ...] = get_args(Role)
+NUMERIC_KINDS = ("integer", "float", "date", "datetime")
+SINGLE_ROLES: tuple[Role, ...] = ("label", "weight", "person", "order")
+"""Roles that one column can have."""
+
+THOUSANDS = ("", ".", ",", " ", "'", "\u2019", "\xa0", "\u202f")
+"""What may set the thousands of a number apart in a text file: nothing, a point, a comma, spaces of three widths, apostrophes."""
+
+SHOWN = 10
+"""Columns of which the same is said line by line; of more, they are named in one."""
 
 
 class Reason(StrEnum):
@@ -40,89 +69,6 @@ class IdentifierEvidence:
 
     def __str__(self) -> str:
         return f"{self.what}, by {self.reason}"
-
-
-@dataclass(frozen=True)
-class FunctionMap:
-    """For each code of `left` the code of `right` that goes with it, and where that is a bin of numbers the one number of it that is drawn.
-
-    A number of the data stands here only if at least ten records share it; else it is the middle of the bin, which is nobody's.
-    """
-
-    left: str
-    right: str
-    codes: tuple[int, ...]
-    numbers: tuple[float | None, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data that `from_dict` reads."""
-        return {
-            "left": self.left,
-            "right": self.right,
-            "codes": list(self.codes),
-            "numbers": list(self.numbers),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Any) -> FunctionMap:
-        """Return the map that `to_dict` described; SchemaError for anything else."""
-        try:
-            left, right, codes, numbers = (
-                data["left"],
-                data["right"],
-                data["codes"],
-                data["numbers"],
-            )
-        except (KeyError, TypeError):
-            raise SchemaError("A function among the rules of a model is incomplete.") from None
-        sound = (
-            isinstance(left, str)
-            and isinstance(right, str)
-            and isinstance(codes, list)
-            and isinstance(numbers, list)
-            and len(codes) == len(numbers)
-            and all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
-            and all(
-                number is None or (isinstance(number, int | float) and not isinstance(number, bool))
-                for number in numbers
-            )
-        )
-        if not sound:
-            raise SchemaError(
-                "A function among the rules of a model has an entry of the wrong type."
-            )
-        return cls(
-            left,
-            right,
-            tuple(codes),
-            tuple(None if number is None else float(number) for number in numbers),
-        )
-
-
-Kind = Literal[
-    "integer",
-    "float",
-    "boolean",
-    "categorical",
-    "date",
-    "datetime",
-    "identifier",
-    "text",
-    "unknown",
-]
-Output = Literal["", "drop", "regenerate", "fake", "keep"]
-Role = Literal["identifier", "key", "sensitive", "label", "weight", "person", "order", "other"]
-
-UNKNOWN: Kind = "unknown"
-"""The kind of a column whose schema does not say: it has no codes before somebody declares it, or a private fit discovers it."""
-
-KINDS: tuple[str, ...] = tuple(kind for kind in get_args(Kind) if kind != UNKNOWN)
-ROLES: tuple[str, ...] = get_args(Role)
-NUMERIC_KINDS = ("integer", "float", "date", "datetime")
-SINGLE_ROLES: tuple[Role, ...] = ("label", "weight", "person", "order")
-"""Roles that one column can have."""
-THOUSANDS = ("", ".", ",", " ", "'", "\u2019", "\xa0", "\u202f")
-"""What may set the thousands of a number apart in a text file: nothing, a point, a comma, spaces of three widths, apostrophes."""
 
 
 @dataclass(frozen=True)
@@ -333,11 +279,6 @@ class Column:
         return self.codec.size
 
 
-def _typed(value: Scalar) -> tuple[str, Scalar]:
-    """Tell 1 from True and from 1.0, which Python holds equal."""
-    return type(value).__name__, value
-
-
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order.
@@ -509,8 +450,66 @@ class Schema:
         return html_table(["column", "kind", "role", "levels", "why"], rows)
 
 
-SHOWN = 10
-"""Columns of which the same is said line by line; of more, they are named in one."""
+@dataclass(frozen=True)
+class FunctionMap:
+    """For each code of `left` the code of `right` that goes with it, and where that is a bin of numbers the one number of it that is drawn.
+
+    A number of the data stands here only if at least ten records share it; else it is the middle of the bin, which is nobody's.
+    """
+
+    left: str
+    right: str
+    codes: tuple[int, ...]
+    numbers: tuple[float | None, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `from_dict` reads."""
+        return {
+            "left": self.left,
+            "right": self.right,
+            "codes": list(self.codes),
+            "numbers": list(self.numbers),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> FunctionMap:
+        """Return the map that `to_dict` described; SchemaError for anything else."""
+        try:
+            left, right, codes, numbers = (
+                data["left"],
+                data["right"],
+                data["codes"],
+                data["numbers"],
+            )
+        except (KeyError, TypeError):
+            raise SchemaError("A function among the rules of a model is incomplete.") from None
+        sound = (
+            isinstance(left, str)
+            and isinstance(right, str)
+            and isinstance(codes, list)
+            and isinstance(numbers, list)
+            and len(codes) == len(numbers)
+            and all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
+            and all(
+                number is None or (isinstance(number, int | float) and not isinstance(number, bool))
+                for number in numbers
+            )
+        )
+        if not sound:
+            raise SchemaError(
+                "A function among the rules of a model has an entry of the wrong type."
+            )
+        return cls(
+            left,
+            right,
+            tuple(codes),
+            tuple(None if number is None else float(number) for number in numbers),
+        )
+
+
+def _typed(value: Scalar) -> tuple[str, Scalar]:
+    """Tell 1 from True and from 1.0, which Python holds equal."""
+    return type(value).__name__, value
 
 
 @dataclass(frozen=True)

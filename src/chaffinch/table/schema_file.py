@@ -1,4 +1,4 @@
-"""Schemas as files that people read and edit: TOML with a comment for each column."""
+"""Schemas as files that people read and edit: TOML with a comment for each column; and blank ones to fill in, from names and stored types alone, so that no record has a say in them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,63 @@ VERSION = 1
 MOST_BYTES = 64 << 20
 OUTPUTS = get_args(Output)[1:]
 PUBLIC = "nothing in this file was read from the confidential data, or it may be known"
-
 Moment = (
     datetime.datetime | datetime.date | datetime.time | Annotated[float, Field(allow_inf_nan=False)]
 )
+
 Code = (
     Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True)]
     | Annotated[float, Field(allow_inf_nan=False)]
     | str
+)
+
+SchemaLike = Schema | str | os.PathLike[str] | Mapping[str, Any]
+"""A schema as such, the path of its file, or what it says of single columns, as {"sex": "key", "name": "drop", "age": {"bounds": [0, 110]}}."""
+
+CASES = (
+    (
+        '{ kind = "integer", bounds = [0, 110] }',
+        "numbers (integer, float): their range, cut into bins = 20 of equal width",
+    ),
+    ('{ kind = "float", edges = [0, 18.5, 25, 60] }', "numbers in bins of your own"),
+    ('{ kind = "date", bounds = [2000-01-01, 2029-12-31] }', "dates; with times of day: datetime"),
+    (
+        '{ levels = ["a", "b"], other = true }',
+        "categories: every value that may occur; all else goes to (other)",
+    ),
+    (
+        '{ kind = "boolean", nullable = true }',
+        "yes and no; nullable wherever values may be missing",
+    ),
+    (
+        '"drop"',
+        'says who somebody is, or is free text: left out; "fake" makes values up, "keep" has it modelled',
+    ),
+    (
+        '{ kind = "categorical", discover = true }',
+        "a private fit spends budget to find its levels, or bounds",
+    ),
+)
+"""The common cases of a column, and what each is for."""
+
+EPOCH = datetime.datetime(1970, 1, 1)
+_KEYS = (
+    "title",
+    "nullable",
+    "missing",
+    "levels",
+    "other",
+    "ordered",
+    "edges",
+    "bounds",
+    "decimals",
+    "decimal",
+    "format",
+)
+
+_ROW_NUMBERS = re.compile(
+    r"id|uuid|guid|index|(row|record|case)[_ ]?(id|no|nr|number|index)", re.IGNORECASE
 )
 
 
@@ -103,10 +151,6 @@ class _SchemaEntry(BaseModel):
     columns: dict[str, _ColumnEntry]
 
 
-SchemaLike = Schema | str | os.PathLike[str] | Mapping[str, Any]
-"""A schema as such, the path of its file, or what it says of single columns, as {"sex": "key", "name": "drop", "age": {"bounds": [0, 110]}}."""
-
-
 def as_schema(schema: SchemaLike | None) -> Schema | None:
     """Return a schema that was given as such, as the path of a file, or as what it says of columns.
 
@@ -133,7 +177,7 @@ def _lists(entry: Any) -> Any:
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
-    """Return the schema in a file: TOML, or a codebook in JSON (SDV metadata, CSVW, Table Schema)."""
+    """Return the schema in a file: TOML, or a codebook in JSON (SDV metadata, Table Schema)."""
     file = Path(path)
     text = read_small(
         file,
@@ -153,7 +197,8 @@ def schema_from_toml(text: str, *, name: str = "schema", with_rules: bool = True
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise SchemaError(f"'{name}' is not valid TOML: {_first_line(error)}.") from None
+        why = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
+        raise SchemaError(f"'{name}' is not valid TOML: {why}.") from None
     version = data.get("version")
     if data.get("format") != FORMAT:
         raise SchemaError(f"'{name}' is not a schema: it must say format = \"{FORMAT}\".")
@@ -304,10 +349,6 @@ def _explain(error: ValidationError, name: str) -> SchemaError:
     return SchemaError(
         f"{where}: {key} is not as it should be: {fault['msg'].rstrip('.').lower()}."
     )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
 
 
 def write_schema(
@@ -480,52 +521,6 @@ def _escape(ch: str) -> str:
     if 0xD800 <= ord(ch) <= 0xDFFF:
         return "\\ufffd"
     return ch
-
-
-CASES = (
-    (
-        '{ kind = "integer", bounds = [0, 110] }',
-        "numbers (integer, float): their range, cut into bins = 20 of equal width",
-    ),
-    ('{ kind = "float", edges = [0, 18.5, 25, 60] }', "numbers in bins of your own"),
-    ('{ kind = "date", bounds = [2000-01-01, 2029-12-31] }', "dates; with times of day: datetime"),
-    (
-        '{ levels = ["a", "b"], other = true }',
-        "categories: every value that may occur; all else goes to (other)",
-    ),
-    (
-        '{ kind = "boolean", nullable = true }',
-        "yes and no; nullable wherever values may be missing",
-    ),
-    (
-        '"drop"',
-        'says who somebody is, or is free text: left out; "fake" makes values up, "keep" has it modelled',
-    ),
-    (
-        '{ kind = "categorical", discover = true }',
-        "a private fit spends budget to find its levels, or bounds",
-    ),
-)
-"""The common cases of a column, and what each is for."""
-
-EPOCH = datetime.datetime(1970, 1, 1)
-
-_KEYS = (
-    "title",
-    "nullable",
-    "missing",
-    "levels",
-    "other",
-    "ordered",
-    "edges",
-    "bounds",
-    "decimals",
-    "decimal",
-    "format",
-)
-_ROW_NUMBERS = re.compile(
-    r"id|uuid|guid|index|(row|record|case)[_ ]?(id|no|nr|number|index)", re.IGNORECASE
-)
 
 
 def blank_text(

@@ -1,4 +1,4 @@
-"""Where a table comes from: files and objects, all as streams of Arrow batches that can be read again."""
+"""Where a table comes from: files and objects, all as streams of Arrow batches that can be read again; and whether all rows of a file are held in memory or read batch by batch."""
 
 from __future__ import annotations
 
@@ -24,6 +24,27 @@ HEAD = 4096
 """First bytes of a file by which its format is told."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^/].*", re.DOTALL)
+Engine = Literal["auto", "memory", "stream"]
+ENGINES: tuple[Engine, ...] = ("auto", "memory", "stream")
+"""How files are worked on: "memory": all rows are held; "stream": batches of them; "auto": the first where they fit."""
+
+HELD = 42
+"""Bytes that a cell takes while a table is read and coded: 5.9 GiB for 10,000,000 rows of 15 columns."""
+
+UNPACKED = 10
+"""Bytes in memory for each byte of a file whose rows cannot be told without reading it."""
+
+SHARE = 0.5
+"""The share of free memory that tables may take before they are read batch by batch: measuring needs room beside them."""
+
+_LIMITS = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ),
+)
+"""Files in which Linux says what a container may use, and what it uses."""
 
 
 def open_source(
@@ -52,9 +73,9 @@ def open_source(
         opened = open_object(source, tolerant=tolerant)
     with readable(opened.name):
         names = opened.schema.names
-    if any(not str(name).strip() for name in names):
+    if unnamed := [i for i, name in enumerate(names, start=1) if not str(name).strip()]:
         raise InputError(
-            f"'{opened.name}' has a column without a name (column {_first_empty(names)}). Name it."
+            f"'{opened.name}' has a column without a name (column {unnamed[0]}). Name it."
         )
     if double := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"'{opened.name}' has columns of one name: {listed(double)}. Rename them.")
@@ -81,10 +102,6 @@ def located(source: str | os.PathLike[str]) -> tuple[Path, str | None]:
         )
     file, colons, table = text.rpartition("::")
     return (Path(file), table) if colons and file and table else (path, None)
-
-
-def _first_empty(names: Sequence[str]) -> int:
-    return next(i for i, name in enumerate(names, start=1) if not str(name).strip())
 
 
 def recognise(source: str | os.PathLike[str], *, by_name: bool = False) -> Format:
@@ -159,29 +176,6 @@ def _open_file(path: Path, options: ReadOptions) -> Source:
         if opened.layout.format
         else replace(opened, layout=replace(opened.layout, format=form.name))
     )
-
-
-Engine = Literal["auto", "memory", "stream"]
-ENGINES: tuple[Engine, ...] = ("auto", "memory", "stream")
-"""How files are worked on: "memory": all rows are held; "stream": batches of them; "auto": the first where they fit."""
-
-HELD = 42
-"""Bytes that a cell takes while a table is read and coded: 5.9 GiB for 10,000,000 rows of 15 columns."""
-
-UNPACKED = 10
-"""Bytes in memory for each byte of a file whose rows cannot be told without reading it."""
-
-SHARE = 0.5
-"""The share of free memory that tables may take before they are read batch by batch: measuring needs room beside them."""
-
-_LIMITS = (
-    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (
-        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ),
-)
-"""Files in which Linux says what a container may use, and what it uses."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ of the rank shrinks by the root of 1 - f.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -139,13 +140,21 @@ def with_modelled_tails(
         values[above], unseen, 1, fences, piled=bool(piled[1]), heaviest=_heaviest(values, ranks, 1)
     )
     ones = np.ones(unseen)
-    distinct, inverse = np.unique(
-        np.concatenate([low, values[middle > 0], high]), return_inverse=True
+    distinct, summed = summed_counts(
+        [(low, ones), (values[middle > 0], middle[middle > 0]), (high, ones)]
     )
-    weights = np.concatenate([ones, middle[middle > 0], ones])
-    summed = np.bincount(inverse, weights=weights, minlength=len(distinct)).astype(np.float64)
     return Tailed(
         distinct, summed, unseen, (min(first, float(distinct[0])), max(last, float(distinct[-1])))
+    )
+
+
+def summed_counts(
+    parts: Sequence[tuple[Numbers, NDArray[np.float64]]],
+) -> tuple[Numbers, NDArray[np.float64]]:
+    """Return the numbers of all parts, each once and sorted, with their counts added up."""
+    values, inverse = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    return values, np.bincount(inverse, weights=np.concatenate([part[1] for part in parts])).astype(
+        np.float64
     )
 
 

@@ -4,10 +4,8 @@ A CSV file has only words. Guessing is done on distinct words with their counts,
 taken only if every present word has it: `007` keeps a column text, `1.50` keeps two decimals. Codes that mix digits and
 letters are text as they stand; a measure with stray words in it is an error that says how to declare them.
 
-Decimal signs and thousands separators of a text file: given, or found from all of its numbers where they leave no doubt.
-
-Half of the world writes 79,04 and 1.234,50 and divides cells by semicolons. A column of such cells is numbers, and a file that came with
-decimal commas, or with its thousands apart, leaves so.
+Half of the world writes 79,04 and 1.234,50 and divides cells by semicolons. Decimal signs and thousands separators are given, or found from all
+numbers of a file where they leave no doubt, and a file that came with decimal commas, or with its thousands apart, leaves so.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ from .types import parse_type, value_type, whole_array
 
 DecimalSign = Literal[".", ","]
 _NAMES = {".": "point", ",": "comma"}
-
 SIGN_NAMES = {
     ".": "points",
     ",": "commas",
@@ -46,7 +43,6 @@ SIGN_NAMES = {
 """What signs between thousands are called in sentences."""
 
 _SPACES = tuple(sign for sign in THOUSANDS if sign and sign not in ".,")
-
 POINT = r"^[+-]?((0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.?)([eE][+-]?[0-9]{1,3})?$"
 """Numbers with a decimal point, and whole ones."""
 
@@ -54,18 +50,33 @@ COMMA = r"^[+-]?(0|[1-9][0-9]*)?,[0-9]+([eE][+-]?[0-9]{1,3})?$"
 """Numbers with a decimal comma."""
 
 _DOUBTFUL = r"^[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}$"
+_WHOLE_PART = re.compile(r"^([+-]?)([0-9]{4,})(?=$|[.,])")
+NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
+"""Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
+
+LEVEL_WORDS = ("None",)
+"""Those of them that are an answer among other words (pain: None, Mild, Severe), and mean missing among numbers, dates and truth values alone."""
+
+CODE_SHARE = 50
+"""Numbers are codes of categories if at least one in so many of the words beside them is one that only codes have."""
+
+_INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
+_CODE = r"^[\pL0-9][\pL0-9._/-]*$"
+_MOST_NUMBERS = 50_000
+_MOST_CODES = 1_000
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
 
 
-def _grouped_pattern(thousands: str, decimal: str, least: int = 1) -> str:
-    groups = f"({re.escape(thousands)}[0-9]{{3}}){{{least},}}"
-    return rf"^[+-]?[1-9][0-9]{{0,2}}{groups}({re.escape(decimal)}[0-9]*)?$"
+@dataclass(frozen=True)
+class Spelling:
+    """How a text column is to be read: its Arrow type, its format, the words that mean missing, its decimal sign and what sets thousands apart."""
 
-
-# What a number with separators that cannot be read in another way says: its decimal sign, and what sets its thousands apart.
-_SURE = {
-    (".", ","): rf"{_grouped_pattern(',', '.', 2)}|^[+-]?[1-9][0-9]{{0,2}}(,[0-9]{{3}})+\.[0-9]*$",
-    (",", "."): rf"{_grouped_pattern('.', ',', 2)}|^[+-]?[1-9][0-9]{{0,2}}(\.[0-9]{{3}})+,[0-9]*$",
-}
+    type: pa.DataType
+    format: str = ""
+    missing: tuple[Scalar, ...] = ()
+    why: str = ""
+    decimal: DecimalSign = "."
+    thousands: str = ""
 
 
 @dataclass(frozen=True)
@@ -220,204 +231,6 @@ class SignCount:
             any(len(word) < 4 for word in bare),
             any(len(word) > 3 for word in bare),
         )
-
-
-def check_sign(decimal: str | None) -> DecimalSign | None:
-    """Return a decimal sign that was given, or raise."""
-    if decimal is None or decimal in get_args(DecimalSign):
-        return decimal  # type: ignore[return-value]
-    raise InputError(f"decimal must be '.' or ','. Got {decimal!r}.")
-
-
-def check_column(name: str, evidence: SignEvidence) -> None:
-    """Raise if the numbers of a column need both decimal signs, or set thousands apart in two ways."""
-    if len(evidence.needs) > 1 or len(evidence.thousands) > 1:
-        raise SchemaError(
-            f"Column '{name}' mixes ways to write numbers: some with a decimal point and some with a comma, or thousands set apart by different "
-            'signs. Write all in one way; or declare type = "string" and kind = "categorical" in a schema.'
-        )
-
-
-def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = ",") -> DecimalSign:
-    """Return the decimal sign of a text file from its columns of numbers; raise where they leave a doubt.
-
-    A point unless a column needs a comma. Where a sign stands before three digits only, as in 1,234 or 1.234, it may set thousands apart: then
-    other columns decide, and without those nobody does. Points are taken for decimals unless whole numbers below 1,000 stand beside
-    them, or semicolons divide the cells.
-
-    Examples
-    --------
-    >>> file_sign({"pay": SignEvidence(comma=True), "age": SignEvidence(short=True)}, "a.csv")
-    ','
-    """
-    for column, evidence in columns.items():
-        check_column(column, evidence)
-    points = [column for column, evidence in columns.items() if "." in evidence.needs]
-    commas = [column for column, evidence in columns.items() if "," in evidence.needs]
-    if points and commas:
-        raise InputError(
-            f"'{name}' has numbers with a comma (columns {listed(commas)}) and numbers with a point (columns {listed(points)}). Say "
-            'which is the decimal sign: --decimal , or --decimal . (decimal="," in Python). Columns with the other sign stay text.'
-        )
-    if points or commas:
-        return "." if points else ","
-    doubts = [column for column, evidence in columns.items() if evidence.comma_doubt]
-    sign = "comma"
-    if not doubts:
-        sign = "point"
-        doubts = [
-            column
-            for column, evidence in columns.items()
-            if evidence.point_doubt
-            and not evidence.long
-            and (evidence.short or delimiter in (";", "\t"))
-        ]
-    if doubts:
-        raise InputError(
-            f"'{name}' has numbers with a {sign} before three digits (columns {listed(doubts)}): decimals or thousands? Say which is the decimal "
-            'sign: --decimal , or --decimal . (decimal="," in Python); the other one sets thousands apart.'
-        )
-    return "."
-
-
-def thousands_of(name: str, evidence: SignEvidence, decimal: str) -> str:
-    """Return what sets the thousands of a column apart, given the decimal sign of its file; empty for nothing.
-
-    Examples
-    --------
-    >>> thousands_of("pay", SignEvidence(comma_doubt=True, short=True), ".")
-    ','
-    """
-    if evidence.thousands:
-        return next(iter(evidence.thousands))
-    other, doubt = (",", evidence.comma_doubt) if decimal == "." else (".", evidence.point_doubt)
-    if doubt and evidence.long:
-        raise SchemaError(
-            f"Column '{name}' has numbers with a {_NAMES[other]} before three digits, and longer ones without: thousands that are set apart only here and there, "
-            'or another decimal sign. Write all in one way; or declare type = "string" and kind = "categorical" in a schema.'
-        )
-    return other if doubt else ""
-
-
-def is_doubtful(words: pa.Array) -> bool:
-    """Return whether every sign in words may separate thousands as well as decimals.
-
-    Examples
-    --------
-    >>> is_doubtful(pa.array(["1,234", "17", None])), is_doubtful(pa.array(["1,234", "0,5"]))
-    (True, False)
-    """
-    signed = words.filter(pc.match_substring_regex(words, "[.,]"))
-    return pc.all(pc.match_substring_regex(signed, _DOUBTFUL)).as_py() is not False
-
-
-def plain_numbers(words: pa.Array, decimal: str, thousands: str = "") -> pa.Array:
-    """Return numbers with the given signs as numbers with a point and no other sign; null where a word is not written so.
-
-    Examples
-    --------
-    >>> plain_numbers(pa.array(["79,04", "7.904"]), ",").to_pylist()
-    ['79.04', None]
-    >>> plain_numbers(pa.array(["1.279,04", "7.9"]), ",", ".").to_pylist()
-    ['1279.04', None]
-    """
-    if thousands:
-        wrong = pc.and_(
-            pc.match_substring(words, thousands),
-            pc.invert(pc.match_substring_regex(words, _grouped_pattern(thousands, decimal))),
-        )
-        words = pc.replace_substring(
-            pc.if_else(wrong, pa.scalar(None, words.type), words), thousands, ""
-        )
-    other = "." if decimal == "," else ","
-    words = pc.if_else(pc.match_substring(words, other), pa.scalar(None, words.type), words)
-    return words if decimal == "." else pc.replace_substring(words, ",", ".")
-
-
-def grouped(words: pa.Array, thousands: str) -> pa.Array:
-    """Return numbers with a sign between their thousands.
-
-    Examples
-    --------
-    >>> grouped(pa.array(["1234,5", "-1234567", "99"]), ".").to_pylist()
-    ['1.234,5', '-1.234.567', '99']
-    """
-    coded = words.dictionary_encode()
-    apart = [
-        None
-        if word is None
-        else _WHOLE_PART.sub(
-            lambda part: part[1] + f"{int(part[2]):,}".replace(",", thousands), word
-        )
-        for word in coded.dictionary.to_pylist()
-    ]
-    return pa.array(apart, pa.string()).take(coded.indices)
-
-
-_WHOLE_PART = re.compile(r"^([+-]?)([0-9]{4,})(?=$|[.,])")
-
-
-def with_sign(schema: Schema, decimal: str | None) -> Schema:
-    """Return the schema with a decimal sign that was given for the numbers of a file; itself if none was."""
-    sign = check_sign(decimal)
-    if sign is None:
-        return schema
-    numbers = ("integer", "float", UNKNOWN)
-    columns = (_with_sign(c, sign) if c.kind in numbers or has_decimals(c) else c for c in schema)
-    return replace(schema, columns=tuple(columns))
-
-
-def _with_sign(column: Column, sign: DecimalSign) -> Column:
-    return replace(
-        column, decimal=sign, thousands="" if column.thousands == sign else column.thousands
-    )
-
-
-def has_decimals(column: Column) -> bool:
-    """Return whether the values of a column may have decimals, by its type."""
-    return is_decimal_type(value_type(parse_type(column.type)))
-
-
-def is_decimal_type(kind: pa.DataType) -> bool:
-    """Return whether values of a type may have decimals."""
-    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def other_sign(name: str, decimal: str) -> SchemaError:
-    """Return the error for a column whose numbers have the other decimal sign than the one they are read with."""
-    other = "," if decimal == "." else "."
-    return SchemaError(
-        f"Column '{name}' has numbers with a decimal {_NAMES[other]}, and is read with a {_NAMES[decimal]}. Pass --decimal {other} "
-        f'(decimal="{other}" in Python), or write decimal = "{other}" for it in the schema.'
-    )
-
-
-NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
-"""Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
-
-LEVEL_WORDS = ("None",)
-"""Those of them that are an answer among other words (pain: None, Mild, Severe), and mean missing among numbers, dates and truth values alone."""
-
-CODE_SHARE = 50
-"""Numbers are codes of categories if at least one in so many of the words beside them is one that only codes have."""
-
-_INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
-_CODE = r"^[\pL0-9][\pL0-9._/-]*$"
-_MOST_NUMBERS = 50_000
-_MOST_CODES = 1_000
-_INFINITE = r"(?i)^[+-]?inf(inity)?$"
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How a text column is to be read: its Arrow type, its format, the words that mean missing, its decimal sign and what sets thousands apart."""
-
-    type: pa.DataType
-    format: str = ""
-    missing: tuple[Scalar, ...] = ()
-    why: str = ""
-    decimal: DecimalSign = "."
-    thousands: str = ""
 
 
 @dataclass
@@ -661,15 +474,6 @@ def parse_words(
     return values, tokens
 
 
-def _has_other_sign(words: pa.Array, kind: pa.DataType, decimal: str) -> bool:
-    """Return whether words are numbers all right, but with the other decimal sign."""
-    if not is_decimal_type(kind):
-        return False
-    pattern = COMMA if decimal == "." else POINT
-    words = words.drop_null()
-    return bool((_matches(words, pattern) | _matches(words, _INTEGER)).all())
-
-
 def format_values(
     values: pa.Array, spelled: str, decimal: str = ".", thousands: str = ""
 ) -> pa.Array:
@@ -683,6 +487,193 @@ def format_values(
         if thousands and (is_decimal_type(inner) or pa.types.is_integer(inner))
         else words
     )
+
+
+def _grouped_pattern(thousands: str, decimal: str, least: int = 1) -> str:
+    groups = f"({re.escape(thousands)}[0-9]{{3}}){{{least},}}"
+    return rf"^[+-]?[1-9][0-9]{{0,2}}{groups}({re.escape(decimal)}[0-9]*)?$"
+
+
+# What a number with separators that cannot be read in another way says: its decimal sign, and what sets its thousands apart.
+_SURE = {
+    (".", ","): rf"{_grouped_pattern(',', '.', 2)}|^[+-]?[1-9][0-9]{{0,2}}(,[0-9]{{3}})+\.[0-9]*$",
+    (",", "."): rf"{_grouped_pattern('.', ',', 2)}|^[+-]?[1-9][0-9]{{0,2}}(\.[0-9]{{3}})+,[0-9]*$",
+}
+
+
+def check_sign(decimal: str | None) -> DecimalSign | None:
+    """Return a decimal sign that was given, or raise."""
+    if decimal is None or decimal in get_args(DecimalSign):
+        return decimal  # type: ignore[return-value]
+    raise InputError(f"decimal must be '.' or ','. Got {decimal!r}.")
+
+
+def check_column(name: str, evidence: SignEvidence) -> None:
+    """Raise if the numbers of a column need both decimal signs, or set thousands apart in two ways."""
+    if len(evidence.needs) > 1 or len(evidence.thousands) > 1:
+        raise SchemaError(
+            f"Column '{name}' mixes ways to write numbers: some with a decimal point and some with a comma, or thousands set apart by different "
+            'signs. Write all in one way; or declare type = "string" and kind = "categorical" in a schema.'
+        )
+
+
+def file_sign(columns: Mapping[str, SignEvidence], name: str, delimiter: str = ",") -> DecimalSign:
+    """Return the decimal sign of a text file from its columns of numbers; raise where they leave a doubt.
+
+    A point unless a column needs a comma. Where a sign stands before three digits only, as in 1,234 or 1.234, it may set thousands apart: then
+    other columns decide, and without those nobody does. Points are taken for decimals unless whole numbers below 1,000 stand beside
+    them, or semicolons divide the cells.
+
+    Examples
+    --------
+    >>> file_sign({"pay": SignEvidence(comma=True), "age": SignEvidence(short=True)}, "a.csv")
+    ','
+    """
+    for column, evidence in columns.items():
+        check_column(column, evidence)
+    points = [column for column, evidence in columns.items() if "." in evidence.needs]
+    commas = [column for column, evidence in columns.items() if "," in evidence.needs]
+    if points and commas:
+        raise InputError(
+            f"'{name}' has numbers with a comma (columns {listed(commas)}) and numbers with a point (columns {listed(points)}). Say "
+            'which is the decimal sign: --decimal , or --decimal . (decimal="," in Python). Columns with the other sign stay text.'
+        )
+    if points or commas:
+        return "." if points else ","
+    doubts = [column for column, evidence in columns.items() if evidence.comma_doubt]
+    sign = "comma"
+    if not doubts:
+        sign = "point"
+        doubts = [
+            column
+            for column, evidence in columns.items()
+            if evidence.point_doubt
+            and not evidence.long
+            and (evidence.short or delimiter in (";", "\t"))
+        ]
+    if doubts:
+        raise InputError(
+            f"'{name}' has numbers with a {sign} before three digits (columns {listed(doubts)}): decimals or thousands? Say which is the decimal "
+            'sign: --decimal , or --decimal . (decimal="," in Python); the other one sets thousands apart.'
+        )
+    return "."
+
+
+def thousands_of(name: str, evidence: SignEvidence, decimal: str) -> str:
+    """Return what sets the thousands of a column apart, given the decimal sign of its file; empty for nothing.
+
+    Examples
+    --------
+    >>> thousands_of("pay", SignEvidence(comma_doubt=True, short=True), ".")
+    ','
+    """
+    if evidence.thousands:
+        return next(iter(evidence.thousands))
+    other, doubt = (",", evidence.comma_doubt) if decimal == "." else (".", evidence.point_doubt)
+    if doubt and evidence.long:
+        raise SchemaError(
+            f"Column '{name}' has numbers with a {_NAMES[other]} before three digits, and longer ones without: thousands that are set apart only here and there, "
+            'or another decimal sign. Write all in one way; or declare type = "string" and kind = "categorical" in a schema.'
+        )
+    return other if doubt else ""
+
+
+def is_doubtful(words: pa.Array) -> bool:
+    """Return whether every sign in words may separate thousands as well as decimals.
+
+    Examples
+    --------
+    >>> is_doubtful(pa.array(["1,234", "17", None])), is_doubtful(pa.array(["1,234", "0,5"]))
+    (True, False)
+    """
+    signed = words.filter(pc.match_substring_regex(words, "[.,]"))
+    return pc.all(pc.match_substring_regex(signed, _DOUBTFUL)).as_py() is not False
+
+
+def plain_numbers(words: pa.Array, decimal: str, thousands: str = "") -> pa.Array:
+    """Return numbers with the given signs as numbers with a point and no other sign; null where a word is not written so.
+
+    Examples
+    --------
+    >>> plain_numbers(pa.array(["79,04", "7.904"]), ",").to_pylist()
+    ['79.04', None]
+    >>> plain_numbers(pa.array(["1.279,04", "7.9"]), ",", ".").to_pylist()
+    ['1279.04', None]
+    """
+    if thousands:
+        wrong = pc.and_(
+            pc.match_substring(words, thousands),
+            pc.invert(pc.match_substring_regex(words, _grouped_pattern(thousands, decimal))),
+        )
+        words = pc.replace_substring(
+            pc.if_else(wrong, pa.scalar(None, words.type), words), thousands, ""
+        )
+    other = "." if decimal == "," else ","
+    words = pc.if_else(pc.match_substring(words, other), pa.scalar(None, words.type), words)
+    return words if decimal == "." else pc.replace_substring(words, ",", ".")
+
+
+def grouped(words: pa.Array, thousands: str) -> pa.Array:
+    """Return numbers with a sign between their thousands.
+
+    Examples
+    --------
+    >>> grouped(pa.array(["1234,5", "-1234567", "99"]), ".").to_pylist()
+    ['1.234,5', '-1.234.567', '99']
+    """
+    coded = words.dictionary_encode()
+    apart = [
+        None
+        if word is None
+        else _WHOLE_PART.sub(
+            lambda part: part[1] + f"{int(part[2]):,}".replace(",", thousands), word
+        )
+        for word in coded.dictionary.to_pylist()
+    ]
+    return pa.array(apart, pa.string()).take(coded.indices)
+
+
+def with_sign(schema: Schema, decimal: str | None) -> Schema:
+    """Return the schema with a decimal sign that was given for the numbers of a file; itself if none was."""
+    sign = check_sign(decimal)
+    if sign is None:
+        return schema
+    numbers = ("integer", "float", UNKNOWN)
+    columns = (
+        replace(c, decimal=sign, thousands="" if c.thousands == sign else c.thousands)
+        if c.kind in numbers or has_decimals(c)
+        else c
+        for c in schema
+    )
+    return replace(schema, columns=tuple(columns))
+
+
+def has_decimals(column: Column) -> bool:
+    """Return whether the values of a column may have decimals, by its type."""
+    return is_decimal_type(value_type(parse_type(column.type)))
+
+
+def is_decimal_type(kind: pa.DataType) -> bool:
+    """Return whether values of a type may have decimals."""
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def other_sign(name: str, decimal: str) -> SchemaError:
+    """Return the error for a column whose numbers have the other decimal sign than the one they are read with."""
+    other = "," if decimal == "." else "."
+    return SchemaError(
+        f"Column '{name}' has numbers with a decimal {_NAMES[other]}, and is read with a {_NAMES[decimal]}. Pass --decimal {other} "
+        f'(decimal="{other}" in Python), or write decimal = "{other}" for it in the schema.'
+    )
+
+
+def _has_other_sign(words: pa.Array, kind: pa.DataType, decimal: str) -> bool:
+    """Return whether words are numbers all right, but with the other decimal sign."""
+    if not is_decimal_type(kind):
+        return False
+    pattern = COMMA if decimal == "." else POINT
+    words = words.drop_null()
+    return bool((_matches(words, pattern) | _matches(words, _INTEGER)).all())
 
 
 def _format_values(values: pa.Array, spelled: str) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Names of Arrow types as they stand in schema and model files, and back.
+"""Arrow types: their names as they stand in schema and model files, and back; and values as numbers on a line, and back.
 
 Arrow prints types but does not parse all of what it prints; this small grammar round-trips every type that
 a modelled column can have.
@@ -38,6 +38,7 @@ _PLAIN: dict[str, pa.DataType] = {
     "date64": pa.date64(),
     "null": pa.null(),
 }
+
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
 FIELD_METADATA = {
     b"spss.format": re.compile(
@@ -62,8 +63,13 @@ All else that a file says of itself or of a column is about the original: its hi
 _UNITS = re.compile(
     r"(timestamp|time32|time64|duration)\[(s|ms|us|ns)(?:, tz=([A-Za-z0-9_+:/-]{1,64}))?\]"
 )
+
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (-?\d{1,2})\)")
 _DICTIONARY = re.compile(r"(ordered )?dictionary<(u?int(?:8|16|32|64)), (.+)>")
+Numbers = NDArray[Any]
+_OFFSET = re.compile("([+-])([0-9]{2}):?([0-9]{2})")
+LARGEST = 2**63 - 1024
+"""The largest whole number that both int64 and float64 hold."""
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -165,14 +171,6 @@ def without_metadata(schema: pa.Schema, *, keep: Collection[bytes] = ()) -> pa.S
         metadata={key: value for key, value in (schema.metadata or {}).items() if key in keep}
         or None,
     )
-
-
-Numbers = NDArray[Any]
-
-_OFFSET = re.compile("([+-])([0-9]{2}):?([0-9]{2})")
-
-LARGEST = 2**63 - 1024
-"""The largest whole number that both int64 and float64 hold."""
 
 
 def is_whole(kind: pa.DataType) -> bool:

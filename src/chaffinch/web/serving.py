@@ -11,7 +11,8 @@ from pathlib import Path
 from .._base.errors import InputError, MissingExtraError
 from .._base.files import write_text
 from .guard import ENTRY, Keys
-from .project import Places, ProjectFolder
+from .places import Places
+from .project import ProjectFolder
 
 ENTRY_FILE = "enter.html"
 """A file of the project that leads a browser to the page: unlike the words that start a browser, other users of the computer cannot see it."""
@@ -70,7 +71,8 @@ def serve(
         A file to open at once.
     """
     try:
-        from .app import configured, page_of
+        from .app import page_of
+        from .server import configured
     except ImportError as error:
         raise MissingExtraError("The page", "web") from error
     family = socket.AF_INET6 if ":" in address else socket.AF_INET

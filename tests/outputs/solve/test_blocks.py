@@ -15,7 +15,8 @@ from chaffinch.outputs.equations import (
     Terms,
 )
 from chaffinch.outputs.families import FAMILIES
-from chaffinch.outputs.solve.population import add_up, blocks_of
+from chaffinch.outputs.solve.blocks import blocks_of
+from chaffinch.outputs.solve.kernels.children import add_up
 
 from .problems import COLUMNS, random_problem
 

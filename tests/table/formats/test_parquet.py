@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
+from chaffinch.errors import FileError, InputError
 from chaffinch.table import table_writer
 from chaffinch.table.formats import parquet
-from chaffinch.table.sources import expected_shape, open_source
+from chaffinch.table.sources import expected_shape, open_source, recognise
 
 ROWS = {"a": ["x", "y", "z"] * 10, "n": list(range(30))}
 
@@ -86,3 +88,93 @@ def test_small_tables_of_many_columns_are_gathered_into_row_groups(
     metadata = pq.read_metadata(tmp_path / "t.parquet")
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == groups
     assert pq.read_table(tmp_path / "t.parquet").column("c1").to_pylist() == values
+
+
+ROWS_folder = {
+    "sex": ["f", "m"] * 30,
+    "ill": ["no", "no", "yes"] * 20,
+    "age": [30 + i % 40 for i in range(60)],
+}
+
+
+@pytest.fixture
+def parts(tmp_path):
+    whole = pa.table(ROWS_folder)
+    for i in range(3):
+        pq.write_table(whole.slice(20 * i, 20), tmp_path / f"part-{i}.parquet")
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / ".hidden").write_text("x")
+    return tmp_path
+
+
+def test_a_folder_and_a_pattern_are_one_table(parts):
+    for source in (parts, str(parts / "part-*.parquet")):
+        table = chaffinch.read(source)
+        assert table.data.to_pydict() == ROWS_folder
+        assert table.origin.layout.format == "folder"
+        scanned = chaffinch.scan(source)
+        assert scanned.n_rows == 60
+        assert [batch.codes.n_rows for batch in scanned.batches(columns=["sex"])] == [20, 20, 20]
+
+
+def test_values_in_the_names_of_folders(tmp_path):
+    ds.write_dataset(
+        pa.table(ROWS_folder),
+        tmp_path / "d",
+        format="parquet",
+        partitioning=["sex"],
+        partitioning_flavor="hive",
+    )
+    table = chaffinch.read(tmp_path / "d")
+    assert sorted(table.columns) == ["age", "ill", "sex"]
+    assert sorted(table.data["sex"].to_pylist()) == sorted(ROWS_folder["sex"])
+
+
+def test_what_is_not_one_table(parts):
+    pq.write_table(pa.table({"sex": ["f"], "ill": [1], "age": [1]}), parts / "part-9.parquet")
+    with pytest.raises(
+        InputError, match=r"'part-9.parquet' differs from 'part-0.parquet' in columns ill"
+    ):
+        chaffinch.read(parts)
+    pq.write_table(pa.table({"sex": ["f"], "age": [1]}), parts / "part-9.parquet")
+    with pytest.raises(InputError, match="in columns ill"):
+        chaffinch.read(parts)
+    (parts / "part-9.parquet").unlink()
+    (parts / "notes.txt").write_text("x")
+    with pytest.raises(FileError, match=r"files that are no Parquet, as 'notes.txt'"):
+        chaffinch.read(parts)
+    with pytest.raises(FileError, match="a pattern that no file fits"):
+        chaffinch.read(str(parts / "*.orc"))
+    (parts / "empty").mkdir()
+    with pytest.raises(FileError, match="a folder without files"):
+        chaffinch.read(parts / "empty")
+
+
+def test_a_private_fit_reads_no_folder(parts):
+    with pytest.raises(FileError, match="A private fit does not read"):
+        chaffinch.prepare(str(parts), discover="all")
+
+
+def write(path, table, *, stream):
+    make = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with make(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=8)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_files_and_streams_are_read_whatever_their_name(tmp_path, stream):
+    write(tmp_path / "t.bin", pa.table(ROWS), stream=stream)
+    assert recognise(tmp_path / "t.bin").name == "arrow"
+    source = open_source(tmp_path / "t.bin")
+    assert [batch.num_rows for batch in source.batches(["n"])] == [8, 8, 8, 6]
+    assert source.table().to_pydict() == ROWS
+    assert expected_shape(tmp_path / "t.bin") == (None if stream else (30, 2))
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    bad = pa.Array.from_buffers(pa.string(), 2, pa.array([b"\xff", b"b"]).buffers())
+    write(tmp_path / "t.arrow", pa.table({"a": bad, "n": [1, 2]}), stream=False)
+    with pytest.raises(FileError, match="damaged"):
+        open_source(tmp_path / "t.arrow").table()
+    tolerant = open_source(tmp_path / "t.arrow", tolerant=True)
+    assert tolerant.table().column("a").to_pylist() == [b"\xff", b"b"]

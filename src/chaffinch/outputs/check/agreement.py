@@ -17,7 +17,8 @@ from ..._base.seeds import generator
 from ...counts.tally import count_cells
 from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_mean
 from ..domain import Codes, Fields
-from .attribution import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL, EnsembleTcap, KeyAttack
+from .attribution import EnsembleTcap, KeyAttack
+from .marginal import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL
 
 SPOKEN = 0.5
 """The share of datasets that must say something about a key."""

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
-from ...counts.marginal import Marginal, SparseCounts
+from ...counts.marginal import Marginal
+from ...counts.sparse import SparseCounts
 
 Ints = NDArray[np.int64]
 

@@ -3,14 +3,13 @@
 # isort: off
 # The order of registration is that of help and messages.
 from .codebook import CODEBOOKS, Codebook, read_codebook, schema_from_json
-from . import sdv, csvw, table_schema, stat_files
+from . import sdv, table_schema, stat_files
 
 # isort: on
 
 __all__ = [
     "CODEBOOKS",
     "Codebook",
-    "csvw",
     "read_codebook",
     "schema_from_json",
     "sdv",

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..._base.errors import FileError, SchemaError, listed
 from ..._base.files import read_small
 from ..._base.registry import Registry
-from ..schema import Schema
+from ..schema import UNKNOWN, Column, Kind, Schema
+from ..schema_file import usual_type
 
 MOST_BYTES = 64 << 20
-
-Header = Sequence[str] | None
-"""The names of columns of the data, where they are known: codebooks may have several names for one column."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,11 @@ class Codebook:
     Parameters
     ----------
     name, title
-        In messages, and in `--help`: "csvw", "CSVW".
+        In messages, and in `--help`: "sdv", "SDV metadata".
     describes
         Whether the content of a JSON file is such a codebook; None where files of this kind are no JSON.
     from_json
-        The schema that the content says, given the name of the file and the header of the data.
+        The schema that the content says, given the name of the file.
     magic
         First bytes of files that are no JSON.
     from_file
@@ -46,20 +44,17 @@ class Codebook:
     name: str
     title: str
     describes: Callable[[Any], bool] | None = None
-    from_json: Callable[[Any, str, Header], Schema] | None = None
+    from_json: Callable[[Any, str], Schema] | None = None
     magic: tuple[bytes, ...] = ()
-    from_file: Callable[[Path, Header], Schema] | None = None
+    from_file: Callable[[Path], Schema] | None = None
 
 
 CODEBOOKS: Registry[Codebook] = Registry("kind of codebook")
 """Every kind of codebook there is. Those of the package are in `table/codebooks/`."""
 
 
-def read_codebook(path: str | os.PathLike[str], header: Header = None) -> Schema:
-    """Return the schema that a codebook says, kinds open where it says none; it is not public.
-
-    `header` are the names of columns of the data, where they are known.
-    """
+def read_codebook(path: str | os.PathLike[str]) -> Schema:
+    """Return the schema that a codebook says, kinds open where it says none; it is not public."""
     file = Path(path)
     try:
         with open(file, "rb") as handle:
@@ -68,33 +63,64 @@ def read_codebook(path: str | os.PathLike[str], header: Header = None) -> Schema
         raise FileError(f"Cannot read '{file}': {error.strerror}.") from None
     for kind in CODEBOOKS:
         if kind.from_file is not None and head.startswith(kind.magic):
-            return kind.from_file(file, header)
+            return kind.from_file(file)
     text = read_small(file, what="codebook", most=MOST_BYTES, next_step="Name a codebook.")
     if not text.lstrip().startswith("{"):
         raise SchemaError(
             f"'{file}' is no codebook that is known. Codebooks: {listed(kind.title for kind in CODEBOOKS)}."
         )
-    return schema_from_json(text, str(file), header)
+    return schema_from_json(text, str(file))
 
 
-def schema_from_json(text: str, name: str, header: Header = None) -> Schema:
+def schema_from_json(text: str, name: str) -> Schema:
     """Return the schema that JSON of any registered kind says; raise, with the kinds that there are, for any other."""
-    data = json_object(text, name)
-    for kind in CODEBOOKS:
-        if kind.describes is not None and kind.from_json is not None and kind.describes(data):
-            return kind.from_json(data, name, header)
-    kinds = listed(kind.title for kind in CODEBOOKS if kind.describes is not None)
-    raise SchemaError(
-        f"'{name}' is JSON, but none of {kinds}. Schemas are TOML: `chaffinch schema` writes one."
-    )
-
-
-def json_object(text: str, name: str) -> dict[str, Any]:
-    """Return an object of JSON; raise for anything else."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
         raise SchemaError(f"'{name}' is not valid JSON.") from None
     if not isinstance(data, dict):
         raise SchemaError(f"'{name}' must hold an object of JSON.")
-    return data
+    for kind in CODEBOOKS:
+        if kind.describes is not None and kind.from_json is not None and kind.describes(data):
+            return kind.from_json(data, name)
+    kinds = listed(kind.title for kind in CODEBOOKS if kind.describes is not None)
+    raise SchemaError(
+        f"'{name}' is JSON, but none of {kinds}. Schemas are TOML: `chaffinch schema` writes one."
+    )
+
+
+def declared_column(
+    name: str,
+    kind: Kind | None,
+    *,
+    source: str,
+    title: str = "",
+    levels: Iterable[Any] | None = None,
+    labels: tuple[tuple[Any, str], ...] = (),
+    decimal: Literal[".", ","] = ".",
+    **settings: Any,
+) -> Column:
+    """Return a column as a codebook says it is; the kind stays open where it says none."""
+    reason = f"from {source}"
+    if kind in ("identifier", "text"):
+        role: Literal["identifier", "other"] = "identifier" if kind == "identifier" else "other"
+        return Column(name, kind, role, title=title, reason=reason)
+    listed = None if levels is None else tuple(levels)
+    if listed is not None and any(
+        isinstance(level, bool) or not isinstance(level, str | int | float) for level in listed
+    ):
+        raise SchemaError(f"Column '{name}': its allowed values must be words or numbers.")
+    if kind == "boolean":
+        listed = (False, True)
+    form = kind or UNKNOWN
+    return Column(
+        name,
+        form,
+        type=usual_type(form, listed),
+        title=title,
+        levels=listed,
+        labels=labels,
+        decimal=decimal,
+        reason=reason,
+        **settings,
+    )

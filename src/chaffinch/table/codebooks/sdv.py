@@ -12,7 +12,7 @@ from typing import Any
 from ..._base.errors import SchemaError, listed, unknown_name
 from ..schema import Column, Kind, Schema
 from ..schema_file import usual_type
-from .codebook import CODEBOOKS, Codebook, Header
+from .codebook import CODEBOOKS, Codebook
 
 _KINDS: dict[str, Kind] = {
     "categorical": "categorical",
@@ -23,7 +23,7 @@ _KINDS: dict[str, Kind] = {
 _WHOLE = re.compile(r"Int(8|16|32|64)|UInt(8|16|32|64)")
 
 
-def schema_from_sdv(data: Any, *, name: str = "metadata") -> Schema:
+def schema_from_sdv(data: Any, name: str = "metadata") -> Schema:
     """Return the schema that SDV metadata describes.
 
     Types that are neither numbers, categories, booleans, dates nor ids (SDV's e-mail, phone number and so on) are
@@ -111,12 +111,6 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
     )
 
 
-def _describes(data: Any) -> bool:
-    return "METADATA_SPEC_VERSION" in data
-
-
-def _read(data: Any, name: str, header: Header) -> Schema:
-    return schema_from_sdv(data, name=name)
-
-
-CODEBOOKS.register(Codebook("sdv", "SDV metadata", _describes, _read))
+CODEBOOKS.register(
+    Codebook("sdv", "SDV metadata", lambda data: "METADATA_SPEC_VERSION" in data, schema_from_sdv)
+)

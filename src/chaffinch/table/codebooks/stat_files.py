@@ -7,7 +7,6 @@ special codes, as 97 and 98. Values without a label may occur, and go to `(other
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +14,10 @@ import pyarrow as pa
 
 from ..codec import Scalar
 from ..formats.format import FORMATS, Labels
-from ..formats.spss_stata.read import Program, read_labels
+from ..formats.spss_stata.read import PROGRAMS, Program, read_labels
 from ..schema import Column, Kind, Schema
 from ..types import is_words
-from .building import declared_column
-from .codebook import CODEBOOKS, Codebook, Header
+from .codebook import CODEBOOKS, Codebook, declared_column
 
 _WHOLE = re.compile(r"[FN][0-9]+(\.0)?|%-?[0-9]+\.0[fg]c?")
 
@@ -80,20 +78,18 @@ def _kind(kind: pa.DataType, display: str) -> Kind | None:
     return "integer" if pa.types.is_integer(kind) or _WHOLE.fullmatch(display) else "float"
 
 
-def _read(program: Program, path: Path, header: Header) -> Schema:
-    variables: Mapping[str, tuple[pa.DataType, Labels]] = read_labels(path, program)
+def _read(program: Program, path: Path) -> Schema:
     title = FORMATS[program].title
     return Schema(
         tuple(
             column_from_labels(name, kind, labels, title)
-            for name, (kind, labels) in variables.items()
+            for name, (kind, labels) in read_labels(path, program).items()
         )
     )
 
 
-CODEBOOKS.register(
-    Codebook("sav", "SPSS .sav", magic=FORMATS["sav"].magic, from_file=partial(_read, "sav"))
-)
-CODEBOOKS.register(
-    Codebook("dta", "Stata .dta", magic=FORMATS["dta"].magic, from_file=partial(_read, "dta"))
-)
+for program in PROGRAMS:
+    form = FORMATS[program]
+    CODEBOOKS.register(
+        Codebook(program, form.title, magic=form.magic, from_file=partial(_read, program))
+    )

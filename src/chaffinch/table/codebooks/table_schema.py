@@ -5,12 +5,15 @@ Specification: datapackage.org/standard/table-schema, versions 1 and 2.
 
 from __future__ import annotations
 
+import datetime
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..._base.errors import SchemaError, listed
-from ..schema import Column, Kind, Schema
-from .building import bounds_of, codes_of, declared_column, first_name, words_in
-from .codebook import CODEBOOKS, Codebook, Header
+from ..codec import Scalar
+from ..schema import NUMERIC_KINDS, Column, Kind, Schema
+from .codebook import CODEBOOKS, Codebook, declared_column
 
 _KINDS: dict[str, Kind] = {
     "integer": "integer",
@@ -25,7 +28,7 @@ _KINDS: dict[str, Kind] = {
 _PERSONAL = ("email", "uri", "uuid")
 
 
-def schema_from_table_schema(data: Any, *, name: str = "schema", header: Header = None) -> Schema:
+def schema_from_table_schema(data: Any, name: str = "schema") -> Schema:
     """Return the schema that a Table Schema says; strings without a list of values are categories whose levels are open."""
     schema = _schema(data, name)
     fields = schema.get("fields")
@@ -36,12 +39,10 @@ def schema_from_table_schema(data: Any, *, name: str = "schema", header: Header 
     ):
         raise SchemaError(f"'{name}' lists no fields.")
     missing = schema.get("missingValues", [""])
-    keys = words_in(schema.get("primaryKey"))
+    key = schema.get("primaryKey")
+    keys = key if isinstance(key, list) else [key]
     return Schema(
-        tuple(
-            _column(field, keys, missing, header, number)
-            for number, field in enumerate(fields, start=1)
-        )
+        tuple(_column(field, keys, missing, number) for number, field in enumerate(fields, start=1))
     )
 
 
@@ -61,10 +62,10 @@ def _schema(data: dict[str, Any], name: str) -> dict[str, Any]:
     return schema
 
 
-def _column(
-    field: dict[str, Any], keys: list[str], missing: Any, header: Header, number: int
-) -> Column:
-    name = first_name([field.get("name")], header, number)
+def _column(field: dict[str, Any], keys: list[Any], missing: Any, number: int) -> Column:
+    name = field.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise SchemaError(f"Column {number} of the codebook has no name.")
     title = field.get("title") if isinstance(field.get("title"), str) else ""
     rules = field.get("constraints") if isinstance(field.get("constraints"), dict) else {}
     assert isinstance(rules, dict)
@@ -125,12 +126,76 @@ def _truth(field: dict[str, Any]) -> str:
     return "/".join(word[0] for word in words if word) if plain else ""
 
 
-def _describes(data: Any) -> bool:
-    return isinstance(data.get("fields"), list) or isinstance(data.get("resources"), list)
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
-def _read(data: Any, name: str, header: Header) -> Schema:
-    return schema_from_table_schema(data, name=name, header=header)
+def codes_of(
+    values: Any, kind: Kind | None, levels: Sequence[Scalar] | None = None
+) -> tuple[Scalar, ...]:
+    """Return missing codes as values of a column: numbers where it has numbers. Empty cells are null, and no code.
+
+    Examples
+    --------
+    >>> codes_of(["", "NA", "-99"], "integer"), codes_of(["-99"], "categorical", ("a", "b"))
+    (('NA', -99), ('-99',))
+    """
+    numeric = kind in NUMERIC_KINDS or any(isinstance(level, int | float) for level in levels or ())
+    codes = [
+        _number(value) if numeric else value
+        for value in (values if isinstance(values, list) else [])
+    ]
+    return tuple(
+        dict.fromkeys(
+            code
+            for code in codes
+            if code != "" and isinstance(code, str | int | float) and code not in (levels or ())
+        )
+    )
 
 
-CODEBOOKS.register(Codebook("table-schema", "JSON Table Schema", _describes, _read))
+def _number(value: Any) -> Any:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return value
+    return int(number) if number.is_integer() else number if math.isfinite(number) else value
+
+
+def bounds_of(low: Any, high: Any, kind: Kind | None, name: str) -> tuple[float, float] | None:
+    """Return a range that is said at both ends, in the units of the kind: days for dates, seconds for moments. None otherwise.
+
+    Examples
+    --------
+    >>> bounds_of("0", 110, "integer", "age"), bounds_of(0, None, "float", "pay"), bounds_of("1970-01-02", "1970-01-11", "date", "d")
+    ((0.0, 110.0), None, (1.0, 10.0))
+    """
+    if low is None or high is None or kind not in NUMERIC_KINDS:
+        return None
+    try:
+        ends = tuple(
+            _moment(end, kind) if kind in ("date", "datetime") else float(end)
+            for end in (low, high)
+        )
+    except (TypeError, ValueError, OverflowError):
+        raise SchemaError(f"Column '{name}': its minimum or maximum is no {kind}.") from None
+    return (ends[0], ends[1]) if all(map(math.isfinite, ends)) and ends[0] < ends[1] else None
+
+
+def _moment(value: Any, kind: Kind) -> float:
+    moment = datetime.datetime.fromisoformat(str(value))
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    seconds = (moment - EPOCH).total_seconds()
+    return float(seconds // 86_400) if kind == "date" else seconds
+
+
+CODEBOOKS.register(
+    Codebook(
+        "table-schema",
+        "JSON Table Schema",
+        lambda data: (
+            isinstance(data.get("fields"), list) or isinstance(data.get("resources"), list)
+        ),
+        schema_from_table_schema,
+    )
+)

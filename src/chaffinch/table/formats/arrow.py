@@ -106,7 +106,7 @@ def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table]
     return appending(lambda schema: pa.ipc.new_file(str(part), schema))
 
 
-ARROW = FORMATS.register(
+FORMATS.register(
     Format(
         "arrow",
         "Arrow/Feather",

@@ -13,7 +13,16 @@ import pyarrow as pa
 
 from ..._base.errors import FileError, MissingExtraError, listed
 from ..schema import Note
-from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source, chosen_table, spelled_column
+from .format import (
+    BATCH_ROWS,
+    FORMATS,
+    Format,
+    ReadOptions,
+    Source,
+    chosen_table,
+    damaged,
+    spelled_column,
+)
 from .layout import FileLayout
 
 SQLITE_ROWS = 1 << 15
@@ -40,9 +49,7 @@ def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             connection.close()
     except (sqlite3.Error, OverflowError):
-        raise FileError(
-            f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
-        ) from None
+        raise damaged(path) from None
 
 
 def _open_sqlite(path: Path, options: ReadOptions) -> Source:
@@ -144,7 +151,7 @@ def _open_duckdb(path: Path, options: ReadOptions) -> Source:
     return Source(f"{path}::{table}", schema, read, layout=FileLayout("duckdb", table))
 
 
-SQLITE = FORMATS.register(
+FORMATS.register(
     Format(
         "sqlite",
         "a table of SQLite",
@@ -155,7 +162,7 @@ SQLITE = FORMATS.register(
         files="a database of SQLite",
     )
 )
-DUCKDB = FORMATS.register(
+FORMATS.register(
     Format(
         "duckdb",
         "a table of DuckDB",

@@ -1,11 +1,21 @@
-"""Text files whose cells a delimiter divides: CSV and TSV, also packed."""
+"""Text files whose cells a delimiter divides: CSV and TSV, also packed.
+
+Their top says the encoding, what divides cells, which lines are no records, and the names of columns: given, or found where the file leaves no doubt. For private fits a file is read so that no
+record stops it (`every_row`): bytes that are no text, and rows of too many or too few cells.
+"""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
+import csv
+import functools
+import io
+import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,25 +25,37 @@ import pyarrow.compute as pc
 
 from ..._base.errors import FileError, InputError
 from ..encode import missing_words
+from ..schema import Note
 from ..text import format_values, has_decimals
 from ..types import whole_array
-from .encodings import not_in
+from .encodings import NAMES, encoding_of, normal, not_in
 from .format import FORMATS, Format, Labels, ReadOptions, Source
-from .layout import FileLayout
-from .packing import PACKINGS, TextFile, Uncommented, packing_of, recoded
+from .layout import LOOKED_AT, FileLayout, Names, find_names, plain_names
+from .packing import PACKINGS, TextFile, packing_by_name, packing_of
 
 if TYPE_CHECKING:
     from ..table import Table
-import csv
-import functools
-import io
-import itertools
-from collections import Counter
-from dataclasses import dataclass
 
-from ..schema import Note
-from .encodings import NAMES, encoding_of, normal
-from .layout import LOOKED_AT, Names, find_names, plain_names
+
+BLOCK_BYTES = 1 << 24
+"""Bytes of a text file that Arrow takes at a time."""
+
+HEAD_BYTES = 1 << 20
+"""Bytes of a text file that are taken at a time where only its first rows are wanted."""
+
+MOST_HEADER = 1 << 20
+"""Characters that the header of a text file may have."""
+
+DELIMITERS = (",", ";", "\t", "|")
+MOST_BLOCK = (1 << 31) - 1
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_QUOTED = re.compile(rb'[^\r\n"]*"[^\r\n]*')
+_APART = "chaffinch-apart"
+# A byte that is no text is one of the last 256 characters of Unicode; those, and the one before them, have that one put before them.
+_UNSAFE = re.compile("[\udc00-\udcff\U0010feff-\U0010ffff]")
+_MARKED = re.compile(
+    rb"\xf4\x8f\xbb\xbf(\xf4\x8f[\xbb-\xbf][\x80-\xbf])|\xf4\x8f([\xbc-\xbf])([\x80-\xbf])"
+)
 
 
 def open_text(
@@ -128,7 +150,10 @@ def _stream(file: TextFile, comment: str | None, encoding: str) -> Any:
     """Return a file as Arrow reads it: as it is, or recoded to UTF-8 without lines that are comments."""
     if comment is None:
         return file.stream()
-    return pa.PythonFile(Uncommented(recoded(file.open(), encoding), comment), mode="r")
+    raw: Any = file.open()
+    if encoding != "utf-8":  # a byte that is no text in the encoding stops it
+        raw = codecs.EncodedFile(raw, "utf-8", encoding)
+    return pa.PythonFile(Uncommented(raw, comment), mode="r")
 
 
 def _shape(path: Path, options: ReadOptions, *, delimiter: str | None) -> tuple[int, int] | None:
@@ -161,11 +186,8 @@ def _writer(
     part: Path, target: Path, *, delimiter: str | None
 ) -> Iterator[Callable[[Table], None]]:
     encoders: list[Any] = []
-    codec = next(
-        (packing.codec for packing in PACKINGS if target.name.lower().endswith(packing.ending)),
-        None,
-    )
-    with pa.output_stream(str(part), compression=codec) as stream:
+    packing = packing_by_name(target)
+    with pa.output_stream(str(part), compression=packing and packing.codec) as stream:
 
         def write(table: Table) -> None:
             sign = delimiter or _delimiter(table)
@@ -244,21 +266,9 @@ def _delimited(
 
 
 CSV = FORMATS.register(_delimited("csv", "CSV", None))
-TSV = FORMATS.register(_delimited("tsv", "TSV (both also .gz, .zst, .bz2)", "\t", (".tab",)))
 
 
-BLOCK_BYTES = 1 << 24
-"""Bytes of a text file that Arrow takes at a time."""
-
-HEAD_BYTES = 1 << 20
-"""Bytes of a text file that are taken at a time where only its first rows are wanted."""
-
-MOST_HEADER = 1 << 20
-"""Characters that the header of a text file may have."""
-
-DELIMITERS = (",", ";", "\t", "|")
-
-_SAID = {"\t": "tabs", " ": "spaces", "|": "bars", ";": "semicolons", ",": "commas"}
+FORMATS.register(_delimited("tsv", "TSV (both also .gz, .zst, .bz2)", "\t", (".tab",)))
 
 
 @dataclass(frozen=True)
@@ -503,9 +513,6 @@ def as_words(names: Sequence[str], columns: Sequence[str] | None) -> Any:
     return pv.ConvertOptions(column_types=types, strings_can_be_null=False, include_columns=chosen)
 
 
-MOST_BLOCK = (1 << 31) - 1
-
-
 def every_row(
     file: TextFile, top: TextTop, schema: pa.Schema, *, line_breaks: bool = False
 ) -> Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]:
@@ -569,6 +576,39 @@ def every_row(
     return read
 
 
+class Uncommented(io.RawIOBase):
+    """A stream of UTF-8 without lines that start with a sign, but for those that start so inside quotes."""
+
+    def __init__(self, raw: Any, comment: str) -> None:
+        self._raw, self._sign = raw, comment.encode()
+        self._rest, self._quoted, self._ended = b"", False, False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._ended:
+            piece = self._raw.read(size)
+            self._ended = not piece
+            block = self._rest + piece
+            cut = len(block) if self._ended else block.rfind(b"\n") + 1
+            whole, self._rest = block[:cut], block[cut:]
+            if lines := b"".join(
+                line for line in whole.splitlines(keepends=True) if self._is_record(line)
+            ):
+                return lines
+        return b""
+
+    def readinto(self, into: Any) -> int:
+        raise NotImplementedError  # Arrow reads by `read`
+
+    def _is_record(self, line: bytes) -> bool:
+        if not self._quoted and line.startswith(self._sign):
+            return False
+        self._quoted ^= line.count(b'"') % 2 == 1
+        return True
+
+
 class _LineRecords(io.RawIOBase):
     """A stream of UTF-8 in which every line is a record, whatever its quotes: what becomes of a line depends on that line alone.
 
@@ -623,10 +663,6 @@ class _LineRecords(io.RawIOBase):
         return b"" if self._comment and line.startswith(self._comment) else line
 
 
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_QUOTED = re.compile(rb'[^\r\n"]*"[^\r\n]*')
-
-
 class _Recoded(io.RawIOBase):
     """A stream of bytes as UTF-8, which is what Arrow reads; each byte that is no text is a character of its own (`_restored`).
 
@@ -659,14 +695,7 @@ def _apart(error: UnicodeError) -> tuple[str, int]:
     return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
 
 
-_APART = "chaffinch-apart"
 codecs.register_error(_APART, _apart)
-
-# A byte that is no text is one of the last 256 characters of Unicode; those, and the one before them, have that one put before them.
-_UNSAFE = re.compile("[\udc00-\udcff\U0010feff-\U0010ffff]")
-_MARKED = re.compile(
-    rb"\xf4\x8f\xbb\xbf(\xf4\x8f[\xbb-\xbf][\x80-\xbf])|\xf4\x8f([\xbc-\xbf])([\x80-\xbf])"
-)
 
 
 def _mark(match: re.Match[str]) -> str:

@@ -1,54 +1,49 @@
-"""What a file format is: one entry of `FORMATS`, with how its files are known, opened as a stream of Arrow batches, and written.
-
-What tells that a file is the one that was opened: it is read several times, and figures of two versions must not be mixed.
-
-Compared before and after every pass: the file's number on its disk, its size, when it was written and when the system last recorded a change of it, and a
-digest of its last bytes, where Parquet has its footer. That is two looks at the system and 16 KiB a file and pass, whatever the rows. The time of the
-recorded change is the system's own: whoever writes a file and sets its time of writing back changes it all the same. So does a change of rights or
-of links, which is refused too.
-
-What it cannot see: a file of the same size and end that is written to within the tick of the file system's clock (some milliseconds; two seconds on FAT), or through
-a system that reports times late or not at all, as network file systems may; and on Windows, where no time of change is told, one whose time of writing is set back.
-Rows are counted besides.
-"""
+"""What a file format is: one entry of `FORMATS`, with how its files are known, opened as a stream of Arrow batches, and written; and how a file is to be read, as far as somebody says so."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
+import datetime
+import hashlib
 import lzma
+import os
+import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
 
-from ..._base.errors import FileError, InputError
+from ..._base.errors import FileError, InputError, listed, unknown_name
 from ..._base.registry import Registry
 from ..codec import Scalar
 from ..schema import Note
-from ..text import DecimalSign
+from ..text import DecimalSign, check_sign
 from .layout import FileLayout
 from .packing import ENDINGS
 
 if TYPE_CHECKING:
     from ..table import Table
-import codecs
-import datetime
-import hashlib
-import os
-import stat
-from collections.abc import Iterable
-from typing import TypedDict
 
-from ..text import check_sign
 
 HEADERS = ("yes", "no", "units")
 """What may be said of the header of a text file or sheet, besides the number of the line that it stands in."""
+
+TAIL = 1 << 14
+"""Last bytes of a file that are compared."""
+
+BATCH_ROWS = 1 << 18
+Writer = Callable[[Path, Path], AbstractContextManager[Callable[["Table"], None]]]
+"""Opens a file under its temporary name, given the name that it is to have, for tables that are appended until the block ends."""
+
+FORMATS: Registry[Format] = Registry("format")
+"""Every file format there is. Those of the package are in `table/formats/`; `FORMATS.register` adds another."""
 
 
 class FileOptions(TypedDict, total=False):
@@ -164,13 +159,20 @@ def _checked_header(header: str | int | bool | None) -> str | int | None:
     )
 
 
-TAIL = 1 << 14
-"""Last bytes of a file that are compared."""
-
-
 @dataclass(frozen=True)
 class FileIdentity:
-    """A file as it was at one moment: `number` on its device, `size` in bytes, nanoseconds of its last writing and change, and a digest of its end."""
+    """A file as it was at one moment: `number` on its device, `size` in bytes, nanoseconds of its last writing and change, and a digest of its end.
+
+    It tells that a file is the one that was opened: files are read several times, and figures of two versions must not be mixed.
+    Compared before and after every pass: the file's number on its disk, its size, when it was written and when the system last recorded a change of it, and a
+    digest of its last bytes, where Parquet has its footer. That is two looks at the system and 16 KiB a file and pass, whatever the rows. The time of the
+    recorded change is the system's own: whoever writes a file and sets its time of writing back changes it all the same. So does a change of rights or
+    of links, which is refused too.
+
+    What it cannot see: a file of the same size and end that is written to within the tick of the file system's clock (some milliseconds; two seconds on FAT), or through
+    a system that reports times late or not at all, as network file systems may; and on Windows, where no time of change is told, one whose time of writing is set back.
+    Rows are counted besides.
+    """
 
     path: Path
     number: tuple[int, int]
@@ -219,12 +221,6 @@ def check_unchanged(name: str, files: Sequence[FileIdentity]) -> None:
                 f"'{name}' was changed or replaced while it was read, so figures of two versions would be mixed: '{file.path.name}' is not the file that was opened. "
                 "Work on a file that nobody writes to, such as a copy."
             )
-
-
-BATCH_ROWS = 1 << 18
-
-Writer = Callable[[Path, Path], AbstractContextManager[Callable[["Table"], None]]]
-"""Opens a file under its temporary name, given the name that it is to have, for tables that are appended until the block ends."""
 
 
 @dataclass(frozen=True)
@@ -391,10 +387,6 @@ class Format:
         )
 
 
-FORMATS: Registry[Format] = Registry("format")
-"""Every file format there is. Those of the package are in `table/formats/`; `FORMATS.register` adds another."""
-
-
 @contextlib.contextmanager
 def appending(open_writer: Callable[[pa.Schema], Any]) -> Iterator[Callable[[Table], None]]:
     """Give a function that appends tables to what is opened with the Arrow schema of the first, and is closed when the block ends."""
@@ -430,9 +422,26 @@ def readable(name: str) -> Iterator[None]:
     ) as error:
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
-        raise FileError(
-            f"Cannot read '{name}': it is damaged, truncated or not of the format it claims."
-        ) from None
+        raise damaged(name) from None
+
+
+def damaged(name: str | Path) -> FileError:
+    """Return the error for a file that does not hold what its kind holds; it quotes nothing of the file."""
+    return FileError(
+        f"Cannot read '{name}': it is damaged, truncated or not of the format it claims."
+    )
+
+
+def table_reader(
+    table: pa.Table, most_rows: int | None = None
+) -> Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]:
+    """Return what reads a table that is in memory batch by batch, of all columns or of those named."""
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        chosen = table if columns is None else table.select(list(columns))
+        yield from chosen.to_batches(max_chunksize=most_rows)
+
+    return read
 
 
 def spelled_source(
@@ -444,12 +453,7 @@ def spelled_source(
 ) -> Source:
     """Return columns of words as a source."""
     table = pa.table(columns)
-
-    def read(names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from (table if names is None else table.select(list(names))).to_batches(
-            max_chunksize=BATCH_ROWS
-        )
-
+    read = table_reader(table, BATCH_ROWS)
     return Source(
         name, table.schema, read, text=True, layout=layout, notes=tuple(notes), labels=labels or {}
     )
@@ -498,8 +502,6 @@ def _whole_second(moment: datetime.datetime) -> datetime.datetime:
 
 def chosen_table(path: Any, asked: str | None, names: Sequence[str], what: str) -> str:
     """Return the table that is asked for, or the only one; raise with the names of all where that is not one."""
-    from ..._base.errors import FileError, InputError, listed, unknown_name
-
     if asked is not None:
         if asked not in names:
             raise unknown_name(what, asked, names)

@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..._base.errors import FileError, InputError
-from .format import FORMATS, Format, ReadOptions, Source
-from .packing import PACKINGS, TextFile
+from .format import FORMATS, Format, ReadOptions, Source, table_reader
+from .packing import TextFile, packing_by_name
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -28,11 +28,7 @@ _START = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*("([^"\\]|\\.)*"\s*:|\})')
 
 def _open(path: Path, options: ReadOptions) -> Source:
     table = _table(path)
-
-    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from (table if columns is None else table.select(list(columns))).to_batches()
-
-    return Source(str(path), table.schema, read)
+    return Source(str(path), table.schema, table_reader(table))
 
 
 def _table(path: Path) -> pa.Table:
@@ -61,11 +57,8 @@ def _table(path: Path) -> pa.Table:
 
 @contextlib.contextmanager
 def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
-    codec = next(
-        (packing.codec for packing in PACKINGS if target.name.lower().endswith(packing.ending)),
-        None,
-    )
-    with pa.output_stream(str(part), compression=codec) as stream:
+    packing = packing_by_name(target)
+    with pa.output_stream(str(part), compression=packing and packing.codec) as stream:
 
         def write(table: Table) -> None:
             for start in range(0, table.n_rows, 1 << 14):
@@ -82,7 +75,7 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
-JSON_LINES = FORMATS.register(
+FORMATS.register(
     Format(
         "jsonl",
         "JSON lines",

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..._base.errors import InputError, listed
 from ..._base.registry import Registry
 from ..spell import spell_bytes
-from .format import BATCH_ROWS, Source
+from .format import BATCH_ROWS, Source, table_reader
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -62,17 +62,14 @@ def table_source(
     index: tuple[str, ...] = (),
 ) -> Source:
     """Return an Arrow table as a source."""
-
-    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from (table if columns is None else table.select(list(columns))).to_batches()
-
     return Source(
-        f"{native} table", table.schema, read, native=native, dtypes=dtypes or {}, index=index
+        f"{native} table",
+        table.schema,
+        table_reader(table),
+        native=native,
+        dtypes=dtypes or {},
+        index=index,
     )
-
-
-def _is_arrow(source: Any) -> bool:
-    return isinstance(source, pa.Table | pa.RecordBatch)
 
 
 def _open_arrow(source: Any, tolerant: bool) -> Source:
@@ -115,11 +112,11 @@ def _open_polars(source: Any, tolerant: bool) -> Source:
 
     frame = source.collect() if nw.dependencies.is_polars_lazyframe(source) else source
     enums = {name: "enum" for name, kind in frame.schema.items() if type(kind).__name__ == "Enum"}
-    return table_source(_from_polars(frame) if tolerant else frame.to_arrow(), "polars", enums)
-
-
-def _is_dataset(source: Any) -> bool:
-    return hasattr(source, "to_batches") and hasattr(source, "scanner")
+    if not tolerant:
+        return table_source(frame.to_arrow(), "polars", enums)
+    # Each column in the type that its dtype alone decides; as words where Arrow has none for it.
+    arrays = [_polars_column(frame[name]) for name in frame.columns]
+    return table_source(pa.Table.from_arrays(arrays, names=list(frame.columns)), "polars", enums)
 
 
 def _open_dataset(dataset: Any, tolerant: bool) -> Source:
@@ -172,13 +169,6 @@ def _spelt(cells: Iterable[Any]) -> pa.Array:
     return pa.array([spell_bytes(cell) for cell in cells], type=pa.large_binary())
 
 
-def _from_polars(frame: Any) -> pa.Table:
-    """Return a polars table, each column in the type that its dtype alone decides; as words where Arrow has none for it."""
-    return pa.Table.from_arrays(
-        [_polars_column(frame[name]) for name in frame.columns], names=list(frame.columns)
-    )
-
-
 def _polars_column(column: Any) -> pa.Array | pa.ChunkedArray:
     if str(column.dtype) != "Object":  # Arrow would take the addresses of Python objects
         with contextlib.suppress(pa.ArrowException):
@@ -194,10 +184,24 @@ def _converts(column: Any) -> bool:
     return True
 
 
-OBJECTS.register(ObjectKind("arrow", _is_arrow, _open_arrow, lambda table: table.to_arrow()))
+OBJECTS.register(
+    ObjectKind(
+        "arrow",
+        lambda source: isinstance(source, pa.Table | pa.RecordBatch),
+        _open_arrow,
+        lambda table: table.to_arrow(),
+    )
+)
 OBJECTS.register(ObjectKind("pandas", _is_pandas, _open_pandas, lambda table: table.to_pandas()))
 OBJECTS.register(ObjectKind("polars", _is_polars, _open_polars, lambda table: table.to_polars()))
-OBJECTS.register(ObjectKind("dataset", _is_dataset, _open_dataset, lambda table: table.to_arrow()))
+OBJECTS.register(
+    ObjectKind(
+        "dataset",
+        lambda source: hasattr(source, "to_batches") and hasattr(source, "scanner"),
+        _open_dataset,
+        lambda table: table.to_arrow(),
+    )
+)
 OBJECTS.register(
     ObjectKind(
         "stream",

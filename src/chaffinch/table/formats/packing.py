@@ -1,9 +1,8 @@
-"""Files that are packed as a whole: gzip, zstandard, bzip2 and xz, known by their first bytes."""
+"""Files as bytes that can be read again and again: plain, or packed as a whole by gzip, zstandard, bzip2 or xz, which are known by their first bytes."""
 
 from __future__ import annotations
 
 import bz2
-import codecs
 import gzip
 import io
 import lzma
@@ -23,7 +22,6 @@ MOST_RATIO = 1000
 
 FREE_BYTES = 1 << 28
 """Bytes that a packed file may hold whatever it grows by."""
-
 
 ZIP = b"PK\x03\x04"
 """First bytes of a zip archive that is not empty."""
@@ -58,6 +56,7 @@ PACKINGS = (
 )
 """Every way to pack a file that is understood."""
 
+
 ENDINGS = tuple(packing.ending for packing in PACKINGS)
 
 
@@ -66,6 +65,12 @@ def packing_of(path: Path) -> Packing | None:
     with open(path, "rb") as handle:
         head = handle.read(8)
     return next((packing for packing in PACKINGS if head.startswith(packing.magic)), None)
+
+
+def packing_by_name(path: Path) -> Packing | None:
+    """Return how a file is packed, by the ending of its name; None where it is not."""
+    endings = (packing for packing in PACKINGS if path.name.lower().endswith(packing.ending))
+    return next(endings, None)
 
 
 def open_unpacked(path: Path) -> BinaryIO:
@@ -134,10 +139,7 @@ class TextFile:
     def of(cls, path: Path, *, by_name: bool = False) -> TextFile:
         """Return the text file at a path, packed as its first bytes say, or, `by_name`, as its name does."""
         if by_name:
-            packing = next(
-                (packing for packing in PACKINGS if path.name.lower().endswith(packing.ending)),
-                None,
-            )
+            packing = packing_by_name(path)
             opened: Callable[[], Any] = (
                 partial(open, path, "rb") if packing is None else partial(packing.open, path)
             )
@@ -154,41 +156,3 @@ class TextFile:
         """Raise where it unpacks to more than a table would."""
         if self.packed is not None:
             check_ratio(self.name, n_bytes, self.packed)
-
-
-def recoded(raw: BinaryIO, encoding: str) -> Any:
-    """Return a stream of bytes as UTF-8; a byte that is no text in the encoding stops it."""
-    return raw if encoding == "utf-8" else codecs.EncodedFile(raw, "utf-8", encoding)
-
-
-class Uncommented(io.RawIOBase):
-    """A stream of UTF-8 without lines that start with a sign, but for those that start so inside quotes."""
-
-    def __init__(self, raw: Any, comment: str) -> None:
-        self._raw, self._sign = raw, comment.encode()
-        self._rest, self._quoted, self._ended = b"", False, False
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        while not self._ended:
-            piece = self._raw.read(size)
-            self._ended = not piece
-            block = self._rest + piece
-            cut = len(block) if self._ended else block.rfind(b"\n") + 1
-            whole, self._rest = block[:cut], block[cut:]
-            if lines := b"".join(
-                line for line in whole.splitlines(keepends=True) if self._is_record(line)
-            ):
-                return lines
-        return b""
-
-    def readinto(self, into: Any) -> int:
-        raise NotImplementedError  # Arrow reads by `read`
-
-    def _is_record(self, line: bytes) -> bool:
-        if not self._quoted and line.startswith(self._sign):
-            return False
-        self._quoted ^= line.count(b'"') % 2 == 1
-        return True

@@ -1,7 +1,8 @@
-"""Parquet files."""
+"""Parquet files, and folders of them and patterns of their names: one table in many files, also with values in the names of folders (sex=f/)."""
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -9,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ..._base.errors import FileError, InputError, listed
 from ..types import is_words
-from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source, appending
+from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source, appending, identities
 
 if TYPE_CHECKING:
     from ..table import Table
-import glob
 
-from ..._base.errors import FileError, InputError, listed
-from .format import identities
 
 BATCH_CELLS = 1 << 22
 """Cells of a batch, about, of a file with many columns."""
@@ -120,7 +119,7 @@ class _RowGroups:
         self.writer.write_table(tables[0] if len(tables) == 1 else pa.concat_tables(tables))
 
 
-PARQUET = FORMATS.register(
+FORMATS.register(
     Format(
         "parquet",
         "Parquet",
@@ -185,7 +184,7 @@ def _dataset(path: Path, files: list[str]) -> Any:
     return ds.dataset(files, format="parquet", partitioning="hive", partition_base_dir=base)
 
 
-def _folder_open(path: Path, options: ReadOptions) -> Source:
+def _open_folder(path: Path, options: ReadOptions) -> Source:
     files = _files(path)
     known = identities(files)
     dataset = _dataset(path, files)
@@ -198,7 +197,7 @@ def _folder_open(path: Path, options: ReadOptions) -> Source:
     return Source(str(path), dataset.schema, read, n_rows=dataset.count_rows(), files=known)
 
 
-def _folder_shape(path: Path, options: ReadOptions) -> tuple[int, int]:
+def _shape_of_folder(path: Path, options: ReadOptions) -> tuple[int, int]:
     dataset = _dataset(path, _files(path))
     return dataset.count_rows(), len(dataset.schema)
 
@@ -207,8 +206,8 @@ FOLDER = FORMATS.register(
     Format(
         "folder",
         "a folder or 'pattern*' of Parquet files",
-        open=_folder_open,
-        shape=_folder_shape,
+        open=_open_folder,
+        shape=_shape_of_folder,
         recognise=lambda head, name: False,
         files="a folder or pattern of Parquet files",
         written_as=".parquet",

@@ -7,7 +7,6 @@ holds them is refused. Factors become words, dates dates, times times.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 from ..._base.errors import FileError, InputError, listed
 from ..schema import Note
-from .format import FORMATS, Format, Labels, ReadOptions, Source
+from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged, table_reader
 from .layout import distinct_names
 from .packing import TextFile, open_unpacked
 
@@ -244,11 +243,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
         ),
     ]
     table = pa.table(columns)
-
-    def read(chosen: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from (table if chosen is None else table.select(list(chosen))).to_batches()
-
-    return Source(str(path), table.schema, read, labels=labels, notes=tuple(said))
+    return Source(str(path), table.schema, table_reader(table), labels=labels, notes=tuple(said))
 
 
 def _frame(path: Path) -> _Vector:
@@ -273,9 +268,7 @@ def _frame(path: Path) -> _Vector:
             IndexError,
             RecursionError,
         ):
-            raise FileError(
-                f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
-            ) from None
+            raise damaged(path) from None
         except _UnreadableError as error:
             raise _no_frame(path, f"holds {error}") from None
     if (
@@ -346,7 +339,7 @@ def _moments(numbers: Any, absent: Any, units: pa.DataType, kind: pa.DataType) -
     )
 
 
-RDS = FORMATS.register(
+FORMATS.register(
     Format(
         "rds",
         "R .rds",

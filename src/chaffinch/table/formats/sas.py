@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from ..._base.errors import FileError, InputError, MissingExtraError, listed
 from ..encode import missing_words
 from ..types import is_words, value_type
-from .format import FORMATS, Format, Labels, ReadOptions, Source
-from .spss_stata.read import Moment
+from .format import FORMATS, Format, Labels, ReadOptions, Source, damaged
+from .spss_stata.read import Moment, pyreadstat
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -57,17 +57,9 @@ def _moment(display: str) -> Moment | None:
     return _DATE if _DATES.fullmatch(word) else None
 
 
-def _pyreadstat(doing: str) -> Any:
-    try:
-        import pyreadstat as package
-    except ImportError:
-        raise MissingExtraError(f"{doing} SAS files", "pyreadstat") from None
-    return package
-
-
 def _read(path: Path, form: SasForm, **options: Any) -> tuple[dict[str, list[Any]], Any]:
     """Return cells by column, and what the file says of them. Errors quote nothing of the file."""
-    package = _pyreadstat("Reading")
+    package = pyreadstat("Reading SAS files")
     read = package.read_sas7bdat if form == "sas7bdat" else package.read_xport
     try:
         cells, metadata = read(
@@ -76,21 +68,15 @@ def _read(path: Path, form: SasForm, **options: Any) -> tuple[dict[str, list[Any
     except MemoryError:
         raise
     except Exception:
-        raise _damaged(path) from None
+        raise damaged(path) from None
     return cells, metadata
-
-
-def _damaged(path: Path) -> FileError:
-    return FileError(
-        f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
-    )
 
 
 def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
     metadata = _read(path, form, metadataonly=True)[1]
     names = list(metadata.column_names)
     if None in names:
-        raise _damaged(path)
+        raise damaged(path)
     words = {name: metadata.readstat_variable_types[name] == "string" for name in names}
     moments = {
         name: None if words[name] else _moment(metadata.original_variable_types[name] or "")
@@ -117,7 +103,7 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
                 row_limit=BATCH_ROWS,
             )[0]
             if any(name not in cells for name in chosen):
-                raise _damaged(path)
+                raise damaged(path)
             arrays = [
                 _values(path, name, cells[name], kinds[name], moments[name]) for name in chosen
             ]
@@ -129,7 +115,7 @@ def _open(path: Path, options: ReadOptions, *, form: SasForm) -> Source:
             if len(arrays[0]) < BATCH_ROWS:
                 break
         if metadata.number_rows is not None and start < metadata.number_rows:
-            raise _damaged(path)
+            raise damaged(path)
 
     labels = {name: Labels(title=metadata.column_names_to_labels.get(name) or "") for name in names}
     return Source(str(path), schema, read, labels=labels)
@@ -164,7 +150,7 @@ def _values(
 @contextlib.contextmanager
 def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
     """Give a function that gathers tables; they are written as one transport file, version 8, when the block ends well."""
-    package = _pyreadstat("Writing")
+    package = pyreadstat("Writing SAS files")
     try:
         import pandas
     except ImportError:
@@ -237,7 +223,7 @@ def _outgoing(tables: Sequence[Table], name: str) -> tuple[Any, Moment | None]:
 
 _TABLE = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
 
-SAS7BDAT = FORMATS.register(
+FORMATS.register(
     Format(
         "sas7bdat",
         "SAS .sas7bdat",
@@ -249,7 +235,7 @@ SAS7BDAT = FORMATS.register(
         written_as=".xpt",
     )
 )
-XPT = FORMATS.register(
+FORMATS.register(
     Format(
         "xpt",
         "SAS .xpt",

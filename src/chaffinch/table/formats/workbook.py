@@ -129,9 +129,7 @@ def sheets_of(path: Path, *, most_cells: int = MOST_CELLS) -> list[SheetCells]:
                 )
         sheet, rows, merged = _cells(workbook, name, what)
         start = sheet.start or (0, 0)
-        spelled = tuple(
-            tuple(_text(cell) for cell in spelled_column(row).to_pylist()) for row in rows
-        )
+        spelled = tuple(tuple(spelled_column(row).to_pylist()) for row in rows)
         corners = tuple(
             ((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1]))
             for a, b in merged
@@ -346,10 +344,6 @@ def _unread_in_ods(content: bytes) -> Iterator[str]:
     }.items():
         if mark in content.replace(b"<office:scripts/>", b""):
             yield words
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell)
 
 
 def _cells(workbook: Any, name: str, what: str) -> tuple[Any, list[list[Any]], Sequence[Any]]:
@@ -571,7 +565,11 @@ def _sheet_source(
     header = options.header
     header = max(header - start[0], 1) if isinstance(header, int) else header
     names = find_names(top, header, what, above=start[0])
-    _check_merged(merged, start[0] + names.skip, what)
+    if any(end[0] >= start[0] + names.skip and end != begin for begin, end in merged):
+        raise InputError(
+            f"{what} has merged cells among its records: only the first of each would be read. Unmerge them in the spreadsheet program, fill in what "
+            "they stand for, and save it."
+        )
     body = rows[names.skip :]
     empty = [not any(cell != "" for cell in row) for row in body]
     if any(empty[: len(empty) - _ending(empty)]):
@@ -630,19 +628,7 @@ def _ending(empty: Sequence[bool]) -> int:
     return next((i for i, nothing in enumerate(reversed(empty)) if not nothing), len(empty))
 
 
-def _check_merged(merged: Sequence[Any], first: int, what: str) -> None:
-    if any(end[0] >= first and end != begin for begin, end in merged):
-        raise InputError(
-            f"{what} has merged cells among its records: only the first of each would be read. Unmerge them in the spreadsheet program, fill in what "
-            "they stand for, and save it."
-        )
-
-
-def _is_old(head: bytes, name: str) -> bool:
-    return head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-
-
-XLSX = FORMATS.register(
+FORMATS.register(
     Format(
         "xlsx",
         "a sheet of Excel (.xlsx, .xls)",
@@ -657,10 +643,10 @@ XLSX = FORMATS.register(
         written_as=".xlsx",
     )
 )
-XLS = FORMATS.register(
+FORMATS.register(
     Format(
         "xls",
-        recognise=_is_old,
+        recognise=lambda head, name: head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
         read_endings=(".xls",),
         open=_open,
         extra="excel",
@@ -669,7 +655,7 @@ XLS = FORMATS.register(
         written_as=".xlsx",
     )
 )
-ODS = FORMATS.register(
+FORMATS.register(
     Format(
         "ods",
         "a sheet of LibreOffice (.ods)",

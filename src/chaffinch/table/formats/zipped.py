@@ -65,7 +65,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
     return replace(source, layout=replace(source.layout, table=member))
 
 
-ARCHIVE = FORMATS.register(
+FORMATS.register(
     Format(
         "zip",
         "a text file in a .zip",

@@ -1,6 +1,6 @@
 """Columns that look as if they said who somebody is: by their names, by form and check digits, and by what only numbers that are given out once do.
 
-Nothing is changed here. Under a promise of privacy names and declarations are all that is looked at.
+Nothing is synthesised before somebody has said what becomes of them (`check_decided`). Under a promise of privacy names and declarations are all that is looked at.
 """
 
 from __future__ import annotations
@@ -40,21 +40,30 @@ FIRST_LOOK = 50
 PRECISE = 3
 """Decimals from which a coordinate tells a house: 0.001 degrees are about a hundred metres."""
 
+_GROUPED = str.maketrans("", "", " .-/")
+ODDS_ONCE = 1e-4
+"""The chance with which numbers of independent records are taken for ones that were given out once."""
 
-def with_evidence(
-    columns: Iterable[Column], profiles: Mapping[str, Profile] | None = None
-) -> tuple[Column, ...]:
-    """Return columns with what says that they identify somebody, where anything does.
+FEWEST_NUMBERS = 20
+"""Records from which numbers are looked at."""
 
-    Without profiles names and declarations alone decide, as they must under a promise of privacy.
-    """
-    return tuple(
-        replace(
-            column,
-            evidence=evidence_of(column, None if profiles is None else profiles[column.name]),
-        )
-        for column in columns
-    )
+FEWEST_FLAT = 50
+"""Records from which an even spread says something."""
+
+FLAT = 6
+"""Digits from which numbers that spread evenly are taken for personal ones."""
+
+LONG = 9
+"""Digits from which whole numbers that are all of one length and almost all different are taken for personal ones."""
+
+ALMOST_ALL = 0.95
+DECISIONS = ("drop", "fake", "keep")
+"""What may become of such a column: it is left out, made up, or synthesised like any other."""
+
+
+def with_evidence(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Return columns with what says that they identify somebody by names and declarations alone, as it must be under a promise of privacy."""
+    return tuple(replace(column, evidence=evidence_of(column)) for column in columns)
 
 
 def evidence_of(column: Column, profile: Profile | None = None) -> IdentifierEvidence | None:
@@ -169,9 +178,6 @@ def _padded(words: Sequence[str], form: Form) -> list[str] | None:
     )
 
 
-_GROUPED = str.maketrans("", "", " .-/")
-
-
 def undecided(columns: Iterable[Column]) -> dict[str, IdentifierEvidence]:
     """Return the columns that would be modelled, look as if they said who somebody is, and of which nobody said what becomes of them."""
     return {
@@ -202,24 +208,6 @@ def warn_of(notes: Iterable[Note]) -> None:
     for note in notes:
         if note.what == PERSONAL:
             warnings.warn(note.sentence, PersonalDataWarning, stacklevel=3)
-
-
-ODDS_ONCE = 1e-4
-"""The chance with which numbers of independent records are taken for ones that were given out once."""
-
-FEWEST_NUMBERS = 20
-"""Records from which numbers are looked at."""
-
-FEWEST_FLAT = 50
-"""Records from which an even spread says something."""
-
-FLAT = 6
-"""Digits from which numbers that spread evenly are taken for personal ones."""
-
-LONG = 9
-"""Digits from which whole numbers that are all of one length and almost all different are taken for personal ones."""
-
-ALMOST_ALL = 0.95
 
 
 def given_out_once(profile: Profile) -> bool:
@@ -303,10 +291,6 @@ def given_out_in_order(profile: Profile) -> bool:
     return bool(counts.max() == 1 and steps.min() < steps.max())
 
 
-DECISIONS = ("drop", "fake", "keep")
-"""What may become of such a column: it is left out, made up, or synthesised like any other."""
-
-
 def check_decided(columns: Iterable[Column]) -> None:
     """Raise PersonalDataError, with all that is to be written, if columns look as if they said who somebody is and nobody decided on them."""
     if reasons := undecided(columns):
@@ -319,6 +303,8 @@ def check_declared_decided(schema: Schema) -> None:
 
 
 def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
+    import shlex
+
     width = max(map(len, reasons))
     found = [f"  {name:{width}}  {evidence}" for name, evidence in reasons.items()]
     block = [
@@ -328,7 +314,7 @@ def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
         "[columns]",
         *(f'{toml_key(name)} = "drop"' for name in reasons),
     ]
-    options = " ".join(f"--personal {_shell(f'{name}=drop')}" for name in reasons)
+    options = " ".join(f"--personal {shlex.quote(f'{name}=drop')}" for name in reasons)
     words = ", ".join(f'{toml_value(name)}: "drop"' for name in reasons)
     return "\n".join(
         [
@@ -342,12 +328,6 @@ def _message(reasons: Mapping[str, IdentifierEvidence]) -> str:
             f"In Python: schema={{{words}}}, for chaffinch.release or chaffinch.read",
         ]
     )
-
-
-def _shell(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)
 
 
 def with_decisions(schema: Schema | None, decisions: Mapping[str, str]) -> Schema | None:

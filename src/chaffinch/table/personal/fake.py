@@ -3,20 +3,25 @@
 That none is an original value is settled when a schema is fitted: its form is narrowed until no value of the column has it. So a
 model needs to keep no value, and rows drawn from it years later need not be compared with anything. Under a promise of privacy
 the form is the declared one, or that of the column's name, and no record is looked at.
+
+A mask is the form of codes, as `P-####`: `#` a digit, `?` a capital letter, `*` a small one, all else as it stands (after `\\` too).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..._base.errors import InputError, SchemaError, unknown_name
+from ..._base.masking import THRESHOLD
 from ..types import is_words, parse_type, value_type
 from .forms import FORMS, Form
 from .names import name_sign
@@ -24,12 +29,7 @@ from .names import name_sign
 if TYPE_CHECKING:
     from ..profile import Profile
     from ..schema import Column
-from collections import Counter
-from math import prod
 
-from numpy.typing import NDArray
-
-from ..._base.masking import THRESHOLD
 
 DIGITS = "0123456789"
 CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -42,6 +42,184 @@ MOST_SIGNS = 60
 
 MOST_NUMBERED = 1 << 62
 """Values that a mask tells apart by number; the slots beyond are filled at random."""
+
+SYLLABLES = ("", "zoq", "wyx", "qub", "xev", "jaq", "zuvq", "qexo", "vyjz", "qwozx")
+"""What is put into made-up words so that none of them is an original one; empty where none is anyway."""
+
+
+@dataclass(frozen=True)
+class FakeForm:
+    """How values are made up: by a form's own rule, with a syllable of their own, or by a mask whose check digits are wrong.
+
+    Examples
+    --------
+    >>> str(parse_form("es_dni:########-?")), str(parse_form("P-####")), str(parse_form("surname"))
+    ('es_dni:########-?', 'P-####', 'surname')
+    """
+
+    form: Form | None
+    mask: Mask | None = None
+    syllable: str = ""
+
+    def __str__(self) -> str:
+        part = self.syllable if self.mask is None else str(self.mask)
+        return part if self.form is None else f"{self.form.name}:{part}" if part else self.form.name
+
+    @property
+    def size(self) -> int:
+        """How many different values there are; for words the short ones."""
+        if self.mask is None:
+            assert self.form is not None
+            return self.form.size
+        return (
+            self.mask.size
+            if self.check_place is None
+            else self.mask.size // len(self.mask.places[self.check_place])
+        )
+
+    @property
+    def check_place(self) -> int | None:
+        """The place of the mask whose sign makes the check fail; None where there is no check."""
+        if self.mask is None or self.form is None or self.form.check is None or self.form.unissued:
+            return None
+        return _place(self.mask, self.form.check_at)
+
+    def spell(self, numbers: Sequence[int], rng: np.random.Generator) -> list[str]:
+        """Return the value of each number."""
+        if self.mask is None:
+            assert self.form is not None
+            assert self.form.make is not None
+            made = [self.form.make(number) for number in numbers]
+            return [_with_syllable(word, self.syllable) for word in made] if self.syllable else made
+        place = self.check_place
+        body = self.mask if place is None else self.mask.fixed(place, self.mask.places[place][0])
+        words = body.spell(np.array(numbers, dtype=np.int64), rng).tolist()
+        return (
+            words
+            if place is None
+            else [
+                self._failing(word, place, number)
+                for word, number in zip(words, numbers, strict=True)
+            ]
+        )
+
+    def _failing(self, word: str, place: int, number: int) -> str:
+        """The word with a sign at the place of the check that is not the right one."""
+        assert self.mask is not None
+        assert self.form is not None
+        signs = self.mask.places[place]
+        tried = (
+            word[:place] + signs[(number + i) % len(signs)] + word[place + 1 :]
+            for i in range(len(signs))
+        )
+        return next((made for made in tried if not self.form.passes(made)), word)
+
+
+def parse_form(text: str) -> FakeForm:
+    """Return the form that a schema names: that of a registered form, a mask, or both, as `nl_bsn`, `P-####`, `es_dni:########-?`."""
+    name, colon, rest = text.partition(":")
+    if name in FORMS:
+        form = FORMS[name]
+        if form.make is not None:
+            if rest not in SYLLABLES:
+                raise SchemaError(
+                    f"Form '{name}' makes up words of its own: write it without a mask."
+                )
+            return FakeForm(form, syllable=rest)
+        return FakeForm(form, parse_mask(rest) if colon else _unissued(form, parse_mask(form.mask)))
+    if not any(slot in text for slot in SLOTS):
+        raise unknown_name("form", text, FORMS.names)
+    return FakeForm(None, parse_mask(text))
+
+
+def fitted_form(column: Column, profile: Profile | None = None) -> Column:
+    """Return a column that is to be made up with the form of its values; other columns as they are.
+
+    A declared form comes first, then what its values or its name say, then what its values look like. With a profile the form is free of every value of the
+    column. Without one, nothing but the declaration and the name is looked at.
+    """
+    if column.output != "fake":
+        return column
+    whole = pa.types.is_integer(value_type(parse_type(column.type)))
+    sign = name_sign(column.name)
+    named = (
+        column.form
+        or (column.evidence.form if column.evidence is not None else "")
+        or (sign.form if sign is not None else "")
+    )
+    numeric = not is_words(value_type(parse_type(column.type)))
+    if numeric and not column.form and named and not _is_number(FORMS[named]):
+        named = ""
+    if profile is None:
+        return replace(column, form=str(parse_form(named or PLAIN)))
+    words, rows = _words(column, profile), max(profile.n_rows, 1)
+    whole = whole or (
+        bool(words) and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in words)
+    )  # numbers of a text file
+    unique = profile.n_present == len(words) and profile.n_present > 1
+    plain = FakeForm(
+        None,
+        learnt_mask(words)
+        or parse_mask("#" * max(map(len, words), default=1) if numeric else PLAIN),
+    )
+    fake = parse_form(named) if named else plain
+    if fake.mask is None and (syllable := _foreign_syllable(fake, words)) is not None:
+        repeats = 1 if unique and column.repeats is None else column.repeats
+        return replace(column, form=str(replace(fake, syllable=syllable)), repeats=repeats)
+    if (
+        fake.mask is None
+    ):  # words of this form are among the values, and cannot be told apart: a mask can
+        fake = plain
+    elif (
+        not column.form
+        and fake.form is not None
+        and (
+            mask := learnt_mask(
+                [word for word in words if not fake.form.pattern or fake.form.has(word)]
+            )
+        )
+    ):
+        fake = replace(fake, mask=_unissued(fake.form, mask))
+    return replace(column, form=str(_free_of(fake, words, rows, whole)))
+
+
+def fake_values(
+    column: Column, first_row: int, n_rows: int, *, key: int, rng: np.random.Generator
+) -> pa.Array:
+    """Return made-up values for rows from `first_row` on; rows of one key have different values, first names and surnames apart.
+
+    Examples
+    --------
+    >>> from chaffinch.table.schema import Column
+    >>> fake_values(Column("code", "identifier", output="fake", form="P-##"), 0, 3, key=5, rng=np.random.default_rng(1)).to_pylist()
+    ['P-42', 'P-99', 'P-56']
+    """
+    fake = parse_form(column.form or fitted_form(column).form)
+    kind = value_type(parse_type(column.type))
+    if fake.mask is not None and pa.types.is_integer(kind) and len(fake.mask.places[0]) > 1:
+        fake = replace(fake, mask=fake.mask.fixed(0, "9"))  # a whole number has no zeros before it
+    if column.repeats is None and fake.form is not None and fake.form.repeats:
+        numbers = (fake.size * rng.random(n_rows) ** 2).astype(np.int64).tolist()
+    else:
+        each = column.repeats or 1
+        numbers = (
+            _shuffled(
+                range(first_row // each, (first_row + n_rows - 1) // each + 1),
+                fake,
+                column.name,
+                key,
+            )
+            if n_rows
+            else []
+        )
+        numbers = [numbers[(first_row + i) // each - first_row // each] for i in range(n_rows)]
+    words = pa.array(fake.spell(numbers, rng), pa.string())
+    if is_words(kind):
+        return words.cast(kind)
+    try:
+        return words.cast(kind)
+    except pa.ArrowInvalid:  # the form has signs that no number has, or more digits than the type
+        return words
 
 
 @dataclass(frozen=True)
@@ -215,146 +393,6 @@ def _rarest(
     return mask.fixed(place, sign), [word for word in words if word[place] == sign]
 
 
-SYLLABLES = ("", "zoq", "wyx", "qub", "xev", "jaq", "zuvq", "qexo", "vyjz", "qwozx")
-"""What is put into made-up words so that none of them is an original one; empty where none is anyway."""
-
-
-@dataclass(frozen=True)
-class FakeForm:
-    """How values are made up: by a form's own rule, with a syllable of their own, or by a mask whose check digits are wrong.
-
-    Examples
-    --------
-    >>> str(parse_form("es_dni:########-?")), str(parse_form("P-####")), str(parse_form("surname"))
-    ('es_dni:########-?', 'P-####', 'surname')
-    """
-
-    form: Form | None
-    mask: Mask | None = None
-    syllable: str = ""
-
-    def __str__(self) -> str:
-        part = self.syllable if self.mask is None else str(self.mask)
-        return part if self.form is None else f"{self.form.name}:{part}" if part else self.form.name
-
-    @property
-    def size(self) -> int:
-        """How many different values there are; for words the short ones."""
-        if self.mask is None:
-            assert self.form is not None
-            return self.form.size
-        return (
-            self.mask.size
-            if self.check_place is None
-            else self.mask.size // len(self.mask.places[self.check_place])
-        )
-
-    @property
-    def check_place(self) -> int | None:
-        """The place of the mask whose sign makes the check fail; None where there is no check."""
-        if self.mask is None or self.form is None or self.form.check is None or self.form.unissued:
-            return None
-        return _place(self.mask, self.form.check_at)
-
-    def spell(self, numbers: Sequence[int], rng: np.random.Generator) -> list[str]:
-        """Return the value of each number."""
-        if self.mask is None:
-            assert self.form is not None
-            assert self.form.make is not None
-            made = [self.form.make(number) for number in numbers]
-            return [_with_syllable(word, self.syllable) for word in made] if self.syllable else made
-        place = self.check_place
-        body = self.mask if place is None else self.mask.fixed(place, self.mask.places[place][0])
-        words = body.spell(np.array(numbers, dtype=np.int64), rng).tolist()
-        return (
-            words
-            if place is None
-            else [
-                self._failing(word, place, number)
-                for word, number in zip(words, numbers, strict=True)
-            ]
-        )
-
-    def _failing(self, word: str, place: int, number: int) -> str:
-        """The word with a sign at the place of the check that is not the right one."""
-        assert self.mask is not None
-        assert self.form is not None
-        signs = self.mask.places[place]
-        tried = (
-            word[:place] + signs[(number + i) % len(signs)] + word[place + 1 :]
-            for i in range(len(signs))
-        )
-        return next((made for made in tried if not self.form.passes(made)), word)
-
-
-def parse_form(text: str) -> FakeForm:
-    """Return the form that a schema names: that of a registered form, a mask, or both, as `nl_bsn`, `P-####`, `es_dni:########-?`."""
-    name, colon, rest = text.partition(":")
-    if name in FORMS:
-        form = FORMS[name]
-        if form.make is not None:
-            if rest not in SYLLABLES:
-                raise SchemaError(
-                    f"Form '{name}' makes up words of its own: write it without a mask."
-                )
-            return FakeForm(form, syllable=rest)
-        return FakeForm(form, parse_mask(rest) if colon else _unissued(form, parse_mask(form.mask)))
-    if not any(slot in text for slot in SLOTS):
-        raise unknown_name("form", text, FORMS.names)
-    return FakeForm(None, parse_mask(text))
-
-
-def fitted_form(column: Column, profile: Profile | None = None) -> Column:
-    """Return a column that is to be made up with the form of its values; other columns as they are.
-
-    A declared form comes first, then what its values or its name say, then what its values look like. With a profile the form is free of every value of the
-    column. Without one, nothing but the declaration and the name is looked at.
-    """
-    if column.output != "fake":
-        return column
-    whole = pa.types.is_integer(value_type(parse_type(column.type)))
-    sign = name_sign(column.name)
-    named = (
-        column.form
-        or (column.evidence.form if column.evidence is not None else "")
-        or (sign.form if sign is not None else "")
-    )
-    numeric = not is_words(value_type(parse_type(column.type)))
-    if numeric and not column.form and named and not _is_number(FORMS[named]):
-        named = ""
-    if profile is None:
-        return replace(column, form=str(parse_form(named or PLAIN)))
-    words, rows = _words(column, profile), max(profile.n_rows, 1)
-    whole = whole or (
-        bool(words) and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in words)
-    )  # numbers of a text file
-    unique = profile.n_present == len(words) and profile.n_present > 1
-    plain = FakeForm(
-        None,
-        learnt_mask(words)
-        or parse_mask("#" * max(map(len, words), default=1) if numeric else PLAIN),
-    )
-    fake = parse_form(named) if named else plain
-    if fake.mask is None and (syllable := _foreign_syllable(fake, words)) is not None:
-        repeats = 1 if unique and column.repeats is None else column.repeats
-        return replace(column, form=str(replace(fake, syllable=syllable)), repeats=repeats)
-    if (
-        fake.mask is None
-    ):  # words of this form are among the values, and cannot be told apart: a mask can
-        fake = plain
-    elif (
-        not column.form
-        and fake.form is not None
-        and (
-            mask := learnt_mask(
-                [word for word in words if not fake.form.pattern or fake.form.has(word)]
-            )
-        )
-    ):
-        fake = replace(fake, mask=_unissued(fake.form, mask))
-    return replace(column, form=str(_free_of(fake, words, rows, whole)))
-
-
 def _is_number(form: Form) -> bool:
     """Whether made-up values of a form can be numbers."""
     return form.name in ("latitude", "longitude", "house_number") or bool(
@@ -504,45 +542,6 @@ def _phone(mask: Mask) -> Mask:
     for i, sign in zip(digits[start:], signs, strict=False):
         mask = mask.fixed(i, sign)
     return mask
-
-
-def fake_values(
-    column: Column, first_row: int, n_rows: int, *, key: int, rng: np.random.Generator
-) -> pa.Array:
-    """Return made-up values for rows from `first_row` on; rows of one key have different values, first names and surnames apart.
-
-    Examples
-    --------
-    >>> from chaffinch.table.schema import Column
-    >>> fake_values(Column("code", "identifier", output="fake", form="P-##"), 0, 3, key=5, rng=np.random.default_rng(1)).to_pylist()
-    ['P-42', 'P-99', 'P-56']
-    """
-    fake = parse_form(column.form or fitted_form(column).form)
-    kind = value_type(parse_type(column.type))
-    if fake.mask is not None and pa.types.is_integer(kind) and len(fake.mask.places[0]) > 1:
-        fake = replace(fake, mask=fake.mask.fixed(0, "9"))  # a whole number has no zeros before it
-    if column.repeats is None and fake.form is not None and fake.form.repeats:
-        numbers = (fake.size * rng.random(n_rows) ** 2).astype(np.int64).tolist()
-    else:
-        each = column.repeats or 1
-        numbers = (
-            _shuffled(
-                range(first_row // each, (first_row + n_rows - 1) // each + 1),
-                fake,
-                column.name,
-                key,
-            )
-            if n_rows
-            else []
-        )
-        numbers = [numbers[(first_row + i) // each - first_row // each] for i in range(n_rows)]
-    words = pa.array(fake.spell(numbers, rng), pa.string())
-    if is_words(kind):
-        return words.cast(kind)
-    try:
-        return words.cast(kind)
-    except pa.ArrowInvalid:  # the form has signs that no number has, or more digits than the type
-        return words
 
 
 def _shuffled(rows: range, fake: FakeForm, name: str, key: int) -> list[int]:

@@ -1,12 +1,8 @@
 """Forms of direct identifiers: what values look like, which check digits they have, how often chance gets these right, and how one makes them up.
 
-A made-up value must belong to nobody. Where a range is kept out of use (RFC 2606 and 5737, prefixes that are never given out), it is made there. Where
-there is none, its check digits are wrong on purpose: a number that passes its check may be somebody's.
-
-Made-up names, addresses and the like: the same number gives the same words, different numbers different ones.
-
-Nothing here was taken from a register. E-mail and web addresses lie in domains that RFC 2606 keeps for examples, numbers of
-computers in ranges that RFC 5737, 1112 and 3849 keep out of use, places in the emptiest part of the Pacific.
+A made-up value must belong to nobody. Where a range is kept out of use, it is made there: e-mail and web addresses lie in domains that RFC 2606 keeps for examples, numbers of
+computers in ranges that RFC 5737, 1112 and 3849 keep out of use, places in the emptiest part of the Pacific, numbers under prefixes that are never given out. Where there is no such range, check
+digits are wrong on purpose: a number that passes its check may be somebody's. No name here was taken from a register: the same number gives the same words, different numbers different ones.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from ..._base.conditions import (
     Sum,
 )
 from ..._base.errors import SchemaError, listed, unknown_name
-from ..codec import Categories, Intervals
+from ..codec import Intervals
 from ..schema import Column, Schema
 from ..schema_file import number_of
 from .relations import is_relation, named_columns, parsed, relation_of
@@ -44,8 +44,15 @@ MOST_CELLS = 1 << 22
 """The most combinations of codes that constraints which share columns may span."""
 
 MISSING = "missing"
-
 Mask = NDArray[np.bool_]
+_SIGNS: dict[str, Any] = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "<": np.less,
+    ">": np.greater,
+}
 
 
 @dataclass(frozen=True)
@@ -339,13 +346,11 @@ def _compared(
             _level_holds(column, level, sign, value) for level in codec.levels
         ]
         false[: len(codec.levels)] = ~true[: len(codec.levels)]
-        if codec.other:
-            _of_other(column, codec, sign, value, true, false)
-        elif (
-            sign in ("==", "!=")
-            and not any(_same(level, value) for level in codec.levels)
-            and column.levels is not None
-        ):
+        known = sign in ("==", "!=") and any(_same(level, value) for level in codec.levels)
+        if codec.other and known:
+            # Values in (other) are none of the levels; of any other value, and of sizes, nothing is known.
+            (true if sign == "!=" else false)[len(codec.levels)] = True
+        elif not codec.other and not known and sign in ("==", "!=") and column.levels is not None:
             raise SchemaError(
                 f"A constraint names a level that column '{name}' does not have: {unknown_name('level', value, codec.levels)}"
             )
@@ -353,16 +358,6 @@ def _compared(
         true, false = false, true
     shape = [codec.size if each == name else 1 for each in columns]
     return true.reshape(shape), false.reshape(shape)
-
-
-_SIGNS: dict[str, Any] = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<=": np.less_equal,
-    ">=": np.greater_equal,
-    "<": np.less,
-    ">": np.greater,
-}
 
 
 def _bins_hold(codec: Intervals, sign: str, number: float) -> tuple[Mask, Mask]:
@@ -391,14 +386,6 @@ def _same(level: Any, value: Any) -> bool:
         and isinstance(level, str) == isinstance(value, str)
         and isinstance(level, bool) == isinstance(value, bool)
     )
-
-
-def _of_other(
-    column: Column, codec: Categories, sign: str, value: Any, true: Mask, false: Mask
-) -> None:
-    """Values in `(other)` are none of the levels; of any other value, and of sizes, nothing is known."""
-    if sign in ("==", "!=") and any(_same(level, value) for level in codec.levels):
-        (true if sign == "!=" else false)[len(codec.levels)] = True
 
 
 def broken_rows(schema: Schema, codes: Mapping[str, NDArray[Any]]) -> Mask:

@@ -1,11 +1,9 @@
-"""Rules that the records of a table keep: candidates from a sample of rows (`screens`), verified on all of them.
+"""Rules that the records of a table keep: candidates from a sample of rows, each with the odds that it holds by chance, verified on all rows.
 
 What holds in every record, and not by chance, becomes a rule; what holds in nearly all is suggested. Nothing here runs under a promise of
 privacy: that a rule holds in every record is a fact about records.
 
-Relations that may hold between columns, from a sample of rows: candidates, each with the odds that it holds by chance.
-
-A candidate is verified on all rows afterwards (`find_rules`), so a sample loses none that holds in all and only makes work where it errs.
+A sample loses no candidate that holds in all rows, and only makes work where it errs.
 What is compared: every two columns of numbers (k * b + c, and orders), every three (a = b + c), all of them together for longer sums,
 dates with columns that may be their year, month or day, and columns with few values with all others. At most `MOST_COLUMNS` columns of numbers
 are looked at, the first ones, so the cost is bounded whatever the width.
@@ -51,6 +49,31 @@ NEARLY_ALL = 0.99
 """The share of records that keep what is suggested."""
 
 MOST_SUGGESTED = 20
+MOST_COLUMNS = 64
+"""Columns of numbers that are compared with each other."""
+
+FEWEST = 20
+"""Records in which all columns of a relation must be present before it is said to hold."""
+
+SCREENED = 256
+"""Rows of the sample on which sums of two columns are tried first."""
+
+ALMOST = 0.97
+"""The share of a sample's rows that keep a candidate."""
+
+CHANCE = 1e-9
+"""The chance, over all that is tried, that columns which have nothing to do with each other pass for related."""
+
+SHUFFLED = 0.95
+"""The largest share of rows that may keep an order when one of its columns is shuffled: above, the ranges alone explain it."""
+
+MOST_TERMS = 12
+MOST_LEVELS = 1000
+FIRST = 1_000
+"""Rows of a sample that show, for most pairs of columns, that neither is a function of the other."""
+
+SMALL = 10_000
+"""Cells of a table of two columns up to which these rows are looked at alone first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +90,74 @@ class RowBatch:
         return len(next(iter(self.codes.values())))
 
 
+@dataclass(frozen=True, eq=False)
+class RuleSample:
+    """Values of some rows under a fitted schema, all columns that are modelled, and the codes of these rows."""
+
+    schema: Schema
+    values: Mapping[str, Values]
+    codes: Mapping[str, NDArray[Any]]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(next(iter(self.codes.values()))) if self.codes else 0
+
+    def numeric(self) -> list[Column]:
+        """Return the columns of numbers and dates, the first `MOST_COLUMNS`, that have two values or more in the sample."""
+        out = []
+        for column in self.schema.modelled:
+            kind = parse_type(column.type)
+            if is_numeric(value_type(kind)) and not pa.types.is_dictionary(kind):
+                values = self.values[column.name]
+                numbers = values.numbers[values.present]
+                if len(numbers) >= FEWEST and numbers.min() < numbers.max():
+                    out.append(column)
+        return out[:MOST_COLUMNS]
+
+    def matrix(self, columns: Sequence[Column]) -> NDArray[np.float64]:
+        """Return numbers as a matrix, NaN where they are not there."""
+        arrays = [
+            np.where(self.values[c.name].present, self.values[c.name].numbers, np.nan)
+            for c in columns
+        ]
+        return np.stack(arrays, axis=1) if arrays else np.empty((self.n_rows, 0))
+
+
 @dataclass(frozen=True)
 class FoundRules:
     """Rules that hold in every record, and others, each with what speaks against it."""
 
     rules: tuple[str, ...] = ()
     suggested: tuple[tuple[str, str], ...] = ()
+
+
+def find_rules(
+    schema: Schema,
+    n_rows: int,
+    batches: Callable[[Collection[str] | None], Iterable[RowBatch]],
+    *,
+    threshold: int = THRESHOLD,
+    sample: RowBatch | None = None,
+) -> FoundRules:
+    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows, of all columns or of those named: once to verify, and once
+    before for the rows of `sampled_rows`, where these are not given as `sample`.
+    """
+    if n_rows < FEWEST or len(schema.names) < 2:
+        return FoundRules()
+    rows = (
+        _sample(schema, n_rows, batches)
+        if sample is None
+        else RuleSample(schema, sample.values, sample.codes)
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        candidates = list(_candidates(rows, schema, n_rows))
+    if not candidates:
+        return FoundRules()
+    for batch in batches({name for candidate in candidates for name in candidate.relation.columns}):
+        for candidate in candidates:
+            candidate.add(batch)
+    return _chosen(candidates, schema, threshold)
 
 
 @dataclass
@@ -110,34 +195,6 @@ class _Candidate:
             self.breaking += int((self.image[left] != right).sum())
         else:
             self.breaking += int(broken(self.relation, batch.values).sum())
-
-
-def find_rules(
-    schema: Schema,
-    n_rows: int,
-    batches: Callable[[Collection[str] | None], Iterable[RowBatch]],
-    *,
-    threshold: int = THRESHOLD,
-    sample: RowBatch | None = None,
-) -> FoundRules:
-    """Return the rules that all rows keep under a fitted schema. `batches` gives all rows, of all columns or of those named: once to verify, and once
-    before for the rows of `sampled_rows`, where these are not given as `sample`.
-    """
-    if n_rows < FEWEST or len(schema.names) < 2:
-        return FoundRules()
-    rows = (
-        _sample(schema, n_rows, batches)
-        if sample is None
-        else RuleSample(schema, sample.values, sample.codes)
-    )
-    with np.errstate(over="ignore", invalid="ignore"):
-        candidates = list(_candidates(rows, schema, n_rows))
-    if not candidates:
-        return FoundRules()
-    for batch in batches({name for candidate in candidates for name in candidate.relation.columns}):
-        for candidate in candidates:
-            candidate.add(batch)
-    return _chosen(candidates, schema, threshold)
 
 
 def sampled_rows(n_rows: int) -> NDArray[np.int64]:
@@ -363,61 +420,6 @@ def constant_columns(
             table[np.arange(n_persons), first] = rows
             if log_odds_of_function(table) < log(CHANCE / len(schema.names)):
                 yield f"{quoted(identifier.name)} determines {quoted(name)}"
-
-
-MOST_COLUMNS = 64
-"""Columns of numbers that are compared with each other."""
-
-FEWEST = 20
-"""Records in which all columns of a relation must be present before it is said to hold."""
-
-SCREENED = 256
-"""Rows of the sample on which sums of two columns are tried first."""
-
-ALMOST = 0.97
-"""The share of a sample's rows that keep a candidate."""
-
-CHANCE = 1e-9
-"""The chance, over all that is tried, that columns which have nothing to do with each other pass for related."""
-
-SHUFFLED = 0.95
-"""The largest share of rows that may keep an order when one of its columns is shuffled: above, the ranges alone explain it."""
-
-MOST_TERMS = 12
-
-
-@dataclass(frozen=True, eq=False)
-class RuleSample:
-    """Values of some rows under a fitted schema, all columns that are modelled, and the codes of these rows."""
-
-    schema: Schema
-    values: Mapping[str, Values]
-    codes: Mapping[str, NDArray[Any]]
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(next(iter(self.codes.values()))) if self.codes else 0
-
-    def numeric(self) -> list[Column]:
-        """Return the columns of numbers and dates, the first `MOST_COLUMNS`, that have two values or more in the sample."""
-        out = []
-        for column in self.schema.modelled:
-            kind = parse_type(column.type)
-            if is_numeric(value_type(kind)) and not pa.types.is_dictionary(kind):
-                values = self.values[column.name]
-                numbers = values.numbers[values.present]
-                if len(numbers) >= FEWEST and numbers.min() < numbers.max():
-                    out.append(column)
-        return out[:MOST_COLUMNS]
-
-    def matrix(self, columns: Sequence[Column]) -> NDArray[np.float64]:
-        """Return numbers as a matrix, NaN where they are not there."""
-        arrays = [
-            np.where(self.values[c.name].present, self.values[c.name].numbers, np.nan)
-            for c in columns
-        ]
-        return np.stack(arrays, axis=1) if arrays else np.empty((self.n_rows, 0))
 
 
 def family(column: Column) -> str:
@@ -723,15 +725,6 @@ def missing_groups(sample: RuleSample) -> list[list[str]]:
         if 10 <= empty <= sample.n_rows - 10:
             groups.setdefault(values.filled.tobytes(), []).append(name)
     return [names for names in groups.values() if len(names) > 1]
-
-
-MOST_LEVELS = 1000
-
-FIRST = 1_000
-"""Rows of a sample that show, for most pairs of columns, that neither is a function of the other."""
-
-SMALL = 10_000
-"""Cells of a table of two columns up to which these rows are looked at alone first."""
 
 
 def listable(column: Column) -> bool:

@@ -1,9 +1,7 @@
 """The rules of a table: found where the schema states none, fitted to its records, and said with how many records break them.
 
-Relations put on codes: which combinations of codes leave a relation possible, and what a column that determines another maps to.
-
-Codes of numbers are ranges. A combination of codes may occur if some numbers of their ranges keep the relation; which numbers are
-drawn is decided afterwards. Missing codes leave every relation open.
+Relations are put on codes here: which combinations of codes leave a relation possible, and what a column that determines another maps to. Codes of numbers are ranges. A combination
+of codes may occur if some numbers of their ranges keep the relation; which numbers are drawn is decided afterwards. Missing codes leave every relation open.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import SchemaError, listed
-from ..._base.masking import THRESHOLD, masked_count
+from ..._base.masking import masked_count
 from ..codec import Categories, Codec, Intervals
 from ..schema import Column, FunctionMap, Note, Schema
 from ..table import Table
@@ -39,6 +37,11 @@ from .relations import (
 )
 
 SHOWN = 6
+MOST_GRID = 1 << 18
+"""The most combinations of codes that are looked at for one relation; above, rows are put right by their numbers alone."""
+
+Mask = NDArray[np.bool_]
+Ranges = tuple[NDArray[np.float64], NDArray[np.float64], Mask]
 
 
 def with_rules(table: Table, threshold: int) -> Table:
@@ -269,31 +272,6 @@ class Lazy(Mapping[str, Any]):
         return len(self._names)
 
 
-def fitted_functions(table: Table, threshold: int) -> tuple[FunctionMap, ...]:
-    """Return what columns that determine others map to, from all records of a table."""
-    schema = table.schema
-
-    def stored(name: str) -> NDArray[Any] | None:
-        return (
-            to_numbers(table.data.column(name))[0]
-            if isinstance(schema[name].codec, Intervals)
-            else None
-        )
-
-    return tuple(
-        fit_function(
-            relation,
-            schema,
-            table.code(relation.left),
-            table.code(relation.right),
-            stored(relation.right),
-            threshold=threshold,
-        )
-        for relation in relations_of(schema)
-        if isinstance(relation, Function)
-    )
-
-
 def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDArray[np.bool_]]:
     """Return for each rule of a schema (the table's own unless given) which rows of a table break it. Confidential: it says so of records."""
     schema = schema or table.schema
@@ -312,13 +290,6 @@ def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDA
     for text in texts:
         out[text] = broken_rows(replace(table.schema, rules=(text,)), codes)
     return {text: out[text] for text in schema.rules}
-
-
-MOST_GRID = 1 << 18
-"""The most combinations of codes that are looked at for one relation; above, rows are put right by their numbers alone."""
-
-Mask = NDArray[np.bool_]
-Ranges = tuple[NDArray[np.float64], NDArray[np.float64], Mask]
 
 
 def code_ranges(column: Column) -> Ranges:
@@ -468,32 +439,6 @@ def _middle(codec: Intervals, code: int) -> float:
     return low
 
 
-def fit_function(
-    relation: Function,
-    schema: Schema,
-    left: NDArray[Any],
-    right: NDArray[Any],
-    numbers: NDArray[Any] | None,
-    *,
-    threshold: int = THRESHOLD,
-) -> FunctionMap:
-    """Return the map of a function from the codes of all records, and the stored numbers of the right column where it has bins."""
-    rows, columns = schema[relation.left].size, schema[relation.right].size
-    counts = np.bincount(left.astype(np.int64) * columns + right, minlength=rows * columns).reshape(
-        rows, columns
-    )
-
-    def shared(code: int, image: int) -> float | None:
-        if numbers is None:
-            return None
-        values, records = np.unique(numbers[(left == code) & (right == image)], return_counts=True)
-        return (
-            float(values[records.argmax()]) if len(values) and records.max() >= threshold else None
-        )
-
-    return function_of_counts(relation, schema, counts, shared)
-
-
 def check_functions(schema: Schema) -> None:
     """Raise unless the functions of a schema go with the codes of its columns: files come from strangers."""
     for function in schema.functions:
@@ -513,3 +458,11 @@ def check_functions(schema: Schema) -> None:
             raise SchemaError(
                 f"The function from '{function.left}' to '{function.right}' does not go with their codes."
             )
+
+
+def fitted_functions(table: Table, threshold: int) -> tuple[FunctionMap, ...]:
+    """Return what columns that determine others map to, from all records of a table."""
+    names = table.schema.names
+    stored = Lazy(lambda name: to_numbers(table.data.column(name))[0], names)
+    batch = RowBatch({}, {name: table.code(name) for name in names}, stored)
+    return functions_of_batches(table.schema, lambda _: [batch], threshold)

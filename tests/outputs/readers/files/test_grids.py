@@ -7,6 +7,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from chaffinch.outputs.readers.files.found import LineError
 from chaffinch.outputs.readers.files.grids import (
     blocks_of,
     csv_grid,
@@ -14,7 +15,6 @@ from chaffinch.outputs.readers.files.grids import (
     text_grid,
     workbook_grids,
 )
-from chaffinch.outputs.readers.files.protocol import LineError
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])

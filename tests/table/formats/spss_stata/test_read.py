@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import random
 import struct
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ import pytest
 import chaffinch
 from chaffinch.table import schema_text
 from chaffinch.table.formats.spss_stata import read as stat_read
+from chaffinch.table.formats.spss_stata.read import DATES, TIMES
 from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.table.sources import open_source
 
@@ -263,3 +266,140 @@ class TestWithoutTheExtra:
         path = spss_file(tmp_path / "a.sav")
         monkeypatch.setitem(sys.modules, "pandas", None)
         assert chaffinch.read(path).n_rows == N
+
+
+class TestDamage:
+    @pytest.mark.parametrize("make", [spss_file, stata_file])
+    def test_cut_short(self, tmp_path, make):
+        path = make(tmp_path / ("a.sav" if make is spss_file else "a.dta"))
+        data = path.read_bytes()
+        places = random.Random(1)
+        for length in [
+            200,
+            len(data) - 9,
+            *(places.randrange(150, len(data) - 9) for _ in range(60)),
+        ]:
+            path.write_bytes(data[:length])
+            with pytest.raises(
+                chaffinch.errors.FileError, match=r"Cannot read '.*': it is damaged, truncated or"
+            ):
+                chaffinch.read(path)
+
+    @pytest.mark.parametrize(
+        ("ending", "magic"),
+        [("sav", b"$FL2"), ("sav", b"$FL3"), ("dta", b"<stata_dta>"), ("dta", b"\x72\x02")],
+    )
+    def test_random_bytes(self, tmp_path, ending, magic):
+        for seed in range(30):
+            path = tmp_path / f"a.{ending}"
+            path.write_bytes(magic + random.Random(seed).randbytes(3000))
+            with pytest.raises(chaffinch.errors.FileError):
+                chaffinch.read(path)
+
+    def test_labels_of_no_variable_do_not_end_the_process(self, tmp_path):
+        """The reader of pyreadstat 1.3.7 dies of these: every word that follows the record of labels is changed in turn."""
+        path = spss_file(tmp_path / "a.sav")
+        data = path.read_bytes()
+        place = data.index(b"\x04\0\0\0\x01\0\0\0\x01\0\0\0") + 8
+        for wrong in (0, 200, -1):
+            path.write_bytes(data[:place] + struct.pack("<i", wrong) + data[place + 4 :])
+            with pytest.raises(chaffinch.errors.FileError, match="it is damaged"):
+                chaffinch.read(path)
+
+    def test_labelled_words_that_do_not_decode(self, tmp_path):
+        path = spss_file(tmp_path / "a.sav")
+        data = path.read_bytes()
+        assert data.count(b"n       \x05North") == 1
+        path.write_bytes(data.replace(b"n       \x05North", b"\xff       \x05North"))
+        with pytest.raises(chaffinch.errors.FileError, match="it is damaged"):
+            chaffinch.read(path)
+
+    def test_cells_that_do_not_decode_are_not_quoted(self, tmp_path):
+        path = tmp_path / "a.dta"
+        pyreadstat.write_dta(pd.DataFrame({"x": ["secret?"] * 40, "y": 1.0}), path)
+        path.write_bytes(path.read_bytes().replace(b"secret?", b"secret\xff"))
+        with pytest.raises(
+            chaffinch.errors.FileError, match="its text is not in the encoding that it claims"
+        ) as caught:
+            chaffinch.read(path)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__suppress_context__
+
+    def test_a_failed_write_leaves_the_old_file(self, tmp_path, monkeypatch):
+        table = chaffinch.read(spss_file(tmp_path / "a.sav"))
+        (tmp_path / "b.sav").write_text("old")
+
+        def refuse(*_, **__):
+            raise pyreadstat.ReadstatError("Unable to write data")
+
+        monkeypatch.setattr(pyreadstat, "write_sav", refuse)
+        with pytest.raises(
+            chaffinch.errors.FileError,
+            match=r"Cannot write the SPSS file. Unable to write data. Make room",
+        ):
+            table.write(tmp_path / "b.sav", overwrite=True)
+        assert (tmp_path / "b.sav").read_text() == "old"
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["a.sav", "b.sav"]
+
+
+SPSS_EPOCH = datetime.datetime(1582, 10, 14)
+
+
+def seconds(moment: datetime.date, epoch: datetime.datetime = SPSS_EPOCH) -> float:
+    if not isinstance(moment, datetime.datetime):
+        moment = datetime.datetime(moment.year, moment.month, moment.day)
+    return (moment - epoch).total_seconds()
+
+
+def raw_limits(path: Path):
+    """Return cells and metadata as pyreadstat has them."""
+    read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_dta
+    return read(path, user_missing=True, disable_datetime_conversion=True, output_format="dict")
+
+
+class TestMoments:
+    @pytest.mark.parametrize("form", ["sav", "dta"])
+    def test_pyreadstat_counts_time_in_the_same_way(self, tmp_path, form):
+        """Dates and times that pyreadstat converts come out as the numbers that ours do."""
+        moments = [
+            datetime.datetime(1600, 2, 29, 1, 2, 3),
+            datetime.datetime(1969, 12, 31),
+            datetime.datetime(2024, 2, 29, 23, 59, 59, 123_000),
+        ]
+        days = [moment.date() for moment in moments]
+        frame = pd.DataFrame(
+            {
+                "day": pd.Series(days, dtype=object),
+                "moment": pd.Series(moments, dtype="datetime64[ms]"),
+            }
+        )
+        path = tmp_path / f"a.{form}"
+        (pyreadstat.write_sav if form == "sav" else pyreadstat.write_dta)(frame, path)
+        cells, _ = raw_limits(path)
+        numbers = np.array([(day - datetime.date(1970, 1, 1)).days for day in days])
+        assert DATES[form].outgoing(numbers).tolist() == cells["day"]
+        assert DATES[form].incoming(np.array(cells["day"])).tolist() == numbers.tolist()
+        units = pa.array(moments, type=pa.timestamp("ms")).cast(pa.int64()).to_numpy()
+        assert TIMES[form].outgoing(units) == pytest.approx(cells["moment"], abs=1e-5)
+        assert TIMES[form].incoming(np.array(cells["moment"])).tolist() == units.tolist()
+
+    def test_a_date_with_a_time_in_it_is_its_day(self, tmp_path):
+        path = tmp_path / "a.sav"
+        frame = pd.DataFrame(
+            {
+                "x": [seconds(datetime.datetime(2020, 1, 1 + i % 9, 23, 59)) for i in range(40)],
+                "y": 1.0,
+            }
+        )
+        pyreadstat.write_sav(frame, path, variable_format={"x": "DATE11"})
+        assert chaffinch.read(path).data.column("x")[0].as_py() == datetime.date(2020, 1, 1)
+
+    def test_dates_beyond_any_calendar(self, tmp_path):
+        path = tmp_path / "a.sav"
+        pyreadstat.write_sav(
+            pd.DataFrame({"x": [1e300] * 40, "y": 1.0}), path, variable_format={"x": "DATE11"}
+        )
+        with pytest.raises(
+            chaffinch.errors.FileError, match="column 'x' holds dates beyond any calendar"
+        ):
+            chaffinch.read(path)

@@ -8,12 +8,6 @@ SPSS declares numbers, words or a range as missing; a range becomes those of its
 .z are the words "a" to "z" beside numbers (`Tagged`). An empty text is missing: neither program tells the two
 apart. Lost on the way out: Stata's byte, int and float become long and double, labels of fractions are left out
 of Stata files, and words that mean missing in a column of numbers become system-missing in SPSS.
-
-A look at the dictionary of an SPSS file before the reader sees it.
-
-The C reader behind `pyreadstat` (1.3.7) does not raise but kills the process when a set of value labels belongs to
-no variable, or labels a word that does not decode. One damaged byte is enough, so such files are refused here.
-Layout of the records: the PSPP manual, "System File Format".
 """
 
 from __future__ import annotations
@@ -35,7 +29,7 @@ from numpy.typing import NDArray
 from ...._base.errors import FileError, InputError, MissingExtraError, listed
 from ...codec import Scalar
 from ...types import is_words, to_numbers
-from ..format import Labels, ReadOptions, Source, Tagged
+from ..format import Labels, ReadOptions, Source, Tagged, damaged
 
 Program = Literal["sav", "dta"]
 
@@ -168,7 +162,7 @@ def pyreadstat(doing: str) -> Any:
     try:
         import pyreadstat as package
     except ImportError:
-        raise MissingExtraError(f"{doing} SPSS and Stata files", "pyreadstat") from None
+        raise MissingExtraError(doing, "pyreadstat") from None
     return package
 
 
@@ -201,7 +195,7 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
             chosen = None if columns is None else names
             cells = file.read(usecols=chosen, row_offset=start, row_limit=BATCH_ROWS)[0]
             if any(name not in cells for name in names):
-                raise file.damaged()
+                raise damaged(path)
             arrays = [variables[name].values(cells[name]) for name in names]
             n_read = len(arrays[0])
             if n_read:
@@ -210,7 +204,7 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
             if n_read < BATCH_ROWS:
                 break
         if n_rows is not None and start < n_rows:
-            raise file.damaged()
+            raise damaged(path)
 
     codes = _missing_codes(path, read, variables)
     return Source(
@@ -243,7 +237,7 @@ class _StatFile:
 
     def read(self, **options: Any) -> tuple[dict[str, list[Any]], Any]:
         """Return cells by column, and what the file says of them. Errors quote nothing of the file."""
-        package = pyreadstat("Reading")
+        package = pyreadstat("Reading SPSS and Stata files")
         read = package.read_sav if self.form == "sav" else package.read_dta
         try:
             cells, metadata = read(
@@ -261,7 +255,7 @@ class _StatFile:
                     f"Cannot read '{self.path}': its text is not in the encoding that it claims, or it is damaged. Save it "
                     f"as Unicode from {PROGRAMS[self.form]}."
                 ) from None
-            raise self.damaged() from None
+            raise damaged(self.path) from None
         return cells, metadata
 
     def variables(self) -> tuple[Any, dict[str, _Variable]]:
@@ -269,10 +263,10 @@ class _StatFile:
         if self.form == "sav":
             check_sav(self.path)
         elif not self.ends():
-            raise self.damaged()
+            raise damaged(self.path)
         metadata = self.read(metadataonly=True)[1]
         if None in metadata.column_names:
-            raise self.damaged()
+            raise damaged(self.path)
         return metadata, {name: _variable(self, metadata, name) for name in metadata.column_names}
 
     def ends(self) -> bool:
@@ -281,11 +275,6 @@ class _StatFile:
             start = handle.read(11)
             handle.seek(-min(64, handle.seek(0, 2)), 2)
             return start != b"<stata_dta>" or b"</stata_dta>" in handle.read()
-
-    def damaged(self) -> FileError:
-        return FileError(
-            f"Cannot read '{self.path}': it is damaged, truncated or not of the format it claims."
-        )
 
 
 @dataclass(frozen=True)
@@ -428,7 +417,12 @@ UTF8 = 65001
 
 
 def check_sav(path: Path) -> None:
-    """Raise a FileError if the labels of an SPSS file do not fit its variables; all else is left to the reader."""
+    """Raise a FileError if the labels of an SPSS file do not fit its variables; all else is left to the reader.
+
+    The C reader behind `pyreadstat` (1.3.7) does not raise but kills the process when a set of value labels belongs to
+    no variable, or labels a word that does not decode. One damaged byte is enough, so such files are refused here.
+    Layout of the records: the PSPP manual, "System File Format".
+    """
     with open(path, "rb") as handle:
         head = handle.read(HEADER)
         order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
@@ -437,9 +431,7 @@ def check_sav(path: Path) -> None:
         except struct.error:  # the file ends before its dictionary does
             sound = False
     if not sound:
-        raise FileError(
-            f"Cannot read '{path}': it is damaged, truncated or not of the format it claims."
-        )
+        raise damaged(path)
 
 
 @dataclass

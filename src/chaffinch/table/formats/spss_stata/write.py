@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[[Table], None]]:
     """Give a function that gathers tables; they are written to `part` as one file when the block ends well."""
-    package = pyreadstat("Writing")
+    package = pyreadstat("Writing SPSS and Stata files")
     try:
         import pandas
     except ImportError:
@@ -79,7 +79,13 @@ def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[
         options["missing_user_values"] = {
             each.name: each.letters for each in columns if each.letters
         } or None
-        _check_label_names(list(options["variable_value_labels"]))
+        # `pyreadstat` names a set of value labels by its column and a number.
+        labelled = enumerate(options["variable_value_labels"])
+        if bad := [name for i, name in labelled if len(f"{name}{i}") > 32]:
+            raise InputError(
+                f"Columns with value labels need names of at most 28 characters in a Stata file: {listed(bad)}. Rename, or write "
+                "an SPSS file, CSV or Parquet."
+            )
     try:
         (package.write_sav if form == "sav" else package.write_dta)(
             frame, str(part.absolute()), **options
@@ -94,15 +100,6 @@ def write_file(part: Path, target: Path, *, form: Program) -> Iterator[Callable[
         raise FileError(
             f"Cannot write the {PROGRAMS[form]} file.{why} Make room for it, or write CSV or Parquet."
         ) from None
-
-
-def _check_label_names(names: Sequence[str]) -> None:
-    """Raise where a set of value labels would get too long a name: `pyreadstat` names it by its column and a number."""
-    if bad := [name for i, name in enumerate(names) if len(f"{name}{i}") > 32]:
-        raise InputError(
-            f"Columns with value labels need names of at most 28 characters in a Stata file: {listed(bad)}. Rename, or write "
-            "an SPSS file, CSV or Parquet."
-        )
 
 
 @dataclass(frozen=True)
