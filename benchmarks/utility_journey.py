@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from common import SCRATCH, durations, save
 from data import adult
 
-from chaffinch.report.page import render
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 
 

@@ -60,11 +60,11 @@ def ours(repeats: int) -> dict[str, float]:
     def imports() -> None:
         import scipy.special  # noqa: F401 - for the interval
 
-        import chaffinch.counts.kernels
+        import chaffinch.counts.tally
         import chaffinch.utility.phi_k  # noqa: F401
 
     out = {"imports": seconds(imports)}
-    from chaffinch.counts.memory import MemoryCounter
+    from chaffinch.counts.counter import MemoryCounter
     from chaffinch.utility import phi_k_coefficient
     from chaffinch.utility.phi_k import phi_k
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from common import machine
 
 import chaffinch
-from chaffinch.report.heatmap import Matrices, heat_maps
+from chaffinch.report.charts import Matrices, heat_maps
 from chaffinch.stats.features import Encoder, standardised
 from chaffinch.stats.learners import CLASSIFIERS, chosen_models, fit, is_svm, work
 from chaffinch.stats.scoring import accuracy, confusion

@@ -48,7 +48,7 @@ from chaffinch.cli.settings import choose
 from chaffinch.cli.synth import say_synthesis
 from chaffinch.outputs.check import CheckResult
 from chaffinch.outputs.check.assessment import CumulativeStage
-from chaffinch.outputs.check.marginal import RiskMeasure
+from chaffinch.outputs.check.attribution import RiskMeasure
 from chaffinch.outputs.check.mitigation import (
     AssessedPlan,
     Loss,
@@ -63,40 +63,31 @@ from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.project import Project, create_project, open_project
 from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.totals import Release
-from chaffinch.report.about import EQUAL_ROWS
-from chaffinch.report.about import _facts as synthesis_facts
-from chaffinch.report.answers import _tally as verdict_tally
-from chaffinch.report.audit import audit_page
-from chaffinch.report.candidate import CandidateSettings
+from chaffinch.report.attacks import audit_answers, audit_page, membership_page, singling_out_page
+from chaffinch.report.charts import _described as heatmap_words
+from chaffinch.report.charts import success_figure
 from chaffinch.report.check import check_page, hold_back_sentence
 from chaffinch.report.check_figures import cumulative
-from chaffinch.report.columns import column_picture, columns_figure
+from chaffinch.report.compare import AttackRow, _attack_blocks, compare_all
 from chaffinch.report.compare import _told as summary_words
-from chaffinch.report.compare import compare_all
-from chaffinch.report.comparison import AttackRow, _attack_blocks
-from chaffinch.report.curves import success_figure
+from chaffinch.report.decision import _tally as verdict_tally
 from chaffinch.report.evolve import _difference as evolve_difference
 from chaffinch.report.evolve import evolve_page
 from chaffinch.report.frontier import front_picture, frontier_page
-from chaffinch.report.frontier_result import FrontierResult
-from chaffinch.report.frontier_rules import Limits, no_candidate
-from chaffinch.report.heatmap import _described as heatmap_words
-from chaffinch.report.membership import membership_page
-from chaffinch.report.page import page, render
-from chaffinch.report.page_heads import audit_answers
-from chaffinch.report.pairs import pairs_figure
+from chaffinch.report.frontier_result import CandidateSettings, FrontierResult, Limits, no_candidate
+from chaffinch.report.page import page
 from chaffinch.report.promise import _whose as promise_whose
+from chaffinch.report.release import FOUND, UTILITY, render
 from chaffinch.report.result import ReportResult, report_of
-from chaffinch.report.risk import _left_out
+from chaffinch.report.risk import _how as together_words
+from chaffinch.report.risk import _left_out, risk_verdict_section
 from chaffinch.report.risk_figures import ladder
-from chaffinch.report.risk_verdict import risk_verdict_section
 from chaffinch.report.sections import Cell, Figure, Heading, PageTable, Section
 from chaffinch.report.several import _good as several_good
-from chaffinch.report.singling_out import singling_out_page
-from chaffinch.report.together import _how as together_words
+from chaffinch.report.synthesis import EQUAL_ROWS, Choices, _pairs_mended, why_section
+from chaffinch.report.synthesis import _facts as synthesis_facts
 from chaffinch.report.trees import tree_page
-from chaffinch.report.verdict_words import FOUND, UTILITY
-from chaffinch.report.why import Choices, _pairs_mended, why_section
+from chaffinch.report.utility import column_picture, columns_figure, pairs_figure
 from chaffinch.risk import RiskResult
 from chaffinch.risk.attribution.together import Together
 from chaffinch.risk.attribution.verdict import ALPHA, LimitVerdict
@@ -119,8 +110,7 @@ from chaffinch.web.guard import Keys
 from chaffinch.web.guard import _form as read_form
 from chaffinch.web.jobs import Job, Queue
 from chaffinch.web.page import Page, SentForm
-from chaffinch.web.places import Places
-from chaffinch.web.project import ProjectFolder
+from chaffinch.web.project import Places, ProjectFolder
 from chaffinch.web.screens.attackers import number_in
 from chaffinch.web.screens.columns import _bars as column_bars
 from chaffinch.web.screens.outputs import _write_back
@@ -1429,7 +1419,7 @@ def _drawn_on_spark(rows: int) -> str:
 def _sampled(folder: Path, rows: int) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "chaffinch.workflows.sample.sample_to_file",
+            "chaffinch.workflows.synthesise.sample_to_file",
             lambda *given, **named: SimpleNamespace(rows=rows),
         )
         return _commanded(folder, "sample", "one.csv", "-o", "new.csv")

@@ -22,9 +22,14 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "p1_output_risk")]
 
 from people import people  # noqa: E402
 
-from chaffinch.outputs.check.attribution import KeyAttack, attack_of, ensemble_tcap  # noqa: E402
-from chaffinch.outputs.check.folds import folds  # noqa: E402
-from chaffinch.outputs.check.marginal import RiskMeasure, measures_of  # noqa: E402
+from chaffinch.outputs.check.assessment import folds  # noqa: E402
+from chaffinch.outputs.check.attribution import (  # noqa: E402  # noqa: E402
+    KeyAttack,
+    RiskMeasure,
+    attack_of,
+    ensemble_tcap,
+    measures_of,
+)
 from chaffinch.outputs.domain import (  # noqa: E402
     Codes,
     Field,

@@ -25,7 +25,7 @@ from data import bundled  # noqa: E402
 
 from chaffinch._base.seeds import seed_sequence  # noqa: E402
 from chaffinch.outputs.check import CheckSettings, check_recipes  # noqa: E402
-from chaffinch.outputs.check.ensembles import DatasetEnsemble  # noqa: E402
+from chaffinch.outputs.check.assessment import DatasetEnsemble  # noqa: E402
 from chaffinch.outputs.document import Outputs  # noqa: E402
 from chaffinch.outputs.records import TableCoder  # noqa: E402
 from chaffinch.outputs.solve import incremental  # noqa: E402

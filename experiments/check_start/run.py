@@ -24,7 +24,7 @@ from data import bundled  # noqa: E402
 from people import DATASETS, People, people  # noqa: E402
 
 from chaffinch.outputs.check import CheckSettings, check_recipes  # noqa: E402
-from chaffinch.outputs.check.ensembles import DatasetEnsemble  # noqa: E402
+from chaffinch.outputs.check.assessment import DatasetEnsemble  # noqa: E402
 from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
 from chaffinch.outputs.domain import Field, Fields  # noqa: E402
 from chaffinch.outputs.solve import incremental  # noqa: E402

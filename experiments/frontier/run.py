@@ -24,11 +24,13 @@ from cells import Cells
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import Evaluation
-from chaffinch.report.frontier_rules import Limits, verdict_of
-from chaffinch.workflows.frontier.evaluate import FrontierStudy
-from chaffinch.workflows.frontier.parts import PeopleFold, PeoplePart, split_people
+from chaffinch.report.frontier_result import CandidateSettings, Evaluation, Limits, verdict_of
+from chaffinch.workflows.frontier.evaluate import (
+    FrontierStudy,
+    PeopleFold,
+    PeoplePart,
+    split_people,
+)
 from chaffinch.workflows.frontier.settings import FrontierSettings
 
 RESULTS = Path(__file__).parent / "results.csv"

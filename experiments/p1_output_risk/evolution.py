@@ -34,7 +34,7 @@ from chaffinch.outputs.solve import incremental  # noqa: E402
 from chaffinch.outputs.solve.ea import settings_from, solve  # noqa: E402
 from chaffinch.outputs.solve.incremental import Checkpoint  # noqa: E402
 from chaffinch.outputs.solve.population import BreedingRates, Population  # noqa: E402
-from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
+from chaffinch.report.charts import Curve, Point, curves, frame  # noqa: E402
 
 RULES: dict[str, dict[str, Any]] = {
     "tournament of 2": {},

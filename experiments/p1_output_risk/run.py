@@ -28,8 +28,8 @@ from chaffinch._base.svg import Axis  # noqa: E402
 from chaffinch.outputs.check import CheckResult  # noqa: E402
 from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
 from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
+from chaffinch.report.charts import Curve, Point, curves, frame  # noqa: E402
 from chaffinch.report.check_figures import error_lines  # noqa: E402
-from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
 
 TABLES = {
     "table02_coefficients": 50_357,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from p3_reading import read_values, replace_between
 
-from chaffinch.report.curves import success_figure
+from chaffinch.report.charts import success_figure
 
 __all__ = ["draw", "tabulate"]
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent))
 from training import printed, save  # noqa: E402
 
 from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
+from chaffinch.report.charts import Curve, Point, curves, frame  # noqa: E402
 
 PRIVBAYES = {
     "privbayes": "PrivBayes as published",

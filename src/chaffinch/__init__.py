@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .table import Column, Schema, Table, read, read_schema, scan, write_schema
     from .utility.study import utility
     from .workflows.check import check
-    from .workflows.draw_table import synthesise
     from .workflows.evolve import evolve
     from .workflows.frontier.run import frontier
     from .workflows.plan import plan
     from .workflows.release import release
+    from .workflows.synthesise import synthesise
 
 __version__ = "0.2.0"
 
@@ -66,7 +66,7 @@ _HOMES = {
     "release": "workflows.release",
     "scan": "table",
     "singling_out": "risk.singling_out",
-    "synthesise": "workflows.draw_table",
+    "synthesise": "workflows.synthesise",
     "write_schema": "table",
 }
 """The module of each name, and after a colon what it is called there."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chaffinch._base.errors import InputError
-from chaffinch.counts.marginal import Marginal
-from chaffinch.counts.scores import _axis, _cells
+from chaffinch.counts.marginal import Marginal, _axis, _cells
 
 
 def r_score(marginal: Marginal, child: str | None = None) -> float:

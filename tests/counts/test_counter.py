@@ -11,7 +11,7 @@ import pytest
 
 import chaffinch
 from chaffinch.counts import MemoryCounter, StreamCounter
-from chaffinch.counts.reference import ReferenceCounter
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.table import Scan, Table
 from chaffinch.table.formats import parquet
 from chaffinch.table.sources import open_source
@@ -137,3 +137,55 @@ def test_unknown_and_repeated_columns(coded):
         counter.marginals([("c0", "c0")])
     with pytest.raises(chaffinch.errors.InputError, match="list of column names"):
         counter.marginals(["c0"])
+
+
+def test_more_cells_than_fit_in_memory(coded):
+    rng = np.random.default_rng(0)
+    table = coded(rng.integers(0, 50_000, (6, 200)), [50_000] * 6)  # 50,000^6: past 2^63, two keys
+    names = table.schema.names
+    (marginal,) = MemoryCounter(table).marginals([names])
+    assert marginal.same(ReferenceCounter(table).marginals([names])[0])
+    with pytest.raises(chaffinch.errors.TooLargeError, match="over the limit"):
+        marginal.dense()
+    (back,) = MemoryCounter(table).marginals([names[:2]])
+    assert marginal.project(names[:2]).same(back)
+
+
+def test_threads_do_not_change_counts(coded):
+    rng = np.random.default_rng(1)
+    table = coded(rng.integers(0, 4, (5, 1000)), [4] * 5)
+    cliques = list(combinations(table.schema.names, 3))
+    one = MemoryCounter(table, threads=1).marginals(cliques)
+    for threads in (2, 3, 16):
+        many = MemoryCounter(table, threads=threads).marginals(cliques)
+        assert all(a.same(b) for a, b in zip(one, many, strict=True))
+
+
+def test_a_table_counted_by_hand():
+    rows = {
+        "a": ["x", "x", "y", "x"] * 5,
+        "b": ["p", "q", "q", "q"] * 5,
+        "w": [1.0, 2.0, 0.5, 0.0] * 5,
+    }
+    table = chaffinch.read(pa.table(rows))
+    counter = ReferenceCounter(table)
+    both, alone = counter.marginals([("a", "b"), ("b",)])
+    # x: one p and two q in each four rows, y: one q.
+    assert both.dense().tolist() == [[5, 10], [0, 5]]
+    assert alone.dense().tolist() == [5, 15]
+    weighted = ReferenceCounter(table, weight="w").marginals([("a",)])[0]
+    assert weighted.dense().tolist() == [15.0, 2.5]
+
+
+def test_stream_counts_a_csv_as_memory_does(tmp_path, data):
+    path = data / "cmc.csv"
+    scanned = chaffinch.scan(path)
+    table = chaffinch.read(path)
+    cliques = list(combinations(table.schema.names, 2))
+    assert scanned.n_rows == table.n_rows == 1473
+    for a, b in zip(
+        StreamCounter(scanned).marginals(cliques),
+        MemoryCounter(table).marginals(cliques),
+        strict=True,
+    ):
+        assert a.same(b)

@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.counts import MemoryCounter, StreamCounter, row_entropies, scores
+from chaffinch.counts import MemoryCounter, StreamCounter, code_entropies
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.counts.families import family_scores
-from chaffinch.counts.reference import ReferenceCounter
+from chaffinch.counts.marginal import mutual_information
 
 from .conftest import f_score, r_score
 
-ONE_BY_ONE = {"I": scores.mutual_information, "R": r_score, "F": f_score}
+ONE_BY_ONE = {"I": mutual_information, "R": r_score, "F": f_score}
 
 
 def families_of(sizes, most, score):
@@ -180,7 +181,7 @@ def test_families_too_large_for_the_scratch_and_for_integers(coded, monkeypatch,
     ]
     want = family_scores(MemoryCounter(table), families, score)
     assert want == pytest.approx(one_by_one(ReferenceCounter(table), families, score), abs=1e-9)
-    monkeypatch.setattr(row_entropies, "SCRATCH_CELLS", 100)
+    monkeypatch.setattr(code_entropies, "SCRATCH_CELLS", 100)
     assert family_scores(MemoryCounter(table), families, score) == pytest.approx(want, abs=1e-11)
 
 

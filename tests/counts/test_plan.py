@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.counts import plan
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.counts.plan import cover, project, runs_of
-from chaffinch.counts.reference import ReferenceCounter
 from chaffinch.counts.tally import CliqueTally
 
 cliques_of_six = st.lists(

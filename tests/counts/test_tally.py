@@ -1,4 +1,4 @@
-"""Tallies refuse what does not fit."""
+"""Tallies and their kernels: counts of NumPy and of loops, and what does not fit is refused."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ import pytest
 import chaffinch
 from chaffinch.counts import MemoryCounter
 from chaffinch.counts import tally as tally_module
-from chaffinch.counts.sparse import SparseCounts
-from chaffinch.counts.tally import count_cells, number_cells
-from chaffinch.table.formats import parquet
-
-
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch):
-    """Batches of 7 rows, so that even small tables come in many."""
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 7)
+from chaffinch.counts.tally import BLOCK, count, count_cells, number_cells, weigh
+from chaffinch.table.codes import Codes
 
 
 def test_too_many_cells_in_all_are_refused_before_memory_is_taken(coded, monkeypatch):
@@ -26,14 +19,6 @@ def test_too_many_cells_in_all_are_refused_before_memory_is_taken(coded, monkeyp
     assert len(counter.marginals([("c0", "c1")])) == 1
     with pytest.raises(chaffinch.errors.TooLargeError, match="Ask for fewer at a time"):
         counter.marginals([("c0", "c1"), ("c1", "c2")])
-
-
-def test_a_sparse_tally_refuses_to_grow_without_end():
-    tally = SparseCounts([1 << 20, 1 << 20], most_cells=100)
-    codes = np.arange(90, dtype=np.uint32)
-    tally.add([codes, codes])
-    with pytest.raises(chaffinch.errors.TooLargeError, match="more than 100 distinct"):
-        tally.add([codes + 90, codes])
 
 
 @pytest.mark.parametrize("sizes", [(), (3,), (2, 300), (4, 1, 5)])
@@ -88,3 +73,39 @@ def test_counts_go_on_where_narrow_cells_are_full(coded, monkeypatch):
     (marginal,) = tally.marginals()
     assert marginal.counts.dtype == np.int64
     np.testing.assert_array_equal(marginal.counts, expected)
+
+
+@pytest.mark.parametrize("stretch", [BLOCK, 2 * BLOCK])
+@pytest.mark.parametrize("n_rows", [0, 1, BLOCK, BLOCK + 3, 3 * BLOCK + 5])
+def test_cliques_of_mixed_widths_are_counted_as_numpy_does(n_rows, stretch):
+    rng = np.random.default_rng(n_rows)
+    sizes = (3, 300, 70_000)
+    columns = [rng.integers(0, size, n_rows).astype(np.uint32) for size in sizes]
+    codes = Codes.of(columns, sizes)
+    cliques = [(0, 1), (2,), ()]
+    flat = np.array([j for clique in cliques for j in clique])
+    cells = [int(np.prod([sizes[j] for j in clique], dtype=np.int64)) for clique in cliques]
+    offsets, ends = np.cumsum([0, *cells[:-1]]), np.cumsum([0, *map(len, cliques)])
+    layout = (
+        offsets,
+        ends,
+        codes.groups[flat],
+        codes.rows[flat],
+        np.array(sizes)[flat],
+        *codes.matrices,
+        n_rows,
+    )
+    weights = rng.random(n_rows)
+    counts, summed = np.zeros(sum(cells), dtype=np.int64), np.zeros(sum(cells))
+    count(counts, *layout, stretch)
+    weigh(summed, *layout, weights)
+    for clique, offset, size in zip(cliques, offsets, cells, strict=True):
+        keys = np.zeros(n_rows, dtype=np.int64)
+        for j in clique:
+            keys = keys * sizes[j] + columns[j]
+        np.testing.assert_array_equal(
+            counts[offset : offset + size], np.bincount(keys, minlength=size)
+        )
+        np.testing.assert_array_equal(
+            summed[offset : offset + size], np.bincount(keys, weights, minlength=size)
+        )

@@ -28,7 +28,7 @@ import pyarrow as pa
 from scipy import stats
 
 from chaffinch._base.errors import ChaffinchError
-from chaffinch.counts.memory import MemoryCounter
+from chaffinch.counts.counter import MemoryCounter
 from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import ledger as ledger_module
 from chaffinch.privacy import noise as noise_module

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.report.about import closing_sections, header, synthesis_section
-from chaffinch.report.page import render
+from chaffinch.report.release import closing_sections, header, render
 from chaffinch.report.result import report_of
-from chaffinch.report.sentences import UTILITY_ALONE, UTILITY_BESIDE
+from chaffinch.report.synthesis import synthesis_section
+from chaffinch.report.text import UTILITY_ALONE, UTILITY_BESIDE
 
 
 def test_no_holdout_no_label_no_seed(study_of):

@@ -11,7 +11,8 @@ import pytest
 import chaffinch
 from chaffinch._base.svg import contrast
 from chaffinch.report.compare import compare
-from chaffinch.report.page import page, render
+from chaffinch.report.page import page
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.report.sections import PageTable, Section
 

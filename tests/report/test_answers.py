@@ -12,10 +12,9 @@ import chaffinch
 from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.relation import Unit
-from chaffinch.report.answers import gives_away, good_for, headline_of, not_tested
-from chaffinch.report.decision import decision_of
-from chaffinch.report.page import render
+from chaffinch.report.decision import decision_of, gives_away, good_for, headline_of, not_tested
 from chaffinch.report.promise import TEST_ONLY
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult

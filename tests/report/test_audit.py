@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch.report.audit import audit_page
+from chaffinch.report.attacks import audit_page
 from chaffinch.risk.auditing import AuditResult
 
 

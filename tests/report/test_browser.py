@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from chaffinch.report.compare import compare
-from chaffinch.report.page import POLICY, render
+from chaffinch.report.page import POLICY
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 
 from ..browser import Browser, needs_chromium

@@ -6,7 +6,7 @@ import pytest
 
 from chaffinch import BayesNet, FieldGroups, Independent
 from chaffinch._base.errors import InputError
-from chaffinch.report.candidate import CandidateSettings
+from chaffinch.report.frontier_result import CandidateSettings
 
 
 def test_candidates_are_the_synthesisers_they_name() -> None:

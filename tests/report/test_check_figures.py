@@ -6,7 +6,7 @@ from math import nan
 
 import pytest
 
-from chaffinch.outputs.check.error_lines import ErrorLine, ErrorPoint
+from chaffinch.outputs.check.paper_figures import ErrorLine, ErrorPoint
 from chaffinch.report.check_figures import counted, error_lines, estimate
 from chaffinch.report.sections import Cell
 from chaffinch.stats.crossed import Estimate

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from chaffinch.report.check import check_page
-from chaffinch.report.check_mitigation import mitigation_blocks
+from chaffinch.report.check import check_page, mitigation_blocks
 from chaffinch.report.sections import Listing, PageTable, Paragraph
 from chaffinch.workflows.check import check
 

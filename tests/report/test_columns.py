@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chaffinch.report.columns import column_picture, columns_figure
+from chaffinch.report.utility import column_picture, columns_figure
 from chaffinch.utility.shapes import ColumnShape, TableShapes
 
 SEX = ColumnShape("sex", "bars", ("f", "m", "other"), (0.6, 0.4, None), (0.5, 0.5, None))

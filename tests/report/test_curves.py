@@ -9,7 +9,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch._base.svg import Axis
-from chaffinch.report.curves import Curve, Point, curves, frame, success_figure
+from chaffinch.report.charts import Curve, Point, curves, frame, success_figure
 
 
 def rows(*epsilons, names=("sdg", "dpart")):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from html import escape
 
-from chaffinch.report.decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, Decision, decision_of
-from chaffinch.report.page import render
+from chaffinch.report.decision import Decision, decision_of
+from chaffinch.report.heads import GIVES_AWAY, GOOD_FOR, NOT_TESTED
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk.attribution.verdict import LimitVerdict, RiskVerdictRow
 from chaffinch.stats.intervals import LimitState

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 
-from chaffinch.report.decision import DecisionFigure, TestedLine, decision_of
-from chaffinch.report.decision_box import answers_of, bars_picture, dots_picture, looks_picture
+from chaffinch.report.decision import answers_of, decision_of
+from chaffinch.report.heads import (
+    DecisionFigure,
+    TestedLine,
+    bars_picture,
+    dots_picture,
+    looks_picture,
+)
 from chaffinch.report.result import report_of
 
 

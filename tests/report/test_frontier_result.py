@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.report.candidate import CandidateSettings
 from chaffinch.report.frontier_result import (
+    CandidateSettings,
     Confirmation,
     Evaluation,
     FrontierAbout,
     FrontierChoice,
     FrontierResult,
+    Limits,
     RiskFigure,
     SettingChange,
     SettingCurve,
     WorthFigure,
 )
-from chaffinch.report.frontier_rules import Limits
 
 
 def evaluation(leaf: int, risk: float, worth: float, **more: object) -> Evaluation:

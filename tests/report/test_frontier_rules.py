@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
-from chaffinch.report.frontier_rules import (
+from chaffinch.report.frontier_result import (
+    CandidateSettings,
+    Evaluation,
     Limits,
+    RiskFigure,
+    WorthFigure,
     nearest,
     pareto,
     passes,

@@ -11,7 +11,7 @@ import pytest
 
 from chaffinch._base.svg import blend
 from chaffinch.errors import InputError
-from chaffinch.report.heatmap import SIGNED, STRENGTH, Matrices, heat_maps
+from chaffinch.report.charts import SIGNED, STRENGTH, Matrices, heat_maps
 from chaffinch.utility.phi_k import PhiK
 
 SVG = "{http://www.w3.org/2000/svg}"

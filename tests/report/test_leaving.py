@@ -12,8 +12,7 @@ import chaffinch
 from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.relation import Unit
-from chaffinch.report.leaving import promises
-from chaffinch.report.page import render, write_report
+from chaffinch.report.release import promises, render, write_report
 from chaffinch.report.result import report_of
 from chaffinch.risk.attribution.verdict import LimitVerdict
 

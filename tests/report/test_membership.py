@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch.report.membership import membership_page
+from chaffinch.report.attacks import membership_page
 from chaffinch.risk.membership import MembershipResult
 
 PLAN = {
@@ -132,7 +132,7 @@ def test_membership_of_few_trials_and_one_target_is_drawn():
 
 
 def test_the_curve_never_stands_above_itself():
-    from chaffinch.report.membership import _stairs
+    from chaffinch.report.attacks import _stairs
 
     points = _stairs([0.0, 0.0, 0.1, 0.5, 1.0], [0.0, 0.3, 0.6, 0.9, 1.0], 0.01)
     assert [(p.x, p.y) for p in points] == [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch.report.memorisation import memorisation_tests
+from chaffinch.report.risk import memorisation_tests
 from chaffinch.report.sections import Details, Listing, PageTable, Paragraph
 from chaffinch.risk.memorisation import MEMORISATION_TESTS, MemorisationFinding
 

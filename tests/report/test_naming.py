@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chaffinch import BayesNet, Evolution
-from chaffinch.report.naming import ReportDifference, differences, letter, names_of_reports
 from chaffinch.report.result import report_of
+from chaffinch.report.several import ReportDifference, differences, letter, names_of_reports
 
 
 def made(study, title="", **network):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from chaffinch.report.network import network_figures
+from chaffinch.report.synthesis import network_figures
 from chaffinch.synth.account import SynthesisAccount
 
 

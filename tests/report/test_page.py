@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.report.page import page, render
+from chaffinch.report.page import page
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.report.sections import (
     Cell,
@@ -344,7 +345,7 @@ def test_an_empty_study_makes_a_page():
 
 
 def test_one_column_and_none():
-    from chaffinch.report.heatmap import Matrices
+    from chaffinch.report.charts import Matrices
     from chaffinch.utility.phi_k import PhiK
 
     assert Matrices(PhiK.from_dict({"columns": []})).pairs() == []

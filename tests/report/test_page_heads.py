@@ -8,17 +8,16 @@ import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from chaffinch.report.audit import audit_page
-from chaffinch.report.decision import NOT_TESTED
-from chaffinch.report.page_heads import (
+from chaffinch.report.attacks import (
     audit_answers,
-    check_answers,
-    evolve_answers,
+    audit_page,
     membership_answers,
     singling_out_answers,
-    tree_answers,
 )
-from chaffinch.report.trees import tree_page
+from chaffinch.report.check import check_answers
+from chaffinch.report.evolve import evolve_answers
+from chaffinch.report.heads import NOT_TESTED
+from chaffinch.report.trees import tree_answers, tree_page
 from chaffinch.trees import audit as audit_tree
 
 from .test_accessible import outline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chaffinch.report.pairs import pair_picture, pairs_figure
+from chaffinch.report.utility import pair_picture, pairs_figure
 from chaffinch.utility.shapes import PairShape, TableShapes
 
 PAIR = PairShape(

@@ -19,8 +19,8 @@ from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
-from chaffinch.report.page import render
 from chaffinch.report.promise import DAMAGED, TEST_ONLY, best_guess, promise_of
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.synth import PrivBayes
 from chaffinch.synth.account import SynthesisAccount

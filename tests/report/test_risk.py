@@ -11,7 +11,7 @@ import pytest
 
 import chaffinch
 from chaffinch.report.compare import compare
-from chaffinch.report.page import render
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.report.risk import risk_sections
 from chaffinch.report.sections import Figure

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chaffinch.report.page import render
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
-from chaffinch.report.risk_verdict import risk_verdict_section
+from chaffinch.report.risk import risk_verdict_section
 from chaffinch.report.sections import Details, Heading, Listing
-from chaffinch.report.sentences import CROSS_FIT_LINE, DETECTABLE_LINE, EXCESS_LINE
+from chaffinch.report.text import CROSS_FIT_LINE, DETECTABLE_LINE, EXCESS_LINE
 from chaffinch.risk import RiskResult
 
 

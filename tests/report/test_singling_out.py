@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.report.singling_out import singling_out_page
+from chaffinch.report.attacks import singling_out_page
 from chaffinch.risk.singling_out import SinglingOutResult
 from chaffinch.risk.singling_out.chances import nobody_in
 

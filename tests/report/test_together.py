@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chaffinch._base.results import to_plain
-from chaffinch.report.together import joint_blocks
+from chaffinch.report.risk import joint_blocks
 from chaffinch.risk.attribution.result import CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.together import JointFinding, Together
 from chaffinch.stats.family import Family

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from chaffinch import trees
 from chaffinch._base.errors import InputError
-from chaffinch.report.page import _checked_picture
+from chaffinch.report.page import checked_picture
 from chaffinch.report.trees import MARKED, MOST_LEAVES, tree_page, tree_picture
 from chaffinch.trees import prune, read_model
 from chaffinch.trees.summary import CertificateSummary, PruneSummary
@@ -109,7 +109,7 @@ def test_the_picture_has_every_edge_and_marks_what_isolates():
     ways = {n for n in above if passes[:, n].sum() >= 1} - {0}
     assert edges.count(MARKED) == len(ways)
     assert len(re.findall("<rect ", svg)) == len(alone)
-    assert _checked_picture(svg) is not None  # shapes and text only
+    assert checked_picture(svg) is not None  # shapes and text only
 
 
 def test_names_of_splits_are_those_of_the_model():

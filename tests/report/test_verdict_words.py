@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chaffinch.report.release import words_section
 from chaffinch.report.sections import Cell, PageTable
-from chaffinch.report.verdict_words import words_section
 from chaffinch.risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN
 from chaffinch.utility.verdict import NOT_APPLICABLE, WORDS
 
@@ -22,7 +22,7 @@ def test_every_word_has_its_rule_beside_it():
 
 
 def test_rules_stand_once_on_a_page(study_of, risk_of):
-    from chaffinch.report.page import render
+    from chaffinch.report.release import render
     from chaffinch.report.result import report_of
 
     page = render(report_of(study_of(4), title="t", risk=risk_of()))

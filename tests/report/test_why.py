@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaffinch.report.result import report_of
 from chaffinch.report.sections import PageTable
-from chaffinch.report.why import Choices, why_section
+from chaffinch.report.synthesis import Choices, why_section
 from chaffinch.synth.account import SynthesisAccount
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.counts.entropies import joint_entropies
-from chaffinch.counts.reference import ReferenceCounter
 from chaffinch.errors import ClusterError, TooLargeError
 from chaffinch.spark import counter as module
 from chaffinch.spark.counter import RowsSeen

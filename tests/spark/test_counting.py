@@ -7,8 +7,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.counts.reference import ReferenceCounter
-from chaffinch.counts.sparse import SparseCounts
+from chaffinch.counts.counter import ReferenceCounter
+from chaffinch.counts.marginal import SparseCounts
 from chaffinch.spark.blocks import CodeColumns, RowBlocks
 from chaffinch.spark.counting import (
     ROWS,

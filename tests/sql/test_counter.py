@@ -12,7 +12,7 @@ import pytest
 
 import chaffinch
 from chaffinch.counts import plan
-from chaffinch.counts.reference import ReferenceCounter
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.errors import InputError, SchemaError, TooLargeError, UnknownNameError
 from chaffinch.sql import SqlCounter, codes_sql
 from chaffinch.sql import counter as module

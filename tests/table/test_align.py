@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.counts.memory import MemoryCounter
-from chaffinch.counts.stream import StreamCounter
+from chaffinch.counts.counter import MemoryCounter, StreamCounter
 from chaffinch.errors import FileError, InputError
 from chaffinch.synth import BayesNet, Independent
 from chaffinch.table import Column, Schema, Table

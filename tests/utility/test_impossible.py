@@ -77,7 +77,7 @@ def test_brute_force(coded, seed, n_first, n_second, sparse):
     )
     with pytest.MonkeyPatch.context() as patch:
         if sparse:
-            from chaffinch.counts.memory import MemoryCounter
+            from chaffinch.counts.counter import MemoryCounter
 
             patch.setattr(MemoryCounter.__init__, "__defaults__", (None, 1, None, None))
             patch.setattr(marginals, "BATCH_CELLS", 1)

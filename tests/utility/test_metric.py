@@ -14,7 +14,7 @@ import chaffinch
 from chaffinch.cli.app import app
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.report.compare import compare
-from chaffinch.report.page import render
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.stats.result import Result
 from chaffinch.utility import METRICS, Metric, UtilityResult, choices

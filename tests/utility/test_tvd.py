@@ -36,7 +36,7 @@ def plain_distance(first, second, clique) -> float:
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 @pytest.mark.parametrize("dense_cells", [tvd.DENSE_CELLS, 6])
 def test_every_clique_is_brute_force(tables, monkeypatch, width, dense_cells):
-    from chaffinch.counts.memory import MemoryCounter
+    from chaffinch.counts.counter import MemoryCounter
 
     for module in (marginals, tvd):
         monkeypatch.setattr(module, "DENSE_CELLS", dense_cells)

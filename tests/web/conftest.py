@@ -14,12 +14,10 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from chaffinch.web.app import page_of
+from chaffinch.web.app import configured, page_of
 from chaffinch.web.guard import Keys
 from chaffinch.web.look import main
-from chaffinch.web.places import Places
-from chaffinch.web.project import FOUND, ProjectFolder
-from chaffinch.web.server import configured
+from chaffinch.web.project import FOUND, Places, ProjectFolder
 from chaffinch.web.serving import hosts_of
 
 SURNAMES = ("Adler", "Berg", "Cohen", "Diaz", "Ito", "Khan", "Lopez", "Meyer", "Novak", "Silva")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch.web import app
+from chaffinch.web.page import STEPS, SentForm
 from chaffinch.web.project import write_json
 from chaffinch.web.screens import opening
 
@@ -200,3 +201,24 @@ def test_files_of_a_stranger_in_the_folder_are_data(opened: Visitor) -> None:
     )
     assert "outside the folders that were opened" in opened.post("/runs/4/start")
     assert "Run 4: waits" in opened.get("/runs")
+
+
+def test_a_form_is_read_by_name() -> None:
+    form = SentForm((("a", "  x "), ("b", "1\r\n2"), ("a", "y")))
+    assert (form.word("a"), form.word("a", 1), form.word("c"), form.text("b"), form.words("a")) == (
+        "x",
+        "x",
+        "",
+        "1\n2",
+        ("  x ", "y"),
+    )
+
+
+def test_the_frame_names_all_steps_and_marks_one(visitor: Visitor) -> None:
+    text = visitor.get("/decide")
+    assert all(f'href="/{path}"' in text for path, _ in STEPS)
+    assert text.count('aria-current="step"') == 1
+    form = visitor.get("/promise")  # where a form is filled in, the steps are buttons that save it
+    assert all(f'<button form="kept" name="go" value="{path}"' in form for path, _ in STEPS)
+    assert form.count('aria-current="step"') == 1
+    assert "<strong>Keep inside.</strong>" in text

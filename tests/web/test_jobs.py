@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.web.jobs import Job, Queue
+from chaffinch.web import jobs
+from chaffinch.web.jobs import COMMANDS, Job, Queue, run_worker
 from chaffinch.web.project import FOUND, write_json
 
 
@@ -68,7 +70,7 @@ def test_a_job_of_a_stranger_is_not_run(job: Job) -> None:
 
 def test_states_are_told_from_files(job: Job) -> None:
     past = {"time": 1.0}
-    worker = sleeping("chaffinch.web.worker")
+    worker = sleeping("chaffinch.web.jobs")
     try:
         write_json(job.folder / "begun.json", {"pid": worker.pid, **past})
         assert job.state == "lost"  # this process began later than the job says
@@ -116,7 +118,7 @@ def test_a_job_that_waits_can_be_taken_out(job: Job) -> None:
 
 
 def test_stopping_ends_a_process_that_runs(job: Job) -> None:
-    process = sleeping("chaffinch.web.worker")
+    process = sleeping("chaffinch.web.jobs")
     for name in ("begun.json", "started.json"):
         write_json(job.folder / name, {"pid": process.pid, "time": time.time() - 3})
     assert job.state == "running"
@@ -174,3 +176,62 @@ def test_a_worker_that_is_killed_is_lost(job: Job) -> None:
         time.sleep(0.1)
     assert job.state == "lost"
     assert json.loads((job.folder / "begun.json").read_text())["pid"] == process.pid
+
+
+def test_a_worker_writes_how_its_command_ended(tmp_path: Path) -> None:
+    write_json(
+        tmp_path / "job.json",
+        {"words": ["release", str(tmp_path / "none.csv"), "-o", str(tmp_path / "out")]},
+    )
+    assert run_worker(tmp_path) == 2
+    ended = json.loads((tmp_path / "ended.json").read_text())
+    assert ended["code"] == 2
+    assert "No such file" in ended["said"]
+    assert stat.S_IMODE((tmp_path / "said.txt").stat().st_mode) == 0o600
+    assert not (tmp_path / "out").exists()
+
+
+def test_only_what_the_page_starts_is_run(tmp_path: Path) -> None:
+    for words in ([], ["sample"], ["-c", "import os"]):
+        write_json(tmp_path / "job.json", {"words": words})
+        assert run_worker(tmp_path) == 2
+    assert not (tmp_path / "started.json").exists()
+    assert frozenset(("release", "check", "look")) == COMMANDS
+
+
+def test_a_link_that_was_put_in_the_place_of_the_file_is_not_followed(
+    tmp_path: Path, table: Path
+) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text(table.read_text())
+    write_json(tmp_path / "job.json", {"words": ["look", str(table), str(tmp_path)]})
+    table.unlink()
+    table.symlink_to(secret)
+    assert run_worker(tmp_path) == 2
+    assert "is a link by now" in json.loads((tmp_path / "ended.json").read_text())["said"]
+    assert not (tmp_path / "started.json").exists()
+
+
+def test_nothing_is_kept_where_a_link_came_while_it_was_read(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Swapping(subprocess.Popen[bytes]):
+        def wait(self, timeout: float | None = None) -> int:
+            code = super().wait(timeout)
+            (tmp_path / "out").mkdir()
+            table.rename(tmp_path / "moved.csv")
+            table.symlink_to(tmp_path / "moved.csv")
+            return code
+
+    monkeypatch.setattr(jobs.subprocess, "Popen", Swapping)
+    write_json(tmp_path / "job.json", {"words": ["release", str(table), "--nothing"]})
+    assert run_worker(tmp_path) == 2
+    assert "Nothing is kept" in json.loads((tmp_path / "ended.json").read_text())["said"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_job_that_was_stopped_before_it_began_does_not_begin(tmp_path: Path, table: Path) -> None:
+    write_json(tmp_path / "job.json", {"words": ["look", str(table), str(tmp_path)]})
+    (tmp_path / "stop").touch()
+    assert run_worker(tmp_path) == 130
+    assert not (tmp_path / "started.json").exists()

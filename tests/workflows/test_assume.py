@@ -8,7 +8,7 @@ import chaffinch
 from chaffinch.privacy.opening import opening_of
 from chaffinch.privacy.price import discovery_price
 from chaffinch.table import Column, Schema
-from chaffinch.workflows.assume import MOST_LEVELS, assumed_schema, with_what_is_left
+from chaffinch.workflows.plan import MOST_LEVELS, assumed_schema, with_what_is_left
 
 SCHEMA = Schema(
     (

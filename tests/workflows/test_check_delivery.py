@@ -14,8 +14,7 @@ import pytest
 import chaffinch
 from chaffinch.errors import FileError, InputError
 from chaffinch.outputs.check.released import read_released
-from chaffinch.workflows.check import DataSource, check_request
-from chaffinch.workflows.check_delivery import CheckDelivery
+from chaffinch.workflows.check import CheckDelivery, DataSource, check_request
 from chaffinch.workflows.check_request import CheckRequest
 
 ACRO = Path(__file__).resolve().parents[2] / "tests" / "data" / "acro" / "cmc"

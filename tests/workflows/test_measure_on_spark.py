@@ -8,8 +8,8 @@ import chaffinch
 from chaffinch.errors import FileError, InputError
 from chaffinch.risk import RiskSettings
 from chaffinch.utility import UtilitySettings
-from chaffinch.workflows.measure_on_spark import check_sample, risk_on_spark, utility_on_spark
-from chaffinch.workflows.running import RunOptions
+from chaffinch.workflows.on_spark import check_sample, risk_on_spark, utility_on_spark
+from chaffinch.workflows.run import RunOptions
 from chaffinch.workflows.synthesise import ReadSettings
 
 

@@ -14,7 +14,7 @@ from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.records import TableCoder
-from chaffinch.workflows.mitigated_outputs import table_of_output, write_mitigated
+from chaffinch.workflows.check import table_of_output, write_mitigated
 
 PEOPLE = pd.DataFrame(
     {

@@ -20,7 +20,7 @@ from chaffinch.workflows.on_spark import (
     sample_on_spark,
     synthesise_on_spark,
 )
-from chaffinch.workflows.running import RunOptions
+from chaffinch.workflows.run import RunOptions
 from chaffinch.workflows.synthesise import ReadSettings, Synthesis, SynthesisSettings
 
 NET = chaffinch.BayesNet(parents=2, conditionals="tables")

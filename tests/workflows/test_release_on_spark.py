@@ -14,12 +14,9 @@ from chaffinch.spark.scanning import scan
 from chaffinch.synth.model_file import model_to_bytes
 from chaffinch.utility import UtilitySettings
 from chaffinch.workflows import on_spark
-from chaffinch.workflows import release_on_spark as module
-from chaffinch.workflows.on_spark import synthesise_on_spark
-from chaffinch.workflows.release import ReleaseSettings
-from chaffinch.workflows.release_on_spark import release_on_spark
-from chaffinch.workflows.release_result import ReleaseResult
-from chaffinch.workflows.running import RunOptions
+from chaffinch.workflows.on_spark import release_on_spark, synthesise_on_spark
+from chaffinch.workflows.release import ReleaseResult, ReleaseSettings
+from chaffinch.workflows.run import RunOptions
 from chaffinch.workflows.synthesise import SynthesisSettings
 
 KEYS, HIDDEN = ("wife_age", "wife_education"), ("contraceptive_method",)
@@ -53,13 +50,13 @@ def people(data, tmp_path_factory):
 
 def test_halves_are_fitted_as_the_release_is():
     """On Spark networks have tables: halves in memory with trees would be another method than what leaves."""
-    assert module._as_fitted(chaffinch.BayesNet()).conditionals == "tables"
+    assert on_spark._as_fitted(chaffinch.BayesNet()).conditionals == "tables"
     chosen = chaffinch.Independent()
-    assert module._as_fitted(chosen) is chosen
+    assert on_spark._as_fitted(chosen) is chosen
 
 
 def test_what_is_not_done_on_spark_is_named_before_it_starts(monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "started_session", lambda: pytest.fail("Spark was started"))
+    monkeypatch.setattr(on_spark, "started_session", lambda: pytest.fail("Spark was started"))
     plain = settings()
     for changed, words in (
         (replace(plain, synthesis=replace(plain.synthesis, copies=2)), "one synthesis"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import chaffinch
-from chaffinch.workflows.running import RunOptions
+from chaffinch.workflows.run import RunOptions
 
 
 def test_versions_a_date_and_the_command_where_there_is_one():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 import chaffinch as cf
-from chaffinch.workflows.running import RunOptions
-from chaffinch.workflows.sample import sample_to_file
+from chaffinch.workflows.run import RunOptions
+from chaffinch.workflows.synthesise import sample_to_file
 
 
 def test_the_file_is_what_the_model_draws(tmp_path):

@@ -651,7 +651,7 @@ def test_ctrl_c_removes_the_cache(run_here, people, tmp_path, monkeypatch):
         assert len(list((tmp_path / "tmp").iterdir())) == 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chaffinch.synth.bayesnet.ordering.ordering_search", interrupted)
+    monkeypatch.setattr("chaffinch.synth.bayesnet.settings.ordering_search", interrupted)
     done = run_here("synth", people, "-o", tmp_path / "o.csv", "--engine", "stream", "--seed", 1)
     assert done.code != 0
     assert not (tmp_path / "o.csv").exists()
@@ -662,7 +662,7 @@ def test_ctrl_c_removes_the_cache(run_here, people, tmp_path, monkeypatch):
 def test_a_run_that_is_ended_leaves_nothing_that_stays(data, tmp_path, way):
     """By a scheduler or Ctrl-C: nothing at all. By kill -9: a folder that the next run removes."""
     script = (
-        "import time, chaffinch.counts.stream as s; from chaffinch.cli import main; "
+        "import time, chaffinch.counts.counter as s; from chaffinch.cli import main; "
         "s.StreamCounter.entropies = lambda *a: (print('counting', flush=True), time.sleep(60)); main()"
     )
     place = tmp_path / "tmp"

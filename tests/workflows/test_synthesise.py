@@ -7,7 +7,7 @@ import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError
-from chaffinch.workflows.running import Observer, RunOptions
+from chaffinch.workflows.run import Observer, RunOptions
 from chaffinch.workflows.synthesise import Synthesis, SynthesisSettings
 
 TABLE = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})

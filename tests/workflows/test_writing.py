@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 
 import chaffinch as cf
-from chaffinch.workflows.running import RunOptions
-from chaffinch.workflows.synthesise import Synthesis, SynthesisSettings
-from chaffinch.workflows.writing import copy_paths, write_batches
+from chaffinch.workflows.run import RunOptions
+from chaffinch.workflows.synthesise import Synthesis, SynthesisSettings, copy_paths, write_batches
 
 TABLE = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
 

@@ -331,7 +331,7 @@ def membership(
 
     Attackers learn from shadows: fits on subsets of the population with and without each target. They are tested on others.
     """
-    from ..report.membership import membership_page
+    from ..report.attacks import membership_page
     from ..risk.membership.study import membership as attack_membership
 
     _check_limit("--max-auc", max_auc, require_shown=require_shown)
@@ -368,7 +368,7 @@ def singling_out(
 
     For each release the attacker names one target. That is right if the target is in the data, and nobody else has the same values.
     """
-    from ..report.singling_out import singling_out_page
+    from ..report.attacks import singling_out_page
     from ..risk.singling_out.study import singling_out as attack_singling_out
 
     _check_limit("--max-success", max_success, require_shown=require_shown)

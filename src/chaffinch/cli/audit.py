@@ -138,7 +138,7 @@ def audit(
     if json is not None:
         write_json(json, result.to_dict())
     if html is not None:
-        from ..report.audit import audit_page
+        from ..report.attacks import audit_page
 
         write_page(html, audit_page(result))
     if not quiet:

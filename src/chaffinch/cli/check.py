@@ -17,7 +17,7 @@ from .screen import show_table
 if TYPE_CHECKING:
     from ..outputs.check import CheckResult
     from ..outputs.check.mitigation import MitigationPlan
-    from ..outputs.check.summary import OutputSummary
+    from ..outputs.check.result import OutputSummary
     from ..outputs.rules.findings import Finding
     from ..table import FileOptions
 
@@ -234,8 +234,7 @@ def check(
     from .._base.results import RunFacts
     from .._base.runtime import progress_bar
     from ..outputs.check import CheckSettings
-    from ..workflows.check import DataSource, check_request
-    from ..workflows.check_delivery import CheckDelivery
+    from ..workflows.check import CheckDelivery, DataSource, check_request
     from ..workflows.check_request import CheckRequest
     from .arrow import start_arrow
     from .options import key_sizes_of, names_of, run_facts, without_warnings
@@ -311,7 +310,7 @@ def check(
 
 
 def _show(result: CheckResult) -> None:
-    from ..outputs.check.summary import counted_words
+    from ..outputs.check.result import counted_words
     from ..report.check import hold_back_sentence, ignored_sentence, rules_sentence
 
     for line in (
@@ -408,7 +407,7 @@ def summary_lines(rows: Sequence[OutputSummary]) -> list[str]:
 
     Examples
     --------
-    >>> from chaffinch.outputs.check.summary import OutputSummary
+    >>> from chaffinch.outputs.check.result import OutputSummary
     >>> print(*summary_lines([OutputSummary("by sex", "table", "fail", None, 0, "fail", ("threshold",))]), sep="\\n")
     output  kind   rules  marginal risk  verdict
     by sex  table  fail   -              fail

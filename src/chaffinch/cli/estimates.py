@@ -18,7 +18,7 @@ from ..counts.coded import CodedScan
 from ..synth import Settings
 from ..table import Note, Schema, Table
 from ..table.sources import HELD, EngineChoice, expected_shape
-from ..workflows.running import Observer
+from ..workflows.run import Observer
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes
 

@@ -105,7 +105,7 @@ def evolve(
     from .._base.results import RunFacts
     from .._base.runtime import progress_bar
     from ..outputs.evolve import check_copies
-    from ..workflows.writing import copy_paths
+    from ..workflows.synthesise import copy_paths
     from .arrow import start_arrow
     from .options import run_facts, write_json
 

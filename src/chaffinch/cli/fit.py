@@ -57,7 +57,7 @@ def fit(
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
     from .._base.runtime import progress_bar
-    from ..workflows.running import RunOptions
+    from ..workflows.run import RunOptions
     from ..workflows.synthesise import Synthesis
     from .estimates import Speaker, Work
     from .on_spark import check_here, fit_on_spark

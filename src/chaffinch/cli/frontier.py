@@ -162,11 +162,10 @@ def frontier(
     from ..table.holdout import check_holdout_file
     from ..table.write import ending_like
     from ..workflows.frontier.deliver import deliver
-    from ..workflows.frontier.run import STOPPED, FrontierData, run_frontier
-    from ..workflows.frontier.store import check_search_folder
+    from ..workflows.frontier.run import STOPPED, FrontierData, check_search_folder, run_frontier
     from ..workflows.policy import RiskPolicy
-    from ..workflows.release_result import TO_RELEASE
-    from ..workflows.running import RunOptions
+    from ..workflows.release import TO_RELEASE
+    from ..workflows.run import RunOptions
     from .reading import open_beside
 
     check_holdout_file(input, holdout)
@@ -264,7 +263,7 @@ def frontier_settings(
     threshold: int,
 ) -> FrontierSettings:
     """Return the settings that the options amount to."""
-    from ..report.frontier_rules import Limits
+    from ..report.frontier_result import Limits
     from ..workflows.frontier.settings import FrontierSettings, minutes
     from .risk import tests_of
 
@@ -301,7 +300,7 @@ def _budgets(words: str) -> tuple[float | None, ...]:
 
 
 def _show(done: Delivery, output: Path, resumed: int) -> None:
-    from ..workflows.release_result import CONFIDENTIAL, TO_RELEASE
+    from ..workflows.release import CONFIDENTIAL, TO_RELEASE
 
     result = done.result
     if resumed:

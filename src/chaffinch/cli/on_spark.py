@@ -44,7 +44,7 @@ def synth_on_spark(
     """Synthesise on Spark, and say where the rows are."""
     from .._base.files import check_outputs
     from ..workflows.on_spark import synthesise_on_spark
-    from ..workflows.running import RunOptions
+    from ..workflows.run import RunOptions
 
     check_outputs(None, model, json, paid=[model] if settings.private else [])
     with ledger_allows():
@@ -81,7 +81,7 @@ def fit_on_spark(
     """Learn a model on Spark, and save it."""
     from .._base.files import check_outputs
     from ..workflows import on_spark as workflow
-    from ..workflows.running import RunOptions
+    from ..workflows.run import RunOptions
     from .fit import say_model
 
     check_outputs(None, output, json, paid=[output] if settings.private else [])
@@ -107,7 +107,7 @@ def sample_on_spark(
     """Draw rows of a model on Spark."""
     from .._base.files import check_outputs
     from ..workflows import on_spark as workflow
-    from ..workflows.sample import SampleResult
+    from ..workflows.synthesise import SampleResult
 
     if given:
         raise InputError("--given is for one machine: leave out --engine spark.")
@@ -135,8 +135,8 @@ def utility_on_spark(
     progress: Progress,
 ) -> UtilityResult:
     """Measure what a synthetic table on Spark is worth, and say what its original's columns are like."""
-    from ..workflows import measure_on_spark as workflow
-    from ..workflows.running import RunOptions
+    from ..workflows import on_spark as workflow
+    from ..workflows.run import RunOptions
 
     result, notes = workflow.utility_on_spark(
         *places,
@@ -161,8 +161,8 @@ def risk_on_spark(
     progress: Progress,
 ) -> RiskResult:
     """Attack a synthetic table on Spark, and say what its original's columns are like."""
-    from ..workflows import measure_on_spark as workflow
-    from ..workflows.running import RunOptions
+    from ..workflows import on_spark as workflow
+    from ..workflows.run import RunOptions
 
     result, notes = workflow.risk_on_spark(
         *places,

@@ -48,8 +48,7 @@ def open_page(
     nothing copied. All that is chosen and made is kept in one folder of plain files. Stop it with Ctrl-C: what runs goes on.
     """
     from .._base.errors import FileError
-    from ..web.places import Places
-    from ..web.project import ProjectFolder, default_folder
+    from ..web.project import Places, ProjectFolder, default_folder
     from ..web.serving import ENTRY_FILE, address_of, entry_file, serve
 
     address = address_of(host, others=let_other_computers_connect)

@@ -420,7 +420,7 @@ def _without_folder(word: str) -> str:
 
 def run_facts() -> dict[str, Any]:
     """Return what may differ between two equal runs: versions, the date, the command."""
-    from ..workflows.running import RunOptions
+    from ..workflows.run import RunOptions
 
     return RunOptions(command=command_line()).facts
 

@@ -51,7 +51,7 @@ from .screen import show_lines
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
-    from ..workflows.release_result import ReleaseResult
+    from ..workflows.release import ReleaseResult
     from ..workflows.synthesise import ReadSettings
 
 
@@ -128,10 +128,9 @@ def release(
     from ..table.holdout import UNSEEN, check_holdout_share
     from ..table.write import ending_like
     from ..workflows.policy import RiskPolicy
-    from ..workflows.release import ReleaseSettings, run_release
-    from ..workflows.release_result import EARLIER, PARTS, leaving_folder
-    from ..workflows.running import RunOptions
-    from ..workflows.writing import copy_paths
+    from ..workflows.release import EARLIER, PARTS, ReleaseSettings, leaving_folder, run_release
+    from ..workflows.run import RunOptions
+    from ..workflows.synthesise import copy_paths
     from .estimates import Speaker, Work
     from .on_spark import check_here
     from .plan import show_plan
@@ -212,7 +211,7 @@ def release(
     )
     start_arrow(threads)
     if engine == "spark":
-        from ..workflows.release_on_spark import release_on_spark
+        from ..workflows.on_spark import release_on_spark
 
     with (
         filling(output, names=PARTS, mark=EARLIER, paid=choice.private) as folder,
@@ -262,7 +261,7 @@ def _sampled(result: ReleaseResult) -> list[str]:
 
 def _fate(result: ReleaseResult, output: Path) -> str:
     """Return where the table of a release that was refused is; empty where it was not."""
-    from ..workflows.release_result import REFUSED, TO_RELEASE
+    from ..workflows.release import REFUSED, TO_RELEASE
 
     return (
         f"The table was refused: it is in {output / REFUSED}, and nothing is in {TO_RELEASE}/."
@@ -275,7 +274,7 @@ def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> N
     """Print what to decide by in five lines, what was not measured and what was written among them, and where the page is."""
     from .._base.errors import listed
     from .._base.results import not_measured
-    from ..workflows.release_result import CONFIDENTIAL, TO_RELEASE
+    from ..workflows.release import CONFIDENTIAL, TO_RELEASE
 
     wrote = f"Wrote {output}: nothing to leave, all in {CONFIDENTIAL}/."
     leaving = list(

@@ -215,7 +215,7 @@ def risk(
                     "Several releases, or a model beside them, are attacked in memory: attack one synthetic table at a time on Spark."
                 )
             if holdout_share is not None:
-                from ..workflows.release_on_spark import NO_SHARE
+                from ..workflows.on_spark import NO_SHARE
 
                 raise InputError(NO_SHARE)
             places = (original, synthetic[0], holdout)
@@ -258,7 +258,7 @@ def risk(
         synthetic=[path.name for path in theirs],
         holdout=fresh.name if fresh else None,
     )
-    from ..report.page import write_report
+    from ..report.release import write_report
     from ..report.result import report_of
 
     if json is not None:

@@ -55,8 +55,8 @@ def sample(
     """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
     from .._base.runtime import progress_bar
     from ..table.write import file_format
-    from ..workflows.running import RunOptions
-    from ..workflows.sample import sample_to_file
+    from ..workflows.run import RunOptions
+    from ..workflows.synthesise import sample_to_file
     from .estimates import DrawingSpeaker
     from .on_spark import check_here, sample_on_spark
 

@@ -74,9 +74,8 @@ def synth(
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from .._base.runtime import progress_bar
-    from ..workflows.running import RunOptions
-    from ..workflows.synthesise import Synthesis
-    from ..workflows.writing import copy_paths
+    from ..workflows.run import RunOptions
+    from ..workflows.synthesise import Synthesis, copy_paths
     from .estimates import Speaker, Work
     from .on_spark import check_here, synth_on_spark
     from .plan import show_plan

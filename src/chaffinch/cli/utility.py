@@ -153,7 +153,7 @@ def utility(
     result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:
         write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
-    from ..report.page import write_report
+    from ..report.release import write_report
     from ..report.result import report_of
 
     report = report_of(result, title=f"What {theirs.name} is worth", threshold=threshold)

@@ -1,9 +1,7 @@
 """Marginals and the engines that count them."""
 
-from .counter import Counter
+from .counter import Counter, MemoryCounter, StreamCounter
 from .describe import Description, describe
 from .marginal import Marginal
-from .memory import MemoryCounter
-from .stream import StreamCounter
 
 __all__ = ["Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"]

@@ -1,19 +1,33 @@
-"""What every counting engine offers: three things, nothing else."""
+"""What every counting engine offers, three things and nothing else; and the engines that count a table in memory and a file larger than memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..table.scan import CodedBatch
+from .._base.runtime import Progress, silent
+from ..table.long import LongTable
+from ..table.scan import CodedBatch, Scan
 from ..table.schema import Schema
+from ..table.table import Table
+from ..table.weights import weight_sums
+from .code_entropies import (
+    FEW_ROWS,
+    batch_entropies,
+    column_entropies,
+    nothing_counted,
+    table_entropies,
+)
+from .coded import CodedScan
 from .marginal import Marginal
-
-Columns = tuple[int, ...]
-"""Positions of columns among the modelled ones, ascending."""
+from .plan import Columns
+from .tally import DENSE_CELLS, CliqueTally, resolve
 
 
 @runtime_checkable
@@ -49,3 +63,194 @@ class EntropyCounter(Counter, Protocol):
 
     def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the joint entropy in nats and the number of filled cells of each set of columns; -1 cells for a set that it leaves to `marginals`."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryCounter:
+    """Counts marginals of a table in memory; `weight` names a column to count by instead of by records.
+
+    `total`: what weights are scaled to add up to; None: they stay as they are.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, chaffinch
+    >>> table = chaffinch.read(pa.table({"sex": ["f", "m"] * 30, "ill": ["no", "no", "yes"] * 20}))
+    >>> MemoryCounter(table).marginals([("sex", "ill")])[0].counts
+    array([[20, 10],
+           [20, 10]])
+    """
+
+    table: Table
+    weight: str | None = None
+    dense_cells: int = DENSE_CELLS
+    threads: int | None = None
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.weight is not None:
+            self.table.weights(self.weight)  # raises for an unknown or unfit column
+
+    @property
+    def schema(self) -> Schema:
+        """The fitted schema of the table."""
+        return self.table.schema
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records."""
+        return self.table.n_rows
+
+    def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
+        """Return the marginal of each clique, in the order given."""
+        weights = self._weights
+        tally = CliqueTally(
+            self.schema,
+            cliques,
+            weighted=weights is not None,
+            dense_cells=self.dense_cells,
+            threads=self.threads,
+            n_rows=self.n_rows,
+        )
+        tally.add(self.table.codes, weights)
+        return tally.marginals()
+
+    def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a set needs too much scratch or records have weights."""
+        if self.weight is not None or not self.n_rows:
+            return nothing_counted(len(sets))
+        return table_entropies(self.table.codes, sets, threads=self.threads)
+
+    def coded(self) -> Iterator[CodedBatch]:
+        """Return the codes of all rows, in one batch."""
+        yield CodedBatch(self.table.codes, self._weights)
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64] | None:
+        weights = None if self.weight is None else self.table.weights(self.weight)
+        if weights is not None and self.total is not None:
+            weights = weights * (self.total / (weight_sums([weights]).total or 1.0))
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class StreamCounter:
+    """Counts marginals of a scanned file: one pass counts any number of cliques.
+
+    Memory is that of the counts asked for and of a few batches, whatever the size of the file. Ask for
+    many cliques at a time: each call reads the file once.
+    """
+
+    scan: Scan | CodedScan | LongTable
+    weight: str | None = None
+    dense_cells: int = DENSE_CELLS
+    threads: int | None = None
+    progress: Progress = silent
+
+    @property
+    def schema(self) -> Schema:
+        """The fitted schema of the file."""
+        return self.scan.schema
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records, known from the pass that read the schema."""
+        return self.scan.n_rows
+
+    @property
+    def total(self) -> float | None:
+        """What weights add up to where they are scaled, as those of a cache of codes are: as many records as they tell of; None otherwise."""
+        weights = (
+            self.scan.weights
+            if self.weight is not None and isinstance(self.scan, CodedScan)
+            else None
+        )
+        return None if weights is None or weights.sums is None else weights.sums.effective_rows
+
+    def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
+        """Return the marginal of each clique, in the order given."""
+        tally = CliqueTally(
+            self.schema,
+            cliques,
+            weighted=self.weight is not None,
+            dense_cells=self.dense_cells,
+            threads=self.threads,
+            n_rows=self.n_rows,
+        )
+        wanted = {name for clique in tally.names for name in clique}
+        seen = 0
+        for batch in self.scan.batches(columns=wanted, weight=self.weight):
+            tally.add(batch.codes, batch.weights)
+            seen += batch.codes.n_rows
+            self.progress("counting", seen / max(self.n_rows, 1))
+        return tally.marginals()
+
+    def entropies(self, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the joint entropy and the number of filled cells of each set; -1 cells, where a set has too many or records have weights."""
+        if self.weight is not None:
+            return nothing_counted(len(sets))
+        count = column_entropies if 0 < self.n_rows < FEW_ROWS else batch_entropies
+        return count(
+            lambda: (batch.codes for batch in self.coded()),
+            self.schema.sizes,
+            sets,
+            self.n_rows,
+            threads=self.threads,
+        )
+
+    def coded(self) -> Iterator[CodedBatch]:
+        """Return batches of the codes of all columns: each call reads the file once."""
+        seen = 0
+        for batch in self.scan.batches(weight=self.weight):
+            yield batch
+            seen += batch.codes.n_rows
+            self.progress("counting", seen / max(self.n_rows, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceCounter:
+    """Counts marginals row by row. For tests and for reading; hours where the others take a second."""
+
+    table: Table
+    weight: str | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The fitted schema of the table."""
+        return self.table.schema
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records."""
+        return self.table.n_rows
+
+    def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
+        """Return the marginal of each clique, in the order given."""
+        weights = (
+            [1] * self.n_rows if self.weight is None else self.table.weights(self.weight).tolist()
+        )
+        dtype = np.int64 if self.weight is None else np.float64
+        out = []
+        for clique in cliques:
+            positions = resolve(self.schema, clique)
+            sizes = tuple(self.schema.sizes[j] for j in positions)
+            seen: dict[tuple[int, ...], float] = {}
+            for row in range(self.n_rows):
+                cell = tuple(int(self.table.codes[j][row]) for j in positions)
+                seen[cell] = seen.get(cell, 0) + weights[row]
+            cells = sorted(cell for cell, value in seen.items() if value)
+            counts = np.array([seen[cell] for cell in cells], dtype=dtype)
+            sparse = Marginal(
+                tuple(clique),
+                sizes,
+                counts,
+                np.array(cells, dtype=np.uint32).reshape(len(cells), len(sizes)),
+            )
+            small = prod(sizes) <= 1 << 16
+            out.append(Marginal(sparse.columns, sizes, sparse.dense()) if small else sparse)
+        return out
+
+    def coded(self) -> Iterator[CodedBatch]:
+        """Return the codes of all rows, in one batch."""
+        yield CodedBatch(
+            self.table.codes, None if self.weight is None else self.table.weights(self.weight)
+        )

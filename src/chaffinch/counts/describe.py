@@ -14,9 +14,8 @@ from ..table.codec import Categories, Intervals
 from ..table.encode import level_labels
 from ..table.read import open_table
 from ..table.schema import Column
-from .counter import Counter
+from .counter import Counter, MemoryCounter
 from .marginal import Marginal
-from .memory import MemoryCounter
 
 MOST_COMMON = 5
 MOST_CELLS = 24

@@ -3,39 +3,65 @@
 I(child; parents) = H(child) + H(parents) - H(parents and child), so a search over a thousand families needs the
 entropies of the sets, each once. In memory and in a stream of codes sets that begin alike share their work; on other
 engines the marginals are counted, a bounded number of cells at a time.
+
+Pairs of all columns, which a search ranks columns by, have a way of their own (`pair_entropies`): a thousand columns have half a million of them. Columns with few levels are joined into groups, and each two groups are counted against each other: that table holds
+the pairs of all columns of the one with all columns of the other. Tables are counted tile by tile, a tile being one run of groups against another: as many as
+fit into a budget in one pass over the rows. Results are arrays of one number a pair, not tuples and dictionaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
-from math import prod
+from itertools import combinations, combinations_with_replacement
+from math import isqrt, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..table.code_cache import BLOCK_ROWS
+from .._base.compiled import compiled
+from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes
-from . import row_entropies
-from .batch_entropies import batch_entropies
-from .counter import Columns, Counter, EntropyCounter, RowCounter
-from .memory import MemoryCounter
-from .pair_entropies import PairEntropies, pair_entropies
-from .plan import runs_of
-from .row_entropies import padded
-from .scores import entropy, entropy_of_counts
+from .code_entropies import EntropySum, count_log_count, entropy_of_counts, nothing_counted
+from .counter import Counter, EntropyCounter, RowCounter
+from .marginal import entropy
+from .plan import Columns, runs_of
 
 MOST_MASKED = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
 
-MANY_SETS = 100
-"""Sets from which a table in memory with many rows is counted as a stream is: near memory then holds a batch, and no longer the numbers of all rows."""
 
 MOST_CELLS = 1 << 25
+"""Cells of marginals that are counted together."""
+
 
 PAIRS_AT_A_TIME = 1 << 18
 """Pairs that are asked for together where they are not all counted at once."""
+
+
+GROUP_LEVELS = 64
+"""Combinations of levels of a group of columns at most: a table of two groups stays in the processor's near memory."""
+
+
+ROWS_A_CELL = 8
+"""Rows for each cell of a table of two groups at least, where there are several columns in one: else summing would take longer than counting."""
+
+
+TILE_LEVELS = 2048
+"""Levels of a run of groups, about: a tile has the square of it cells."""
+
+
+BUDGET = 1 << 25
+"""Cells, 4 bytes each, that are counted in one pass."""
+
+
+MOST_LEVELS = 1 << 12
+"""Levels of a column whose pairs are counted here; those of others are left."""
+
+
+NEAR_ROWS, PIECE_ROWS = 1 << 14, 1 << 16
+"""Rows whose codes are put together at a time, since they stay in near memory; and those that a thread counts before anything else can happen: for them Ctrl-C waits."""
 
 
 class JointEntropies:
@@ -120,11 +146,8 @@ def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], ND
     """
     d = len(counter.schema.names)
     values, filled = np.full(1 << d, np.nan), np.zeros(1 << d, dtype=np.int64)
-    sets, rows, widths, masks = _every_set(d, min(width, d))
-    if _counted_in_place(counter):
-        values[masks], filled[masks] = _in_memory(counter, sets, rows, widths)  # type: ignore[arg-type]
-    else:
-        values[masks], filled[masks] = _elsewhere(counter, sets)
+    sets, masks = _every_set(d, min(width, d))
+    values[masks], filled[masks] = joint_entropies(counter, sets)
     values[0], filled[0] = 0.0, 1
     return values, filled
 
@@ -152,37 +175,22 @@ def every_pair(counter: Counter) -> PairEntropies:
 def joint_entropies(
     counter: Counter, sets: list[Columns]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the entropy and the number of filled cells of each set (sorted, none empty)."""
-    if _counted_in_place(counter):
-        return _in_memory(counter, sets, *padded(sets))  # type: ignore[arg-type]
-    return _elsewhere(counter, sets)
-
-
-def _elsewhere(
-    counter: Counter, sets: list[Columns]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Entropies from a counter that is no table in memory: its own where it has them, of its marginals otherwise."""
-    if not isinstance(counter, EntropyCounter) or counter.n_rows == 0:
-        return _from_marginals(counter, sets)
-    values, filled = counter.entropies(sets)
+    """Return the entropy and the number of filled cells of each set (sorted, none empty): the counter's own where it has them, else those of its marginals."""
+    if isinstance(counter, EntropyCounter) and counter.n_rows:
+        values, filled = counter.entropies(sets)
+    else:
+        values, filled = nothing_counted(len(sets))
     left = np.flatnonzero(filled < 0)
     if len(left):
         values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])
     return values, filled
 
 
-def _counted_in_place(counter: Counter) -> bool:
-    return isinstance(counter, MemoryCounter) and counter.weight is None and counter.n_rows > 0
-
-
 @lru_cache(maxsize=32)
-def _every_set(
-    d: int, width: int
-) -> tuple[list[Columns], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """All sets of at most `width` columns: as tuples in the order of words, padded, their widths, their masks."""
+def _every_set(d: int, width: int) -> tuple[list[Columns], NDArray[np.int64]]:
+    """All sets of at most `width` columns in the order of words, and their masks."""
     sets = sorted(columns for w in range(1, width + 1) for columns in combinations(range(d), w))
-    masks = np.array([sum(1 << c for c in columns) for columns in sets], dtype=np.int64)
-    return sets, *padded(sets), masks
+    return sets, np.array([sum(1 << c for c in columns) for columns in sets], dtype=np.int64)
 
 
 def _from_marginals(
@@ -210,37 +218,287 @@ def batches(cells: list[int]) -> Iterator[list[int]]:
     return runs_of([min(size, MOST_CELLS // 8) for size in cells], MOST_CELLS)
 
 
-def _blocks(codes: Codes) -> Iterator[Codes]:
-    yield from (
-        codes.between(start, start + BLOCK_ROWS) for start in range(0, codes.n_rows, BLOCK_ROWS)
-    )
+@dataclass(frozen=True, eq=False)
+class PairEntropies:
+    """Entropies in nats and numbers of filled cells, -1 where they were left to be counted otherwise, of all pairs of `d` columns in the order of words."""
+
+    d: int
+    values: NDArray[np.float64]
+    filled: NDArray[np.int32]
+
+    @classmethod
+    def nothing(cls, d: int) -> PairEntropies:
+        """Return what holds the entropies of no pair yet."""
+        return cls(d, np.zeros(d * (d - 1) // 2), np.full(d * (d - 1) // 2, -1, dtype=np.int32))
+
+    def place(self, first: int, second: int) -> int:
+        """Return where a pair (first < second) stands.
+
+        Examples
+        --------
+        >>> some = PairEntropies.nothing(4)
+        >>> [some.place(*pair) for pair in ((0, 1), (0, 3), (2, 3))], some.pairs([2, 5])
+        ([0, 2, 5], [(0, 3), (2, 3)])
+        """
+        return first * (2 * self.d - first - 1) // 2 + second - first - 1
+
+    def pairs(self, places: Sequence[int] | NDArray[np.int64]) -> list[Columns]:
+        """Return the pairs that stand in these places, ascending."""
+        firsts = np.cumsum([0, *range(self.d - 1, 0, -1)])
+        first = np.searchsorted(firsts, places, side="right") - 1
+        second = np.asarray(places) - firsts[first] + first + 1
+        return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
-def _in_memory(
-    counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    if counter.n_rows < row_entropies.FEW_ROWS or len(sets) < MANY_SETS:
-        return _by_rows(counter, sets, rows, widths)
-    codes = counter.table.codes
-    values, filled = batch_entropies(
-        lambda: _blocks(codes), codes.sizes, sets, counter.n_rows, threads=counter.threads
-    )
-    left = np.flatnonzero(filled < 0)
-    if len(left):
-        values[left], filled[left] = _by_rows(
-            counter, [sets[q] for q in left], rows[left], widths[left]
+class _Groups:
+    """A run of groups of columns, each group counted as one; and, of all their columns one after the other, which they are and what codes of a group mean for them."""
+
+    def __init__(self, groups: Sequence[Columns], sizes: Sequence[int]) -> None:
+        self.groups = groups
+        self.shapes = [tuple(sizes[column] for column in group) for group in groups]
+        self.levels = np.array([prod(shape) for shape in self.shapes], dtype=np.int64)
+        self.ends = np.cumsum([0, *map(len, groups)])
+        self.columns = np.array([column for group in groups for column in group], dtype=np.int64)
+        self.sizes = np.array([sizes[column] for column in self.columns], dtype=np.int64)
+        meanings = [
+            np.indices(shape, dtype=np.int64).reshape(len(shape), -1) for shape in self.shapes
+        ]
+        self.meanings = np.concatenate([codes.ravel() for codes in meanings])
+        lengths = np.repeat(self.levels, np.diff(self.ends))
+        self.starts = np.cumsum(lengths) - lengths
+
+    def coded(self, codes: Codes) -> NDArray[np.uint16]:
+        """Return the codes of the groups in some rows."""
+        out = np.empty((len(self.groups), codes.n_rows), dtype=np.uint16)
+        for row, group, shape in zip(out, self.groups, self.shapes, strict=True):
+            row[:] = codes[group[0]]
+            for column, size in zip(group[1:], shape[1:], strict=True):
+                row *= np.uint16(size)
+                row += codes[column]
+        return out
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+
+class _Tile:
+    """The tables of each group of one run by each of another, or by those after it in the same."""
+
+    def __init__(self, left: _Groups, right: _Groups) -> None:
+        self.left, self.right, self.same = left, right, left is right
+        wanted = (
+            np.triu(np.ones((len(left), len(right)), dtype=bool), 1)
+            if self.same
+            else np.ones((len(left), len(right)), dtype=bool)
         )
-    return values, filled
+        cells = np.where(wanted, left.levels[:, None] * right.levels[None, :], 0)
+        self.starts = (np.cumsum(cells) - cells.ravel()).reshape(cells.shape)
+        self.n_cells = int(cells.sum())
+
+    def begin(self) -> None:
+        """Begin to count."""
+        self.cells = np.zeros(self.n_cells, dtype=np.uint32)
+        self.alone = (
+            [np.zeros(levels, dtype=np.int64) for levels in self.left.levels] if self.same else []
+        )
+
+    def add(self, codes: Codes) -> None:
+        """Count some rows."""
+        for start in range(0, codes.n_rows, NEAR_ROWS):
+            part = codes.between(start, start + NEAR_ROWS)
+            left = self.left.coded(part)
+            for counts, group in zip(self.alone, left, strict=False):
+                counts += np.bincount(group, minlength=len(counts))
+            count_tables(
+                left,
+                left if self.same else self.right.coded(part),
+                self.right.levels,
+                self.starts,
+                self.same,
+                self.cells,
+            )
+
+    def end(self, out: PairEntropies, entropy: EntropySum) -> None:
+        """Put the entropies of all pairs of columns into their places, and let the tables go."""
+        left, right = self.left, self.right
+        wide = int(left.levels.max()) * int(right.levels.max())
+        parts, sums = np.zeros(wide, dtype=np.uint32), np.zeros(wide, dtype=np.uint32)
+        for i in range(len(left)):
+            if self.same:
+                _within(left.groups[i], self.alone[i].reshape(left.shapes[i]), out, entropy.n)
+            first = i + 1 if self.same else 0
+            own = slice(left.ends[i], left.ends[i + 1])
+            pairs = (left.ends[i + 1] - left.ends[i]) * (right.ends[-1] - right.ends[first])
+            if not pairs:
+                continue
+            places, spread, filled = (
+                np.zeros(pairs, dtype=np.int64),
+                np.zeros(pairs, dtype=np.complex128),
+                np.zeros(pairs, dtype=np.int32),
+            )
+            large = np.zeros((2, pairs * (entropy.n // len(entropy.small) + 1)), dtype=np.int64)
+            n_large = sum_tables(
+                self.cells,
+                self.starts[i],
+                first,
+                left.levels[i],
+                (left.columns[own], left.sizes[own], left.starts[own], left.meanings),
+                (
+                    right.levels,
+                    right.ends,
+                    right.columns,
+                    right.sizes,
+                    right.starts,
+                    right.meanings,
+                ),
+                out.d,
+                entropy.small,
+                parts,
+                sums,
+                (places, spread, filled, large),
+            )
+            np.add.at(spread, large[0, :n_large], count_log_count(large[1, :n_large], entropy.n))
+            out.values[places] = np.maximum(
+                0.0, np.log(entropy.n) - (spread.real + spread.imag) / entropy.n
+            )
+            out.filled[places] = filled
+        del self.cells, self.alone
 
 
-def _by_rows(
-    counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Entropies of sets, one after the other, each from all rows."""
-    values, filled = row_entropies.row_entropies(
-        counter.table.codes, sets, rows, widths, threads=counter.threads
+def pair_entropies(
+    batches: Callable[[], Iterable[Codes]],
+    sizes: tuple[int, ...],
+    n_rows: int,
+    *,
+    threads: int | None = None,
+) -> PairEntropies:
+    """Return the entropies of all pairs of columns.
+
+    `batches` gives all rows as often as asked: once for each 2^25 cells of tables. Pairs of columns with more than 4,096 levels are left.
+    """
+    workers, out = thread_count(threads), PairEntropies.nothing(len(sizes))
+    if not 0 < n_rows < 1 << 32:
+        return out
+    entropy = EntropySum(n_rows)
+    runs = _runs(
+        _packed(sizes, max(1, min(GROUP_LEVELS, isqrt(n_rows // ROWS_A_CELL)))), sizes, workers
     )
-    left = np.flatnonzero(filled < 0)
-    if len(left):  # combinations of too many levels for the scratch: count them sparsely
-        values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])
-    return values, filled
+    tiles = [_Tile(one, other) for one, other in combinations_with_replacement(runs, 2)]
+    for run in runs_of([tile.n_cells for tile in tiles], BUDGET):
+        counted = [tiles[place] for place in run]
+        for tile in counted:
+            tile.begin()
+        for codes in batches():
+            for start in range(0, codes.n_rows, PIECE_ROWS):
+                part = codes.between(start, start + PIECE_ROWS)
+                thread_map(lambda tile: tile.add(part), counted, threads=workers)  # noqa: B023
+        thread_map(lambda tile: tile.end(out, entropy), counted, threads=workers)
+    return out
+
+
+def _packed(sizes: Sequence[int], most: int) -> list[Columns]:
+    """Return columns in groups of at most so many combinations, unless a column has more by itself: each joins the fullest group that has room for it."""
+    groups: dict[int, list[list[int]]] = {}
+    for column in sorted(
+        (c for c in range(len(sizes)) if sizes[c] <= MOST_LEVELS), key=lambda c: (-sizes[c], c)
+    ):
+        size = max(sizes[column], 1)
+        full = next((levels for levels in range(most // size, 0, -1) if groups.get(levels)), None)
+        group = [] if full is None else groups[full].pop()
+        groups.setdefault(size * (full or 1), []).append([*group, column])
+    return [tuple(group) for levels in sorted(groups) for group in groups[levels]]
+
+
+def _runs(groups: Sequence[Columns], sizes: Sequence[int], workers: int) -> list[_Groups]:
+    """Return groups in runs of about equal levels, so many runs that all threads have tiles to work on."""
+    levels = [prod(sizes[column] for column in group) for group in groups]
+    most = min(TILE_LEVELS, -(-sum(levels) // (2 * workers)))
+    return [
+        _Groups([groups[place] for place in run], sizes) for run in runs_of(levels, max(most, 1))
+    ]
+
+
+def _within(group: Columns, counts: NDArray[np.int64], out: PairEntropies, n: int) -> None:
+    """Put the entropies of pairs of columns of one group into their places."""
+    for a, b in combinations(range(len(group)), 2):
+        table = counts.sum(axis=tuple(axis for axis in range(counts.ndim) if axis not in (a, b)))
+        place = out.place(*sorted((group[a], group[b])))
+        out.values[place], out.filled[place] = (
+            entropy_of_counts(table[table > 0], n),
+            np.count_nonzero(table),
+        )
+
+
+@compiled
+def count_tables(left, right, levels, starts, same, cells):  # type: ignore[no-untyped-def]
+    """Count the rows' codes of each left group by each right one, by those after it if they are the same; the table of two groups begins at its start.
+
+    Two tables at a time: where most rows have one code, the next row need not wait for the same cell.
+    """
+    for i in range(left.shape[0]):
+        own = left[i]
+        j = i + 1 if same else 0
+        while j + 1 < right.shape[0]:
+            size, other_size = np.uint32(levels[j]), np.uint32(levels[j + 1])
+            table, other_table = cells[starts[i, j] :], cells[starts[i, j + 1] :]
+            codes, other_codes = right[j], right[j + 1]
+            for row in range(own.size):
+                code = np.uint32(own[row])
+                table[code * size + codes[row]] += np.uint32(1)
+                other_table[code * other_size + other_codes[row]] += np.uint32(1)
+            j += 2
+        if j < right.shape[0]:
+            size, table, codes = np.uint32(levels[j]), cells[starts[i, j] :], right[j]
+            for row in range(own.size):
+                table[own[row] * size + codes[row]] += np.uint32(1)
+
+
+@compiled
+def sum_tables(cells, starts, first, n_left, left, right, d, c_log_c, parts, sums, results):  # type: ignore[no-untyped-def]
+    """Fill in the place, the sum of c log c and the number of filled cells of each pair of a column of one group with one of the groups from `first` on; return how many counts are left.
+
+    Counts beyond the list `c_log_c` are left: they are put into `large`, two rows of pairs and counts. `parts` and `sums` are scratch.
+    """
+    columns, sizes, begins, meanings = left
+    levels, ends, other_columns, other_sizes, other_begins, other_meanings = right
+    places, spread, filled, large = results
+    pair, n_large = 0, 0
+    for j in range(first, levels.size):
+        n_right = levels[j]
+        table = cells[starts[j] : starts[j] + n_left * n_right]
+        for m in range(columns.size):
+            size = sizes[m]
+            part = table
+            if columns.size > 1:  # sum over the other columns of the left group
+                part = parts[: size * n_right]
+                part[:] = 0
+                for code in range(n_left):
+                    at = meanings[begins[m] + code] * n_right
+                    for other in range(n_right):
+                        part[at + other] += table[code * n_right + other]
+            for k in range(ends[j], ends[j + 1]):
+                other_size = other_sizes[k]
+                joint = part
+                if ends[j + 1] - ends[j] > 1:  # and over those of the right one
+                    joint = sums[: size * other_size]
+                    joint[:] = 0
+                    for code in range(size):
+                        for other in range(n_right):
+                            joint[code * other_size + other_meanings[other_begins[k] + other]] += (
+                                part[code * n_right + other]
+                            )
+                a, b = min(columns[m], other_columns[k]), max(columns[m], other_columns[k])
+                places[pair] = a * (2 * d - a - 1) // 2 + b - a - 1
+                total, n_filled = 0.0j, 0
+                for cell in range(joint.size):
+                    count = joint[cell]
+                    if count:
+                        n_filled += 1
+                        if count < c_log_c.size:
+                            total += c_log_c[count]
+                        else:
+                            large[0, n_large], large[1, n_large] = pair, count
+                            n_large += 1
+                spread[pair], filled[pair] = total, n_filled
+                pair += 1
+    return n_large

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.compiled import compiled
 from .._base.errors import InputError, unknown_name
-from .counter import Columns, Counter
+from .code_entropies import bump, count_log_count, in_threads, padded, scratch, spread_of_sets, walk
+from .counter import Counter, MemoryCounter
 from .entropies import batches
 from .marginal import Marginal
-from .memory import MemoryCounter
-from .row_entropies import in_threads, padded, scratch
-from .scores import count_log_count
+from .plan import Columns
 
 Family = tuple[int, Columns]
 """A child and its parents: positions among the modelled columns."""
@@ -133,20 +133,9 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
     sums[-1] = count_log_count(np.array([n]), n)[0]  # of no columns
     filled = np.full(len(plan.sets), -1, dtype=np.int64)
     if isinstance(counter, MemoryCounter):
-        from . import kernels
-
-        codes, width = counter.table.codes, plan.padded.shape[1]
-        sizes, most = np.array(codes.sizes, dtype=np.int64), scratch(codes.sizes, n, width)
-        table = count_log_count(np.arange(n + 2), n)
-
-        def work(part: slice) -> None:
-            ids, cells = np.zeros((width, n), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
-            where = (codes.groups, codes.rows, sizes, *codes.matrices, ids, cells, table)
-            kernels.entropies(
-                plan.padded[part], plan.widths[part], *where, sums[part], filled[part]
-            )
-
-        in_threads(work, len(plan.sets), n_rows=n, visits=len(plan.sets), threads=counter.threads)
+        sums[:-1], filled = spread_of_sets(
+            counter.table.codes, plan.padded, plan.widths, threads=counter.threads
+        )
     for q, marginal in _marginals(counter, plan.sets, np.flatnonzero(filled < 0)):
         sums[q] = count_log_count(marginal.counts[marginal.counts > 0], n).sum()
     child, parents, both = plan.parts.T
@@ -156,7 +145,6 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
 
 def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64]:
     """Return n^2 R, or the shortfall of F, of each family, from whole numbers."""
-    from . import kernels
 
     n = counter.n_rows
     sums = np.full(len(plan.children), -1, dtype=np.int64)
@@ -179,7 +167,7 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
             starts = plan.starts[part.start : part.stop + 1]
             where = (codes.groups, codes.rows, sizes, *codes.matrices)
             scored = (plan.padded[part], plan.widths[part], starts, plan.children)
-            kernels.family_sums(*scored, margins, offsets, *where, ids, cells, room, best, sums)
+            family_sums(*scored, margins, offsets, *where, ids, cells, room, best, sums)
 
         in_threads(work, len(plan.sets), n_rows=n, visits=len(sums), threads=counter.threads)
     which = np.searchsorted(plan.starts, np.arange(len(sums)), side="right") - 1
@@ -192,7 +180,7 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
         if score == "F":
             pairs = np.zeros((2, int(row.max(initial=0)) + 1), dtype=np.int64)
             pairs[column, row] = counts
-            sums[left[at]] = kernels.shortfall(pairs[0], pairs[1], np.zeros(shape, dtype=kind))
+            sums[left[at]] = shortfall(pairs[0], pairs[1], np.zeros(shape, dtype=kind))
         else:
             heights = np.zeros(int(row.max()) + 1, dtype=np.int64)
             margin = np.zeros(int(column.max()) + 1, dtype=np.int64)
@@ -229,3 +217,139 @@ def _marginals(
     for batch in batches([prod(sizes[c] for c in columns) for _, columns in chosen]):
         asked = [[names[c] for c in chosen[i][1]] for i in batch]
         yield from zip((chosen[i][0] for i in batch), counter.marginals(asked), strict=True)
+
+
+@compiled
+def _excess(ids, codes, size, cells, heights, distinct, margin):  # type: ignore[no-untyped-def]
+    """Return the sum of max(0, n c - r k) over the cells of (id, code); `cells` is zero before and after.
+
+    Whole numbers: r k, n c and the sum are at most n^2, below 2^62 for n up to 2^31.
+    """
+    n, total = np.int64(ids.size), np.int64(0)
+    bump(ids, codes, size, cells)
+    if distinct * margin.size <= ids.size:
+        cell = 0
+        for row in range(distinct):
+            for level in range(margin.size):
+                if cells[cell]:
+                    total += max(0, n * np.int64(cells[cell]) - heights[row] * margin[level])
+                    cells[cell] = 0
+                cell += 1
+    else:  # more cells than rows: touch those of the rows only, each at its first row
+        for i in range(ids.size):
+            cell = ids[i] * size + codes[i]
+            if cells[cell]:
+                total += max(0, n * np.int64(cells[cell]) - heights[ids[i]] * margin[codes[i]])
+                cells[cell] = 0
+    return total
+
+
+@compiled
+def shortfall(zeros, ones, best):  # type: ignore[no-untyped-def]
+    """Return the least max(0, n - 2 K0) + max(0, n - 2 K1) over all ways to give each combination to one child value.
+
+    `zeros` and `ones` are the counts of each combination; Kx is the sum of those with child value x given to x. `best`
+    is scratch of two rows of (n + 1) // 2 + 1 places. Of the row in use, place a is the largest K1 for K0 = a, where a
+    past half the records counts as half; far below 0 if there is none.
+    """
+    n, sure_zeros, sure_ones = np.int64(0), np.int64(0), np.int64(0)
+    for row in range(zeros.size):
+        n += zeros[row] + ones[row]
+    cap = (n + 1) // 2
+    best[:, : cap + 1] = -(n + 1)
+    best[0, 0] = 0
+    now, reach = 0, np.int64(0)
+    for row in range(zeros.size):
+        if zeros[row] == 0 or ones[row] == 0:  # of one value only: given to it, nothing is lost
+            sure_zeros += zeros[row]
+            sure_ones += ones[row]
+            continue
+        zero, one = min(zeros[row], cap), best.dtype.type(ones[row])
+        old, new = best[now, : cap + 1], best[1 - now, : cap + 1]
+        top = old[cap] + one
+        for a in range(cap - zero, min(cap, reach) + 1):
+            top = max(top, old[a])
+        for a in range(min(zero, cap)):
+            new[a] = old[a] + one
+        reach = min(cap, reach + zero)
+        shifted, kept, into = old[: reach + 1 - zero], old[zero : reach + 1], new[zero : reach + 1]
+        for a in range(
+            into.size
+        ):  # two rows and no branch: compilers make vector instructions of it
+            into[a] = max(kept[a] + one, shifted[a])
+        new[cap] = top
+        now = 1 - now
+    least = 2 * n
+    for a in range(cap + 1):
+        if best[now, a] >= 0:
+            least = min(
+                least, max(0, n - 2 * (a + sure_zeros)) + max(0, n - 2 * (best[now, a] + sure_ones))
+            )
+    return least
+
+
+@compiled
+def _split(ids, codes, cells, distinct, zeros, ones, best):  # type: ignore[no-untyped-def]
+    """Return the `shortfall` of a child of two levels; `cells` is zero before and after."""
+    bump(ids, codes, np.uint32(2), cells)
+    for row in range(distinct):
+        zeros[row], ones[row] = cells[2 * row], cells[2 * row + 1]
+        cells[2 * row] = cells[2 * row + 1] = 0
+    return shortfall(zeros[:distinct], ones[:distinct], best)
+
+
+@compiled
+def family_sums(  # type: ignore[no-untyped-def]
+    sets,
+    widths,
+    starts,
+    children,
+    margins,
+    offsets,
+    groups,
+    rows,
+    sizes,
+    c8,
+    c16,
+    c32,
+    ids,
+    cells,
+    room,
+    best,
+    out,
+):
+    """Fill in a whole number for each family: n^2 R, or the shortfall of F if `best` has any places.
+
+    Parent sets are sorted as words are; set q has the children `starts[q]` to `starts[q + 1]`. Combinations of a set
+    are numbered once for all of its children, and sets that begin alike share the numbering of their beginning. The
+    margin of column c starts at `offsets[c]`. A family that would need more scratch than `cells` has is marked by -1.
+    """
+    path = np.full(ids.shape[0], -1, dtype=np.int64)
+    distinct = np.ones(ids.shape[0], dtype=np.int64)
+    known = 0
+    for q in range(sets.shape[0]):
+        width = widths[q]
+        known = walk(
+            sets[q, :width], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells
+        )
+        keys, combinations = ids[width], distinct[width]
+        heights = room[0]
+        if known == width and best.size == 0:
+            heights[:combinations] = 0
+            for i in range(keys.size):
+                heights[keys[i]] += 1
+        for f in range(starts[q], starts[q + 1]):
+            c = children[f]
+            size = np.uint32(sizes[c])
+            if known < width or combinations * sizes[c] > cells.size:
+                out[f] = -1
+            elif best.size and groups[c] == 0:
+                out[f] = _split(keys, c8[rows[c]], cells, combinations, room[0], room[1], best)
+            else:
+                margin = margins[offsets[c] : offsets[c + 1]]
+                if groups[c] == 0:
+                    out[f] = _excess(keys, c8[rows[c]], size, cells, heights, combinations, margin)
+                elif groups[c] == 1:
+                    out[f] = _excess(keys, c16[rows[c]], size, cells, heights, combinations, margin)
+                else:
+                    out[f] = _excess(keys, c32[rows[c]], size, cells, heights, combinations, margin)

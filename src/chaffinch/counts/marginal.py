@@ -1,4 +1,8 @@
-"""A marginal: how many records (or how much weight) share each combination of codes of a few columns."""
+"""A marginal: how many records (or how much weight) share each combination of codes of a few columns; and what its columns tell of each other.
+
+Where combinations are too many for an array only those that occur are kept (`SparseCounts`). A combination is packed into one 64-bit key, or into several
+where the domain is larger than 2^63. Batches are sorted and merged, so memory follows the number of distinct combinations and not the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,13 @@ from .._base.errors import InputError, TooLargeError, unknown_name
 
 DENSE_LIMIT = 1 << 28
 """Cells beyond which `Marginal.dense()` refuses: 2 GiB of counts."""
+
+
+MOST_CELLS = 1 << 26
+"""Distinct combinations that one sparse tally may hold: about 1 GiB of keys and counts."""
+
+
+Keys = list[NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +103,6 @@ class Marginal:
             return Marginal(tuple(columns), sizes, counts)
         if not columns:
             return Marginal((), (), np.asarray(self.counts.sum()))
-        from .sparse import SparseCounts
 
         tally = SparseCounts(sizes, weighted=self.counts.dtype == np.float64)
         tally.add([self.cells[:, a] for a in axes], self.counts)
@@ -108,3 +118,164 @@ class Marginal:
     def __repr__(self) -> str:
         form = "dense" if self.cells is None else f"sparse, {len(self.cells):,} filled"
         return f"Marginal({' x '.join(self.columns)}: {self.n_cells:,} cells, {form})"
+
+
+class SparseCounts:
+    """A tally of combinations of codes that grows by batches."""
+
+    def __init__(
+        self, sizes: Sequence[int], *, weighted: bool = False, most_cells: int = MOST_CELLS
+    ) -> None:
+        self.sizes = tuple(sizes)
+        self.most_cells = most_cells
+        self.dtype = np.float64 if weighted else np.int64
+        self.spans = packed_spans(self.sizes)
+        self.keys: Keys = [np.empty(0, dtype=np.int64) for _ in self.spans]
+        self.counts: NDArray[Any] = np.empty(0, dtype=self.dtype)
+
+    def add(
+        self,
+        columns: Sequence[NDArray[np.unsignedinteger]],
+        weights: NDArray[np.generic] | None = None,
+    ) -> None:
+        """Add one batch: a code array for each column, and a weight (or count) for each row if given."""
+        keys: Keys = []
+        for span in self.spans:
+            key = columns[span[0]].astype(np.int64)
+            for j in span[1:]:
+                key *= self.sizes[j]
+                key += columns[j]
+            keys.append(key)
+        n = len(keys[0]) if keys else 0
+        new = (
+            np.ones(n, dtype=self.dtype)
+            if weights is None
+            else np.asarray(weights, dtype=self.dtype)
+        )
+        if weights is None and len(keys) == 1:
+            unique, counts = np.unique(keys[0], return_counts=True)
+            keys, new = [unique], counts.astype(self.dtype)
+        # Old cells stand before new rows, so that weights are summed in row order, as one pass would.
+        joined = [np.concatenate([old, key]) for old, key in zip(self.keys, keys, strict=True)]
+        self.keys, self.counts = _merge(joined, np.concatenate([self.counts, new]))
+        if len(self.counts) > self.most_cells:
+            raise TooLargeError(
+                f"A marginal of {len(self.sizes)} columns has more than {self.most_cells:,} distinct combinations. "
+                "Use fewer columns or fewer bins."
+            )
+
+    def marginal(self, columns: tuple[str, ...]) -> Marginal:
+        """Return what was counted as a sparse marginal, without cells whose weight came to zero."""
+        keep = self.counts != 0
+        cells = np.empty((int(keep.sum()), len(self.sizes)), dtype=np.uint32)
+        for span, key in zip(self.spans, self.keys, strict=True):
+            rest = key[keep]
+            for j in reversed(span):
+                rest, code = np.divmod(rest, self.sizes[j])
+                cells[:, j] = code
+        return Marginal(columns, self.sizes, self.counts[keep], cells)
+
+
+def packed_spans(sizes: Sequence[int]) -> list[list[int]]:
+    """Return runs of columns whose domain fits in a positive 64-bit integer."""
+    spans: list[list[int]] = []
+    domain = 0
+    for j, size in enumerate(sizes):
+        if spans and domain * max(size, 1) < 1 << 63:
+            spans[-1].append(j)
+            domain *= max(size, 1)
+        else:
+            spans.append([j])
+            domain = max(size, 1)
+    return spans
+
+
+def _merge(keys: Keys, counts: NDArray[Any]) -> tuple[Keys, NDArray[np.generic]]:
+    """Return sorted distinct keys with their counts summed."""
+    if not len(counts):
+        return keys, counts
+    order = np.lexsort(keys[::-1])  # stable, first key most significant
+    keys = [key[order] for key in keys]
+    first = np.zeros(len(counts), dtype=bool)
+    first[0] = True
+    for key in keys:
+        first[1:] |= key[1:] != key[:-1]
+    groups = np.cumsum(first) - 1
+    if counts.dtype == np.float64:
+        summed: NDArray[np.generic] = np.bincount(
+            groups, weights=counts[order]
+        )  # adds in order, as a loop would
+    else:
+        summed = np.add.reduceat(counts[order], np.flatnonzero(first))
+    return [key[first] for key in keys], summed
+
+
+def entropy(marginal: Marginal) -> float:
+    """Return the entropy of a marginal in nats: 0 if all records share one cell, log(cells) if spread evenly.
+
+    Examples
+    --------
+    >>> round(entropy(Marginal(("a",), (2,), np.array([5, 5]))), 6)
+    0.693147
+    """
+    counts = np.asarray(marginal.counts, dtype=np.float64).ravel()
+    return _entropy(counts, float(counts.sum()))
+
+
+def mutual_information(marginal: Marginal, child: str | None = None) -> float:
+    """Return I(child; other columns) in nats: 0 if independent, at most the smaller entropy.
+
+    The child is the last column unless named. For two columns this is the plain mutual information; for
+    more it is the joint one that GreedyBayes maximises.
+
+    Examples
+    --------
+    >>> same = Marginal(("a", "b"), (2, 2), np.array([[5, 0], [0, 5]]))
+    >>> round(mutual_information(same), 6)
+    0.693147
+    """
+    cells = _cells(marginal, child)
+    if cells.total <= 0:
+        return 0.0
+    value = _entropy(cells.rows, cells.total) + _entropy(cells.columns, cells.total)
+    return max(0.0, value - _entropy(cells.counts, cells.total))
+
+
+class _cells:  # noqa: N801 - reads as a function: the cells of a marginal, seen as parents by child
+    """The listed cells of a marginal with their parent combination (`row`), child level (`column`) and margins."""
+
+    def __init__(self, marginal: Marginal, child: str | None) -> None:
+        axis = _axis(marginal, child)
+        if marginal.cells is None:
+            matrix = np.moveaxis(np.asarray(marginal.counts, dtype=np.float64), axis, -1)
+            matrix = matrix.reshape(-1, marginal.sizes[axis])
+            self.rows, self.columns = matrix.sum(axis=1), matrix.sum(axis=0)
+            self.row = np.repeat(np.arange(matrix.shape[0]), matrix.shape[1])
+            self.column = np.tile(np.arange(matrix.shape[1]), matrix.shape[0])
+            self.counts = matrix.ravel()
+        else:
+            parents = np.delete(marginal.cells, axis, axis=1)
+            _, self.row = np.unique(parents, axis=0, return_inverse=True)
+            self.row = self.row.ravel()
+            self.column = marginal.cells[:, axis].astype(np.int64)
+            self.counts = np.asarray(marginal.counts, dtype=np.float64)
+            self.rows = np.bincount(self.row, weights=self.counts)
+            self.columns = np.bincount(
+                self.column, weights=self.counts, minlength=marginal.sizes[axis]
+            )
+        self.total = float(self.counts.sum())
+
+
+def _axis(marginal: Marginal, child: str | None) -> int:
+    if not marginal.columns:
+        raise InputError("A score needs a marginal of at least one column.")
+    if child is None:
+        return len(marginal.columns) - 1
+    if child not in marginal.columns:
+        raise unknown_name("column", child, marginal.columns)
+    return marginal.columns.index(child)
+
+
+def _entropy(counts: NDArray[np.float64], total: float) -> float:
+    shares = counts[counts > 0] / total if total > 0 else counts[:0]
+    return float(-(shares * np.log(shares)).sum())

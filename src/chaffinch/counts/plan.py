@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .counter import Columns
+Columns = tuple[int, ...]
+"""Positions of columns among the modelled ones, ascending."""
 
 COVERING_CELLS = 1 << 16
 """Cells of a table that is counted for the sake of smaller ones: more would be out of the processor's near memory."""

@@ -1,4 +1,10 @@
-"""A tally: many cliques counted together, batch by batch. Engines differ only in who hands it batches."""
+"""A tally: many cliques counted together, batch by batch. Engines differ only in who hands it batches.
+
+Its kernels work on a block of rows at a time: the cell number of each row is folded from one column after the other in a small buffer
+(`key = key * size + code`, which compilers turn into vector instructions), then the counts are bumped. A 4-way table of 300,000 rows costs
+about half of what the loop that does both at once costs (benchmarks/counting.py), and one compiled function serves every width and every
+mix of code types.
+"""
 
 from __future__ import annotations
 
@@ -9,140 +15,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.compiled import compiled
 from .._base.errors import InputError, TooLargeError, unknown_name
 from .._base.runtime import thread_count, thread_map
 from ..table.codes import Codes
 from ..table.schema import Schema
-from .marginal import Marginal
+from .marginal import Marginal, SparseCounts
 from .plan import cover, project
-from .sparse import SparseCounts
 
 DENSE_CELLS = 1 << 22
 """Marginals with more cells than this are counted sparsely."""
 
+
 MOST_DENSE_CELLS = 1 << 28
 """Cells that one call may hold in dense arrays, all cliques together: 2 GiB."""
+
 
 FEW_ROWS = 20_000
 """Rows up to which codes without a schema are counted without compiled kernels, which take a second to load."""
 
+
 THREADED_FROM = 4_000_000
 """Row visits (rows times cliques) from which threads are worth starting."""
 
+
 ROOM = (1 << 32) - 1
 """Rows that can be counted before a cell of 32 bits might be full."""
+
 
 NEAR_CELLS, STRETCH = 1 << 15, 1 << 17
 """Cells of all tables together up to which they stay in near memory while cliques take turns after each block of rows; and the rows after which they take turns otherwise."""
 
 
-def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
-    """Return the positions of a clique's columns among the modelled ones; raise for unknown or repeated names."""
-    if isinstance(clique, str):
-        raise InputError(
-            f"A clique is a list of column names. Got the text '{clique}': write ('{clique}',)."
-        )
-    places = schema.places
-    for name in clique:
-        if name not in places:
-            raise unknown_name("column", name, schema.names)
-    if len(set(clique)) != len(clique):
-        raise InputError(f"A clique names each column once. Got {', '.join(clique)}.")
-    return [places[name] for name in clique]
-
-
-class _DenseJob:
-    """Some cliques whose cells lie one after the other in one array: the work of one thread."""
-
-    def __init__(self, cliques: list[list[int]], sizes: tuple[int, ...], *, weighted: bool) -> None:
-        cells = [prod(sizes[j] for j in clique) for clique in cliques]
-        self.offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
-        self.ends = np.concatenate([[0], np.cumsum([len(clique) for clique in cliques])]).astype(
-            np.int64
-        )
-        self.columns = np.array([j for clique in cliques for j in clique], dtype=np.int64)
-        self.sizes = np.array([sizes[j] for j in self.columns], dtype=np.int64)
-        self._sums: NDArray[Any] | None = None
-        # Half as wide as the sums that are handed out: more of it stays in near memory.
-        self._cells: NDArray[Any] = np.zeros(
-            int(self.offsets[-1]), dtype=np.float64 if weighted else np.uint32
-        )
-        self._room = ROOM
-
-    def add(self, codes: Codes, weights: NDArray[np.float64] | None) -> None:
-        from . import kernels
-
-        if weights is not None:
-            kernels.weigh(self._cells, self.offsets[:-1], self.ends, *self._where(codes), weights)
-            return
-        stretch = kernels.BLOCK if len(self._cells) <= NEAR_CELLS else STRETCH
-        for start in range(0, codes.n_rows, ROOM):
-            part = codes.between(start, start + ROOM)
-            if part.n_rows > self._room:
-                self._sums, self._cells, self._room = self.out, np.zeros_like(self._cells), ROOM
-            self._room -= part.n_rows
-            kernels.count(self._cells, self.offsets[:-1], self.ends, *self._where(part), stretch)
-
-    def _where(self, codes: Codes) -> tuple[Any, ...]:
-        """Where the columns of all cliques stand, as kernels ask for it."""
-        return (
-            codes.groups[self.columns],
-            codes.rows[self.columns],
-            self.sizes,
-            *codes.matrices,
-            codes.n_rows,
-        )
-
-    @property
-    def out(self) -> NDArray[Any]:
-        """The counts, or sums of weights, of all cells."""
-        if self._cells.dtype == np.float64:
-            return self._cells
-        return self._cells.astype(np.int64) if self._sums is None else self._sums + self._cells
-
-
-def count_cells(
-    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0
-) -> NDArray[np.int64]:
-    """Return how many records have each combination of codes, an axis for each column; `n_rows` is needed without columns.
-
-    For codes without a schema, such as groups of levels; a record with a code below 0 is in no cell.
-
-    Examples
-    --------
-    >>> count_cells([np.array([0, 1, 1, -1]), np.array([0, 2, 2, 0])], [2, 3]).tolist()
-    [[1, 0, 0], [0, 0, 2]]
-    """
-    outside = [column < 0 for column in columns]
-    if any(some.any() for some in outside):
-        inside = ~np.logical_or.reduce(outside)
-        columns = [column[inside] for column in columns]
-    codes = Codes.of(columns, sizes, n_rows=n_rows)
-    if 0 < codes.n_rows <= FEW_ROWS:
-        place = np.zeros(codes.n_rows, dtype=np.int64)
-        for j, size in enumerate(sizes):
-            place = place * size + codes[j]
-        return np.bincount(place, minlength=prod(sizes)).reshape(sizes)
-    job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
-    job.add(codes, None)
-    return job.out.reshape(sizes)
-
-
-def number_cells(columns: Iterable[NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
-    """Return the number of each record's combination of codes, among those that occur, in cell order; 0 without columns.
-
-    Examples
-    --------
-    >>> number_cells([np.array([7, 0, 7]), np.array([2, 1, 0])], 3).tolist()
-    [2, 0, 1]
-    """
-    number = np.zeros(n_rows, dtype=np.int64)
-    for column in columns:
-        # Renumbered at every step: no product of sizes can overflow.
-        number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[
-            1
-        ].reshape(-1)
-    return number
+BLOCK = 4096
 
 
 class CliqueTally:
@@ -220,3 +125,180 @@ class CliqueTally:
         for q, tally in self.sparse.items():
             results[q] = tally.marginal(self.names[q])
         return [results[q] for q in range(len(self.names))]
+
+
+def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
+    """Return the positions of a clique's columns among the modelled ones; raise for unknown or repeated names."""
+    if isinstance(clique, str):
+        raise InputError(
+            f"A clique is a list of column names. Got the text '{clique}': write ('{clique}',)."
+        )
+    places = schema.places
+    for name in clique:
+        if name not in places:
+            raise unknown_name("column", name, schema.names)
+    if len(set(clique)) != len(clique):
+        raise InputError(f"A clique names each column once. Got {', '.join(clique)}.")
+    return [places[name] for name in clique]
+
+
+def count_cells(
+    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0
+) -> NDArray[np.int64]:
+    """Return how many records have each combination of codes, an axis for each column; `n_rows` is needed without columns.
+
+    For codes without a schema, such as groups of levels; a record with a code below 0 is in no cell.
+
+    Examples
+    --------
+    >>> count_cells([np.array([0, 1, 1, -1]), np.array([0, 2, 2, 0])], [2, 3]).tolist()
+    [[1, 0, 0], [0, 0, 2]]
+    """
+    outside = [column < 0 for column in columns]
+    if any(some.any() for some in outside):
+        inside = ~np.logical_or.reduce(outside)
+        columns = [column[inside] for column in columns]
+    codes = Codes.of(columns, sizes, n_rows=n_rows)
+    if 0 < codes.n_rows <= FEW_ROWS:
+        place = np.zeros(codes.n_rows, dtype=np.int64)
+        for j, size in enumerate(sizes):
+            place = place * size + codes[j]
+        return np.bincount(place, minlength=prod(sizes)).reshape(sizes)
+    job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
+    job.add(codes, None)
+    return job.out.reshape(sizes)
+
+
+def number_cells(columns: Iterable[NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
+    """Return the number of each record's combination of codes, among those that occur, in cell order; 0 without columns.
+
+    Examples
+    --------
+    >>> number_cells([np.array([7, 0, 7]), np.array([2, 1, 0])], 3).tolist()
+    [2, 0, 1]
+    """
+    number = np.zeros(n_rows, dtype=np.int64)
+    for column in columns:
+        # Renumbered at every step: no product of sizes can overflow.
+        number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[
+            1
+        ].reshape(-1)
+    return number
+
+
+class _DenseJob:
+    """Some cliques whose cells lie one after the other in one array: the work of one thread."""
+
+    def __init__(self, cliques: list[list[int]], sizes: tuple[int, ...], *, weighted: bool) -> None:
+        cells = [prod(sizes[j] for j in clique) for clique in cliques]
+        self.offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
+        self.ends = np.concatenate([[0], np.cumsum([len(clique) for clique in cliques])]).astype(
+            np.int64
+        )
+        self.columns = np.array([j for clique in cliques for j in clique], dtype=np.int64)
+        self.sizes = np.array([sizes[j] for j in self.columns], dtype=np.int64)
+        self._sums: NDArray[Any] | None = None
+        # Half as wide as the sums that are handed out: more of it stays in near memory.
+        self._cells: NDArray[Any] = np.zeros(
+            int(self.offsets[-1]), dtype=np.float64 if weighted else np.uint32
+        )
+        self._room = ROOM
+
+    def add(self, codes: Codes, weights: NDArray[np.float64] | None) -> None:
+
+        if weights is not None:
+            weigh(self._cells, self.offsets[:-1], self.ends, *self._where(codes), weights)
+            return
+        stretch = BLOCK if len(self._cells) <= NEAR_CELLS else STRETCH
+        for start in range(0, codes.n_rows, ROOM):
+            part = codes.between(start, start + ROOM)
+            if part.n_rows > self._room:
+                self._sums, self._cells, self._room = self.out, np.zeros_like(self._cells), ROOM
+            self._room -= part.n_rows
+            count(self._cells, self.offsets[:-1], self.ends, *self._where(part), stretch)
+
+    def _where(self, codes: Codes) -> tuple[Any, ...]:
+        """Where the columns of all cliques stand, as kernels ask for it."""
+        return (
+            codes.groups[self.columns],
+            codes.rows[self.columns],
+            self.sizes,
+            *codes.matrices,
+            codes.n_rows,
+        )
+
+    @property
+    def out(self) -> NDArray[Any]:
+        """The counts, or sums of weights, of all cells."""
+        if self._cells.dtype == np.float64:
+            return self._cells
+        return self._cells.astype(np.int64) if self._sums is None else self._sums + self._cells
+
+
+@compiled
+def count(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, stretch):  # type: ignore[no-untyped-def]
+    """Add to `out` the counts of several cliques in one pass over the rows.
+
+    Clique q owns the cells from `offsets[q]` on and the columns `ends[q]` to `ends[q + 1]` of the list
+    (`groups`, `rows`, `sizes`). All of its cell numbers must fit in 32 bits. One clique after the other counts a stretch of rows: few
+    where all tables lie in the processor's near memory together, many where one does at a time.
+    """
+    buffer = np.empty(BLOCK, dtype=np.uint32)
+    for first in range(0, n_rows, stretch):
+        last = min(first + stretch, n_rows)
+        for q in range(offsets.size):
+            cells = out[offsets[q] :]
+            for start in range(first, last, BLOCK):
+                stop = min(start + BLOCK, last)
+                key = buffer[: stop - start]
+                _keys(key, ends[q], ends[q + 1], groups, rows, sizes, c8, c16, c32, start, stop)
+                for i in range(key.size):
+                    cells[key[i]] += 1
+
+
+@compiled
+def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights):  # type: ignore[no-untyped-def]
+    """Add to `out` the summed weights of several cliques: `count` with a weight for each row, in row order."""
+    buffer = np.empty(BLOCK, dtype=np.uint32)
+    for start in range(0, n_rows, BLOCK):
+        stop = min(start + BLOCK, n_rows)
+        key = buffer[: stop - start]
+        for q in range(offsets.size):
+            _keys(key, ends[q], ends[q + 1], groups, rows, sizes, c8, c16, c32, start, stop)
+            cells = out[offsets[q] :]
+            for i in range(key.size):
+                cells[key[i]] += weights[start + i]
+
+
+@compiled
+def _keys(key, first, last, groups, rows, sizes, c8, c16, c32, start, stop):  # type: ignore[no-untyped-def]
+    """Fill `key` with the cell numbers of rows start to stop for the columns first to last of the list."""
+    if first == last:
+        key[:] = 0
+    for c in range(first, last):
+        row, size = rows[c], np.uint32(sizes[c])
+        if c == first:
+            if groups[c] == 0:
+                _start(key, c8[row, start:stop])
+            elif groups[c] == 1:
+                _start(key, c16[row, start:stop])
+            else:
+                _start(key, c32[row, start:stop])
+        elif groups[c] == 0:
+            _fold(key, c8[row, start:stop], size)
+        elif groups[c] == 1:
+            _fold(key, c16[row, start:stop], size)
+        else:
+            _fold(key, c32[row, start:stop], size)
+
+
+@compiled
+def _start(key, codes):  # type: ignore[no-untyped-def]
+    for i in range(key.size):
+        key[i] = codes[i]
+
+
+@compiled
+def _fold(key, codes, size):  # type: ignore[no-untyped-def]
+    for i in range(key.size):
+        key[i] = key[i] * size + codes[i]

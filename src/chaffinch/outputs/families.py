@@ -7,7 +7,7 @@ With linear predictor eta, mean mu(eta) and variance function V(mu), a record wi
     loglik    log f(y | eta)                     times 1: terms without the coefficients included, as statsmodels counts it
     pearson   (y - mu)^2 / V(mu)                 times 1: residual sum of squares and dispersion
 
-all with dispersion 1. The compiled twin is in `solve/kernels`; tests hold the two against each other and against statsmodels.
+all with dispersion 1. The compiled twin is in `solve/program`; tests hold the two against each other and against statsmodels.
 """
 
 from __future__ import annotations

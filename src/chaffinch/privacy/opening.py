@@ -13,8 +13,7 @@ from typing import Any, Literal, Unpack
 
 from .._base.errors import PrivacyError
 from .._base.seeds import Seed
-from ..counts.counter import Counter
-from ..counts.memory import MemoryCounter
+from ..counts.counter import Counter, MemoryCounter
 from ..table.fit_schema import check_columns
 from ..table.formats import Source
 from ..table.formats.format import FileOptions

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, PrivacyError
 from ..counts.coded import CodedScan
-from ..counts.counter import Counter
-from ..counts.stream import StreamCounter
+from ..counts.counter import Counter, StreamCounter
 from ..table.code_cache import CodeCache, CodeLayout, CodeWriter, temporary_folder
 from ..table.formats import Source
 from ..table.personal.detect import personal_note, warn_of, with_evidence

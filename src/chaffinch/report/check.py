@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 
 from .._base.errors import listed
 from .._base.text import NONE, count_noun, fixed, is_number, number, percent, shown, signed
 from ..outputs.check import CheckResult
 from ..outputs.check.assessment import Stage
+from ..outputs.check.mitigation import Loss, MitigationPlan
+from ..outputs.check.result import hold_back
 from ..outputs.check.settings import ResolvedSettings
-from ..outputs.check.summary import hold_back
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import (
@@ -22,16 +24,26 @@ from .check_figures import (
     sizes,
     without,
 )
-from .check_mitigation import mitigation_blocks
-from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
-from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
+from .heads import (
+    GIVES_AWAY,
+    MENDING,
+    NOT_TESTED,
+    TestedLine,
+    looks_answer,
+    untested_sentence,
+)
+from .page import page
+from .sections import Block, Cell, Details, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .text import CHECK_GLOSSARY, CHECK_LIMITS
 
 ORDER = ("fail", "not assessed", "review", "pass")
 OPEN = frozenset(("summary", "mitigation", "verdict", "attribution"))
 """Sections that stand open; the others are behind a line that opens them."""
+
 MOST_KEYS = 60
 MOST_WHY = 200
 """Characters of a reason in the table of verdicts."""
+
 MOST_QUESTION = 900
 """Characters of what was understood of an output, or is asked about it: the line to write must be whole."""
 
@@ -65,10 +77,8 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
 
     No record, no value of the data and no small count is in it.
     """
-    from .page import (
-        page,
-    )  # with it comes what pages on releases need: sentences alone shall not wait for it
-    from .page_heads import check_answers
+
+    pass
 
     about, settings, level = result.about, result.settings, result.settings.level
     sections = [
@@ -517,3 +527,146 @@ def _whole(result: CheckResult) -> tuple[Block, ...]:
     )
     caption = f"TCAP over {count_noun(runs, 'dataset')}"
     return Paragraph(words), PageTable(caption, head, rows, numbers=frozenset(range(2, 7)))
+
+
+LIMITS = (
+    "The search takes the best next step each time; it does not prove that no smaller change would do. Of the cells of a small table that is tried.",
+    "Loss is the share of an output's numbers that is withheld, gone or printed more coarsely, by what is published alone. Which loss matters least to a reader is for the analyst to say.",
+    "Mitigated outputs were checked anew, all together and beside what is out already, by the same rules. What the rules do not see, they do not see here either.",
+)
+
+
+def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
+    """Return what a page says of mitigations."""
+    blocks: list[Block] = [Paragraph(plan.sentence)]
+    if plan.steps:
+        rows: tuple[Row, ...] = tuple(
+            (
+                shown(step.output),
+                "; then ".join(step.words),
+                Cell("", word=step.before),
+                "not published"
+                if step.dropped or step.after is None
+                else Cell("", word=step.after),
+                _share(step.loss),
+                step.loss.words,
+            )
+            for step in plan.steps
+        )
+        head = ("Output", "Change", "Rules before", "Rules after", "Lost", "What is lost")
+        blocks.append(
+            PageTable(
+                "What is done, least loss first",
+                head,
+                rows,
+                wide=frozenset({1, 5}),
+                numbers=frozenset({4}),
+                cards=True,
+            )
+        )
+    if plan.assessed:
+        risks: tuple[Row, ...] = tuple(
+            (
+                one.words,
+                fixed(one.risk),
+                f"{fixed(one.low)} to {fixed(one.high)}" if isfinite(one.low) else "",
+                one.verdict,
+            )
+            for one in plan.assessed
+        )
+        head_risk = ("Outputs", "Largest marginal risk", "Interval", "Verdict")
+        blocks.append(
+            PageTable(
+                "Marginal risk before and after",
+                head_risk,
+                risks,
+                wide=frozenset({0}),
+                numbers=frozenset({1}),
+            )
+        )
+    if plan.options:
+        others: tuple[Row, ...] = tuple(
+            (
+                shown(one.output),
+                one.words,
+                Cell("", word=one.status),
+                "taken" if one.taken else "",
+                _share(one.loss),
+                one.loss.words,
+            )
+            for one in plan.options
+        )
+        head_options = ("Output", "Change", "Rules after", "", "Lost", "What is lost")
+        blocks.append(
+            PageTable(
+                "Each way that was tried and breaks no rule, least loss first",
+                head_options,
+                others,
+                wide=frozenset({1, 5}),
+                numbers=frozenset({4}),
+                cards=True,
+            )
+        )
+    if plan.not_mended:
+        blocks.append(
+            Listing(
+                tuple(
+                    f"Not mended: '{shown(name)}': {why}." for name, why in plan.not_mended.items()
+                )
+            )
+        )
+    blocks.append(Paragraph(" ".join(LIMITS), "note"))
+    return tuple(blocks)
+
+
+def _share(loss: Loss) -> str:
+    return f"{loss.share:.1%}"
+
+
+def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[PageAnswer, ...]:
+    """Return what outputs give away, what to hold back, and what was not looked at; `rules` and `hold_back` are sentences of the page."""
+    verdicts = [row.verdict for row in result.summary]
+    states = {"fail": "no", "not assessed": "part", "review": "part", "pass": "yes"}
+    lines = [
+        TestedLine(word, state, _count(verdicts.count(word)))
+        for word, state in states.items()
+        if word in verdicts
+    ]
+    ignored = len(result.about.ignored)
+    lines += [TestedLine("ignored", "no", _count(ignored))] if ignored else []
+    held = ["not assessed"] if ignored and not result.about.ignored_accepted else []
+    worst = next((word for word in states if word in (*verdicts, *held)), "not assessed")
+    told = f"{result.text[:1].upper()}{result.text[1:]}".rstrip(".")
+    mending = hold_back or (
+        "No rule asks for an output to be held back." if result.rules.worst != "fail" else rules
+    )
+    attacked = result.all is not None
+    missing = verdicts.count("not assessed") + ignored
+    looked = (
+        TestedLine("Rules of thumb", "yes", count_noun(len(tuple(result.rules)), "check")),
+        TestedLine(
+            "Datasets evolved from them",
+            "yes" if attacked else "no",
+            "attacked" if attacked else "not measured",
+        ),
+        TestedLine(
+            "Together with earlier releases",
+            "yes" if result.about.released else "no",
+            "as named" if result.about.released else "none was named",
+        ),
+        TestedLine(
+            "Every output assessed",
+            "no" if missing else "yes",
+            f"{missing} not assessed" if missing else "all of them",
+        ),
+        TestedLine("Promise of privacy", "no", "none"),
+    )
+    return (
+        looks_answer(1, GIVES_AWAY, f"{told}.", lines, worst),
+        PageAnswer(MENDING, mending, notes=(rules,) if mending != rules else ()),
+        looks_answer(3, NOT_TESTED, untested_sentence("No formal promise", looked), looked),
+    )
+
+
+def _count(many: int) -> str:
+    return f"{many} output{'s' * (many != 1)}"

@@ -8,12 +8,10 @@ from typing import Any
 from .._base.svg import Axis, Dot, cut, dots
 from .._base.text import NONE, count_noun, fixed, is_number, number, shown, signed
 from ..outputs.check.assessment import CumulativeStage, Stage
-from ..outputs.check.error_lines import ErrorLine
-from ..outputs.check.marginal import RiskMeasure
-from ..outputs.check.sizes import RiskBySize
-from ..outputs.check.whole import WholeDataRisk
+from ..outputs.check.attribution import RiskMeasure
+from ..outputs.check.paper_figures import ErrorLine, RiskBySize, WholeDataRisk
 from ..stats.crossed import Estimate
-from .curves import Curve, Point, curves, frame
+from .charts import Curve, Point, curves, frame
 from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 
 Counted = RiskMeasure | RiskBySize | ErrorLine | WholeDataRisk

@@ -18,11 +18,19 @@ from ..outputs.evolve import (
     ShownNumber,
     TracePoint,
 )
-from .curves import Curve, Point, curves, frame
+from .charts import Curve, Point, curves, frame
+from .heads import (
+    GIVES_AWAY,
+    GOOD_FOR,
+    NOT_TESTED,
+    DecisionFigure,
+    TestedLine,
+    bars_picture,
+    looks_answer,
+)
 from .page import page
-from .page_heads import evolve_answers
-from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
-from .sentences import EVOLVE_LIMITS
+from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .text import EVOLVE_LIMITS
 
 GENERATIONS = "generations"
 LEAVING = Leaving(
@@ -457,3 +465,33 @@ def _some(trace: Sequence[TracePoint]) -> list[TracePoint]:
     if len(trace) <= MOST_POINTS:
         return list(trace)
     return [trace[round(k * (len(trace) - 1) / (MOST_POINTS - 1))] for k in range(MOST_POINTS)]
+
+
+def evolve_answers(result: EvolveResult, reached: str, limit: str) -> tuple[PageAnswer, ...]:
+    """Return what went into evolved datasets, what they reproduce, and what they do not say."""
+    reports = result.copies[0].outputs if result.copies else ()
+    ranked = sorted(reports, key=lambda one: -one.outside / max(one.numbers, 1))[:4]
+    figures = [
+        DecisionFigure(shown(one.name, 34), 1 - one.outside / one.numbers)
+        for one in ranked
+        if one.numbers
+    ]
+    lines = (
+        TestedLine("Records of people", "no", "none went in"),
+        TestedLine(
+            "Published numbers", "yes", f"{number(sum(one.numbers for one in reports))} went in"
+        ),
+        TestedLine("What the numbers give away", "no", "see chaffinch check"),
+        TestedLine("Other analyses than these", "no", "not there"),
+    )
+    away = "Nothing that the published numbers do not: no record went into it. What these themselves give away is asked by chaffinch check."
+    picture = (
+        bars_picture("box-2", GOOD_FOR, figures, ("none as published", "all as published"))
+        if figures
+        else None
+    )
+    return (
+        PageAnswer(GIVES_AWAY, away),
+        PageAnswer(GOOD_FOR, reached, picture),
+        looks_answer(3, NOT_TESTED, limit, lines),
+    )

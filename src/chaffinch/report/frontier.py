@@ -11,12 +11,18 @@ from .._base.results import Leaving
 from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
 from .._base.text import NONE, between, count_noun, detectable_words, number, percent, shown
 from ..stats.intervals import LimitState
-from .curves import Curve, Point, curves, frame
-from .frontier_result import Evaluation, FrontierResult, RiskFigure, SettingCurve, WorthFigure
-from .frontier_rules import ATTEMPTS
+from .charts import Curve, Point, curves, frame
+from .frontier_result import (
+    ATTEMPTS,
+    Evaluation,
+    FrontierResult,
+    RiskFigure,
+    SettingCurve,
+    WorthFigure,
+)
 from .page import page
 from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
-from .sentences import FRONTIER_LIMITS, FRONTIER_READING
+from .text import FRONTIER_LIMITS, FRONTIER_READING
 
 WIDE, TALL = 720.0, 420.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 20.0, 18.0, 52.0

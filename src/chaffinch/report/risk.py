@@ -7,18 +7,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from .._base.masking import THRESHOLD
-from .._base.text import count_noun, fixed, number, percent, shown, signed
+from .._base.text import NONE, between, count_noun, fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel
 from ..risk.attribution.result import RiskResult
-from ..risk.attribution.verdict import family_sentence, keys_words, several, worse
-from .memorisation import memorisation_tests
-from .risk_figures import MOST, attacks_table, funnel, ladder, records
-from .risk_map import subset_map
-from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
-from .sentences import MEMORISATION, RISK_LIMITS
-from .together import joint_blocks
+from ..risk.attribution.together import JointFinding, Together
+from ..risk.attribution.verdict import (
+    TOGETHER,
+    RiskVerdictRow,
+    family_sentence,
+    keys_words,
+    several,
+    worse,
+)
+from ..risk.memorisation import MEMORISATION_TESTS
+from ..risk.memorisation.finding import MemorisationFinding
+from .risk_figures import MOST, attacks_table, funnel, ladder, records, subset_map, with_interval
+from .sections import Block, Cell, Details, Heading, Listing, PageTable, Paragraph, Row, Section
+from .text import (
+    CROSS_FIT_LINE,
+    DETECTABLE_LINE,
+    EXCESS_LINE,
+    JOINT_LIMITS,
+    MEMORISATION,
+    MEMORISATION_TESTED,
+    RISK_LIMITS,
+)
 
 MOST_SENSITIVE = 8
 MOST_SETTING = 300
@@ -366,4 +381,260 @@ def _names(attacks: Sequence[Attack]) -> Iterable[str]:
 def _plain(value: Any) -> str:
     return shown(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), MOST_SETTING
+    )
+
+
+def memorisation_tests(findings: Sequence[MemorisationFinding]) -> Iterator[Block]:
+    """Yield what tests found: nothing where there are none."""
+    if not findings:
+        return
+    yield Paragraph(MEMORISATION_TESTED)
+    yield Listing(tuple(shown(one.sentence, 400) for one in findings))
+    head = (
+        "Test",
+        "People in the data",
+        "Holdout",
+        "Excess, towards risk",
+        "95 % interval",
+        "p",
+        "p, all together",
+        "People",
+    )
+    rows = tuple(
+        (
+            Cell(one.about.title, one.direction),
+            _value(one, one.value),
+            _value(one, one.holdout),
+            signed(one.excess),
+            between(one.excess_interval) if one.excess_interval else number(None),
+            number(one.p_value),
+            number(one.p_family),
+            _people(one),
+        )
+        for one in findings
+    )
+    yield PageTable(
+        "Members beside people who are not in the data", head, rows, frozenset(range(1, 8))
+    )
+    defined = tuple(
+        (one.about.title, one.about.definition, one.about.blindness, one.about.reference)
+        for one in findings
+    )
+    table = PageTable(
+        "Definitions of the tests, and what each does not see",
+        ("Test", "Definition", "Does not see", "Reference"),
+        defined,
+        wide=frozenset({1, 2, 3}),
+    )
+    yield Details("How each test is defined, and what it does not see", (table,))
+
+
+def _value(finding: MemorisationFinding, value: float | None) -> str:
+    return (
+        (percent(value) if finding.about.share else fixed(value))
+        if value is not None
+        else number(None)
+    )
+
+
+def _people(finding: MemorisationFinding) -> str:
+    return (
+        shown(finding.n_people, 20)
+        if isinstance(finding.n_people, str)
+        else number(finding.n_people)
+    )
+
+
+MOST_ALONE = 6
+HEAD = (
+    "Attack or test",
+    "Together",
+    "Holdout",
+    "Excess, together",
+    "Excess, each alone",
+    "Added to one",
+    "95 % interval",
+    "p, all together",
+)
+
+
+def joint_blocks(result: RiskResult) -> Iterator[Block]:
+    """Yield what releases tell together, of the cross-fit where that has it: nothing where there is one release."""
+    joint = result.together
+    if result.cross_fit is not None and result.cross_fit.together is not None:
+        joint = result.cross_fit.together
+    if joint is None:
+        return
+    yield Paragraph(joint.sentence, "lead")
+    yield Paragraph(_how(joint))
+    table = PageTable(
+        "What all releases tell together, and what that adds to one of them",
+        HEAD,
+        tuple(_row(one) for one in joint.ranked[:MOST]),
+        frozenset(range(1, 8)),
+        frozenset({0}),
+    )
+    yield (
+        table
+        if len(table.rows) <= MOST_OPEN
+        else Details(f"{table.caption} ({count_noun(len(table.rows), 'row')})", (table,))
+    )
+    yield Listing(JOINT_LIMITS)
+
+
+def _how(joint: Together) -> str:
+    names = [shown(name, 40) for name in joint.names[:MOST_ALONE]]
+    which = (
+        f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_ALONE else ''}."
+        if names
+        else ""
+    )
+    model = (
+        ""
+        if joint.model_rows is None
+        else f" The last of those alone is the model, as {count_noun(joint.model_rows, 'row')} drawn from it."
+    )
+    return f"The rows of all releases were attacked as one table, by attacks that do not learn and by all memorisation tests.{which}{model}"
+
+
+def _row(one: JointFinding) -> Row:
+    about = f"on {shown(one.sensitive, 40)} knowing {keys_words(one.keys)}" if one.sensitive else ""
+    alone = ", ".join("masked" if each is None else signed(each) for each in one.alone[:MOST_ALONE])
+    return (
+        Cell(one.title, about),
+        fixed(one.value),
+        fixed(one.holdout),
+        signed(one.excess),
+        alone + ", ..." * (len(one.alone) > MOST_ALONE),
+        signed(one.added),
+        "" if one.added_interval is None else between(one.added_interval),
+        number(one.added_p_family),
+    )
+
+
+MOST_ROWS = 60
+SIDES = {
+    "guess": "Guess",
+    "marginals_only": "Marginals only",
+    "label_only": "Label only",
+    "holdout": "Holdout",
+    "original": "Original",
+}
+
+
+def risk_verdict_section(
+    rows: Sequence[RiskVerdictRow], result: RiskResult | None = None
+) -> Section:
+    """Return the verdict on risk as a section; with its result, the headline of that stands first."""
+    crossed = next((row for row in rows if row.id == "cross_fit"), None)
+    alone = crossed is not None and not any(row.holdout is not None for row in rows)
+    blocks: list[Block] = [Paragraph(_lead(rows, crossed if alone else None), "lead")]
+    words = [EXCESS_LINE] if any(row.excess is not None or row.together for row in rows) else []
+    words += [DETECTABLE_LINE] if any(row.detectable is not None for row in rows) else []
+    words += [CROSS_FIT_LINE] if crossed is not None else []
+    if words:
+        blocks.append(Listing(tuple(words)))
+    if result is not None and result.about.comparison:
+        blocks.append(Listing(tuple(shown(sentence, 800) for sentence in result.about.comparison)))
+    used = {
+        side: name
+        for side, name in SIDES.items()
+        if any(getattr(row, side) is not None for row in rows)
+    }
+    head = ("Attack", "Value and 95 % interval", *used.values(), "Excess and 95 % interval", "Word")
+    last = len(head) - 1
+    table = PageTable(
+        "How often each attack is right, beside its references",
+        head,
+        tuple(_rows(rows, used, alone=alone)),
+        frozenset(range(1, last)),
+        short=frozenset({last}),
+        cards=True,
+    )
+    single = sum(not row.together for row in rows)
+    many = f"{single} attack{'s' * (single != 1)}" if single else "All together"
+    blocks.append(Details(f"{many}, with all numbers", (table,)))
+    if (every := len(_drawn(rows, alone=alone))) > table.length:
+        blocks.append(
+            Paragraph(f"The first {table.length} of {every:,} rows; all are in the JSON.", "note")
+        )
+    return Section("risk-verdict", "What it gives away, attack by attack", tuple(blocks))
+
+
+def _lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None) -> str:
+    """Return the words of all attacks together and how many found what; those of the cross-fit alone where there is no holdout."""
+    if crossed is not None:
+        tests = _tests(rows)
+        return f"There is no holdout, so models of half the people speak. {shown(crossed.measure)}: {shown(crossed.words or crossed.word, 120)}.{tests} {crossed.sentence}".strip()
+    single = [row for row in rows if not row.together and row.id not in MEMORISATION_TESTS]
+    tally: dict[str, int] = {}
+    for row in single:
+        tally[row.word] = tally.get(row.word, 0) + 1
+    counts = ", ".join(f"{count} × {shown(word, 40)}" for word, count in tally.items())
+    out = (
+        f"Attribute disclosure by {count_noun(len(single), 'attack')}: {counts}." if single else ""
+    )
+    out += _tests(rows)
+    for row in rows:
+        if row.together:
+            out += f" {shown(row.measure)}: {shown(row.words or row.word, 120)}. {row.sentence}"
+    return out.strip()
+
+
+def _tests(rows: Sequence[RiskVerdictRow]) -> str:
+    tests = sum(row.id in MEMORISATION_TESTS for row in rows)
+    return f" Memorisation tests with an excess: {tests}." if tests else ""
+
+
+def _drawn(rows: Sequence[RiskVerdictRow], *, alone: bool) -> list[RiskVerdictRow]:
+    """Return the rows of the table, those of all attacks together first; without a holdout the family has nothing to say."""
+    together = [row for row in rows if row.together and not (alone and row.id == "family")]
+    return [*together, *(row for row in rows if not row.together)]
+
+
+def _rows(rows: Sequence[RiskVerdictRow], used: dict[str, str], *, alone: bool) -> Iterator[Row]:
+    group = None
+    for row in _drawn(rows, alone=alone)[:MOST_ROWS]:
+        of_row = (
+            TOGETHER
+            if row.together
+            else "Memorisation tests"
+            if row.id in MEMORISATION_TESTS
+            else "Risk"
+            if row.sensitive is None
+            else f"Sensitive column: {shown(row.sensitive)}"
+        )
+        if of_row != group:
+            group = of_row
+            yield Heading(of_row)
+        word = (
+            "see the halves"
+            if alone and not row.together and row.excess is None and row.value is not None
+            else row.word
+        )
+        tail = "" if word != row.word else row.words.removeprefix(row.word).lstrip(": ")
+        yield (
+            Cell(
+                row.measure,
+                row.question
+                if row.together
+                else f"Knowing {keys_words(row.keys)}"
+                if row.keys
+                else "",
+            ),
+            with_interval(fixed(row.value), row.interval),
+            *(fixed(getattr(row, side)) for side in used),
+            _chance(row)
+            if row.together
+            else with_interval(signed(row.excess), row.excess_interval),
+            Cell("", tail, word=word) if word == row.word else Cell(word),
+        )
+
+
+def _chance(row: RiskVerdictRow) -> Cell:
+    if row.p_family is None:
+        return Cell(NONE)
+    return Cell(
+        f"p = {number(row.p_family)}",
+        f"lower bound {signed(row.lower_bound)}" if row.lower_bound is not None else "",
     )

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from html import escape
 from itertools import pairwise
 
-from .._base.svg import bars
-from .._base.text import detectable_words, fixed, number, percent, shown, signed
+from markupsafe import Markup
+
+from .._base.svg import GREY, INK, bars, blend, cut, ink_on, picture, text
+from .._base.text import (
+    count_noun,
+    detectable_words,
+    fixed,
+    number,
+    percent,
+    shown,
+    signed,
+    width_of,
+)
 from ..risk.attribution.attack import Attack
+from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.ladder import ladder_plot, sides_of
 from ..risk.attribution.verdict import keys_words, worse
+from .charts import SIGNED, UNKNOWN
 from .sections import Cell, Figure, PageTable, Row
 
 MOST = 40
@@ -158,3 +172,185 @@ def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
 def with_interval(value: str, interval: tuple[float, float] | None) -> Cell:
     """Return a value with its interval below it."""
     return Cell(value, f"{fixed(interval[0])} to {fixed(interval[1])}" if interval else "")
+
+
+MOST_KEYS = 16
+
+
+def subset_map(
+    key: str, sensitive: str, attacks: Sequence[Attack], p_family: float | None
+) -> Figure | None:
+    """Return sets of keys by attacks, coloured by the excess, or where there is none by how far the value is above the guess."""
+    by_excess = any(attack.excess is not None for attack in attacks)
+    cells: dict[tuple[str, ...], dict[str, Attack]] = {}
+    for attack in attacks:
+        cells.setdefault(attack.keys, {})[attack.measure] = attack
+    every = list(cells)
+    if len(every) < 2 or not any(
+        _shade(a, by_excess) is not None for row in cells.values() for a in row.values()
+    ):
+        return None
+    rank = {chosen: max(_rank(a, by_excess) for a in row.values()) for chosen, row in cells.items()}
+    some = sorted(every, key=lambda chosen: -rank[chosen])[:MOST]
+    measures = list(dict.fromkeys(attack.measure for attack in attacks))
+    what = "excess over the holdout" if by_excess else "value less guess"
+    of = f", the {len(some)} worst of {len(every):,}" if len(some) < len(every) else ""
+    caption = f"Sets of keys{of}: {what} in guessing {shown(sensitive, 40)}"
+    top = max(cells[some[0]].values(), key=lambda a: _rank(a, by_excess))
+    plot = _map(f"{key}-plot", caption, cells, some, measures, top, by_excess)
+    largest = signed(_shade(top, by_excess))
+    p = (
+        f" Its p-value over all attacks: {number(top.p_family)}; that of the largest of all: {number(p_family)}."
+        if by_excess
+        else " There is no holdout, so this is no excess."
+    )
+    note = (
+        f"{'Filled circles: keys that are known. ' * _marked(cells)}Outlined: the largest, {largest} ({shown(top.title, 80)}).{p} "
+        "Orange with a plus is riskier, blue with a minus lower than the reference."
+    )
+    rows = tuple(
+        (
+            ", ".join(shown(name, 32) for name in chosen[:12]),
+            *(signed(_shade(cells[chosen].get(m), by_excess)) for m in measures),
+        )
+        for chosen in some
+    )
+    head = ("Keys", *(attacker_of(m).title for m in measures))
+    return Figure(
+        key,
+        caption,
+        (plot,),
+        PageTable(caption, head, rows, frozenset(range(1, len(head))), frozenset({0})),
+        note,
+    )
+
+
+def _shade(attack: Attack | None, by_excess: bool) -> float | None:
+    if attack is None or by_excess:
+        return None if attack is None else attack.excess
+    return None if attack.guess is None or attack.value is None else attack.value - attack.guess
+
+
+def _rank(attack: Attack, by_excess: bool) -> float:
+    shade = _shade(attack, by_excess)
+    return -9.0 if shade is None else shade
+
+
+def _map(
+    key: str,
+    caption: str,
+    cells: Mapping[tuple[str, ...], Mapping[str, Attack]],
+    some: Sequence[tuple[str, ...]],
+    measures: Sequence[str],
+    top: Attack,
+    by_excess: bool,
+) -> Markup:
+    names = list(
+        dict.fromkeys(name for chosen in sorted(cells, key=len, reverse=True) for name in chosen)
+    )
+    marked = _marked(cells)
+    side, wide, pitch = 22.0, 52.0, 22.0
+    heads = [*(names if marked else ()), *(attacker_of(m).title for m in measures)]
+    labels = [cut(name, 150, 11) for name in heads]
+    head = 16 + max(width_of(label, 11) for label in labels) * 0.8
+    words = [] if marked else [cut(", ".join(chosen), 330) for chosen in some]
+    left = 12 + len(names) * side if marked else 16 + max(width_of(label, 12) for label in words)
+    xs = [*(8 + (i + 0.5) * side for i in range(len(names) if marked else 0))]
+    start = left + 14
+    xs += [start + (i + 0.5) * wide for i in range(len(measures))]
+    body = [
+        text(x + 4, head - 6, label, size=11, turn=-52) for x, label in zip(xs, labels, strict=True)
+    ]
+    known = [v for c in some for a in cells[c].values() if (v := _shade(a, by_excess)) is not None]
+    reach = next((r for r in (0.05, 0.1, 0.2, 0.5) if max(map(abs, known)) <= r), 1.0)
+    ring = ""
+    for i, chosen in enumerate(some):
+        y = head + i * pitch
+        if marked:
+            body += [
+                _known(8 + (j + 0.5) * side, y + pitch / 2, name in chosen)
+                for j, name in enumerate(names)
+            ]
+        else:
+            body.append(text(left - 6, y + 15, words[i], anchor="end"))
+        for j, measure in enumerate(measures):
+            attack = cells[chosen].get(measure)
+            body.append(
+                _cell(start + j * wide, y, wide, pitch, attack, _shade(attack, by_excess), reach)
+            )
+            if attack is top:
+                ring = (
+                    f'<rect x="{start + j * wide:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{pitch - 2:.0f}" fill="none" '
+                    f'stroke="{INK}" stroke-width="3"/>'
+                )
+    bottom = head + len(some) * pitch
+    body += [ring, *_scale(8.0, bottom + 12, reach)]
+    over = max(x + width_of(label, 11) * 0.62 for x, label in zip(xs, labels, strict=True))
+    desc = f"{count_noun(len(some), 'set')} of keys by {count_noun(len(measures), 'attack')}; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
+    return picture(
+        key,
+        max(start + len(measures) * wide + 8, over + 16, 320),
+        bottom + 46,
+        title=caption,
+        desc=desc,
+        body=body,
+    )
+
+
+def _marked(cells: Mapping[tuple[str, ...], object]) -> bool:
+    """Return whether keys are few enough to have a column of circles each."""
+    return len({name for chosen in cells for name in chosen}) <= MOST_KEYS
+
+
+def _known(x: float, y: float, is_known: bool) -> str:
+    if is_known:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{INK}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="none" stroke="#bbb"/>'
+
+
+def _cell(
+    x: float,
+    y: float,
+    wide: float,
+    high: float,
+    attack: Attack | None,
+    value: float | None,
+    reach: float,
+) -> str:
+    colour = None if value is None else blend(SIGNED, (value + reach) / (2 * reach))
+    fill = UNKNOWN if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)
+    said = (
+        f"{shown(attack.title, 80)}, {keys_words(attack.keys)}: {signed(value)}"
+        if attack
+        else "not measured"
+    )
+    out = (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{high - 2:.0f}" fill="{fill}">'
+        f"<title>{escape(said)}</title></rect>"
+    )
+    if colour is None or value is None:
+        return out
+    middle = x + (wide - 2) / 2
+    return out + (
+        f'<text x="{middle:.1f}" y="{y + high / 2 + 3:.1f}" fill="{ink_on(colour)}" font-size="11" text-anchor="middle" '
+        f'pointer-events="none">{signed(value).replace("0.", ".", 1)}</text>'
+    )
+
+
+def _scale(x: float, y: float, reach: float) -> list[str]:
+    steps, wide = 41, 5.0
+    out = [
+        f'<rect x="{x + i * wide:.1f}" y="{y:.1f}" width="{wide:.1f}" height="10" shape-rendering="crispEdges" '
+        f'fill="#{"".join(f"{c:02x}" for c in blend(SIGNED, i / (steps - 1)))}"/>'
+        for i in range(steps)
+    ]
+    for share in (0.0, 0.5, 1.0):
+        anchor = ("start", "middle", "end")[int(2 * share)]
+        words = signed((2 * share - 1) * reach, 2) if share != 0.5 else "0"
+        out.append(text(x + share * steps * wide, y + 24, words, size=11, fill=GREY, anchor=anchor))
+    end = x + steps * wide
+    out.append(
+        f'<rect x="{end + 14:.1f}" y="{y:.1f}" width="10" height="10" fill="{UNKNOWN}" stroke="#999"/>'
+    )
+    out.append(text(end + 30, y + 9.5, "no value", size=11, fill=GREY))
+    return out

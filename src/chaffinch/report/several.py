@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from string import ascii_uppercase
 from typing import Any, Protocol, TypeVar
 
 from .._base.results import Leaving, to_plain
@@ -20,15 +21,193 @@ from ..risk.attribution.verdict import (
 )
 from ..risk.memorisation.finding import MemorisationFinding
 from ..utility.metric import METRICS, Metric
-from ..utility.verdict import metrics_of
-from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, TestedLine
-from .decision_box import bars_picture, dots_picture, looks_picture
-from .leaving import FROM_JSON, promises
-from .naming import ReportDifference, differences, letter, names_of_reports
+from ..utility.verdict import ladder, metrics_of
+from .decision import HEADLINES
+from .heads import (
+    GIVES_AWAY,
+    GOOD_FOR,
+    NOT_TESTED,
+    DecisionFigure,
+    TestedLine,
+    bars_picture,
+    dots_picture,
+    looks_picture,
+)
+from .page import page
 from .promise import promise_of
+from .release import FROM_JSON, promises
 from .result import ReportResult
 from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
-from .tradeoff import headline_step, shared_attack, tradeoff_of
+from .tradeoff import TradePoint, attack_words, headline_step, reference_lines, tradeoff_figure
+
+SETTINGS = (
+    "method",
+    "conditionals",
+    "search",
+    "score",
+    "parents",
+    "leaf",
+    "smoothing",
+    "penalty",
+    "draw",
+)
+"""Settings of a model by how soon they are named."""
+
+MOST = 4
+NONE, NOT_TOLD, DEFAULT = "none", "not told", "default"
+TOLD_ELSEWHERE = frozenset(("label", "sensitive", "epsilon", "delta", "rows", "network"))
+"""Settings of a synthesiser that stand among the facts under another name, or as the report has them."""
+
+
+@dataclass(frozen=True)
+class ReportDifference:
+    """A fact that is not the same in all reports, and what it is in each, in words."""
+
+    what: str
+    values: tuple[str, ...]
+
+
+def letter(place: int) -> str:
+    """Return what a report is called in tables.
+
+    Examples
+    --------
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', 'AA')
+    """
+    first, last = divmod(place, len(ascii_uppercase))
+    return (letter(first - 1) if first else "") + ascii_uppercase[last]
+
+
+def _facts(report: ReportResult) -> dict[str, str]:
+    made = report.synthesis
+    model = None if made is None else made.model
+    network = {} if made is None else made.network
+    promise = promise_of(made)
+    account = None if promise is None else promise.account
+    facts = {
+        name: shown(network[name], 40)
+        for name in SETTINGS
+        if isinstance(network.get(name), str | int | float)
+    }
+    settings = {} if made is None else made.settings
+    facts |= {
+        name: _shown(value)
+        for name, value in settings.items()
+        if name not in facts and name not in TOLD_ELSEWHERE
+    }
+    facts["epsilon"] = (
+        NONE
+        if account is None
+        else f"{account.epsilon:.6g}" + (" (test only)" if account.test_only else "")
+    )
+    facts["delta"] = NONE if account is None or account.delta is None else f"{account.delta:.6g}"
+    facts["protected"] = (
+        ", ".join(shown(name, 24) for name in model.sensitive[:6]) or NONE
+        if model is not None
+        else NONE
+    )
+    facts["columns"] = f"{len(report.about.columns)}" if report.about.columns else ""
+    facts["rows"] = (
+        f"{report.about.synthetic.rows}" if report.about.synthetic.rows is not None else ""
+    )
+    facts["original"] = shown(report.about.original.name or "", 40)
+    facts["holdout"] = (
+        NONE if report.about.holdout is None else shown(report.about.holdout.name or "given", 40)
+    )
+    facts["label"] = shown(report.about.label, 40) if report.about.label is not None else NONE
+    facts |= _attack_facts(report)
+    facts["file"] = shown(report.about.synthetic.name or "", 60)
+    facts["title"] = shown(report.title, 60) if report.title else ""
+    facts["seed"] = NONE if made is None or made.seed is None else str(made.seed)
+    facts["date"] = shown(report.run.date, 40) if report.run.date else ""
+    return facts
+
+
+def _shown(value: object) -> str:
+    words = value if isinstance(value, list | tuple) else [value]
+    return (
+        ", ".join(shown(f"{word:g}" if isinstance(word, float) else word, 40) for word in words)
+        or NONE
+    )
+
+
+def _attack_facts(report: ReportResult) -> dict[str, str]:
+    """What was attacked, with what; nothing where nothing was."""
+    if report.risk is None:
+        return {}
+    about = report.risk.about
+    attackers = dict.fromkeys(attack.measure for attack in report.risk.attacks)
+    facts = {
+        "keys": about.keys,
+        "sensitive": about.sensitive,
+        "attacks": tuple(attackers),
+        "tests": tuple(test.test for test in report.risk.memorisation_tests),
+    }
+    return {name: _shown(words) for name, words in facts.items()}
+
+
+def differences(reports: Sequence[ReportResult]) -> tuple[ReportDifference, ...]:
+    """Return the facts that are not the same in all reports, settings first; a date alone is no difference."""
+    every = [_facts(report) for report in reports]
+    names = list(
+        dict.fromkeys(name for name in (*SETTINGS, *(name for facts in every for name in facts)))
+    )
+    unknown = [
+        DEFAULT if report.synthesis is not None and report.synthesis.settings else NOT_TOLD
+        for report in reports
+    ]
+    out = [
+        ReportDifference(
+            name,
+            tuple(
+                facts.get(name, "") or other for facts, other in zip(every, unknown, strict=True)
+            ),
+        )
+        for name in names
+    ]
+    differing = [one for one in out if len(set(one.values)) > 1]
+    return tuple(one for one in differing if one.what != "date" or len(differing) == 1)
+
+
+def names_of_reports(
+    reports: Sequence[ReportResult], labels: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return a name for each report: its label, or its title where all have one and titles differ, and what differs; the file's where nothing does.
+
+    `labels` say which run a report is of.
+    """
+    titles = tuple(shown(report.title, 60) for report in reports)
+    if not labels and all(titles) and len(set(titles)) == len(titles):
+        labels = titles
+    chosen = [
+        one for one in differences(reports) if not labels or one.what not in ("title", "date")
+    ]
+    if labels:
+        told = [
+            ", ".join(_part(one, place, report) for one in chosen[:MOST])
+            for place, report in enumerate(reports)
+        ]
+        return tuple(
+            f"{label}: {words}" if words else label
+            for label, words in zip(labels, told, strict=True)
+        )
+    # What tells most of them apart with the fewest words: settings before files, files before titles and dates.
+    few = chosen[:MOST]
+    if not few:
+        return tuple(shown(report.about.synthetic.name or "synthetic table") for report in reports)
+    return tuple(
+        ", ".join(_part(one, place, report) for one in few) for place, report in enumerate(reports)
+    )
+
+
+def _part(one: ReportDifference, place: int, report: ReportResult) -> str:
+    """One fact of a name: a file, a title and a method speak for themselves, others with what they are."""
+    value = one.values[place]
+    if value == NOT_TOLD and one.what in ("file", "title"):
+        return shown(report.about.synthetic.name or "synthetic table")
+    return value if one.what in ("file", "title", "date", "method") else f"{one.what} {value}"
+
 
 UNCOVERED = Leaving(
     False,
@@ -142,8 +321,6 @@ class SeveralReports:
 
     def to_html(self) -> str:
         """Return the comparison as one HTML file."""
-        from .page import page
-
         facts = tuple(zip(self.letters, self.names, strict=True))
         return page(
             f"{len(self.names)} reports compared",
@@ -431,7 +608,7 @@ def compared_answers(
 
 def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
     """What each report says of all its attacks and tests, and the one attack that all share as a picture: never the latter alone."""
-    from .answers import gives_away
+    from .decision import gives_away
 
     each = [gives_away(report) for report in reports]
     words = [part.word or "not known" for part in each]
@@ -516,3 +693,51 @@ def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAns
 def leaving_of_all(reports: Sequence[ReportResult]) -> Leaving:
     """Return the first line of a comparison: kept inside where a table carries a promise, which covers no figure."""
     return UNCOVERED if any(promises(report) for report in reports) else FROM_JSON
+
+
+def shared_attack(reports: Sequence[ReportResult]) -> tuple[Attack, ...] | None:
+    """Return one attack that all reports have with a value, the worst in any of them; None where they share none."""
+    each = [_by_attack(report) for report in reports]
+    shared = [key for key in each[0] if all(key in one for one in each)] if each else []
+    if not shared:
+        return None
+    worst = max(shared, key=lambda key: max(worse(one[key]) for one in each))
+    return tuple(one[worst] for one in each)
+
+
+def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Attack]:
+    attacks = () if report.risk is None else report.risk.attacks
+    return {
+        (one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one
+        for one in attacks
+        if one.value is not None
+    }
+
+
+def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure | None:
+    """Return several tables in one picture of risk beside worth; None where they share no attack, or no measure with a scale."""
+    attacks = shared_attack(reports)
+    ids = [{row.id for row, _ in ladder(report.rows)} for report in reports]
+    shared = [name for name in HEADLINES if all(name in some for some in ids)]
+    if attacks is None or not shared:
+        return None
+    points, first = [], None
+    for place, (report, attack) in enumerate(zip(reports, attacks, strict=True)):
+        step = headline_step(report.rows, shared)
+        assert step is not None  # every report has the measure
+        first = first or step[0]
+        points.append(
+            TradePoint(letter(place), step[1], attack.value or 0.0, step[2], attack.interval)
+        )
+    assert first is not None
+    figure = tradeoff_figure(
+        "fig-tradeoff",
+        points,
+        worth=first,
+        attack=attack_words(attacks[0]),
+        lines=reference_lines(attacks[0]),
+    )
+    return replace(
+        figure,
+        note="; ".join(f"{letter(i)}: {shown(name, 120)}" for i, name in enumerate(names)) + ".",
+    )

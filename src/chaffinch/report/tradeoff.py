@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 
 from markupsafe import Markup
@@ -13,8 +13,7 @@ from .._base.text import number, percent, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import keys_words, worse
 from ..utility.verdict import VerdictRow, ladder, way_between
-from .answers import HEADLINES, SHORT
-from .naming import letter
+from .decision import HEADLINES, SHORT
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section
 
@@ -70,61 +69,17 @@ def tradeoff_section(report: ReportResult) -> Section | None:
     if attack.original is not None:
         points.append(TradePoint("the original itself", 1.0, attack.original, reference=True))
     figure = tradeoff_figure(
-        "fig-tradeoff", points, worth=row, attack=attack_words(attack), lines=_lines(attack)
+        "fig-tradeoff",
+        points,
+        worth=row,
+        attack=attack_words(attack),
+        lines=reference_lines(attack),
     )
     words = "Up is more given away, right is more kept. One attack and one measure of each kind: the others are in the folded sections, and nothing is merged."
     return Section("tradeoff", "Risk beside worth", (Paragraph(words, "note"), figure))
 
 
-def shared_attack(reports: Sequence[ReportResult]) -> tuple[Attack, ...] | None:
-    """Return one attack that all reports have with a value, the worst in any of them; None where they share none."""
-    each = [_by_attack(report) for report in reports]
-    shared = [key for key in each[0] if all(key in one for one in each)] if each else []
-    if not shared:
-        return None
-    worst = max(shared, key=lambda key: max(worse(one[key]) for one in each))
-    return tuple(one[worst] for one in each)
-
-
-def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Attack]:
-    attacks = () if report.risk is None else report.risk.attacks
-    return {
-        (one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one
-        for one in attacks
-        if one.value is not None
-    }
-
-
-def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure | None:
-    """Return several tables in one picture of risk beside worth; None where they share no attack, or no measure with a scale."""
-    attacks = shared_attack(reports)
-    ids = [{row.id for row, _ in ladder(report.rows)} for report in reports]
-    shared = [name for name in HEADLINES if all(name in some for some in ids)]
-    if attacks is None or not shared:
-        return None
-    points, first = [], None
-    for place, (report, attack) in enumerate(zip(reports, attacks, strict=True)):
-        step = headline_step(report.rows, shared)
-        assert step is not None  # every report has the measure
-        first = first or step[0]
-        points.append(
-            TradePoint(letter(place), step[1], attack.value or 0.0, step[2], attack.interval)
-        )
-    assert first is not None
-    figure = tradeoff_figure(
-        "fig-tradeoff",
-        points,
-        worth=first,
-        attack=attack_words(attacks[0]),
-        lines=_lines(attacks[0]),
-    )
-    return replace(
-        figure,
-        note="; ".join(f"{letter(i)}: {shown(name, 120)}" for i, name in enumerate(names)) + ".",
-    )
-
-
-def _lines(attack: Attack) -> list[tuple[str, float]]:
+def reference_lines(attack: Attack) -> list[tuple[str, float]]:
     sides = (
         ("a guess without keys", attack.guess),
         ("people who are not in the data", attack.holdout),

@@ -19,10 +19,10 @@ from .._base.text import NONE, count_noun, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from ..trees.summary import CertificateSummary, score_words
+from .heads import GIVES_AWAY, NOT_TESTED, DecisionFigure, TestedLine, dots_answer, looks_answer
 from .page import page
-from .page_heads import tree_answers
-from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
-from .sentences import TOLD_TOGETHER, TREE_KEY
+from .sections import Block, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .text import TOLD_TOGETHER, TREE_KEY
 
 MOST_LEAVES = 200
 LEAVING = Leaving(
@@ -534,3 +534,54 @@ def _fold(x: float, y: float, marked: bool, pitch: float) -> str:
     fill, line = (MARKED, INK) if marked else ("#fff", GREY)
     path = f"M{x:.1f} {y:.1f}L{x + 2 * half:.1f} {y - half:.1f}V{y + half:.1f}Z"
     return f'<path d="{path}" fill="{fill}" stroke="{line}" stroke-width="0.8"/>'
+
+
+def tree_answers(
+    audit: TreeAudit,
+    lead: str,
+    cost: str,
+    limit: str,
+    *,
+    isolating: int | None,
+    scores: tuple[float, float] | None,
+    isolates: bool,
+) -> tuple[PageAnswer, ...]:
+    """Return whom a tree isolates, what pruning costs, and what was not tried; `isolating` is how many nodes do, None where not known.
+
+    `cost` and `scores` are of a model that was pruned, as `lead`, `isolating` and `isolates` then are too.
+    """
+    nodes = (
+        "not known"
+        if isolating is None
+        else "none"
+        if not isolating
+        else f"{isolating:,} nodes"
+        if isolating >= audit.threshold
+        else f"fewer than {audit.threshold} nodes"
+    )
+    counts = TestedLine(
+        "Nodes that isolate, by their counts",
+        "part" if isolating is None else "no" if isolating else "yes",
+        nodes,
+    )
+    tried = TestedLine(
+        "Leaves tried on data",
+        "no" if audit.tries is None else "yes",
+        "no data were given" if audit.tries is None else "tried",
+    )
+    word = "fail" if isolates else "not assessed" if isolating is None else ""
+    figures: tuple[DecisionFigure, ...] = ()
+    if scores is not None:
+        figures = (DecisionFigure("before", scores[0]), DecisionFigure("after", scores[1]))
+    known = all(0 <= one.value <= 1 for one in figures)
+    lines = (
+        tried,
+        TestedLine("Other models of the same people", "no", "not tested"),
+        TestedLine("Membership", "no", "not tested here"),
+        TestedLine("Promise of privacy", "no", "none"),
+    )
+    return (
+        looks_answer(1, GIVES_AWAY, lead, (counts,), word),
+        dots_answer(2, "What does pruning cost?", cost, figures if known else ()),
+        looks_answer(3, NOT_TESTED, limit, lines),
+    )

@@ -18,7 +18,7 @@ from ..utility.learning import Confusion, Learning, LearningRow
 from ..utility.regression import CoefficientRow, Regression
 from ..utility.result import UtilityResult
 from ..utility.sweep import Sweep
-from .heatmap import MOST_COLUMNS
+from .charts import MOST_COLUMNS
 from .sections import Block, Details, Figure, Grid, Listing, PageTable, Paragraph, Section
 
 MODELS = {

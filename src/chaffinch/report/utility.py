@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+
+from markupsafe import Markup
 
 from .._base.masking import THRESHOLD
-from .._base.svg import bars
-from .._base.text import between, count_noun, fixed, number, percent, shown, signed
+from .._base.svg import GREY, SERIES, bars, blend, cut, picture, text
+from .._base.text import between, count_noun, fixed, number, percent, shown, signed, width_of
 from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.result import UtilityResult
+from ..utility.shapes import ColumnShape, PairShape, Shares, TableShapes
 from ..utility.tvd import MarginalDistance
 from ..utility.verdict import (
     LADDER,
@@ -22,12 +26,10 @@ from ..utility.verdict import (
     ladder_plot,
     way_between,
 )
-from .columns import columns_figure
-from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
-from .pairs import pairs_figure
+from .charts import MOST_COLUMNS, NUMBERED, STRENGTH, Matrices, heat_maps
 from .sections import Block, Cell, Figure, Grid, Heading, PageTable, Paragraph, Row, Section
+from .synthesis import Choices
 from .uses import uses_sections
-from .why import Choices
 
 FEW = 8
 
@@ -284,3 +286,276 @@ def _map_figure(key: str, what: str, matrices: Matrices, signs: bool) -> Figure:
         note += " The whole matrix is in the JSON."
     maps = heat_maps(f"fig-{key}", what, matrices, signs=signs)
     return Figure(f"fig-{key}", caption, maps, table, note, across=2 if size <= NUMBERED else 1)
+
+
+WIDE, TALL, TOP, FOOT = 212.0, 150.0, 20.0, 16.0
+LABELS = 92.0
+ORIGINAL, SYNTHETIC = SERIES[0][0], SERIES[1][0]
+STUB = 4.0
+"""How high, in pixels, what is hidden is drawn: the same for all."""
+
+
+def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figure | None:
+    """Return all columns as small pictures, those farthest from the original first; None where there are none."""
+    if not shapes.columns:
+        return None
+    ranked = sorted(shapes.columns, key=lambda shape: -distances.get(shape.name, 0.0))
+    pictures = tuple(
+        column_picture(f"fig-shape-{i}", shape, shapes.threshold, distances.get(shape.name))
+        for i, shape in enumerate(ranked)
+    )
+    rows: list[Row] = []
+    for shape in ranked:
+        rows.append(Heading(shown(shape.name, 60)))
+        rows += [
+            (label, _share(one, shapes.threshold), _share(other, shapes.threshold))
+            for label, one, other in zip(shape.labels, shape.original, shape.synthetic, strict=True)
+        ]
+    caption = "Each column, original beside synthetic"
+    caption += (
+        f", the first {len(ranked)} of {shapes.of} columns" if len(ranked) < shapes.of else ""
+    )
+    order = (
+        " Farthest from the original first, by Jensen-Shannon distance (JS)." if distances else ""
+    )
+    note = (
+        f"Blue, filled: original. Orange, outlined: synthetic. Shares of rows, rounded.{order} A dashed stub hides a cell with "
+        f"{hidden_words(shapes.threshold)}; levels that so few have stand together as “other”."
+    )
+    table = PageTable(
+        "Shares of rows", ("Value", "Original", "Synthetic"), tuple(rows), frozenset({1, 2})
+    )
+    return Figure("fig-shapes", caption, pictures, table, note, across=5)
+
+
+def hidden_words(threshold: int) -> str:
+    """Return what is hidden, in words."""
+    return f"fewer than {threshold} people"
+
+
+def _share(share: float | None, threshold: int) -> str:
+    return hidden_words(threshold) if share is None else percent(share)
+
+
+def column_picture(
+    key: str, shape: ColumnShape, threshold: int, distance: float | None = None
+) -> Markup:
+    """Return one column: upright bars in order for numbers, bars with names for levels."""
+    most = max(
+        [
+            *(
+                share
+                for side in (shape.original, shape.synthetic)
+                for share in side
+                if share is not None
+            ),
+            0.01,
+        ]
+    )
+    body = [text(0, 12, cut(shape.name, WIDE - 62), bold=True)]
+    if distance is not None:
+        body.append(text(WIDE - 2, 12, f"JS {fixed(distance)}", anchor="end", size=11, fill=GREY))
+    body += (
+        _upright(shape, most, threshold)
+        if shape.kind == "histogram"
+        else _named(shape, most, threshold)
+    )
+    desc = "; ".join(
+        f"{label}: {_share(one, threshold)}, {_share(other, threshold)}"
+        for label, one, other in zip(shape.labels, shape.original, shape.synthetic, strict=True)
+    )
+    return picture(
+        key, WIDE, TALL + 22, title=f"{shape.name}: original, synthetic", desc=desc, body=body
+    )
+
+
+def _upright(shape: ColumnShape, most: float, threshold: int) -> list[str]:
+    count = len(shape.labels)
+    wide = (WIDE - 4) / max(count, 1)
+    bottom = TOP + TALL - FOOT
+    room = bottom - TOP - 4
+    out = []
+    for i, label in enumerate(shape.labels):
+        x = 2 + i * wide
+        said = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
+        bars = _bar(x + 0.5, bottom, wide - 1, shape.original[i], most, room, filled=True)
+        bars += _bar(x + 1.5, bottom, wide - 3, shape.synthetic[i], most, room, filled=False)
+        out.append(f"<g><title>{escape(said)}</title>{bars}</g>")
+    out.append(f'<path d="M0 {bottom:.1f}H{WIDE:.1f}" stroke="{GREY}"/>')
+    half = (WIDE - 8) / 2
+    out.append(text(0, bottom + 14, cut(shape.labels[0], half, 11), size=11, fill=GREY))
+    out.append(
+        text(
+            WIDE - 2, bottom + 14, cut(shape.labels[-1], half, 11), size=11, fill=GREY, anchor="end"
+        )
+    )
+    return out
+
+
+def _bar(
+    x: float,
+    bottom: float,
+    wide: float,
+    share: float | None,
+    most: float,
+    room: float,
+    *,
+    filled: bool,
+) -> str:
+    colour = ORIGINAL if filled else SYNTHETIC
+    high = STUB if share is None else share / most * room
+    box = f'x="{x:.1f}" y="{bottom - high:.1f}" width="{max(wide, 1.0):.1f}" height="{high:.1f}"'
+    return _paint(box, colour, hidden=share is None, filled=filled)
+
+
+def _paint(box: str, colour: str, *, hidden: bool, filled: bool) -> str:
+    if hidden:
+        return f'<rect {box} fill="none" stroke="{GREY}" stroke-dasharray="2 2" class="hidden"/>'
+    if filled:
+        return f'<rect {box} fill="{colour}" fill-opacity=".55"/>'
+    return f'<rect {box} fill="none" stroke="{colour}" stroke-width="2"/>'
+
+
+def _named(shape: ColumnShape, most: float, threshold: int) -> list[str]:
+    count = max(len(shape.labels), 1)
+    pitch = min((TALL - 4) / count, 22.0)
+    room = WIDE - LABELS - 6
+    size = min(11.0, pitch)
+    out = []
+    for i, label in enumerate(shape.labels):
+        y = TOP + 2 + i * pitch
+        sides: tuple[tuple[Shares, bool], ...] = ((shape.original, True), (shape.synthetic, False))
+        said = f"{label}: original {_share(shape.original[i], threshold)}, synthetic {_share(shape.synthetic[i], threshold)}"
+        bars = ""
+        for side, filled in sides:
+            share = side[i]
+            long = STUB if share is None else share / most * room
+            inset = 0.5 if filled else 2.0
+            box = f'x="{LABELS:.1f}" y="{y + inset:.1f}" width="{long:.1f}" height="{max(pitch - 2 * inset - 1.5, 1.0):.1f}"'
+            bars += _paint(
+                box, ORIGINAL if filled else SYNTHETIC, hidden=share is None, filled=filled
+            )
+        out.append(f"<g><title>{escape(said)}</title>{bars}</g>")
+        out.append(
+            text(
+                LABELS - 5,
+                y + pitch / 2 + size * 0.32,
+                cut(label, LABELS - 6, size),
+                anchor="end",
+                size=size,
+            )
+        )
+    return out
+
+
+PAIR_WIDE, PAIR_HEAD, PAIR_GAP = 374.0, 92.0, 22.0
+PAIR_LABELS, PAIR_SLANT = 92.0, 34.0
+"""Room for the names of rows, and for the last slanted name of a column."""
+
+
+def pairs_figure(shapes: TableShapes, chosen: Callable[[Sequence[str]], str]) -> Figure | None:
+    """Return the worst pairs drawn; `chosen` says why a pair is as it is where that was asked for, "" where it was not."""
+    if not shapes.pairs:
+        return None
+    pictures = tuple(
+        pair_picture(f"fig-pair-{i}", pair, shapes.threshold, chosen(pair.columns))
+        for i, pair in enumerate(shapes.pairs)
+    )
+    rows: list[Row] = []
+    for pair in shapes.pairs:
+        rows.append(Heading(" × ".join(shown(name, 40) for name in pair.columns)))
+        wide = len(pair.labels[1])
+        rows += [
+            (
+                f"{pair.labels[0][k // wide]} × {pair.labels[1][k % wide]}",
+                _share(one, shapes.threshold),
+                _share(other, shapes.threshold),
+            )
+            for k, (one, other) in enumerate(zip(pair.original, pair.synthetic, strict=True))
+        ]
+    count = len(pictures)
+    caption = (
+        f"The {count} pairs of columns furthest from the original"
+        if count > 1
+        else "The pair of columns furthest from the original"
+    )
+    note = f"Darker: a larger share of all rows, rounded. Left: original; right: synthetic. Dashed: {hidden_words(shapes.threshold)}, hidden."
+    table = PageTable(
+        "Shares of rows", ("Values", "Original", "Synthetic"), tuple(rows), frozenset({1, 2})
+    )
+    return Figure("fig-pairs", caption, pictures, table, note, across=3)
+
+
+def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") -> Markup:
+    """Return a pair in both tables, on one scale of shades."""
+    rows, columns = pair.labels
+    side = min((PAIR_WIDE - PAIR_LABELS - PAIR_GAP - PAIR_SLANT) / 2 / max(len(columns), 1), 24.0)
+    names = " × ".join(pair.columns)
+    value = "" if pair.value is None else f", off by {fixed(pair.value)}"
+    body = [text(0, 12, cut(names, PAIR_WIDE - width_of(value, 12) - 4) + value, bold=True)]
+    if chosen:
+        body.append(text(0, 27, cut(chosen, PAIR_WIDE, 11), size=11, fill="#5e2600"))
+    most = max(
+        [
+            *(
+                share
+                for shares in (pair.original, pair.synthetic)
+                for share in shares
+                if share is not None
+            ),
+            0.01,
+        ]
+    )
+    top = PAIR_HEAD + (14 if chosen else 0)
+    for place, (shares, title) in enumerate(
+        ((pair.original, "original"), (pair.synthetic, "synthetic"))
+    ):
+        left = PAIR_LABELS + place * (side * len(columns) + PAIR_GAP)
+        body += _map(shares, pair, left, top, side, most, title, threshold)
+    for i, label in enumerate(rows):
+        body.append(
+            text(
+                PAIR_LABELS - 5,
+                top + (i + 0.5) * side + 4,
+                cut(label, PAIR_LABELS - 6, 11),
+                anchor="end",
+                size=11,
+            )
+        )
+    desc = f"{len(rows)} by {count_noun(len(columns), 'value')}; the shares are in the table below{value}. {chosen}".strip()
+    return picture(
+        key,
+        PAIR_WIDE,
+        top + side * len(rows) + 18,
+        title=f"{names}: original, synthetic",
+        desc=desc,
+        body=body,
+    )
+
+
+def _map(
+    shares: Shares,
+    pair: PairShape,
+    left: float,
+    top: float,
+    side: float,
+    most: float,
+    title: str,
+    threshold: int,
+) -> list[str]:
+    rows, columns = pair.labels
+    out = []
+    for k, share in enumerate(shares):
+        i, j = divmod(k, len(columns))
+        box = f'x="{left + j * side + 0.5:.1f}" y="{top + i * side + 0.5:.1f}" width="{side - 1:.1f}" height="{side - 1:.1f}"'
+        said = f"{title}, {rows[i]} × {columns[j]}: {_share(share, threshold)}"
+        if share is None:
+            paint = f'fill="none" stroke="{GREY}" stroke-opacity=".5" stroke-dasharray="2 3" class="hidden"'
+        else:
+            red, green, blue = blend(STRENGTH, (share / most) ** 0.6)
+            paint = f'fill="#{red:02x}{green:02x}{blue:02x}" stroke="#bbb" stroke-width=".5"'
+        out.append(f"<rect {box} {paint}><title>{escape(said)}</title></rect>")
+    for j, label in enumerate(columns):
+        out.append(text(left + (j + 0.65) * side, top - 4, cut(label, 62, 11), size=11, turn=-60))
+    out.append(text(left, top + side * len(rows) + 13, title, size=11, fill=GREY))
+    return out

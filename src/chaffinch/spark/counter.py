@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import ClusterError, TooLargeError
-from ..counts.counter import Columns
 from ..counts.marginal import Marginal
+from ..counts.plan import Columns
 from ..counts.tally import DENSE_CELLS, resolve
 from ..table.schema import Schema
 from .blocks import BlockSource, CodeColumns, summed

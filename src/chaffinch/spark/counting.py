@@ -18,8 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..counts.entropies import batches as runs_of
-from ..counts.marginal import Marginal
-from ..counts.sparse import SparseCounts
+from ..counts.marginal import Marginal, SparseCounts
 from ..counts.tally import CliqueTally
 from .blocks import BlockSource, CodeColumns, codes_of, summed
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from ..counts.sparse import SparseCounts
+from ..counts.marginal import SparseCounts
 from ..counts.tally import resolve
 from .blocks import BlockSource, CodeColumns, codes_of, summed
 from .counter import RowsSeen, SparkCounter

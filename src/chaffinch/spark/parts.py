@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.seeds import generator
-from ..counts.sparse import SparseCounts
+from ..counts.marginal import SparseCounts
 from ..synth.model import BATCH_ROWS
 from ..table.align import (
     ColumnRoom,

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError, TooLargeError
-from ..counts.marginal import Marginal
+from ..counts.marginal import Marginal, SparseCounts
 from ..counts.plan import COVERING_CELLS, cover
-from ..counts.sparse import SparseCounts
 from ..counts.tally import DENSE_CELLS, resolve
 from ..table.schema import Schema
 from .text import CountStatement, Dialect, codes_sql, counts_sql, quoted_name

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from ..counts.sparse import packed_spans
+from ..counts.marginal import packed_spans
 from ..table.codec import OTHER, Categories, Intervals, Scalar
 from ..table.schema import Column, Schema
 from ..table.types import is_words, parse_type, value_type

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.seeds import generator
-from ..counts.counter import Counter
+from ..counts.counter import Counter, MemoryCounter, StreamCounter
 from ..counts.marginal import Marginal
-from ..counts.memory import MemoryCounter
-from ..counts.stream import StreamCounter
 from ..counts.tally import DENSE_CELLS
 from ..table.align import align
 from ..table.codes import Codes

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, PrivacyError
 from .._base.masking import THRESHOLD
 from ..counts.coded import CodedScan
-from ..counts.counter import Counter, RowCounter
-from ..counts.memory import MemoryCounter
-from ..counts.reference import ReferenceCounter
-from ..counts.stream import StreamCounter
+from ..counts.counter import Counter, MemoryCounter, ReferenceCounter, RowCounter, StreamCounter
 from ..privacy.opening import Undiscovered
 from ..privacy.scanning import PreparedScan
 from ..table.personal.detect import check_decided, check_declared_decided

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..counts.marginal import Marginal
-from ..counts.scores import mutual_information
+from ..counts.marginal import Marginal, mutual_information
 from ..table.schema import Schema
 from ..table.table import Origin
 from .bayesnet.model import BayesNetModel, FitSummary

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, seed_sequence
-from ..counts.memory import MemoryCounter
+from ..counts.counter import MemoryCounter
 from ..table.align import align
 from ..table.codec import Categories
 from ..table.read import open_table

@@ -10,7 +10,7 @@ import numpy as np
 from .._base.errors import InputError, PrivacyError
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
-from ..counts.memory import MemoryCounter
+from ..counts.counter import MemoryCounter
 from ..privacy.account import Account
 from ..privacy.budget import Budget
 from ..privacy.ledger import Plan

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._base.runtime import Progress, silent
 from .._base.seeds import generator
-from ..counts.stream import StreamCounter
+from ..counts.counter import StreamCounter
 from ..stats.resampling import times_drawn
 from ..stats.sampled import hash_key
 from ..stats.splits import child

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress
-from ..counts.memory import MemoryCounter
+from ..counts.counter import MemoryCounter
 from ..stats.features import Encoder, Encoding, Matrix, standardised
 from ..stats.learners import Models, fit, is_random, is_svm, work
 from ..stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rmse

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, generator
-from ..counts.marginal import Marginal
-from ..counts.sparse import SparseCounts
+from ..counts.marginal import Marginal, SparseCounts
 from ..counts.tally import DENSE_CELLS
 from ..stats.intervals import Interval, jackknife
 from ..stats.pair import TablePair, pair_up

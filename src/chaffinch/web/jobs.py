@@ -1,9 +1,15 @@
-"""Jobs: what runs, waits, ended or was stopped, told from files alone; and the one queue that starts them."""
+"""Jobs: what runs, waits, ended or was stopped, told from files alone; the one queue that starts them; and the worker that runs one.
+
+A worker is a process of its own, `python -m chaffinch.web.jobs FOLDER`, so that a job outlives the page and the page outlives it. The folder has `job.json`
+with the words of the command; the worker writes there who runs it, how far it is, what it said and how it ended.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +21,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .._base.errors import InputError
+from .._base.runtime import WRITTEN_TO
 from .._base.text import is_number
-from .project import read_json, write_json
+from .project import FOUND, read_json, write_json
 
 State = Literal["waiting", "running", "done", "refused", "failed", "stopped", "lost"]
 """`refused`: a policy said no, and everything was written. `lost`: its process ended without a word."""
@@ -104,7 +111,7 @@ class Job:
     def start(self) -> subprocess.Popen[bytes]:
         """Start it, in a session of its own: it goes on when the page ends."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "chaffinch.web.worker", str(self.folder)],
+            [sys.executable, "-m", "chaffinch.web.jobs", str(self.folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -265,3 +272,76 @@ class Queue:
                 self._asked.discard(
                     ready[0]
                 )  # after it began: nobody sees it neither asked for nor begun
+
+
+COMMANDS = frozenset(("release", "check", "look"))
+"""What a job may be."""
+
+MOST_SAID = 20_000
+"""Bytes at the end of what a command said that are kept."""
+
+
+def run_worker(folder: Path) -> int:
+    """Run the job in a folder, and return its exit code."""
+    job = json.loads((folder / "job.json").read_text("utf-8"))
+    words = [str(word) for word in job["words"]]
+    if not words or words[0] not in COMMANDS:
+        _end(folder, 2, "This job is none that the page starts.")
+        return 2
+    paths = [word for word in words[1:] if os.path.isabs(word) and os.path.exists(word)]
+    if left := _elsewhere(paths):
+        _end(folder, 2, f"Error: {left}")
+        return 2
+    if (folder / "stop").exists():
+        _end(folder, 130, "")
+        return 130
+    module = ["chaffinch.web.look", *words[1:]] if words[0] == "look" else ["chaffinch", *words]
+    environment = {
+        **os.environ,
+        WRITTEN_TO: str(folder / "progress.json"),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    said = folder / "said.txt"
+    with contextlib.suppress(OSError):
+        os.nice(5)  # the page answers first
+    with open(os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as handle:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *module],
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=handle,
+            env=environment,
+        )
+        write_json(
+            folder / "started.json",
+            {"pid": process.pid, "worker": os.getpid(), "time": time.time()},
+        )
+        if (folder / "stop").exists():  # asked for before there was anything to stop
+            process.send_signal(signal.SIGINT)
+        code = process.wait()
+    if left := _elsewhere(paths):
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        (folder / Path(FOUND).name).unlink(missing_ok=True)
+        _end(folder, 2, f"Error: {left}")
+        return 2
+    _end(folder, code, said.read_bytes()[-MOST_SAID:].decode("utf-8", "replace"))
+    return code
+
+
+def _elsewhere(paths: Sequence[str]) -> str:
+    """Say which path is a link by now: all were followed to their ends when they were chosen, so one that leads on was put there since."""
+    moved = next((path for path in paths if os.path.realpath(path) != path), "")
+    return (
+        moved
+        and f"'{moved}' is a link by now, and was none when it was chosen. Nothing is kept. Choose the file again."
+    )
+
+
+def _end(folder: Path, code: int, said: str) -> None:
+    write_json(folder / "ended.json", {"code": code, "said": said, "time": time.time()})
+
+
+if __name__ == "__main__":
+    # It comes to the whole group: the command ends by itself, and this says how. A function, since the command would inherit "ignore".
+    signal.signal(signal.SIGINT, lambda *_: None)
+    sys.exit(run_worker(Path(sys.argv[1])))

@@ -17,8 +17,7 @@ from .._base.text import count_noun
 from .commands import Roles, shown_command
 from .guard import LIVE_POLICY, Keys
 from .jobs import Queue
-from .places import Places
-from .project import ProjectChoices, ProjectFolder
+from .project import Places, ProjectChoices, ProjectFolder
 from .roles import roles_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from pathlib import Path
 from .._base.errors import InputError, MissingExtraError
 from .._base.files import write_text
 from .guard import ENTRY, Keys
-from .places import Places
-from .project import ProjectFolder
+from .project import Places, ProjectFolder
 
 ENTRY_FILE = "enter.html"
 """A file of the project that leads a browser to the page: unlike the words that start a browser, other users of the computer cannot see it."""
@@ -71,8 +70,7 @@ def serve(
         A file to open at once.
     """
     try:
-        from .app import page_of
-        from .server import configured
+        from .app import configured, page_of
     except ImportError as error:
         raise MissingExtraError("The page", "web") from error
     family = socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -250,7 +250,7 @@ class CheckRequest:
                 )
             return replace(self, acro_outputs=outputs, recipes=outputs.recipes())
         if self.files is not None:
-            from ..outputs.readers.files.recipes import recipes_of_files
+            from ..outputs.readers.files.read import recipes_of_files
 
             files = recipes_of_files(
                 self.files, coder, names, declared=declared, threshold=threshold, policy=self.policy

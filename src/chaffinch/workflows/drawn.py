@@ -25,7 +25,7 @@ from ..table.long import LongOrigin
 from ..table.persons import person_numbers
 from ..table.sources import open_source
 from ..utility import UtilityResult, UtilitySettings, measure_utility
-from .running import RunOptions
+from .run import RunOptions
 from .synthesise import synthesiser_for
 
 ROWS_APART = "People have several rows. Intervals of what the table is worth take each row for itself, and are too narrow for that: those of --engine memory take persons."

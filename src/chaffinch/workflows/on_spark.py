@@ -1,6 +1,8 @@
-"""From a table on a cluster to a model and new rows there: what `synth`, `fit`, `sample`, `describe` and `schema` do with `--engine spark`.
+"""What commands do with `--engine spark`: a table on a cluster becomes a model, new rows there, figures of them, or all of it as a release.
 
-A source and an output are addresses (hdfs://, s3a:// ...) or paths. Everything that can be known to fail is checked before the first job.
+A source and an output are addresses (hdfs://, s3a:// ...) or paths. Everything that can be known to fail is checked before the first job. Rows are drawn
+and written by workers, measured and attacked where they are. The results are those of files: figures that need counts alone are of all records, and the
+others of a sample, which comes to the driver.
 """
 
 from __future__ import annotations
@@ -11,29 +13,38 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._base.errors import FileError, InputError, PersonalDataWarning
+from .._base.errors import FileError, InputError, PersonalDataWarning, unknown_name
 from .._base.seeds import seed_sequence
 from ..counts.describe import Description
 from ..counts.describe import describe as describe_counter
+from ..report.result import report_of
+from ..risk import RiskResult, RiskSettings, measure_risk
+from ..risk.attribution.crossfit import LEAST_ROWS
 from ..spark.counter import SparkCounter
 from ..spark.drawing import draw
 from ..spark.files import check_folder, write
 from ..spark.places import check_free, is_address, local_path, read_frame, write_frame
 from ..spark.private import prepare
+from ..spark.sampling import MOST_SAMPLED
 from ..spark.scanning import SparkScan, scan
 from ..spark.session import started_session
-from ..synth import BayesNet, Independent, Model, load_model
+from ..synth import BayesNet, Independent, Model, Settings, load_model
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn
+from ..table import Note, Schema
+from ..table.align import check_long_schema
 from ..table.personal.detect import check_decided, check_declared_decided
-from ..table.schema import Schema
-from .running import RunOptions
+from ..utility import UtilityResult, UtilitySettings, measure_utility
+from .drawn import half_fitted, options_of
+from .policy import RiskPolicy
+from .release import ReleaseResult, ReleaseSettings, leaving_folder
+from .run import RunOptions
 from .synthesise import ReadSettings, SynthesisSettings, charge_ledger
 
 NOT_COMPARED = (
@@ -343,3 +354,203 @@ def _account(
             "seconds": {step: round(value, 6) for step, value in seconds.items()},
         },
     )
+
+
+def utility_on_spark(
+    original: str,
+    synthetic: str,
+    holdout: str | None,
+    settings: UtilitySettings,
+    reading: ReadSettings,
+    run: RunOptions,
+    *,
+    cache: str | None = None,
+    session: Any = None,
+) -> tuple[UtilityResult, tuple[Note, ...]]:
+    """Return what a synthetic table is worth, tables being addresses or paths, and the notes of the original.
+
+    `cache`: where codes of all tables are held meanwhile (`SparkScan.coded`). About `settings.sample_rows` records of the largest table come to the driver.
+    """
+    check_sample(settings.sample_rows)
+    with _tables(original, synthetic, holdout, reading, cache=cache, session=session) as (
+        scanned,
+        other,
+        fresh,
+    ):
+        return measure_utility(
+            scanned,
+            other,
+            fresh,
+            settings,
+            seed=run.seed,
+            threads=run.threads,
+            progress=run.progress,
+        ), scanned.notes
+
+
+def risk_on_spark(
+    original: str,
+    synthetic: str,
+    holdout: str | None,
+    settings: RiskSettings,
+    reading: ReadSettings,
+    run: RunOptions,
+    *,
+    cache: str | None = None,
+    session: Any = None,
+) -> tuple[RiskResult, tuple[Note, ...]]:
+    """Return what a synthetic table gives away, tables being addresses or paths, and the notes of the original.
+
+    Combinations of keys and sensitive values come to the driver with how many records have each, and about `settings.sample_rows` records of the largest table.
+    """
+    check_sample(settings.sample_rows)
+    with _tables(original, synthetic, holdout, reading, cache=cache, session=session) as (
+        scanned,
+        other,
+        fresh,
+    ):
+        return measure_risk(
+            scanned,
+            other,
+            fresh,
+            settings,
+            seed=run.seed,
+            threads=run.threads,
+            progress=run.progress,
+        ), scanned.notes
+
+
+def check_sample(rows: int) -> None:
+    """Raise where a sample has more records than may come to the driver."""
+    if rows > MOST_SAMPLED:
+        raise InputError(
+            f"--sample-rows is at most {MOST_SAMPLED:,} on Spark: that many records come to the driver. Got {rows:,}."
+        )
+
+
+@contextlib.contextmanager
+def _tables(
+    original: str,
+    synthetic: str,
+    holdout: str | None,
+    reading: ReadSettings,
+    *,
+    cache: str | None = None,
+    session: Any = None,
+) -> Iterator[tuple[SparkScan, Any, Any]]:
+    """Give a scan of the original, and the DataFrames of the others; a session that was started for it ends with the block."""
+    with contextlib.nullcontext(session) if session is not None else started_session() as spark:
+        other, fresh = (
+            read_frame(spark, synthetic),
+            None if holdout is None else read_frame(spark, holdout),
+        )
+        scanned = scanned_on_spark(spark, original, reading)
+        check_long_schema(scanned.schema)
+        with cache_place(spark, cache) as place:
+            yield replace(scanned, cache=place), other, fresh
+
+
+NO_SHARE = "People are set aside where files are read on one machine: pass --engine auto, or split the table on Spark and name the part with --holdout."
+"""Why a share of people is not set aside on Spark: rows have no places there by which they could be chosen again."""
+
+NAME = "synthetic.parquet"
+"""The folder of the files that workers write."""
+
+
+def release_on_spark(
+    source: str,
+    settings: ReleaseSettings,
+    folder: Path,
+    run: RunOptions,
+    *,
+    holdout: str | None = None,
+    cache: str | None = None,
+    session: Any = None,
+) -> ReleaseResult:
+    """Return a release of a table by its address or path. Workers write the rows into a folder that they all see; `write_beside` puts the rest there.
+
+    `cache`: where codes are held meanwhile, as for `synthesise_on_spark`.
+    """
+    _check(settings)
+    place = str(leaving_folder(folder) / NAME)
+    with contextlib.nullcontext(session) if session is not None else started_session() as spark:
+        fresh = None if holdout is None else read_frame(spark, holdout)
+
+        def check(schema: Schema) -> None:
+            settings.check(schema)
+            check_long_schema(schema)
+            columns = schema.names if fresh is None else list(fresh.columns)
+            for name in schema.names:
+                if name not in columns:
+                    raise unknown_name(f"column of '{holdout}'", name, columns)
+
+        run.progress("synthesising on Spark", -1)
+        made = synthesise_on_spark(
+            source, place, settings.synthesis, run, cache=cache, session=spark, check=check
+        )
+        synthetic = read_frame(spark, place)
+        with cache_place(spark, cache) as held:
+            original = replace(
+                made.original, cache=held
+            )  # the rows that were learnt from, or measuring stops
+            named = {
+                "original": Path(source).name,
+                "holdout": None if holdout is None else Path(holdout).name,
+            }
+            utility = measure_utility(
+                original, synthetic, fresh, settings.utility, **options_of(run)
+            ).named(synthetic=NAME, **named)
+            utility = replace(utility, run=replace(utility.run, **run.facts))
+            risk = (
+                None
+                if settings.attack is None
+                else _risk(original, synthetic, fresh, settings, run).named(
+                    synthetic=(NAME,), **named
+                )
+            )
+    title = settings.title or f"Synthetic {Path(source).name}"
+    report = report_of(
+        utility, title=title, synthesis=made.account, risk=risk, threshold=settings.threshold
+    )
+    return ReleaseResult(model=made.model, names=(NAME,), report=report)
+
+
+def _risk(
+    original: Any, synthetic: Any, holdout: Any, settings: ReleaseSettings, run: RunOptions
+) -> RiskResult:
+    assert settings.attack is not None
+    result = measure_risk(original, synthetic, holdout, settings.attack, **options_of(run))
+    if holdout is None and original.n_rows >= LEAST_ROWS:
+        result = replace(
+            result,
+            cross_fit=half_fitted(
+                original, _as_fitted(settings.synthesis.synthesiser), settings.attack, run
+            ),
+        )
+    return RiskPolicy(settings.max_excess, require_shown=settings.require_shown).judged(
+        result, run.facts
+    )
+
+
+def _as_fitted(synthesiser: Settings) -> Settings:
+    """The settings of what leaves: on Spark networks have tables, and half of a sample in memory would be given trees."""
+    if isinstance(synthesiser, BayesNet) and synthesiser.conditionals is None:
+        return replace(synthesiser, conditionals="tables")
+    return synthesiser
+
+
+def _check(settings: ReleaseSettings) -> None:
+    """Raise where settings ask for what is not done on Spark, before anything is read."""
+    check_on_spark(settings.synthesis)
+    check_sample(settings.utility.sample_rows)
+    if settings.holdout_share is not None:
+        raise InputError(NO_SHARE)
+    if settings.synthesis.private:
+        raise InputError(
+            "A table that promises privacy is not measured on Spark: its original is read under declared domains alone. Make it with `chaffinch synth --epsilon ... "
+            "--engine spark`, or release it on one machine: --engine auto."
+        )
+    if settings.synthesis.copies > 1:
+        raise InputError(
+            "A release on Spark has one synthesis: leave out --copies, or draw more of its model with `chaffinch sample --engine spark`."
+        )

@@ -1,4 +1,7 @@
-"""What to expect of a privacy budget before it is spent, from the schema alone: `chaffinch.plan`."""
+"""What to expect of a privacy budget before it is spent, from the schema alone: `chaffinch.plan`.
+
+Where levels and bounds are still to be discovered, a plan reckons with a likely domain and with what discovery leaves of the budget.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from .._base.text import text_table
 from ..privacy.advice import Advice, Expectation, advise
 from ..privacy.budget import HEAD as SPLIT
 from ..privacy.domain import declared_schema, undeclared
+from ..privacy.kinds import as_words
 from ..privacy.ledger import Plan
-from ..privacy.opening import opening_of
+from ..privacy.opening import Opening, opening_of
 from ..privacy.prepare import with_person
 from ..privacy.price import DiscoveryPrice, discovery_price
 from ..synth import BayesNet, PrivBayes, Settings, synthesiser_of
-from ..table import Schema
+from ..table import Column, Schema
 from ..table.schema_file import SchemaLike, as_schema
-from .assume import MOST_LEVELS, assumed_schema, with_what_is_left
 
 HEAD = (
     "method",
@@ -148,10 +151,6 @@ def plan(
     )
 
 
-def _no_words(price: DiscoveryPrice) -> bool:
-    return all(column.records is None for column in price.columns)
-
-
 def _promised(schema: Schema | None, rows: int | None, person: str | None) -> Schema:
     """Return the schema that a fit would follow, with a number of rows."""
     if schema is None:
@@ -182,6 +181,62 @@ def _compared(chosen: Settings, neighbours: str | None) -> list[Settings]:
     for settings in others:
         by_title.setdefault(settings.title, settings)
     return list(by_title.values())
+
+
+def _no_words(price: DiscoveryPrice) -> bool:
+    return all(column.records is None for column in price.columns)
+
+
+MOST_LEVELS = 10
+"""Levels that a column of words is reckoned with, if there are records enough for each to be found."""
+
+
+def assumed_schema(schema: Schema, price: DiscoveryPrice, rows: int) -> Schema:
+    """Return a schema that declares what is to be discovered as it is likely to come out: sealed, and of the same columns.
+
+    Words have ten levels, or as many as records can be for each to reach its threshold, and `(other)`; numbers have all their bins.
+    """
+    records = {column.column: column.records for column in price.columns}
+    columns = [
+        _assumed(column, records.get(column.name), rows) if column.name in records else column
+        for column in as_words(schema)
+    ]
+    return declared_schema(replace(schema, columns=tuple(columns), rules=()))
+
+
+def _assumed(column: Column, records: int | None, rows: int) -> Column:
+    if column.kind != "categorical":
+        # Bins of one unit, so that whole numbers have as many.
+        return replace(
+            column,
+            type="string",
+            bounds=(0.0, float(column.bins * column.step)),
+            binning="width",
+            edges=None,
+            discover=False,
+        )
+    many = max(1, min(MOST_LEVELS, rows // max(records or 1, 1)))
+    return replace(
+        column,
+        type="string",
+        levels=tuple(f"level {i}" for i in range(1, many + 1)),
+        other=True,
+        discover=False,
+    )
+
+
+def with_what_is_left(settings: Settings, opening: Opening) -> Settings:
+    """Return the settings with the epsilon that discovery leaves: the most whose budget is what is left of the whole one."""
+    low, high = 0.0, opening.budget.epsilon
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high)
+            if replace(opening.budget, epsilon=middle).total <= opening.left
+            else (low, middle)
+        )
+    promise: dict[str, Any] = {"epsilon": low}
+    return settings.set_params(**promise)
 
 
 def _row(expected: Expectation) -> tuple[str, ...]:

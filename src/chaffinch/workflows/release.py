@@ -1,23 +1,35 @@
-"""The whole journey, from a table to what one can decide by: `chaffinch.release`."""
+"""The whole journey, from a table to what one can decide by: `chaffinch.release`, and the result that it gives.
+
+A result is the tables, their model, and a report that can be read back from its JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from .._base.errors import InputError, unknown_name
+from .._base.files import files_in, filling, write_text
 from .._base.masking import THRESHOLD
+from .._base.results import LeftOut, write_page
 from .._base.runtime import Progress, Stages, watched
-from ..report.result import report_of
+from ..report.decision import Decision, decision_of
+from ..report.release import render
+from ..report.result import ReportResult, report_of
 from ..risk import RiskResult, RiskSettings
 from ..risk.attribution.crossfit import LEAST_ROWS
+from ..risk.attribution.verdict import LimitVerdict
+from ..stats.intervals import LimitState
 from ..stats.learners import chosen_models
 from ..stats.sampled import SAMPLE_ROWS
-from ..synth import SYNTHESISERS, MethodOptions, Settings
+from ..synth import Model, Settings
 from ..synth.protocol import promises_privacy
 from ..table import FileOptions, Schema, Table
 from ..table.formats import Source
@@ -32,118 +44,25 @@ from ..table.holdout import (
 from ..table.schema_file import SchemaLike
 from ..table.sources import open_source
 from ..table.write import ending_like
-from ..utility import UtilitySettings
+from ..utility import UtilityResult, UtilitySettings
 from .drawn import DrawnFile, DrawnTables
 from .policy import RiskPolicy
-from .release_result import ReleaseResult
-from .running import RunOptions
-from .streaming import not_streamed, why_not_streamed
-from .synthesise import ReadSettings, Synthesis, SynthesisSettings
-from .writing import copy_paths
+from .run import RunOptions
+from .synthesise import (
+    ReadSettings,
+    Synthesis,
+    SynthesisSettings,
+    copy_paths,
+    file_paths,
+    method_of,
+    names_of,
+    not_streamed,
+    why_not_streamed,
+    write_batches,
+)
 
 STAGES = ("reading", "learning", "drawing", "measuring", "attacking", "reporting")
 """The stages of a release, as a clock names them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleaseSettings:
-    """What is made, measured and attacked.
-
-    Parameters
-    ----------
-    synthesis
-        What is learnt and drawn, and what pays for it.
-    utility
-        What is measured.
-    attack
-        What an adversary knows and wants; without keys the memorisation tests alone. None for neither.
-    label, keys, sensitive
-        The roles of columns.
-    max_excess, require_shown
-        The excess that is allowed, None where nothing is said; and whether a limit that is not shown to be kept ends a command with 1.
-    holdout_share
-        The share of people who are set aside as a holdout: the model never sees them.
-    title
-        Of the report.
-    """
-
-    synthesis: SynthesisSettings
-    utility: UtilitySettings
-    attack: RiskSettings | None = None
-    label: str | None = None
-    keys: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    max_excess: float | None = None
-    require_shown: bool = False
-    holdout_share: float | None = None
-    title: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_excess is not None and (self.attack is None or not self.attack.keys):
-            raise InputError("max_excess needs an attack: name keys and sensitive columns.")
-        check_holdout_share(self.holdout_share)
-        if self.holdout_share is not None and self.synthesis.private:
-            raise InputError(
-                "holdout_share is not offered with a promise of privacy, which is about all of the input. Split the file, and name the parts: the input and a holdout."
-            )
-        if self.utility.svm_rows is not None and self.utility.svm_rows < 10:
-            raise InputError(
-                f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}."
-            )
-        if self.attack is not None and self.attack.threshold != self.threshold:
-            raise InputError(
-                f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks."
-            )
-        chosen_models(self.utility.models, task="classification")
-        if self.synthesis.engine == "stream" and (
-            why := why_not_streamed(self.synthesis, measured=True)
-        ):
-            raise not_streamed(why)
-
-    @property
-    def threshold(self) -> int:
-        """Records that must share a value or a cell before it may show."""
-        return self.utility.threshold
-
-    def check(self, schema: Schema) -> None:
-        """Raise, before any work is done, if tables of a schema could not be measured and attacked so."""
-        schema.with_roles(
-            label=self.label, keys=self.keys, sensitive=self.sensitive
-        )  # raises for columns that do not exist
-        if self.utility.label is not None and self.utility.label not in schema.names:
-            raise unknown_name("label", self.utility.label, schema.names)
-        if self.utility.formula is not None:
-            formula_of(self.utility.formula, schema)
-        if self.attack is not None:
-            self.attack.check(schema)
-
-
-@dataclass(frozen=True, eq=False)
-class _Holdout:
-    """People who are not in the data, opened once: of a file the header."""
-
-    data: Table | Source | None = None
-    name: str | None = None
-
-    @classmethod
-    def of(cls, data: Any, file: FileOptions) -> _Holdout:
-        if data is None or isinstance(data, Table):
-            return cls(data)
-        return cls(
-            open_source(data, **file),
-            Path(data).name if isinstance(data, str | os.PathLike) else None,
-        )
-
-    def check(self, schema: Schema) -> None:
-        """Raise unless it has the columns of a schema."""
-        if self.data is None:
-            return
-        columns = list(self.data.schema.names)
-        for name in schema.names:
-            if name not in columns:
-                raise unknown_name(
-                    "column of " + (f"'{self.name}'" if self.name else "the holdout"), name, columns
-                )
 
 
 def release(
@@ -295,6 +214,107 @@ def release(
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSettings:
+    """What is made, measured and attacked.
+
+    Parameters
+    ----------
+    synthesis
+        What is learnt and drawn, and what pays for it.
+    utility
+        What is measured.
+    attack
+        What an adversary knows and wants; without keys the memorisation tests alone. None for neither.
+    label, keys, sensitive
+        The roles of columns.
+    max_excess, require_shown
+        The excess that is allowed, None where nothing is said; and whether a limit that is not shown to be kept ends a command with 1.
+    holdout_share
+        The share of people who are set aside as a holdout: the model never sees them.
+    title
+        Of the report.
+    """
+
+    synthesis: SynthesisSettings
+    utility: UtilitySettings
+    attack: RiskSettings | None = None
+    label: str | None = None
+    keys: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    max_excess: float | None = None
+    require_shown: bool = False
+    holdout_share: float | None = None
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_excess is not None and (self.attack is None or not self.attack.keys):
+            raise InputError("max_excess needs an attack: name keys and sensitive columns.")
+        check_holdout_share(self.holdout_share)
+        if self.holdout_share is not None and self.synthesis.private:
+            raise InputError(
+                "holdout_share is not offered with a promise of privacy, which is about all of the input. Split the file, and name the parts: the input and a holdout."
+            )
+        if self.utility.svm_rows is not None and self.utility.svm_rows < 10:
+            raise InputError(
+                f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}."
+            )
+        if self.attack is not None and self.attack.threshold != self.threshold:
+            raise InputError(
+                f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks."
+            )
+        chosen_models(self.utility.models, task="classification")
+        if self.synthesis.engine == "stream" and (
+            why := why_not_streamed(self.synthesis, measured=True)
+        ):
+            raise not_streamed(why)
+
+    @property
+    def threshold(self) -> int:
+        """Records that must share a value or a cell before it may show."""
+        return self.utility.threshold
+
+    def check(self, schema: Schema) -> None:
+        """Raise, before any work is done, if tables of a schema could not be measured and attacked so."""
+        schema.with_roles(
+            label=self.label, keys=self.keys, sensitive=self.sensitive
+        )  # raises for columns that do not exist
+        if self.utility.label is not None and self.utility.label not in schema.names:
+            raise unknown_name("label", self.utility.label, schema.names)
+        if self.utility.formula is not None:
+            formula_of(self.utility.formula, schema)
+        if self.attack is not None:
+            self.attack.check(schema)
+
+
+@dataclass(frozen=True, eq=False)
+class _Holdout:
+    """People who are not in the data, opened once: of a file the header."""
+
+    data: Table | Source | None = None
+    name: str | None = None
+
+    @classmethod
+    def of(cls, data: Any, file: FileOptions) -> _Holdout:
+        if data is None or isinstance(data, Table):
+            return cls(data)
+        return cls(
+            open_source(data, **file),
+            Path(data).name if isinstance(data, str | os.PathLike) else None,
+        )
+
+    def check(self, schema: Schema) -> None:
+        """Raise unless it has the columns of a schema."""
+        if self.data is None:
+            return
+        columns = list(self.data.schema.names)
+        for name in schema.names:
+            if name not in columns:
+                raise unknown_name(
+                    "column of " + (f"'{self.name}'" if self.name else "the holdout"), name, columns
+                )
+
+
 def run_release(
     data: Any,
     settings: ReleaseSettings,
@@ -337,8 +357,8 @@ def run_release(
             source,
             check,
             beside=[
-                *_paths(data),
-                *_paths(data if settings.holdout_share is not None else holdout),
+                *file_paths(data),
+                *file_paths(data if settings.holdout_share is not None else holdout),
             ],
         )
         notes = () if settings.holdout_share is None else (set_aside_note(settings.holdout_share),)
@@ -454,40 +474,197 @@ def _set_aside(data: Any, settings: ReleaseSettings, run: RunOptions) -> tuple[A
     return set_aside(whole, settings.holdout_share, seed=run.seed, person=person)
 
 
-def _paths(data: Any) -> list[str | os.PathLike[str]]:
-    return [data] if isinstance(data, str | os.PathLike) else []
-
-
 def _file_names(data: Any, copies: int) -> tuple[str, ...]:
     """Return the names of the synthetic files: as the input came, CSV where it was no file."""
     ending = ending_like(data) if isinstance(data, str | os.PathLike) else ".csv"
     return tuple(path.name for path in copy_paths(Path(f"synthetic{ending}"), copies))
 
 
-def names_of(words: Sequence[str], what: str) -> tuple[str, ...]:
-    """Return names as a tuple; raise for one word alone, which would be read letter by letter."""
-    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{what} must be a list of names, as ['age', 'sex']. Got {words!r}.")
-    return tuple(words)
+TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
+"""The folders of a release: what is meant to leave once that is decided, and what stays inside."""
+
+REFUSED = f"{CONFIDENTIAL}/refused"
+"""The folder of tables that exceed their limit: they are not meant to leave."""
+
+PARTS = (TO_RELEASE, CONFIDENTIAL)
+
+EARLIER = f"{CONFIDENTIAL}/report.json"
+"""The file by which the folder of an earlier release is known."""
 
 
-def method_of(
-    method: str | Settings, label: str | None, sensitive: tuple[str, ...], keep: tuple[str, ...]
-) -> Settings:
-    """Return the method with the roles of columns in its settings, where it has them and they were not set there."""
-    if isinstance(method, str):
-        return SYNTHESISERS[method].from_options(
-            MethodOptions(label=label, sensitive=sensitive, keep=keep)
+def leaving_folder(folder: Path) -> Path:
+    """Return the folder of what is meant to leave, made where it is not there."""
+    leaving = folder / TO_RELEASE
+    leaving.mkdir(mode=0o755, exist_ok=True)
+    return leaving
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ReleaseResult:
+    """What a release is: the synthetic tables, their model, what they are worth and what they give away.
+
+    The model is confidential unless a private fit made it; the report always is, since its figures are taken from the original.
+
+    Parameters
+    ----------
+    report
+        What the tables are worth and give away, and how they were made: `report.json`.
+    model
+        The model; None where the release was read back from its JSON.
+    tables
+        The synthetic tables that are held in memory: all of them, unless they were written while they were drawn.
+    names
+        The names of their files.
+    files
+        Where they are until they are saved, if rows were read batch by batch: temporary files, removed with the result.
+    """
+
+    report: ReportResult
+    model: Model | None = None
+    tables: tuple[Table, ...] = ()
+    names: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    folder: TemporaryDirectory[str] | None = None
+
+    @property
+    def utility(self) -> UtilityResult:
+        """What the first synthetic table is worth."""
+        assert (
+            self.report.utility is not None
+        )  # a release is always measured, and `from_dict` sees to it
+        return self.report.utility
+
+    @property
+    def risk(self) -> RiskResult | None:
+        """What the synthetic tables give away; None where they were not attacked."""
+        return self.report.risk
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What was not measured and not attacked with, to be quick, each with the option that brings it back."""
+        return (
+            *self.utility.about.left_out,
+            *(() if self.risk is None else self.risk.about.left_out),
         )
-    if not isinstance(method, Settings):
-        raise InputError(
-            f"method must be a synthesiser, as BayesNet(parents=3), or its name. Got {type(method).__name__}."
+
+    @property
+    def synthetic(self) -> Table:
+        """The synthetic table; the first of several, which is the one that was measured.
+
+        Raises
+        ------
+        InputError
+            If it was written batch by batch and is not in memory.
+        """
+        if not self.tables:
+            raise InputError(
+                "The synthetic table is in a file, not in memory: save() the result, and read or scan the file in its folder to-release."
+            )
+        return self.tables[0]
+
+    @property
+    def lower_bound(self) -> float | None:
+        """What some excess is above with 95 % confidence, over all attacks; None where it cannot be said."""
+        return None if self.risk is None else self.risk.lower_bound
+
+    @property
+    def limit(self) -> LimitVerdict | None:
+        """What all attacks and tests together say of the limit on the excess; None where there was none."""
+        return None if self.risk is None else self.risk.limit
+
+    @property
+    def refused(self) -> bool:
+        """Whether the tables exceed their limit, so that they are not put where the release lies."""
+        return self.limit is not None and self.limit.state is LimitState.EXCEEDS
+
+    @cached_property
+    def decision(self) -> Decision:
+        """What to decide by."""
+        return decision_of(self.report)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data: `chaffinch-report`, version 1."""
+        return self.report.to_dict()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ReleaseResult:
+        """Return the release that `report.json` tells of: its results, without its tables and its model.
+
+        Raises
+        ------
+        InputError
+            If the data are something else, or are not as they should be at some place.
+        """
+        report = ReportResult.from_dict(data)
+        if report.utility is None or report.synthesis is None:
+            raise InputError(
+                "The data must be of a release. Got a report of a study alone. Give report.json of chaffinch release."
+            )
+        return cls(report=report)
+
+    def to_html(self, *, public: bool = False) -> str:
+        """Return the report as one HTML file, to be kept inside; or its `public` variant, which holds only what may leave."""
+        drawing = None if self.model is None else self.model.plot()
+        return render(
+            self.report, network_svg=None if drawing is None else drawing.svg, public=public
         )
-    roles: dict[str, Any] = {"label": label, "sensitive": sensitive, "keep": keep}
-    return method.set_params(
-        **{
-            name: value
-            for name, value in roles.items()
-            if value and not getattr(method, name, True)
-        }
-    )
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
+        """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are.
+
+        `to-release` gets what is meant to leave once that is decided: the tables, and a model that a private fit made. `confidential`, which its
+        owner alone can open, gets the report, whose figures are taken from the original, and a model that holds counts of records. Where a limit is
+        exceeded, what was meant to leave is in `confidential/refused`.
+
+        A folder that has these two is refused unless it holds an earlier release and `overwrite` is given: that release is then replaced. A release that a
+        privacy budget was spent on replaces none, and is never replaced.
+        """
+        with filling(
+            folder,
+            overwrite=overwrite,
+            paid=self.model is not None and self.model.privacy is not None,
+            names=PARTS,
+            mark=EARLIER,
+        ) as part:
+            for name, table in zip(self.names, self.tables, strict=not self.files):
+                write_batches(table, leaving_folder(part) / name)
+            for file in self.files:
+                shutil.copyfile(file, leaving_folder(part) / file.name)
+            names = self.write_beside(part)
+        return tuple(Path(folder) / name for name in names)
+
+    def write_beside(self, folder: Path) -> list[str]:
+        """Write the model, report.json and report.html beside tables that are there, into the folders of `save`; return the names of all.
+
+        Tables that exceed their limit are moved from the folder of what leaves to `confidential/refused`.
+        """
+        if self.model is None:
+            raise InputError(
+                "A release that was read from its JSON has no tables and no model to write."
+            )
+        leaving, inside = leaving_folder(folder), folder / CONFIDENTIAL
+        inside.mkdir(mode=0o700, exist_ok=True)
+        model = (inside if self.model.confidential else leaving) / "model.chaffinch"
+        self.model.save(model)
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        write_text(inside / "report.json", f"{text}\n", mode=0o600)
+        write_page(inside / "report.html", self.to_html())
+        if self.refused:
+            leaving.rename(folder / REFUSED)
+            (folder / REFUSED).chmod(0o700)
+        for file in inside.rglob("*"):
+            if file.is_file():
+                file.chmod(0o600)
+        return files_in(folder)
+
+    def show(self) -> None:
+        """Print what to decide by."""
+        print(self.decision)
+
+    def __repr__(self) -> str:
+        made, attacks = self.report.synthesis, () if self.risk is None else self.risk.attacks
+        size = "" if made is None else f"{made.copies} x {made.rows or 0:,} rows, "
+        return f"ReleaseResult({size}{len(self.utility.results)} measures, {len(attacks)} attacks)"
+
+    def _repr_html_(self) -> str:
+        return f"{self.decision._repr_html_()}{self.utility._repr_html_()}"

@@ -1,7 +1,8 @@
-"""From a table to a model to synthetic tables, timed and accounted for: what `synth`, `fit` and `release` share.
+"""From a table to a model to synthetic tables, timed and accounted for: `chaffinch.synthesise`, and what `synth`, `fit`, `sample` and `release` share.
 
 The order is that of a promise of privacy. Whatever can be known to fail is checked first: that costs nothing. Then a project ledger is
-charged, and only then is a record read.
+charged, and only then is a record read. Tables larger than memory are read twice, as a cache of codes. Syntheses are written batch by batch, the same
+bytes whether they are drawn or held.
 """
 
 from __future__ import annotations
@@ -10,46 +11,121 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
+from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning, unknown_name
 from .._base.masking import THRESHOLD, masked_share
-from .._base.runtime import give_memory_back, giving_back
+from .._base.runtime import Progress, give_memory_back, giving_back, watched
 from .._base.seeds import seed_sequence
-from ..counts.coded import CodedScan
-from ..counts.stream import StreamCounter
+from ..counts.coded import CodedScan, coded_scan
+from ..counts.counter import StreamCounter
 from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
 from ..privacy.scanning import PreparedScan, UndiscoveredScan, prepared_scan
 from ..stats.equal_slice import KeyedSlice
-from ..synth import BayesNet, Model, Panel, Settings
+from ..synth import (
+    SYNTHESISERS,
+    BayesNet,
+    Independent,
+    MethodOptions,
+    Model,
+    Panel,
+    Settings,
+    load_model,
+)
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import enough_to_learn, table_counter
-from ..table import FileOptions, Schema, Table, read
+from ..synth.model import batch_rows
+from ..table import FileOptions, Scan, Schema, Table, read, table_writer
+from ..table.codec import Categories
 from ..table.codes import Codes
+from ..table.fit_schema import TableProfile
+from ..table.grain import FEWEST
 from ..table.long import joined
 from ..table.personal.detect import check_decided, check_declared_decided, with_decisions
 from ..table.persons import with_persons
+from ..table.profile import Profile
 from ..table.refit import on_codes_of
 from ..table.schema_file import SchemaLike, as_schema
-from ..table.sources import EngineChoice, choose_engine
+from ..table.sources import ENGINES, EngineChoice, choose_engine
+from ..table.types import is_words, parse_type
 from ..table.weights import weight_note, with_weight, without_weight
-from .running import RunOptions
-from .streaming import NotStreamedError, check_engine, not_streamed, streamed, why_not_streamed
-from .writing import as_written, writer_of
+from ..table.write import file_format
+from .run import RunOptions
 
 STEPS = ("read", "fit", "sample", "compare", "write")
 """What a run spends its time on; `compare` is looking rows up in the original."""
 
 COMPLETED_BATCHES = 4
 """Batches of the original that are in memory at a time while they are completed."""
+
+
+def synthesise(
+    data: Any,
+    *,
+    rows: int | None = None,
+    method: str | Settings = "bayesnet",
+    label: str | None = None,
+    sensitive: Sequence[str] = (),
+    schema: SchemaLike | None = None,
+    keep: Sequence[str] = (),
+    person: str | None = None,
+    order: str | None = None,
+    weight: str | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    threshold: int = THRESHOLD,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Return a synthetic table of the kind that came in: a DataFrame for a DataFrame, a `Table` for a path or a `Table`.
+
+    Names, order, types and index are the original's. Nothing is measured and nothing attacked: `chaffinch.release` does that too.
+
+    Parameters
+    ----------
+    data
+        A table, a path or a frame.
+    rows
+        As many as the original has unless given.
+    method, label, sensitive, schema, keep, person, order, weight, ledger, threshold
+        As in `chaffinch.release`.
+    progress
+        Called with what is being done and the share done. None: a bar where a notebook watches.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [1, 2, 3, 4] * 25, "ill": ["no", "yes", "no", "no"] * 25})
+    >>> synthesise(frame, rows=2, seed=1)
+       age ill
+    0    4  no
+    1    3  no
+    """
+    names = {"sensitive": names_of(sensitive, "sensitive"), "keep": names_of(keep, "keep")}
+    settings = SynthesisSettings(
+        synthesiser=method_of(method, label, names["sensitive"], names["keep"]),
+        reading=ReadSettings(schema=schema, threshold=threshold),
+        keep=names["keep"],
+        person=person,
+        order=order,
+        weight=weight,
+        rows=rows,
+        ledger=ledger,
+        entry="synthesise",
+    )
+    with watched(progress) as show:
+        synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=show))
+        model, table = synthesis.fit(synthesis.read(data))
+        (drawn,) = synthesis.draw(model, table, hold=1)
+    return drawn if isinstance(data, str | os.PathLike | Table) else drawn.to_native()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +233,35 @@ class SynthesisSettings:
         }
         given = {name: value for name, value in (told | read_as).items() if value}
         return {**self.synthesiser.plain_params(), **given}
+
+
+def method_of(
+    method: str | Settings, label: str | None, sensitive: tuple[str, ...], keep: tuple[str, ...]
+) -> Settings:
+    """Return the method with the roles of columns in its settings, where it has them and they were not set there."""
+    if isinstance(method, str):
+        return SYNTHESISERS[method].from_options(
+            MethodOptions(label=label, sensitive=sensitive, keep=keep)
+        )
+    if not isinstance(method, Settings):
+        raise InputError(
+            f"method must be a synthesiser, as BayesNet(parents=3), or its name. Got {type(method).__name__}."
+        )
+    roles: dict[str, Any] = {"label": label, "sensitive": sensitive, "keep": keep}
+    return method.set_params(
+        **{
+            name: value
+            for name, value in roles.items()
+            if value and not getattr(method, name, True)
+        }
+    )
+
+
+def names_of(words: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return names as a tuple; raise for one word alone, which would be read letter by letter."""
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{what} must be a list of names, as ['age', 'sex']. Got {words!r}.")
+    return tuple(words)
 
 
 def synthesiser_for(settings: Settings, schema: Schema) -> Settings:
@@ -271,7 +376,7 @@ class Synthesis:
     ) -> CodedScan | None:
         """The original as a cache of codes, where the engine asked for or chosen is that; None where rows are to be read into memory."""
         self.choice = choose_engine(
-            self.settings.engine, [*_paths(source), *beside], **self.settings.reading.file
+            self.settings.engine, [*file_paths(source), *beside], **self.settings.reading.file
         )
         why = why_not_streamed(self.settings, measured=self.measured)
         if self.choice.stream and why:
@@ -324,7 +429,7 @@ class Synthesis:
         check(schema)
         # Which engine works shows nowhere: it may be chosen by the size of the data, and the result is the same.
         self.choice = choose_engine(
-            self.settings.engine, [*_paths(source), *beside], **reading.file
+            self.settings.engine, [*file_paths(source), *beside], **reading.file
         )
         if self.choice.stream and unread is None:
             if not self.choice.chosen:
@@ -495,7 +600,8 @@ def _codes_of(coded: CodedScan, names: Sequence[str]) -> Iterator[Codes]:
     yield from (batch.codes.columns(places) for batch in coded.batches())
 
 
-def _paths(source: Any) -> list[str | os.PathLike[str]]:
+def file_paths(source: Any) -> list[str | os.PathLike[str]]:
+    """Return the path of a source as a list; an empty one where it is no file."""
     return [source] if isinstance(source, str | os.PathLike) else []
 
 
@@ -505,3 +611,200 @@ def _without_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PersonalDataWarning)
         yield
+
+
+class NotStreamedError(InputError):
+    """What is asked for needs all rows at once."""
+
+
+WEIGHTED = "Measuring records by their weights"
+"""What a release of a table with weights needs all rows for."""
+
+
+def why_not_streamed(settings: SynthesisSettings, *, measured: bool = False) -> str:
+    """Return what of the settings needs all rows in memory, for a sentence; empty where nothing does. `measured`: what is drawn is measured too."""
+    if settings.private:
+        return ""
+    if settings.person or settings.order:
+        return "A column that says whose row it is"
+    if settings.weight and measured:
+        return WEIGHTED
+    return (
+        ""
+        if isinstance(settings.synthesiser, BayesNet | Independent)
+        else f"The method {settings.synthesiser.name}"
+    )
+
+
+def check_engine(settings: SynthesisSettings) -> None:
+    """Raise unless the engine that settings name exists, and can do what they ask for."""
+    if settings.engine not in ENGINES:
+        raise unknown_name("engine", settings.engine, ENGINES)
+    if settings.engine == "stream" and (why := why_not_streamed(settings)):
+        raise not_streamed(why)
+
+
+@contextmanager
+def streamed(
+    source: Any,
+    settings: SynthesisSettings,
+    run: RunOptions,
+    check: Callable[[Schema], object],
+    *,
+    measured: bool = False,
+) -> Iterator[CodedScan]:
+    """Give the original as a cache of codes, which is removed at the end; `check` is called with its schema before it is encoded.
+
+    Raises
+    ------
+    NotStreamedError
+        If the table, or what is asked of it, needs all rows in memory.
+    """
+
+    def check_scan(scan: Scan) -> None:
+        if scan.schema.with_role("person"):
+            raise not_streamed("A column that says whose row it is")
+        if measured and scan.schema.with_role("weight"):
+            raise not_streamed(WEIGHTED)
+        if repeated := _repeated_identifier(scan.schema, scan.profiles):
+            raise not_streamed(f"Column '{repeated}', whose identifiers have several rows each,")
+        check_decided(scan.schema)
+        check(scan.schema)
+
+    reading = settings.reading
+    with coded_scan(
+        source,
+        reading.declared,
+        **reading.file,
+        rare=reading.rare,
+        threshold=reading.threshold,
+        weight=settings.weight,
+        progress=run.progress,
+        check=check_scan,
+    ) as coded:
+        weight = coded.scan.schema.only("weight")
+        yield (
+            coded
+            if weight is None
+            else replace(
+                coded, scan=replace(coded.scan, notes=(*coded.scan.notes, weight_note(weight)))
+            )
+        )
+
+
+def not_streamed(what: str) -> NotStreamedError:
+    """Return the error that something needs all rows in memory."""
+    return NotStreamedError(f"{what} needs all rows in memory: use --engine memory.")
+
+
+def _repeated_identifier(schema: Schema, profiles: TableProfile | None) -> str | None:
+    """Return an identifier that is the same in two rows or more on average, as far as its distinct values were counted: rules are found on such."""
+    known = {} if profiles is None else profiles.columns
+    for column in schema:
+        if column.kind == "identifier" and column.name in known:
+            profile = known[column.name]
+            distinct = _distinct(profile)
+            if distinct is not None and 2 * FEWEST <= 2 * distinct <= profile.n_present:
+                return column.name
+    return None
+
+
+def _distinct(profile: Profile) -> int | None:
+    """The distinct values of a column; None where they are too many to be counted."""
+    if profile.too_many_words or not profile.numbers.exact:
+        return None
+    return len(profile.words) or len(profile.numbers.result()[0])
+
+
+def copy_paths(output: Path, copies: int) -> list[Path]:
+    """Return where each of several syntheses goes: OUT itself for one, OUT-1, OUT-2 ... for more."""
+    file_format(output)
+    if copies == 1:
+        return [output]
+    stem, dot, ending = output.name.partition(".")
+    return [output.with_name(f"{stem}-{i}{dot}{ending}") for i in range(1, copies + 1)]
+
+
+def as_written(table: Table) -> Table:
+    """Return a drawn table with the codes that its values have once they are written and read again.
+
+    Pooled levels have no value of their own where a column holds no words: they are written as missing, and read so.
+    """
+    codes = [table.codes[j] for j in range(len(table.codes))]
+    for j, column in enumerate(table.schema.modelled):
+        codec = column.codec
+        if (
+            isinstance(codec, Categories)
+            and codec.other
+            and codec.null
+            and not is_words(parse_type(column.type))
+        ):
+            empty = np.asarray(table.data.column(column.name).combine_chunks().is_null())
+            pooled = empty & (codes[j] == len(codec.levels))
+            if pooled.any():
+                codes[j] = np.where(pooled, codec.n_values, codes[j]).astype(codes[j].dtype)
+    return replace(table, codes=Codes.of(codes, table.schema.sizes))
+
+
+def write_batches(table: Table, path: Path) -> None:
+    """Write a table as it would have been written while it was drawn: the same bytes."""
+    with table_writer(path) as write:
+        rows = batch_rows(len(table.schema.names))
+        for start in range(0, max(table.n_rows, 1), rows):
+            write(table[start : start + rows])
+
+
+def writer_of(
+    path: Path | None, *, paid: bool = False
+) -> AbstractContextManager[Callable[[Table], object]]:
+    """Give what appends tables to a file, or, without a path, does nothing."""
+    return nullcontext(lambda table: None) if path is None else table_writer(path, paid=paid)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleResult:
+    """What was drawn: rows, the seed, the columns that were given, and, of a model without a promise, how long it took."""
+
+    rows: int
+    seed: int | None = None
+    given: tuple[str, ...] = ()
+    seconds: Mapping[str, float] | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data: `chaffinch-sample`, version 1."""
+        seconds = (
+            {}
+            if self.seconds is None
+            else {"seconds": {step: round(s, 6) for step, s in self.seconds.items()}}
+        )
+        head = {"format": "chaffinch-sample", "version": 1, "rows": self.rows, "seed": self.seed}
+        return {**head, "given": list(self.given), "run": seconds}
+
+
+def sample_to_file(
+    model: Path,
+    output: Path,
+    *,
+    rows: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    run: RunOptions,
+) -> SampleResult:
+    """Draw rows from a model file and write them, batch by batch; `given` fixes values of columns, exactly."""
+    loaded: Any = load_model(model)
+    wanted = loaded.n_rows if rows is None else rows
+    run.observer.before_drawing(wanted, loaded.schema)
+    writing, start = 0.0, time.perf_counter()
+    with table_writer(output) as write:
+        for batch in loaded.batches(
+            wanted, seed=run.seed, given=given, threads=run.threads, progress=run.progress
+        ):
+            drawn = time.perf_counter()
+            write(batch)
+            writing += time.perf_counter() - drawn
+    seconds = {"sample": time.perf_counter() - start - writing, "write": writing}
+    return SampleResult(
+        rows=wanted,
+        seed=run.seed,
+        given=tuple(sorted(given or ())),
+        seconds=None if loaded.privacy else seconds,
+    )

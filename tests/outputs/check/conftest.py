@@ -7,7 +7,7 @@ import pytest
 
 from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckSettings, check_recipes
-from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit
+from chaffinch.outputs.check.assessment import DatasetEnsemble, OutputFit
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds import KINDS

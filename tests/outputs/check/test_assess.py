@@ -9,7 +9,7 @@ import pytest
 
 from chaffinch.errors import InputError
 from chaffinch.outputs.check import CheckSettings, check_recipes
-from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
+from chaffinch.outputs.check.assessment import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Fields
 

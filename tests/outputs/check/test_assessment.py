@@ -5,10 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from chaffinch.outputs.check.assessment import CheckRun, _fits
+from chaffinch.outputs.check.assessment import (
+    CheckRun,
+    DatasetEnsemble,
+    OutputFit,
+    _fits,
+    folds,
+    prior_datasets,
+)
 from chaffinch.outputs.check.attribution import attack_of
-from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit, prior_datasets
-from chaffinch.outputs.check.folds import folds
 from chaffinch.outputs.document import recipes_of
 
 TABLES = [

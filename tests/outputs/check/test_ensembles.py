@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from chaffinch.outputs.check.ensembles import Evolver, _error, prior_datasets
+from chaffinch.outputs.check.assessment import Evolver, _error, prior_datasets
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Fields
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from chaffinch.outputs.check.assessment import CheckRun
+from chaffinch.outputs.check.assessment import CheckRun, DatasetEnsemble, folds, prior_datasets
 from chaffinch.outputs.check.attribution import attack_of
-from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
-from chaffinch.outputs.check.error_lines import STOPS, error_lines, line_through
-from chaffinch.outputs.check.folds import folds
+from chaffinch.outputs.check.paper_figures import STOPS, error_lines, line_through
 from chaffinch.outputs.document import recipes_of
 
 

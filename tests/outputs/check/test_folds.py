@@ -3,7 +3,7 @@
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.outputs.check.folds import folds
+from chaffinch.outputs.check.assessment import folds
 
 
 def test_folds_swap_sides():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch.outputs.check import kernels
+from chaffinch.outputs.check.attribution import add_claims, tcap_of_dataset
 
 
 @pytest.mark.parametrize("tau", [0.6, 1.0])
@@ -18,7 +18,7 @@ def test_hashed_keys_are_dense_keys(seed, tau):
     def attack(radix):
         claims, influence = np.empty((3, 30), dtype=np.int32), np.zeros((2, 30))
         label, values = rows[:, 3].copy(), people[:, 3].copy()
-        tcap = kernels.attack(
+        tcap = tcap_of_dataset(
             rows, label, columns, starts, radix, people, values, group, tau, claims, influence
         )
         return tcap, claims, influence
@@ -32,7 +32,7 @@ def test_claims_are_added_up():
     first, spoken, correct = (np.zeros((1, 4), dtype=np.int32) for _ in range(3))
     agreed = np.ones((1, 4), dtype=np.bool_)
     for claims in ([0, 1, -1, 1], [0, 0, -1, -1], [0, 1, -1, 1]):
-        kernels.absorb(
+        add_claims(
             np.array([claims], dtype=np.int32),
             np.array([0, 0, 1, 1]),
             first,

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
-from chaffinch.outputs.check.folds import folds
-from chaffinch.outputs.check.marginal import measures_of
+from chaffinch.outputs.check.assessment import folds
+from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap, measures_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.stats.crossed import CrossedPart, crossed_difference, crossed_mean
 

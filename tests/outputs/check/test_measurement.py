@@ -5,9 +5,8 @@ import pytest
 
 from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckSettings
-from chaffinch.outputs.check.folds import folds
-from chaffinch.outputs.check.measurement import MOST_STEPS, measured
-from chaffinch.outputs.check.output_set import OutputSet
+from chaffinch.outputs.check.assessment import folds
+from chaffinch.outputs.check.measurement import MOST_STEPS, OutputSet, measured
 from chaffinch.outputs.document import recipes_of
 
 LOGIT = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1", "decimals": 4}

@@ -4,7 +4,7 @@ import pytest
 
 from chaffinch.errors import ChaffinchError
 from chaffinch.outputs.check import CheckSettings
-from chaffinch.outputs.check.output_set import OutputSet
+from chaffinch.outputs.check.measurement import OutputSet
 from chaffinch.outputs.document import recipes_of
 
 PLAIN = {"name": "plain", "kind": "table", "by": ["y"]}

@@ -12,9 +12,8 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.check.printed import TOGETHER, check_printed, printed_rules
 from chaffinch.outputs.check.result import CheckResult
 from chaffinch.outputs.check.settings import CheckSettings
-from chaffinch.outputs.readers.files.found import FoundOutput, Place
-from chaffinch.outputs.readers.files.printed_fit import PrintedFit
-from chaffinch.outputs.readers.files.printed_table import PrintedTable
+from chaffinch.outputs.readers.files.printed import PrintedFit, PrintedTable
+from chaffinch.outputs.readers.files.protocol import FoundOutput, Place
 from chaffinch.outputs.rules import Policy
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError, MissingExtraError
-from chaffinch.outputs.check.published import compare_published
+from chaffinch.outputs.check.assess import compare_published
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.kinds.table import TableSpec

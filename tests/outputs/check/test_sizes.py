@@ -2,8 +2,8 @@
 
 import pytest
 
-from chaffinch.outputs.check.marginal import RiskMeasure
-from chaffinch.outputs.check.sizes import _line
+from chaffinch.outputs.check.attribution import RiskMeasure
+from chaffinch.outputs.check.paper_figures import _extrapolated
 from chaffinch.stats.crossed import NOTHING, Estimate
 
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
@@ -26,12 +26,12 @@ def test_one_doubling_back_is_one_doubling_ahead():
         measure(Estimate(0.1, 0.03, 0.04, 0.16, 9)),
         measure(Estimate(0.3, 0.04, 0.22, 0.38, 7)),
     )
-    ahead = _line(small, large, [100, 200, 400])
+    ahead = _extrapolated(small, large, [100, 200, 400])
     assert (ahead.value, ahead.error, ahead.freedom) == pytest.approx(
         (0.5, (0.08**2 + 0.03**2) ** 0.5, 7)
     )
     assert (ahead.low, ahead.high) == pytest.approx((0.5 - 2 * ahead.error, 0.5 + 2 * ahead.error))
-    further = _line(small, large, [100, 200, 800])
+    further = _extrapolated(small, large, [100, 200, 800])
     assert (further.value, further.error) == pytest.approx((0.7, (0.12**2 + 0.06**2) ** 0.5))
 
 

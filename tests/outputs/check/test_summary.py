@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.outputs.check.result import ByRecipe, NotChecked
-from chaffinch.outputs.check.summary import counted_words, hold_back, summary_of
+from chaffinch.outputs.check.result import (
+    ByRecipe,
+    NotChecked,
+    counted_words,
+    hold_back,
+    summary_of,
+)
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import ORDER, finding
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from chaffinch.outputs.check.ensembles import OutputFit
-from chaffinch.outputs.check.marginal import RiskMeasure
-from chaffinch.outputs.check.verdict import NotAssessed, verdict_of
+from chaffinch.outputs.check.assessment import OutputFit
+from chaffinch.outputs.check.attribution import RiskMeasure
+from chaffinch.outputs.check.result import NotAssessed, verdict_of
 from chaffinch.stats.crossed import NOTHING, Estimate
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch.outputs.check.whole import _mean_sd
+from chaffinch.outputs.check.paper_figures import _mean_sd
 
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
 

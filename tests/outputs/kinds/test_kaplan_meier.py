@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.check.published import compare_published
+from chaffinch.outputs.check.assess import compare_published
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules.tallies import tallies_of

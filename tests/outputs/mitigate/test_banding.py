@@ -7,8 +7,8 @@ import pytest
 
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.mitigate.banding import BAND, MOST_FORMS, TOP_CODE
 from chaffinch.outputs.mitigate.base import RuleTrial
+from chaffinch.outputs.mitigate.coarsening import BAND, MOST_FORMS, TOP_CODE
 from chaffinch.outputs.rules import Policy
 
 

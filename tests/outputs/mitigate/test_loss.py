@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.mitigate.loss import everything, loss_of
+from chaffinch.outputs.mitigate.search import everything, loss_of
 
 COUNTS = [[100, 4], [200, 50]]
 

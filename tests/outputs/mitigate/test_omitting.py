@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaffinch.outputs.mitigate.omitting import ENDS, OMIT
+from chaffinch.outputs.mitigate.coarsening import ENDS, OMIT
 
 
 def forms_of(mitigation, trial):

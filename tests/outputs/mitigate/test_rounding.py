@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.mitigate.base import RuleTrial
-from chaffinch.outputs.mitigate.rounding import DECIMALS, ROUND, _narrowed
+from chaffinch.outputs.mitigate.coarsening import DECIMALS, ROUND, _narrowed
 from chaffinch.outputs.rules import Policy
 
 from .conftest import fields_of, people

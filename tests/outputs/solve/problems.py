@@ -16,8 +16,7 @@ from chaffinch.outputs.equations import (
     Terms,
 )
 from chaffinch.outputs.families import FamilyName, Part
-from chaffinch.outputs.solve.kernels import search
-from chaffinch.outputs.solve.moves import Moves
+from chaffinch.outputs.solve.moves import Moves, search
 from chaffinch.outputs.solve.state import State
 
 SIZES = (3, 6, 2, 4)

@@ -15,8 +15,7 @@ from chaffinch.outputs.equations import (
     Terms,
 )
 from chaffinch.outputs.families import FAMILIES
-from chaffinch.outputs.solve.blocks import blocks_of
-from chaffinch.outputs.solve.kernels.children import add_up
+from chaffinch.outputs.solve.population import add_up, blocks_of
 
 from .problems import COLUMNS, random_problem
 

@@ -16,7 +16,7 @@ from chaffinch.outputs import evolve as evolving
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.readers.statsmodels import spec_of
-from chaffinch.outputs.solve import combine, ea, incremental, kernels, maxent, process
+from chaffinch.outputs.solve import combine, ea, incremental, maxent, process
 from chaffinch.outputs.solve.budget import proposals_in, proposals_of, seconds_each
 
 COLUMNS = [{"name": "sex", "levels": ["f", "m"]}, {"name": "age", "from": 0, "to": 60}]
@@ -41,13 +41,13 @@ def wild(monkeypatch):
         hours = itertools.count(1)
         for name in ("perf_counter", "monotonic", "time", "process_time"):
             monkeypatch.setattr(time, name, lambda: 3600.0 * next(hours))
-        search, slept = kernels.search, time.sleep
+        search, slept = incremental.search, time.sleep
 
         def slow(*arguments):
             slept(0.002)
             return search(*arguments)
 
-        monkeypatch.setattr(kernels, "search", slow)
+        monkeypatch.setattr(incremental, "search", slow)
 
     return start
 

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import numpy as np
 
-from chaffinch.outputs.solve.candidates import NumbersOfSums, candidates_of, excess, make_moves
+from chaffinch.outputs.solve.combine import NumbersOfSums, candidates_of, excess, make_moves
 from chaffinch.outputs.solve.moves import Moves
 from chaffinch.outputs.solve.state import State
 

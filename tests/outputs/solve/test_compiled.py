@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 
 from chaffinch.outputs.equations import CountTable, SumSystem
-from chaffinch.outputs.solve.compiled import compile_problem
+from chaffinch.outputs.solve.program import compile_problem
 
 
 def test_a_flat_problem_knows_who_reads_a_column_and_the_bounds_of_cells(

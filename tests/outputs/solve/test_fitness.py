@@ -8,7 +8,7 @@ import pytest
 from chaffinch.errors import MissingExtraError
 from chaffinch.outputs.equations import Problem
 from chaffinch.outputs.solve import maxent
-from chaffinch.outputs.solve.fitness import FromSums, fitness_of
+from chaffinch.outputs.solve.ea import FromSums, fitness_of
 from chaffinch.outputs.solve.population import BreedingRates, Population
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from chaffinch.outputs.equations import Problem
-from chaffinch.outputs.solve.linear import nearest
-from chaffinch.outputs.solve.state import State
+from chaffinch.outputs.solve.state import State, nearest
 
 
 @pytest.mark.parametrize("focus", [1.0, 5.0])

@@ -5,8 +5,7 @@ import pytest
 
 from chaffinch.outputs.domain import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, SumSystem
-from chaffinch.outputs.solve.blocks import blocks_of
-from chaffinch.outputs.solve.population import BreedingRates, Population
+from chaffinch.outputs.solve.population import BreedingRates, Population, blocks_of
 
 from .problems import COLUMNS, random_problem
 

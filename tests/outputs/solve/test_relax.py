@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from chaffinch.outputs.equations import CountTable, Problem, regression
+from chaffinch.outputs.solve.combine import _first_of_each_record as apart_of
+from chaffinch.outputs.solve.combine import few_to_make, relax
 from chaffinch.outputs.solve.moves import Moves
-from chaffinch.outputs.solve.relax import _apart as apart_of
-from chaffinch.outputs.solve.relax import few_to_make, relax
 from chaffinch.outputs.solve.state import State
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.outputs.solve.selection import choose_parents
+from chaffinch.outputs.solve.ea import choose_parents
 
 N = 8
 DRAWS = 20_000

@@ -12,7 +12,7 @@ import chaffinch
 from chaffinch.cli.app import app
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.report.compare import compare
-from chaffinch.report.page import render
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk import ATTACKERS, Attacker, RiskResult
 from chaffinch.risk.attribution.attacker import attacker_of, attacker_words, outcome_of_answers

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import chaffinch
-from chaffinch.report.audit import audit_page
+from chaffinch.report.attacks import audit_page
 from chaffinch.risk.auditing import (
     ATTACKERS,
     AuditAttacker,

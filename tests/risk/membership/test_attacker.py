@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import chaffinch
 from chaffinch.cli.app import app
 from chaffinch.errors import InputError
-from chaffinch.report.membership import membership_page
+from chaffinch.report.attacks import membership_page
 from chaffinch.risk.membership import ATTACKERS, MembershipAttacker, MembershipResult
 from chaffinch.risk.membership.attacker import folds
 from chaffinch.risk.membership.linear import Linear

@@ -7,7 +7,7 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import ChaffinchError
-from chaffinch.report.page import render
+from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk import RiskResult, RiskSettings
 from chaffinch.risk.memorisation.battery import findings, stacked, trials, trials_of, with_family

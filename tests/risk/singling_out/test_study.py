@@ -10,7 +10,7 @@ import pytest
 from chaffinch import read
 from chaffinch._base.text import percent
 from chaffinch.errors import InputError
-from chaffinch.report.singling_out import singling_out_page
+from chaffinch.report.attacks import singling_out_page
 from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.singling_out import SinglingOutResult, singling_out
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.counts import MemoryCounter, StreamCounter
-from chaffinch.counts.reference import ReferenceCounter
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.synth import BayesNet, Evolution, Network
 from chaffinch.synth.bayesnet.model import BayesNetModel
 from chaffinch.table import Scan

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from chaffinch.counts import MemoryCounter
-from chaffinch.counts.reference import ReferenceCounter
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.synth.bayesnet.scores import FamilyScores
 
 

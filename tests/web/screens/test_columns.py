@@ -112,7 +112,7 @@ def test_first_rows_are_shown_while_all_are_read_and_what_was_chosen_meanwhile_i
         project.path(name).unlink()
     write_json(project.path(FOUND), {**whole, "part": True, "rows": 250})
     worker = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"],
+        [sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.jobs"],
         start_new_session=True,
     )
     try:

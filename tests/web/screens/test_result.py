@@ -8,7 +8,7 @@ import pytest
 
 from chaffinch.errors import InputError
 from chaffinch.web.project import write_json
-from chaffinch.web.screens.result import body_of, links_of
+from chaffinch.web.screens.result import body_of, checked_fragment, crossed, links_of
 
 from ..conftest import Visitor
 
@@ -92,3 +92,71 @@ def test_links_are_forbidden_required_and_left_again(reported: Visitor) -> None:
     assert "leads from one column to another" in reported.post(
         "/result/1/edge", parent="age", child="age", what="forbid"
     )
+
+
+GOOD = (
+    '<p class="note">a &lt; b &amp; c</p>',
+    '<details open><summary>s</summary><table><tbody><tr><td data-head="x &quot;y&quot;">1</td></tr></tbody></table></details>',
+    '<svg viewBox="0 0 1 1" role="img" aria-labelledby="t"><title id="t">x</title><rect x="1" y="2" fill="none"/><path d="M0 0H1" marker-end="url(#tip)"></path></svg>',
+    '<a href="#top">up</a><br>',
+)
+BAD = (
+    "<script>alert(1)</script>",
+    '<div hx-get="/runs"></div>',
+    '<div data-hx-post="/decide/1" hx-include="[name=form_key]"></div>',
+    '<form action="/runs"></form>',
+    '<meta http-equiv="refresh" content="0;url=http://x.example">',
+    '<a href="http://x.example">x</a>',
+    '<a href="javascript:alert(1)">x</a>',
+    '<p onclick="x()">x</p>',
+    '<p style="position:fixed">x</p>',
+    '<img src="x">',
+    "<iframe></iframe>",
+    "<p class='a'>x</p>",
+    "</div></main><p>x</p>",
+    "<div>",
+    "<b><p></b></p>",
+    "a < b",
+    "a > b",
+    '<p class="a" <b>',
+    "<!-- x -->",
+    "<!doctype html>",
+    '<path fill="url(http://x.example/a)"/>',
+    "<INPUT>",
+    "<button>x</button>",
+    "<textarea>",
+    '<base href="#">',
+    "<svg><style>*{}</style></svg>",
+)
+
+
+@pytest.mark.parametrize("html", GOOD)
+def test_what_a_report_is_made_of_is_taken_as_it_is(html: str) -> None:
+    assert checked_fragment(html) == html
+
+
+@pytest.mark.parametrize("html", BAD)
+def test_everything_else_is_refused(html: str) -> None:
+    with pytest.raises(InputError, match="not as Chaffinch writes one"):
+        checked_fragment(html)
+    with pytest.raises(InputError):
+        checked_fragment(f"{GOOD[0]}{html}{GOOD[2]}")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_counts_are_those_of_the_table(tmp_path: Path, ending: str) -> None:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    table = pa.table(
+        {
+            "a": ["x"] * 52 + ["y"] * 48,
+            "b": ["p"] * 34 + ["q"] * 18 + ["p"] * 4 + ["q"] * 44,
+            "c": range(100),
+        }
+    )
+    path = tmp_path / f"synthetic.{ending}"
+    (csv.write_csv if ending == "csv" else parquet.write_table)(table, path)
+    found = crossed(path, "b", "a")
+    assert (found.column, found.by, found.head, found.counted) == ("b", "a", ("p", "q"), 100)
+    assert found.rows == (("x", "30", "20"), ("y", "<10", "40"))

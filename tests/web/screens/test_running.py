@@ -118,7 +118,7 @@ def test_how_far_it_is_comes_as_a_fragment(opened: Visitor) -> None:
         {"doing": "2 of 6, learning", "share": 0.25, "seconds": 9.0, "left": 27.0},
     )
     worker = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.worker"],
+        [sys.executable, "-c", "import time; time.sleep(60)", "chaffinch.web.jobs"],
         start_new_session=True,
     )
     try:

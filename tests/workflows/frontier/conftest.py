@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.report.frontier_rules import Limits
-from chaffinch.workflows.frontier.evaluate import FrontierStudy
-from chaffinch.workflows.frontier.parts import parted
+from chaffinch.report.frontier_result import Limits
+from chaffinch.workflows.frontier.evaluate import FrontierStudy, parted
 from chaffinch.workflows.frontier.settings import FrontierSettings
 
 

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
-from chaffinch.report.frontier_rules import Limits
-from chaffinch.workflows.frontier.confirm import Confirmer, private_candidates, public_candidate
+from chaffinch.report.frontier_result import (
+    CandidateSettings,
+    Evaluation,
+    Limits,
+    RiskFigure,
+    WorthFigure,
+)
+from chaffinch.workflows.frontier.choice import Confirmer, private_candidates, public_candidate
 from chaffinch.workflows.frontier.evaluate import MeasuredCandidate
 
 LIMITS = Limits(max_excess=0.05)

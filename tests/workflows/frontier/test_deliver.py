@@ -12,12 +12,11 @@ import pytest
 
 from chaffinch.errors import InputError, PrivacyError
 from chaffinch.privacy.project import create_project, open_project
-from chaffinch.report.frontier_result import FrontierResult
-from chaffinch.report.frontier_rules import Limits
+from chaffinch.report.frontier_result import FrontierResult, Limits
 from chaffinch.table import Column, Schema
 from chaffinch.workflows.frontier.deliver import deliver
 from chaffinch.workflows.frontier.run import FrontierData, FrontierRun, run_frontier
-from chaffinch.workflows.running import RunOptions
+from chaffinch.workflows.run import RunOptions
 from chaffinch.workflows.synthesise import ReadSettings
 
 from .conftest import quick

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chaffinch
-from chaffinch.report.candidate import CandidateSettings
+from chaffinch.report.frontier_result import CandidateSettings
 from chaffinch.workflows.frontier.evaluate import FrontierStudy, recoded, without_columns
 
 from .conftest import made_people, quick, study_of

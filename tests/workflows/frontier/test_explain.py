@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import FrontierChoice
-from chaffinch.workflows.frontier.evaluate import FrontierStudy
-from chaffinch.workflows.frontier.explain import (
+from chaffinch.report.frontier_result import CandidateSettings, FrontierChoice
+from chaffinch.workflows.frontier.choice import (
     _moved_risk,
     changes_of,
     move_words,
     neighbours_on_front,
 )
+from chaffinch.workflows.frontier.evaluate import FrontierStudy
 
 from ...report.test_frontier_result import evaluation
 

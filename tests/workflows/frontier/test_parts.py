@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.workflows.frontier.parts import cost_of_parting, parted, rows_of, split_people
+from chaffinch.workflows.frontier.evaluate import cost_of_parting, parted, rows_of, split_people
 
 from .conftest import made_people
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import Evaluation, RiskFigure, WorthFigure
-from chaffinch.report.frontier_rules import Limits
-from chaffinch.workflows.frontier.search import next_candidates, promising
-from chaffinch.workflows.frontier.space import Space
+from chaffinch.report.frontier_result import (
+    CandidateSettings,
+    Evaluation,
+    Limits,
+    RiskFigure,
+    WorthFigure,
+)
+from chaffinch.workflows.frontier.search import Space, next_candidates, promising
 
 SPACE = Space(sensitive=("a",))
 

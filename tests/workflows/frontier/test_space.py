@@ -8,8 +8,8 @@ from itertools import chain, combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.workflows.frontier.space import LADDERS, Space
+from chaffinch.report.frontier_result import CandidateSettings
+from chaffinch.workflows.frontier.search import LADDERS, Space
 
 SPACE = Space(sensitive=("a", "b"), droppable=("k",))
 CANDIDATES = st.builds(

@@ -10,9 +10,8 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.report.candidate import CandidateSettings
-from chaffinch.report.frontier_result import Confirmation, Evaluation
-from chaffinch.workflows.frontier.store import EvaluationFile, inputs_of
+from chaffinch.report.frontier_result import CandidateSettings, Confirmation, Evaluation
+from chaffinch.workflows.frontier.run import EvaluationFile, inputs_of
 
 from .conftest import made_people, quick
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.report.candidate import CandidateSettings
+from chaffinch.report.frontier_result import CandidateSettings
 from chaffinch.workflows.frontier.evaluate import FrontierStudy
 from chaffinch.workflows.frontier.vary import curve_of
 

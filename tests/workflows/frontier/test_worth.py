@@ -7,7 +7,7 @@ import pytest
 
 import chaffinch
 from chaffinch.utility.tvd import marginal_distance
-from chaffinch.workflows.frontier.worth import MadeTable, filled, worth_figures
+from chaffinch.workflows.frontier.evaluate import MadeTable, filled, worth_figures
 
 from .conftest import made_people, quick
 

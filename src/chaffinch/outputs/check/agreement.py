@@ -17,8 +17,7 @@ from ..._base.seeds import generator
 from ...counts.tally import count_cells
 from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_mean
 from ..domain import Codes, Fields
-from .attribution import EnsembleTcap, KeyAttack
-from .marginal import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL
+from .attribution import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL, EnsembleTcap, KeyAttack
 
 SPOKEN = 0.5
 """The share of datasets that must say something about a key."""

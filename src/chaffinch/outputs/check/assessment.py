@@ -1,29 +1,46 @@
-"""One assessment of a set of outputs: an ensemble for each fold, and the attack of each on the people of its fold."""
+"""One assessment of a set of outputs: folds of the people, an ensemble of datasets evolved from the outputs of each, and its attack on the people of the fold."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.results import to_plain
+from ..._base.masking import masked_count
+from ..._base.results import Number, to_plain
 from ..._base.runtime import Progress, silent
-from ..._base.seeds import seed_sequence
+from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.crossed import Estimate, crossed_difference
 from ..document import Outputs
-from ..domain import Codes
-from ..kinds import OutputSpec
+from ..domain import Codes, Fields
+from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec, needs_tolerance
+from ..kinds import KINDS, OutputSpec
 from ..margins import counted_margins, published_margins, with_margins, without_margins
-from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap
-from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
-from .folds import Fold
-from .marginal import LEVEL, RiskMeasure, excess_of, measures_of
+from ..numbers import Compared
+from ..solve.process import Engines
+from .attribution import (
+    CONVENTIONS,
+    LEVEL,
+    EnsembleTcap,
+    KeyAttack,
+    RiskMeasure,
+    ensemble_tcap,
+    excess_of,
+    measures_of,
+)
 from .settings import CheckStart
+
+FEWEST = 20
+"""The fewest people on either side of a fold."""
+
+Ints = NDArray[np.int64]
+
 
 Sides = NDArray[np.int8]
 
@@ -266,3 +283,222 @@ def _fits(ensembles: Sequence[DatasetEnsemble]) -> tuple[OutputFit, ...]:
     """How well outputs are reproduced over all folds."""
     every = zip(*(ensemble.fits for ensemble in ensembles), strict=True)
     return tuple(OutputFit.over(some) for some in every)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fold:
+    """One split of the data."""
+
+    name: str  # "first fold", "second fold"; with several splits their number too
+    original: Ints  # The rows that outputs are computed from
+    holdout: Ints  # Rows that had no part in them
+    compared: Ints  # As many of the original rows as there are held out ones: attribution depends on how many people there are to match
+
+    def __repr__(self) -> str:
+        return f"Fold({self.name}, original: {masked_count(len(self.original))}, holdout: {masked_count(len(self.holdout))})"
+
+
+def folds(
+    n_rows: int,
+    *,
+    holdout_share: float = 0.5,
+    repeats: int = 1,
+    seed: Seed = None,
+    within: Fold | None = None,
+) -> tuple[Fold, ...]:
+    """Return two folds for each random split: their held-out people are different ones, so each half plays both parts.
+
+    With `within`, the original rows of a fold are split in place of all the data.
+
+    Examples
+    --------
+    >>> first, second = folds(100, seed=1)
+    >>> sorted(first.original) == sorted(second.holdout), len(first.compared)
+    (True, 50)
+    """
+    if not 0.0 < holdout_share <= 0.5:
+        raise InputError(
+            f"The holdout share must be above 0 and at most 0.5. Got {holdout_share:g}."
+        )
+    if repeats < 1:
+        raise InputError(f"The number of splits must be at least 1. Got {repeats}.")
+    rows = np.arange(n_rows) if within is None else within.original
+    n_holdout = int(len(rows) * holdout_share)
+    if n_holdout < FEWEST:
+        raise InputError(
+            f"A holdout needs at least {FEWEST} records, and a share of {holdout_share:g} of this data is fewer. "
+            "Use a larger share, or more data."
+        )
+    rng = generator(seed)
+    splits = []
+    for number in range(repeats):
+        order = rng.permutation(rows)
+        after = f" of split {number + 1}" if repeats > 1 else ""
+        after += f" of the {within.name}" if within is not None else ""
+        for name, holdout in (
+            ("first", order[:n_holdout]),
+            ("second", order[n_holdout : 2 * n_holdout]),
+        ):
+            inside = np.zeros(n_rows, dtype=bool)
+            inside[rows] = True
+            inside[holdout] = False
+            original = np.flatnonzero(inside)
+            compared = (
+                original
+                if len(original) == n_holdout
+                else np.sort(rng.choice(original, n_holdout, replace=False))
+            )
+            splits.append(Fold(f"{name} fold{after}", original, np.sort(holdout), compared))
+    return tuple(splits)
+
+
+@dataclass(frozen=True)
+class OutputFit:
+    """How well an ensemble reproduces one output, as refitted by other code than the engine's."""
+
+    name: str
+    kind: str
+    numbers: int  # How many numbers it has
+    reached: float  # The share of datasets, 0 to 1, in which every number is within its precision
+    # mean, worst: The mean and the largest absolute error over numbers and datasets
+    mean: Number
+    worst: Number
+    # off, allowed: How far from what was published the number is, over all datasets, that is farthest outside its precision (nan where some
+    # dataset gives none), and how far it might be; 0 and 0 where all are within
+    off: Number = 0.0
+    allowed: Number = 0.0
+
+    @classmethod
+    def of(cls, every: Sequence[Compared], reached: Sequence[bool], tolerance: float) -> OutputFit:
+        """Return how well datasets reproduce an output, from what each gives and whether each has it."""
+        farthest = [
+            (one.in_precision(tolerance), one)
+            for each in every
+            for one in each.numbers
+            if not one.within(tolerance)
+        ]
+        off, allowed = 0.0, 0.0
+        if farthest:
+            worst = max(farthest, key=lambda pair: pair[0])[1]
+            off, allowed = (
+                worst.error if math.isfinite(worst.error) else math.nan,
+                worst.allowed(tolerance),
+            )
+        first = every[0]
+        return cls(
+            first.name,
+            first.kind,
+            first.size,
+            float(np.mean(reached)),
+            float(np.mean([one.mean for one in every])),
+            float(np.max([one.worst for one in every])),
+            off,
+            allowed,
+        )
+
+    @classmethod
+    def over(cls, folds: Sequence[OutputFit]) -> OutputFit:
+        """Return how well the ensembles of several folds reproduce an output."""
+        worst = max(
+            folds,
+            key=lambda one: (
+                math.inf if math.isnan(one.off) else one.off / one.allowed if one.allowed else 0.0
+            ),
+        )
+        return replace(
+            worst,
+            reached=float(np.mean([one.reached for one in folds])),
+            mean=float(np.mean([one.mean for one in folds])),
+            worst=float(np.max([one.worst for one in folds])),
+        )
+
+    @property
+    def how_far(self) -> str:
+        """How far datasets came, in a sentence."""
+        have = f"'{self.name}': {100 * self.reached:.0f} % of the datasets have all its numbers"
+        if math.isnan(self.off):
+            return f"{have}; in some a number cannot be computed at all."
+        if not self.allowed:
+            return f"{have}, by the engine's own word."
+        return f"{have}; the farthest is {self.off:.3g} from what was published, where {self.allowed:.3g} would do."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DatasetEnsemble:
+    """Datasets made from the same outputs with different seeds."""
+
+    datasets: tuple[Codes, ...]  # Codes of each
+    reached: tuple[bool, ...]  # Whether each reproduces every output
+    fits: tuple[OutputFit, ...] = ()  # For each output how well it is reproduced
+    # For each dataset the mean absolute error over all regressions' coefficients (over all numbers where there is no regression)
+    errors: tuple[float, ...] = ()
+
+
+class EnsembleMaker(Protocol):
+    """Anything that makes an ensemble from a specification."""
+
+    def __call__(
+        self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
+    ) -> DatasetEnsemble:
+        """Return so many datasets."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evolver:
+    """Makes ensembles with `evolve`, in processes that see the specification alone; settings are those of `evolve`."""
+
+    engine: EngineName = "incremental"
+    start: StartName | None = None
+    proposals: int | None = None
+    tolerance: float | None = None
+    workers: int | None = None
+    spread: int = 0
+    engines: Engines | None = None  # Processes that all ensembles share
+
+    def __call__(
+        self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent
+    ) -> DatasetEnsemble:
+        """Return so many datasets that reproduce the outputs of a specification."""
+        # Some outputs of a set may have no number that is known in full.
+        tolerance = self.tolerance if needs_tolerance(spec.problem()) else None
+        settings = EvolveSettings(
+            copies=copies,
+            engine=self.engine,
+            start=self.start,
+            proposals=self.proposals,
+            tolerance=tolerance,
+            spread=self.spread,
+        )
+        evolved = evolve_spec(
+            spec, settings, seed=seed, workers=self.workers, engines=self.engines, progress=progress
+        )
+        fits = tuple(
+            OutputFit.of(
+                [copy.compared[number] for copy in evolved.copies],
+                [output.name not in copy.missed for copy in evolved.copies],
+                evolved.about.tolerance,
+            )
+            for number, output in enumerate(spec.searched.outputs)
+        )
+        errors = tuple(_error(copy.compared) for copy in evolved.copies)
+        datasets = tuple(copy.codes for copy in evolved.copies)
+        return DatasetEnsemble(
+            datasets, tuple(copy.reached for copy in evolved.copies), fits, errors
+        )
+
+
+def _error(outputs: Sequence[Any]) -> float:
+    """The mean absolute error over regressions if there are any, else over all outputs."""
+    chosen = [one for one in outputs if KINDS[one.kind].regression] or list(outputs)
+    sizes = [one.size for one in chosen]
+    if not sum(sizes):
+        return float("nan")
+    return float(sum(one.mean * one.size for one in chosen) / sum(sizes))
+
+
+def prior_datasets(
+    fields: Fields, rows: int, *, copies: int, seed: Seed = None
+) -> tuple[Codes, ...]:
+    """Return datasets as a search starts with them: drawn column by column from its weights, knowing nothing of any output."""
+    return tuple(fields.columns.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))

@@ -1,29 +1,64 @@
-"""TCAP of many synthetic datasets against people who are behind the outputs and people who are not.
+"""TCAP of many synthetic datasets against people who are behind the outputs and people who are not, and the marginal risk: the difference, with an interval.
 
 Two of the conventions of `risk.attribution.tcap`: `matched_rows` drops synthetic rows whose keys nobody has, `all_rows` counts them 0. Elliot, Little
 and Allmendinger's figures use now the one, now the other; here both are always reported. TCAP is taken within a key set, then averaged over key
 sets, then over datasets.
+
+Two things are uncertain about a marginal risk. Another ensemble from the same outputs would attack differently: the variance over datasets. And
+other people could have stood on either side: the delete-one jackknife over people, whose influences are added up *with their signs* over the
+folds. A person counts for the ensemble of one fold and against that of the other, so where the two ensembles are alike, as they are if
+outputs tell nothing of their own people, this part cancels. That is what the second fold is for.
+
+In the compiled attack of one dataset, rows are found by their keys in a hash table of the synthetic dataset's keys. A key *speaks* where one value
+has at least a share of tau of its rows (tau above 1/2, so at most one value can): it says that value. Deleting one person changes the result by a
+term that is known in closed form; these terms are added up for each person (the delete-one jackknife of the mean over key sets). Of c people of
+one key who are asked about, a deleted one changes their mean by (x - mean) / (c - 1), and such squares add up to c / (c - 1) of the variance of the
+mean: twice too much where there are two of them, as there often are. So the term is multiplied by sqrt((c - 1) / c), which makes them unbiased
+(MacKinnon and White 1985: HC2 in place of HC3).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from ..._base.errors import InputError
+from ..._base.results import Number, shown_parts
 from ..._base.runtime import thread_map
+from ...stats.crossed import (
+    NOTHING,
+    CrossedPart,
+    Estimate,
+    crossed_difference,
+    crossed_mean,
+    crossed_means,
+)
+from ...stats.intervals import student_quantile
 from ..domain import Codes, Fields, Floats
+
+Ints = NDArray[np.int64]
 
 CONVENTIONS = ("matched_rows", "all_rows")
 """What TCAP is a share of."""
 MOST_KEYS = 2.0**62
 
-Ints = NDArray[np.int64]
+
+NO_KEY = -1
+
+
+LEVEL = 0.95
+POWER = 0.8
+RATE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
+"""What a rate can be, and a difference of two."""
+
+ORIGINAL, HOLDOUT = 0, 1
 
 
 @dataclass(frozen=True)
@@ -136,7 +171,7 @@ def ensemble_tcap(
 
     `group` has for each person 0 (original), 1 (holdout) or -1 (takes no part).
     """
-    from . import kernels  # compiled: loaded when needed
+    # compiled: loaded when needed
 
     sides = np.ascontiguousarray(group, dtype=np.int8)
     people = np.ascontiguousarray(people, dtype=np.int32)
@@ -151,7 +186,7 @@ def ensemble_tcap(
         claims, adds = np.empty(shape, dtype=np.int32), np.zeros_like(influence)
         rows = np.ascontiguousarray(dataset, dtype=np.int32)
         label = np.ascontiguousarray(rows[:, attack.position])
-        tcap = kernels.attack(
+        tcap = tcap_of_dataset(
             rows,
             label,
             attack.columns,
@@ -176,8 +211,235 @@ def ensemble_tcap(
             tcaps.append(tcap)
             influence += adds
             squares.append([(adds[:, sides == side] ** 2).sum(axis=1) for side in (0, 1)])
-            kernels.absorb(claims, values, first, spoken, agreed, correct)
+            add_claims(claims, values, first, spoken, agreed, correct)
     together = EnsembleClaims(first, spoken, agreed, correct, len(datasets))
     return EnsembleTcap(
         np.array(tcaps), influence / max(len(datasets), 1), np.array(squares), sides, together
     )
+
+
+@dataclass(frozen=True)
+class RiskMeasure:
+    """One sensitive attribute under one convention, averaged over key sets, datasets and folds."""
+
+    sensitive: str
+    convention: str
+    # original, holdout: TCAP against the people behind the outputs, and against people held out
+    original: Estimate
+    holdout: Estimate
+    prior: Estimate  # TCAP of datasets made from the same start without any output, against the people behind the outputs
+    # original - holdout: the risk that comes from having been in the data. Its interval is simultaneous over all attributes and conventions
+    # of an assessment.
+    marginal: Estimate
+    beyond_prior: Estimate  # original - prior: what the outputs tell at all, about anyone
+    # The smallest marginal risk that would have been found with a chance of 80 %; infinite where even the largest, 1, would have been missed
+    # more often
+    detectable: Number
+    # The marginal risk of datasets from the start alone: what margins of a fold tell of its people without any output
+    prior_marginal: Estimate = NOTHING
+
+    @property
+    def excess(self) -> bool:
+        """Whether the interval of the marginal risk lies above 0."""
+        return self.marginal.low > 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**shown_parts(self), "excess": self.excess}
+
+
+def measures_of(
+    evolved: Mapping[str, Sequence[EnsembleTcap]],
+    prior: Mapping[str, Sequence[EnsembleTcap]],
+    *,
+    level: float = LEVEL,
+) -> tuple[RiskMeasure, ...]:
+    """Return the measures of each sensitive attribute under each convention, from what the ensembles of the folds give away by attribute.
+
+    Intervals of marginal risks hold together with the probability `level`; `prior` is of datasets from the same start without outputs.
+    """
+    which = [(sensitive, c) for sensitive in evolved for c in range(len(CONVENTIONS))]
+    marginals = crossed_means(
+        [[excess_of(one, c) for one in evolved[name]] for name, c in which], level=level
+    )
+    measures = []
+    for (sensitive, c), marginal in zip(which, marginals, strict=True):
+        original, holdout, before = (
+            [side_of(one, side, c) for one in ensembles[sensitive]]
+            for ensembles, side in ((evolved, ORIGINAL), (evolved, HOLDOUT), (prior, ORIGINAL))
+        )
+        measures.append(
+            RiskMeasure(
+                sensitive,
+                CONVENTIONS[c],
+                original=crossed_mean(original, level=level).within(*RATE),
+                holdout=crossed_mean(holdout, level=level).within(*RATE),
+                prior=crossed_mean(before, level=level).within(*RATE),
+                prior_marginal=_of_start([excess_of(one, c) for one in prior[sensitive]], level),
+                marginal=marginal.within(*DIFFERENCE),
+                beyond_prior=crossed_difference(original, before, level=level).within(*DIFFERENCE),
+                detectable=_detectable(marginal),
+            )
+        )
+    return tuple(measures)
+
+
+def _of_start(parts: Sequence[CrossedPart], level: float) -> Estimate:
+    """What a start tells of its own people: exactly nothing where both folds have the same, whose people change sides."""
+    estimate = crossed_mean(parts, level=level).within(*DIFFERENCE)
+    return Estimate(0.0, 0.0, 0.0, 0.0) if estimate.value == 0.0 else estimate
+
+
+def _detectable(marginal: Estimate) -> float:
+    """The smallest difference of rates that would have been found; infinite where that is more than any can be."""
+    if not marginal.error > 0.0:
+        return 0.0 if marginal.error == 0.0 else math.nan
+    found = (
+        marginal.quantile + student_quantile(POWER, max(marginal.freedom, 1.0))
+    ) * marginal.error
+    return found if found <= DIFFERENCE[1] else math.inf
+
+
+def side_of(one: EnsembleTcap, side: int, convention: int) -> CrossedPart:
+    """Return the TCAP of an ensemble against one group of people."""
+    influence = np.where(one.group == side, one.influence[convention], 0.0)
+    return CrossedPart(one.means[:, side, convention], influence, one.squares[:, side, convention])
+
+
+def excess_of(one: EnsembleTcap, convention: int) -> CrossedPart:
+    """Return the TCAP of an ensemble against the people behind the outputs less that against people held out."""
+    return side_of(one, ORIGINAL, convention).less(side_of(one, HOLDOUT, convention))
+
+
+@compiled
+def tcap_of_dataset(  # type: ignore[no-untyped-def]
+    synthetic, label, columns, starts, radix, people, values, group, tau, claims, influence
+):
+    """Return TCAP for each group, convention and key set; fill `claims` and add to `influence`.
+
+    synthetic: (m, F) codes; label: (m,) codes of the sensitive column; columns, starts: positions of each key set's columns; radix: (F,)
+    sizes; people: (n, F); values: (n,); group: (n,) 0 or 1, or -1 for people who take no part; claims: (K, n) int32, what the dataset
+    says of each person, -1 for nothing; influence: (2, n) for the two conventions, added to, summed over key sets.
+    """
+    m, n, k_sets = synthetic.shape[0], people.shape[0], starts.shape[0] - 1
+    size = 16
+    while size < 2 * m:
+        size *= 2
+    mask = np.int64(size - 1)
+    keys = np.empty(size, np.int64)
+    total = np.zeros(size, np.int64)
+    balance = np.zeros(size, np.int64)
+    claim = np.zeros(size, np.int64)
+    weight = np.zeros(size, np.int64)
+    met = np.zeros((2, size), np.int64)
+    right = np.zeros((2, size), np.int64)
+    where = np.empty(m, np.int64)
+    place = np.empty(n, np.int64)
+    tcap = np.full((2, 2, k_sets), np.nan)
+    for k in range(k_sets):
+        # A key that is small enough is its own place in the tables, of which then only the first so many are used.
+        domain = 1.0
+        for c in range(starts[k], starts[k + 1]):
+            domain *= radix[columns[c]]
+        dense = domain <= size
+        span = int(domain) if dense else size
+        keys[:span] = NO_KEY
+        total[:span] = 0
+        balance[:span] = 0
+        weight[:span] = 0
+        met[:, :span] = 0
+        right[:, :span] = 0
+        # The value that could have more than half of a key's rows (Boyer and Moore's vote), then how many it has.
+        for i in range(m):
+            key = np.int64(0)
+            for c in range(starts[k], starts[k + 1]):
+                key = key * radix[columns[c]] + synthetic[i, columns[c]]
+            at = key if dense else _slot(keys, key, mask)
+            keys[at] = key
+            where[i] = at
+            total[at] += 1
+            if balance[at] == 0:
+                claim[at] = label[i]
+                balance[at] = 1
+            elif claim[at] == label[i]:
+                balance[at] += 1
+            else:
+                balance[at] -= 1
+        for i in range(m):
+            if claim[where[i]] == label[i]:
+                weight[where[i]] += 1
+        selected = np.int64(0)
+        for at in range(span):
+            if total[at] > 0 and weight[at] >= tau * total[at]:
+                selected += weight[at]
+            else:
+                weight[at] = 0
+        for i in range(n):
+            claims[k, i] = -1
+            place[i] = -1
+            if group[i] < 0:
+                continue
+            key = np.int64(0)
+            for c in range(starts[k], starts[k + 1]):
+                key = key * radix[columns[c]] + people[i, columns[c]]
+            at = key if dense else _slot(keys, key, mask)
+            if keys[at] == NO_KEY or weight[at] == 0:
+                continue
+            place[i] = at
+            claims[k, i] = claim[at]
+            met[group[i], at] += 1
+            right[group[i], at] += claim[at] == values[i]
+        above = np.zeros(2)
+        below = np.zeros(2)
+        for g in range(2):
+            for at in range(span):
+                if met[g, at] > 0:
+                    above[g] += weight[at] * (right[g, at] / met[g, at])
+                    below[g] += weight[at]
+            if below[g] > 0:
+                tcap[g, 0, k] = above[g] / below[g]
+            if selected > 0:
+                tcap[g, 1, k] = above[g] / selected
+        for i in range(n):
+            at = place[i]
+            if at < 0:
+                continue
+            g = group[i]
+            w, hit, count = float(weight[at]), 1.0 if claim[at] == values[i] else 0.0, met[g, at]
+            if count > 1:
+                change = w * (hit - right[g, at] / count) / np.sqrt(count * (count - 1.0))
+                influence[0, i] += change / below[g]
+                influence[1, i] += change / selected
+            else:
+                if below[g] > w:
+                    influence[0, i] += tcap[g, 0, k] - (above[g] - w * hit) / (below[g] - w)
+                influence[1, i] += w * hit / selected
+    return tcap
+
+
+@compiled
+def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
+    """The place of a key in the hash table: its own, or the empty one where it would go."""
+    at = (key * np.int64(-7046029254386353131)) ^ (
+        (key * np.int64(-7046029254386353131)) >> np.int64(29)
+    )
+    at = at & mask
+    while keys[at] != NO_KEY and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@compiled
+def add_claims(claims, values, first, spoken, agreed, correct):  # type: ignore[no-untyped-def]
+    """Add what one dataset says of each person to what others said: first claim, how many, whether all alike, how many right."""
+    for k in range(claims.shape[0]):
+        for i in range(claims.shape[1]):
+            claim = claims[k, i]
+            if claim < 0:
+                continue
+            if spoken[k, i] == 0:
+                first[k, i] = claim
+            elif first[k, i] != claim:
+                agreed[k, i] = False
+            spoken[k, i] += 1
+            correct[k, i] += claim == values[i]

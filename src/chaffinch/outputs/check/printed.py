@@ -8,13 +8,12 @@ from dataclasses import replace
 from itertools import combinations
 
 from ..._base.errors import InputError
-from ..readers.files.found import FoundOutput, UnclearOutput
+from ..readers.files.protocol import FoundOutput, UnclearOutput
 from ..rules import Policy, RuleReport
 from ..rules.findings import Finding, finding, statbarn_of
 from .measurement import Measurement
-from .result import CheckedOutput, CheckResult
+from .result import CheckedOutput, CheckResult, verdict_of
 from .settings import CheckSettings, ResolvedSettings
-from .verdict import verdict_of
 
 TOGETHER = "all outputs together"
 """What a finding names as its output where it is about the set."""

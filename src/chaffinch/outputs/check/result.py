@@ -1,28 +1,226 @@
-"""What a check returns: each output, each stage, the rules and the verdict; what may leave, and what is confidential."""
+"""What a check returns: each output, each stage, the rules and the verdict, on all outputs and on each; what may leave, and what is confidential.
+
+No verdict is "safe": what was not found may be too small to be found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
 
-from ..._base.errors import InputError
-from ..._base.results import RunFacts, from_plain, shown_parts
+from ..._base.errors import InputError, listed
+from ..._base.results import Number, RunFacts, finite, from_plain, shown_parts
+from ...stats.crossed import Estimate
 from ..document import Outputs
+from ..margins import KnownMargins
 from ..rules import RuleReport
-from ..rules.findings import Status
+from ..rules.findings import ORDER, Finding, Status
 from .agreement import Agreement, Exposed
-from .assessment import CumulativeStage, Stage
-from .attribution import EnsembleTcap
-from .ensembles import OutputFit
-from .error_lines import ErrorLine
+from .assessment import CumulativeStage, OutputFit, Stage
+from .attribution import EnsembleTcap, RiskMeasure
 from .mitigation import MitigationPlan
+from .paper_figures import ErrorLine, RiskBySize, WholeDataRisk
 from .settings import ResolvedSettings
-from .sizes import RiskBySize
-from .summary import OutputSummary, counted_words, summary_of
-from .verdict import CheckVerdict
-from .whole import WholeDataRisk
+
+Word = Literal[
+    "no excess found",
+    "excess found",
+    "outputs inconsistent",
+    "not reached (lower bound)",
+    "too uncertain",
+    "nothing measured",
+    "rules only",
+]
+
+MOST_FITS = 5
+"""Outputs of which is said how far datasets came: those that fewest have."""
+
+
+class NotAssessed(NamedTuple):
+    """A rule that was not assessed to the end, and the output that it was about."""
+
+    rule: str
+    output: str
+
+
+@dataclass(frozen=True)
+class CheckVerdict:
+    """The outcome of a check."""
+
+    # `no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`; `too uncertain` where even a marginal risk of 1 would have
+    # been missed, `nothing measured` where no output could be, `rules only` where that was not asked for
+    word: Word
+    # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed,
+    # infinite if none would have been found
+    detectable: Number
+    sentences: tuple[str, ...] = ()  # What it means, in plain words
+    # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
+    not_assessed: tuple[NotAssessed, ...] = ()
+    unmeasured: tuple[
+        str, ...
+    ] = ()  # The outputs that could not be measured, or whose numbers could not be compared with the data
+
+    @property
+    def text(self) -> str:
+        """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
+        shown = (
+            f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
+        )
+        text = (
+            f"no excess found (detectable: {shown})"
+            if self.word == "no excess found"
+            else self.word
+        )
+        text += "; not all outputs assessed" if self.unmeasured else ""
+        return f"{text}; not all rules assessed" if self.not_assessed else text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "word": self.word,
+            "text": self.text,
+            "detectable": finite(self.detectable),
+            "sentences": list(self.sentences),
+            "not_assessed": [one._asdict() for one in self.not_assessed],
+            "unmeasured": list(self.unmeasured),
+        }
+
+
+def verdict_of(
+    measures: Sequence[RiskMeasure],
+    *,
+    reached: float,
+    measured: bool | None = True,
+    fits: Sequence[OutputFit] = (),
+    margins: KnownMargins | None = None,
+    inconsistent: Sequence[str] = (),
+    not_assessed: Sequence[tuple[str, str]] = (),
+    unmeasured: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> CheckVerdict:
+    """Return the verdict.
+
+    `measured` is whether some output could be measured, None where the rules alone were asked for; `unmeasured` has, by name, why an output
+    could not be; `fits` say how far datasets came that do not have every output, `margins` what they started from; `notes` are further
+    sentences.
+
+    Examples
+    --------
+    >>> verdict_of([], reached=1.0, inconsistent=["table 2"]).text
+    'outputs inconsistent'
+    >>> verdict_of([], reached=1.0, not_assessed=[("suppression undone", "table 2")]).text
+    'no excess found (detectable: nothing was attributed); not all rules assessed'
+    """
+    every = [measure.detectable for measure in measures if not math.isnan(measure.detectable)]
+    detectable = max(every, default=math.nan)
+    excesses = [measure for measure in measures if measure.excess]
+    sentences = []
+    word: Word
+    if inconsistent:
+        word = "outputs inconsistent"
+        names = ", ".join(f"'{name}'" for name in inconsistent)
+        sentences.append(
+            f"The published numbers of {names} are not those that the data give, and nothing here vouches for them"
+            f"{': the risk was measured with numbers computed anew' if measured else ''}."
+        )
+    elif measured is None:
+        word = "rules only"
+    elif not measured:
+        word = "nothing measured"
+    elif excesses:
+        word = "excess found"
+    elif reached < 1.0:
+        word = "not reached (lower bound)"
+    elif math.isinf(detectable):
+        word = "too uncertain"
+    else:
+        word = "no excess found"
+    for measure in excesses:
+        low, high = measure.marginal.low, measure.marginal.high
+        sentences.append(
+            f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
+            f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
+            + _of_start(measure.prior_marginal)
+        )
+    if measured is None:
+        sentences.append(
+            "Only the rules were asked: what an attacker could do with the numbers was not measured."
+        )
+    elif not measured:
+        sentences.append("No output could be measured: only the rules say something.")
+    elif not excesses and math.isinf(detectable):
+        sentences.append(
+            "No difference was found between people in the data and people held out, but none could have been: with so few datasets or people even "
+            "the largest, 1, would be missed with a chance above 20 %. Ask for more syntheses."
+        )
+    elif not excesses and every:
+        sentences.append(
+            "No difference was found between people in the data and people held out; "
+            f"one of {detectable:.3f} would have been found with a chance of 80 %."
+        )
+    elif not excesses:
+        sentences.append(
+            "No dataset was certain about anyone under any key set, so nothing was attributed and there is no rate to compare."
+        )
+    if reached < 1.0:
+        sentences.append(
+            f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
+            "Give the search more proposals."
+        )
+        sentences += [
+            fit.how_far
+            for fit in sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS]
+            if fit.reached < 1.0
+        ]
+    if margins is not None:
+        sentences.append(start_sentence(margins))
+    sentences += [
+        f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()
+    ]
+    sentences += notes
+    if not_assessed:
+        rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
+        sentences.append(
+            f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}."
+        )
+    return CheckVerdict(
+        word,
+        detectable,
+        tuple(sentences),
+        tuple(NotAssessed(*one) for one in not_assessed),
+        tuple(unmeasured or ()),
+    )
+
+
+def _of_start(prior: Estimate) -> str:
+    """What the margins tell of their own people without any output, where that is more than nothing."""
+    if not prior.low > 0.0:
+        return ""
+    return f" The margins that datasets start from give {prior.value:.3f} ({prior.low:.3f} to {prior.high:.3f}) of that without any output."
+
+
+def start_sentence(margins: KnownMargins) -> str:
+    """Return what an attacker was taken to know beside the outputs, in a sentence.
+
+    Examples
+    --------
+    >>> start_sentence(KnownMargins(published=("sex",), assumed=("age", "area")))
+    "Datasets start from how often each level occurs: as published for 'sex'; the attacker was assumed to know it of 'age', 'area'."
+    """
+    if not margins.every:
+        return "Datasets start with every level as often as any other: the attacker was assumed to know nothing but the outputs."
+    known, assumed = (
+        listed([f"'{name}'" for name in names])
+        for names in ((*margins.declared, *margins.published), margins.assumed)
+    )
+    parts = [f"as published for {known}"] if known else []
+    parts += [f"the attacker was assumed to know it of {assumed}"] if assumed else []
+    return f"Datasets start from how often each level occurs: {'; '.join(parts)}."
+
 
 FORMAT = "chaffinch-check"
 VERSION = 1
@@ -272,3 +470,223 @@ class CheckResult:
             "exposed": [one.to_dict() for one in self.exposed],
             "rules": self.rules.confidential(),
         }
+
+
+if TYPE_CHECKING:
+    pass
+
+
+OWN_NUMBERS = "numbers are not the data's"
+
+
+@dataclass(frozen=True)
+class OutputSummary:
+    """One output that wants to leave, or a result of a folder that could not be read.
+
+    `verdict` is `fail` where something speaks against it, `not assessed` where something could not be looked at and nothing else fails,
+    `review` where a person should look, `pass` for none of these. Under `rules only` it is the verdict of the rules, and of a comparison with
+    the data where numbers came with it.
+    """
+
+    output: str
+    kind: str
+    rules: Status | None  # The worst of what the rules say of it; None where it could not be read
+    # The most that the step at which it was added adds to the marginal risk, over attributes and conventions; None where not measured
+    marginal: Estimate | None
+    together: int  # How many outputs were added in that step: with more than one it is what they add together
+    verdict: Status
+    why: tuple[str, ...]  # What the verdict rests on, in few words each; empty for `pass`
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "output": self.output,
+            "kind": self.kind,
+            "rules": self.rules,
+            "marginal": None if self.marginal is None else self.marginal.to_dict(),
+            "together": self.together,
+            "verdict": self.verdict,
+            "why": list(self.why),
+        }
+
+
+def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
+    """Return a verdict for each output that wants to leave, and for each result that could not be read; the worst first."""
+    replaced = {one.name: one.readable for one in result.about.by_recipe}
+    risks = _risks(result.cumulative, result.all)
+    excess = result.all is not None and any(measure.excess for measure in result.all.measures)
+    asked = not result.settings.rules_only
+    rows = [
+        _row(one, result.rules, risks.get(one.name), excess=excess, replaced=replaced, asked=asked)
+        for one in result.outputs
+        if not one.released
+    ]
+    rows += [
+        OutputSummary(
+            one.name,
+            one.kind,
+            result.rules.status(one.name) if result.rules.of(one.name) else None,
+            None,
+            0,
+            one.verdict,
+            (one.reason,),
+        )
+        for one in result.about.skipped
+    ]
+    return tuple(sorted(rows, key=lambda row: -ORDER.index(row.verdict)))
+
+
+def counted_words(rows: Sequence[OutputSummary], *, ignored: int = 0) -> str:
+    """Return how many outputs have which verdict, in words, and how many were ignored.
+
+    Examples
+    --------
+    >>> row = OutputSummary("t", "table", "fail", None, 0, "fail", ("threshold",))
+    >>> counted_words([row, row])
+    '2 outputs: 2 fail.'
+    >>> counted_words([row], ignored=1)
+    '2 outputs: 1 fail, 1 ignored.'
+    """
+    counts = Counter(row.verdict for row in rows)
+    words = [f"{counts[status]} {status}" for status in reversed(ORDER) if counts[status]]
+    words += [f"{ignored} ignored"] if ignored else []
+    total = len(rows) + ignored
+    return f"{total} output{'' if total == 1 else 's'}: {', '.join(words) or 'none'}."
+
+
+def hold_back(
+    rules: RuleReport, *, released: Collection[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return outputs that fail by themselves; and further ones, few, without which no outputs fail together.
+
+    The second are chosen one by one, each time the output that most of the failures between outputs are about; those `released` already
+    cannot be held back.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.rules.findings import finding
+    >>> pairs = [("a", "b"), ("b", "c"), ("b", "d")]
+    >>> bad = [finding(one, "table", "differencing", ["x"], of=1, good="", bad="", other=other) for one, other in pairs]
+    >>> hold_back(RuleReport(tuple(bad), "default", "0" * 64))
+    ((), ('b',))
+    """
+    failures = [one for one in rules if one.status == "fail"]
+    alone = tuple(dict.fromkeys(one.output for one in failures if len(one.names) == 1))
+    left = [one for one in failures if not set(one.names) & set(alone)]
+    more: list[str] = []
+    while left:
+        names = [name for one in left for name in one.names if name not in released]
+        if not names:
+            break
+        name = Counter(names).most_common(1)[0][0]
+        more.append(name)
+        left = [one for one in left if name not in one.names]
+    return alone, tuple(more)
+
+
+@dataclass(frozen=True)
+class _AddedRisk:
+    """What the step of an output adds: the largest of it, how many outputs the step has, and whether the step brings an excess."""
+
+    estimate: Estimate
+    together: int
+    excess: bool
+
+
+def _risks(stages: Sequence[CumulativeStage], last: Stage | None) -> Mapping[str, _AddedRisk]:
+    """By output what its step adds; of the first step, its own marginal risk."""
+    risks: dict[str, _AddedRisk] = {}
+    before: CumulativeStage | None = None
+    for stage in stages:
+        names = [name for name in stage.outputs if before is None or name not in before.outputs]
+        estimates = (
+            [measure.marginal for measure in stage.measures]
+            if before is None
+            else list(stage.added)
+        )
+        rose = _excess(stage) and (
+            before is None or not _excess(before) or any(one.low > 0.0 for one in estimates)
+        )
+        known = [one for one in estimates if math.isfinite(one.value)]
+        largest = max(known, key=lambda one: one.value, default=Estimate(math.nan))
+        plain = Estimate(largest.value, largest.error, largest.low, largest.high, largest.freedom)
+        risks |= {name: _AddedRisk(plain, len(names), rose) for name in names}
+        before = stage
+    return risks
+
+
+def _excess(stage: Stage) -> bool:
+    return any(measure.excess for measure in stage.measures)
+
+
+def _row(
+    one: CheckedOutput,
+    rules: RuleReport,
+    risk: _AddedRisk | None,
+    *,
+    excess: bool,
+    replaced: Mapping[str, bool],
+    asked: bool,
+) -> OutputSummary:
+    reasons = [
+        *_measured(one, risk, excess=excess, asked=asked),
+        *_replaced(one, replaced),
+        *_by_rule(one.name, rules.of(one.name)),
+    ]
+    verdict: Status = max((status for status, _ in reasons), key=ORDER.index, default="pass")
+    worst_first = sorted(reasons, key=lambda reason: -ORDER.index(reason[0]))
+    why = tuple(dict.fromkeys(words for _, words in worst_first))
+    estimate = None if risk is None else risk.estimate
+    return OutputSummary(
+        one.name,
+        one.kind,
+        rules.status(one.name),
+        estimate,
+        0 if risk is None else risk.together,
+        verdict,
+        why,
+    )
+
+
+def _measured(
+    one: CheckedOutput, risk: _AddedRisk | None, *, excess: bool, asked: bool
+) -> Iterator[tuple[Status, str]]:
+    """What was found of an output's numbers that keeps it from passing; `asked`: whether more than the rules was asked for."""
+    if one.consistent is False:
+        yield "fail", OWN_NUMBERS
+    if risk is not None and risk.excess:
+        yield (
+            ("fail" if excess else "review"),
+            "adds marginal risk" if risk.together == 1 else "its step adds marginal risk",
+        )
+    if one.unmeasured:
+        yield "not assessed", one.unmeasured
+    elif asked and one.fit is None:
+        yield "review", f"rules only: {one.rules_only}" if one.rules_only else "rules only"
+    if one.fit is not None and one.fit.reached < 1.0:
+        yield (
+            "not assessed",
+            f"{100 * one.fit.reached:.0f} % of the datasets have its numbers: a lower bound",
+        )
+
+
+def _replaced(one: CheckedOutput, replaced: Mapping[str, bool]) -> Iterator[tuple[Status, str]]:
+    """That a recipe was judged in the place of a result, which says nothing of its files."""
+    if replaced.get(one.name):
+        yield "not assessed", "a recipe was judged in its place, though it can be read"
+    elif one.name in replaced:
+        yield "review", "a recipe was judged in its place"
+
+
+def _by_rule(name: str, findings: Sequence[Finding]) -> Iterator[tuple[Status, str]]:
+    """What the rules say of an output: each rule once, with the other outputs that it is about."""
+    others: dict[tuple[Status, str], list[str]] = {}
+    for one in findings:
+        if one.status == "pass":
+            continue
+        beside = others.setdefault((one.status, one.rule), [])
+        beside += [other for other in one.names if other != name and other not in beside]
+    for (status, rule), names in others.items():
+        word = "" if status == "fail" else f" ({status})"
+        quoted = [f"'{other}'" for other in names]
+        yield status, f"{rule}{word}{f' with {listed(quoted, most=3)}' if quoted else ''}"

@@ -10,7 +10,7 @@ from ..._base.errors import InputError, unknown_name
 from ..evolve import EngineName
 from ..margins import KnownMargins
 from ..rules import Policy
-from .marginal import LEVEL
+from .attribution import LEVEL
 
 CheckStart = Literal["margins", "fold", "published", "uniform"]
 LeaveOneOut = Literal["excess", "always", "never"]

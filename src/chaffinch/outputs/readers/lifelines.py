@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._base.errors import InputError
 from ..._base.results import without_none
-from .understood import Said, understood_formula
+from .understood import Said, column_term, understood_formula
 
 
 def cox_of(
@@ -47,7 +47,7 @@ def cox_of(
     coefficients = {str(key): float(value) for key, value in fitter.params_.items()}
     comment = None
     if isinstance(fitter.formula, str):
-        formula = f"{_written(fitter.duration_col)} ~ {fitter.formula}"
+        formula = f"{column_term(str(fitter.duration_col))} ~ {fitter.formula}"
     else:
         formula, comment = understood_formula(
             str(fitter.duration_col), list(coefficients), output=name, intercept=True, named=True
@@ -135,7 +135,3 @@ def _check(fitter: Any, wanted: str, attribute: str, name: str) -> None:
         )
     if getattr(fitter, attribute, None) is None:
         raise InputError(f"Output '{name}' is a {wanted} that was not fitted. Call its fit first.")
-
-
-def _written(column: Any) -> str:
-    return str(column) if str(column).isidentifier() else f"Q('{column}')"

@@ -88,8 +88,10 @@ def understood_formula(
         raise InputError(
             f"Output '{output}' was fitted without a formula, and '{odd}' is not the name of a column alone. {ask}"
         )
-    terms = [_written(name) for name in columns]
-    formula = f"{_written(label)} ~ {' + '.join(([] if intercept else ['0']) + (terms or ['1']))}"
+    terms = [column_term(name) for name in columns]
+    formula = (
+        f"{column_term(label)} ~ {' + '.join(([] if intercept else ['0']) + (terms or ['1']))}"
+    )
     what = "an intercept" if intercept else "no intercept"
     return (
         formula,
@@ -111,5 +113,6 @@ def renamed(
     return {names.get(name, name): number for name, number in numbers.items()}
 
 
-def _written(name: str) -> str:
+def column_term(name: str) -> str:
+    """Return a column as a formula names it."""
     return name if name.isidentifier() else f"Q('{name}')"

@@ -2,7 +2,7 @@
 
 A proposal is one move that is tried (`ea`: one candidate that is scored). Looking for several moves at once that cancel what is left
 counts as the moves drawn for it and as `combine.PAIRING` for each place in lists that are paired; many moves at once that bring numbers near
-count as the moves drawn for them and as `relax.SOLVING`.
+count as the moves drawn for them and as `combine.SOLVING`.
 
 Seconds are turned into proposals once, before the search, by a rule that knows the problem and nothing of the machine. A proposal takes
 

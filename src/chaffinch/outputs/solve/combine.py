@@ -1,4 +1,4 @@
-"""Several moves at once that cancel what is left: for when no single move is small enough.
+"""Several moves at once, for when single ones lead nowhere: `combine` where little is left, `relax` where much is.
 
 What moves of different records add to the sums adds up exactly, so the last step of a search is a problem of its own: among many
 candidates with changes d_1, d_2, ... find a few whose sum is nearly -r, where r is what the numbers still lack. Two vectors of N give N^2
@@ -8,6 +8,11 @@ CRYPTO 2002), so 16 vectors are found in little more than the time it takes to s
 Everything is counted in half-widths of the published intervals (tolerances, where a number is known in full). A principal axis of the
 candidates along which they are s half-widths long needs log2(s) bits to be brought inside; pairing L times yields about L + 1 times
 log2(N) bits. That is what decides how many moves are combined, and whether it is worth trying.
+
+A published mean holds the sum of a column, a regression the sum of chances: to change the second and keep the first takes several moves
+of different records, each of which alone is a loss. So `relax` asks how often each of many moves is to be made, from 0 to 1: a linear
+programme, as few as possible so that every number comes into its interval, as far as that can be. Its solution leaves hardly more fractions
+than there are numbers; these are rounded at random, and what rounding leaves is no more than a few moves.
 """
 
 from __future__ import annotations
@@ -18,11 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain import Floats
-from .candidates import CombinedMove, Ints, NumbersOfSums, candidates_of, excess, make_moves
-from .moves import Moves
+from .moves import COPY_TWO, Moves, candidates
 from .state import State
 
+Ints = NDArray[np.int64]
+
+
 Masks = NDArray[np.uint64]
+
+MOST_FLOATS = 20_000_000
+INNER = 0.98
+"""Share of the half-width inside of which a number has arrived."""
 
 EFFORTS = (1_024, 4_096, 4_096, 16_384)
 """Lengths of the lists of sums, one after the other until some moves help: short ones find most combinations, in a fraction of the time."""
@@ -53,6 +64,26 @@ SPARE = 1.15
 """Bits for which a combination is tried, as a multiple of what the lists yield: estimates are rough, and coming closer is something."""
 
 
+DRAWN = 4_096
+"""Moves that are drawn; of those that share a record one is kept."""
+MOST_RELAXED_NUMBERS = 60
+"""Numbers beyond which a programme takes as long as a search."""
+ROUNDINGS = 64
+"""Random roundings of which the best is taken."""
+HALF = 0.5
+"""How near to the middle of its interval a number should come, in half-widths: rounding takes the rest."""
+LACKING = 1e3
+"""Cost of what a number still lacks, in typical changes by one move; a move costs about 1."""
+COSTS = (0.5, 1.5)
+"""Costs of moves, drawn at random: datasets of an ensemble are not to take the same way."""
+WORSE = 2.0
+"""How much larger the error may be right after many moves: what was in the way is gone, and single moves go on. And in any case"""
+ROUGH = 6.0
+"""the error that rounding may leave, for each number, in units of one over the number of records: single moves mend it in no time."""
+SOLVING = 40_000
+"""Proposals that solving the programme counts as: about as many moves could be tried in the time it takes."""
+
+
 def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> CombinedMove:
     """Make several moves at once if some were found that bring the numbers nearer; return whether.
 
@@ -76,6 +107,115 @@ def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined
             break
     looked = [one.helped for one in every if one.helped is not None]
     return CombinedMove(any(looked) if looked else None, sum(one.proposals for one in every))
+
+
+def relax(state: State, moves: Moves, *, rng: np.random.Generator) -> CombinedMove:
+    """Make many moves at once that bring the numbers nearer to their intervals, if there are any; tables keep every count inside."""
+    if (
+        not 1 <= sum(len(s.lo) for s in state.systems) <= MOST_RELAXED_NUMBERS
+        or state.table_error > 1e-9
+    ):
+        return CombinedMove(None)
+    moved, by_sums = candidates_of(state, moves, DRAWN)
+    proposals = len(moved)
+    apart = _first_of_each_record(moved, len(state.codes))
+    numbers = NumbersOfSums(state, state.drifts())
+    changes, off = numbers.of_changes(by_sums[apart]), numbers.off(state.sums)
+    unit = np.sqrt((changes**2).mean(axis=0)) if len(apart) else np.zeros(len(off))
+    if not (unit > 0.0).any() or not np.isfinite(changes).all():
+        return CombinedMove(None, proposals)
+    unit = np.where(unit > 0.0, unit, 1.0)
+    shares = few_to_make(changes / unit, off / unit, HALF / unit, rng=rng)
+    roundings = rng.random((ROUNDINGS, len(shares))) < shares
+    left = [_error(state, state.sums + by_sums[apart][some].sum(axis=0)) for some in roundings]
+    chosen = roundings[int(np.argmin(left))]
+    if not chosen.any():
+        return CombinedMove(False, proposals + SOLVING)
+    before, error = state.codes.copy(), state.system_error
+    make_moves(state, moved[apart][chosen])
+    state.refresh()
+    if state.table_error <= 1e-9 and state.system_error < max(
+        WORSE * error, ROUGH * len(off) / len(before)
+    ):
+        return CombinedMove(True, proposals + SOLVING)
+    state.codes[:] = before
+    state.refresh()
+    return CombinedMove(False, proposals + SOLVING)
+
+
+@dataclass(frozen=True)
+class CombinedMove:
+    """Whether a combination of moves was made that helps, None if there was no use in looking; and the proposals it counts as."""
+
+    helped: bool | None
+    proposals: int = 0
+
+
+def candidates_of(state: State, moves: Moves, most: int) -> tuple[Ints, Floats]:
+    """Return up to so many moves (record, other record or -1, column, level), and what each adds to the sums."""
+    single = moves.kernel.kinds < COPY_TWO
+    chances = np.cumsum(np.where(single, 1.0, 0.0)) / single.sum()
+    chances[-1] = 2.0
+    most = min(most, MOST_FLOATS // len(state.sums))
+    moved, changes = np.empty((most, 4), dtype=np.int64), np.empty((most, len(state.sums)))
+    n_moves = candidates(
+        state.program, state.kernel, moves.kernel, chances, 20 * most, moved, changes
+    )
+    return moved[:n_moves], changes[:n_moves]
+
+
+def make_moves(state: State, chosen: Ints) -> None:
+    """Change the codes of a state by moves of different records; sums are not renewed."""
+    for record, other, column, level in chosen:
+        if other >= 0:
+            state.codes[other, column] = state.codes[record, column]
+        state.codes[record, column] = level
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersOfSums:
+    """The published numbers as functions of the sums, in units of how near to the middle of their intervals they must come.
+
+    What is read off a model (standard errors, a log-likelihood) is meant at the fitted coefficients, so that it changes with these.
+    """
+
+    state: State
+    drifts: dict[int, tuple[int, Floats]]
+
+    def of_changes(self, changes: Floats) -> Floats:
+        """Return changes of the numbers, to first order, for changes of the sums (N, p)."""
+        state, parts = self.state, []
+        for k, linear in enumerate(state.linear):
+            of = changes[:, state.sums_of[k]]
+            parts.append(of * linear.slope if linear.slope.ndim == 1 else of @ linear.slope.T)
+        for j, (k, drift) in self.drifts.items():
+            parts[j] = parts[j] + parts[k] @ drift.T
+        return np.hstack([part / state.near(k) for k, part in enumerate(parts)])
+
+    def off(self, sums: Floats) -> Floats:
+        """Return how far the numbers are from the middle of their intervals at some sums; coefficients to first order."""
+        state, parts = self.state, []
+        for k, system in enumerate(state.systems):
+            here = sums[state.sums_of[k]]
+            parts.append(
+                system.reported(here)[0] if callable(system.reported) else state.linear[k].at(here)
+            )
+        for j, (k, drift) in self.drifts.items():
+            at = state.systems[k].at
+            assert at is not None
+            parts[j] = parts[j] + drift @ (parts[k] - at)
+        return np.concatenate(
+            [
+                (part - 0.5 * (s.lo + s.hi)) / state.near(k)
+                for k, (part, s) in enumerate(zip(parts, state.systems, strict=True))
+            ]
+        )
+
+
+def excess(off: Floats) -> Floats:
+    """Return how far numbers lie outside of the inner part of their intervals, squared and added up."""
+    result: Floats = (np.maximum(np.abs(off) - INNER, 0.0) ** 2).sum(axis=-1)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,3 +447,47 @@ def _masks(moved: Ints) -> Masks:
         bit = moved[some, column] % (64 * WORDS)
         masks[some, bit // 64] |= np.uint64(1) << (bit % 64).astype(np.uint64)
     return masks
+
+
+def few_to_make(changes: Floats, off: Floats, near: Floats, *, rng: np.random.Generator) -> Floats:
+    """Return how much of each row of `changes` (N, d), 0 to 1, to add to `off` (d,) so that it comes near 0, with as few rows as possible.
+
+    Examples
+    --------
+    Half of a step of 2, and nothing of a smaller one in the other direction:
+
+    >>> few_to_make(np.array([[2.0], [-1.0]]), np.array([-1.0]), np.array([0.0]), rng=np.random.default_rng(1)).tolist()
+    [0.5, 0.0]
+    """
+    from scipy.optimize import linprog
+
+    n, d = changes.shape
+    matrix = np.hstack([changes.T, np.eye(d), -np.eye(d)])
+    costs = np.concatenate([rng.uniform(*COSTS, n), np.full(2 * d, LACKING)])
+    solution = linprog(
+        costs,
+        A_ub=np.vstack([matrix, -matrix]),
+        b_ub=np.concatenate([near - off, near + off]),
+        bounds=[(0.0, 1.0)] * n + [(0.0, None)] * (2 * d),
+        method="highs",
+    )
+    shares: Floats = np.zeros(n) if solution.x is None else np.clip(solution.x[:n], 0.0, 1.0)
+    return shares
+
+
+def _error(state: State, sums: Floats) -> float:
+    """The error of the systems at some sums, to first order."""
+    parts = zip(state.linear, state.aims, state.focus, state.sums_of, strict=True)
+    return sum(linear.quadratic(sums[at], aim, focus)[0] for linear, aim, focus, at in parts)
+
+
+def _first_of_each_record(moved: Ints, n_records: int) -> Ints:
+    """Return which moves to keep so that no two have a record in common: the first of each."""
+    used, kept = np.zeros(n_records, dtype=bool), []
+    for at, (record, other) in enumerate(moved[:, :2].tolist()):
+        if not used[record] and (other < 0 or not used[other]):
+            used[record] = True
+            if other >= 0:
+                used[other] = True
+            kept.append(at)
+    return np.array(kept, dtype=np.int64)

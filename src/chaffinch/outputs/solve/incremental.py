@@ -2,12 +2,12 @@
 
 The paper (Elliot, Little and Allmendinger) refits its regression for each of 64,000 candidates. Here nothing is refitted: every output
 is a set of counts and sums over records (`equations.py`), a move of one or two records updates those it touches, and the metric of
-the sums is renewed between blocks of moves (`linear.py`). The search is greedy while that helps. When it stalls it
+the sums is renewed between blocks of moves (`state.py`). The search is greedy while that helps. When it stalls it
 
 1. aims anywhere inside the published intervals instead of at their middle;
 2. lets counts that are still wrong weigh so much more that no regression is content with them;
-3. makes many moves at once that bring all numbers near, where much is left (`relax.py`);
-4. looks for several moves at once that cancel what is left, where it is little (`combine.py`);
+3. makes many moves at once that bring all numbers near, where much is left (`combine.relax`);
+4. looks for several moves at once that cancel what is left, where it is little (`combine.combine`);
 5. is warmed to a small share of the error, so that the temperature falls with it, and lets numbers that are still outside of their
    intervals weigh more;
 6. is heated more and more, and cooled down each time.
@@ -27,9 +27,8 @@ from ..._base.seeds import Seed, generator
 from ..domain import Codes, Floats
 from ..equations import Problem
 from .budget import PROPOSALS, check_proposals
-from .combine import combine
-from .moves import KINDS, Kind, Moves
-from .relax import relax
+from .combine import combine, relax
+from .moves import KINDS, Kind, Moves, search
 from .state import OutputError, State
 
 BLOCKS = (2_000, 10_000)
@@ -128,8 +127,6 @@ def solve(
     >>> solved.reached, int(solved.codes.sum())
     (True, 5)
     """
-    from .kernels import search
-
     check_proposals(proposals)
     if not tolerance >= 0.0:
         raise InputError(f"tolerance must be at least 0. Got {tolerance}.")

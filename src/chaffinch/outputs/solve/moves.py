@@ -1,16 +1,40 @@
-"""Which moves a search may make, which of them it tries more often, and which records are alike."""
+"""Moves of one or two records in one or two columns: which a search may make, which it tries more often, and the compiled search itself.
+
+What a move does to the objective is worked out from the touched terms alone: cells of tables are bumped (and bumped back when the move is
+refused); the change d of a system's sums S, a few entries, changes its quadratic Q by d'g + d'Ad, where A is the weight matrix and
+g = 2A(S - aim). Numbers that drift by rounding are summed afresh between blocks (`sums_from_scratch`).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from ..domain import Codes, Columns, Floats
 from ..equations import CountTable
-from .compiled import Arms, WrongCells
+from .program import (
+    DIAGONAL,
+    EQUATIONS,
+    FIRST_MULTIPLIER,
+    FIRST_SUM,
+    FIRST_WEIGHT,
+    TERMS,
+    TERMS_END,
+    WIDTH,
+    bump,
+    cell_of,
+    fill_multipliers,
+    look_up_key,
+    most_predictors,
+)
 from .state import State
+
+Ints = NDArray[np.int64]
 
 Kind = Literal["change", "step", "swap", "near_swap", "copy", "copy_two", "repair"]
 
@@ -22,11 +46,49 @@ so that its margin stays. near_swap: two alike records do; tables stay too, and 
 one or two cells from another. repair: a record goes from a cell of a table that has too many to one that has too few.
 """
 
+# The same as numbers, for kernels.
+CHANGE, STEP, SWAP, NEAR_SWAP, COPY, COPY_TWO, REPAIR = range(7)
+
+NEAR = 16
+
 FLOOR = 0.1
 """Share of the proposals that is spread over all arms alike, whatever they gained."""
 MEMORY = 0.7
 """How much of the gains of earlier blocks is remembered from block to block."""
 ROOM = 2**62
+
+
+class Arms(NamedTuple):
+    """The arms of a search, a kind of move in a column each, with what moves are drawn from; `tries` and `gains` are added to."""
+
+    kinds: Ints
+    columns: Ints
+    sizes: Ints
+    cdf: Floats
+    cdf_first: Ints
+    free: Ints
+    movable: NDArray[np.bool_]
+    order: Ints
+    places: Ints
+    bits: NDArray[np.uint64]
+    tries: Floats
+    gains: Floats
+
+
+class WrongCells(NamedTuple):
+    """(table, cell) pairs of cells that have too many records and then of those that have too few, and how many of each."""
+
+    pairs: Ints
+    n_over: int
+    n_under: int
+
+
+class Proposal(NamedTuple):
+    """A move: codes of one or two records (before 0, 1; after 2, 3), which records these are, and the columns that change."""
+
+    rows: Ints
+    records: Ints
+    columns: Ints
 
 
 class Moves:
@@ -129,7 +191,7 @@ def _beside(tables: list[CountTable], n_columns: int) -> list[list[int]]:
     ]
 
 
-def cumulative_chances(columns: Columns) -> tuple[Floats, np.ndarray]:
+def cumulative_chances(columns: Columns) -> tuple[Floats, Ints]:
     """Return the cumulative chances of levels end to end, and where each column's start; -1 for uniform ones."""
     parts, first, size = [np.zeros(0)], [], 0
     for column in columns:
@@ -138,3 +200,414 @@ def cumulative_chances(columns: Columns) -> tuple[Floats, np.ndarray]:
             parts.append(np.cumsum(column.chances))
             size += column.size
     return np.concatenate(parts), np.array(first, dtype=np.int64)
+
+
+@compiled
+def search(p, state, table_error, system_error, arms, chances, wrong, n_proposals, temperature):  # type: ignore[no-untyped-def]
+    """Propose moves and keep those that help (or, above temperature 0, harm little); return both errors and how many were kept.
+
+    Changes codes, counts, multipliers, sums and gradient in place. `chances` are cumulative, one for each arm.
+    """
+    codes, counts, multipliers, sums, gradient, weights = state
+    n_tables, n_systems, n_sums = p.n_tables, p.n_systems, sums.size
+    move = empty_proposal(codes.shape[1])
+    rows, records, columns = move
+    touched_cells = np.empty(4 * n_tables, dtype=np.int64)
+    touched_by = np.empty(4 * n_tables, dtype=np.int64)
+    table_seen = np.full(n_tables, -1, dtype=np.int64)
+    system_seen = np.full(n_systems, -1, dtype=np.int64)
+    systems = np.empty(n_systems, dtype=np.int64)
+    ends = np.empty(n_systems + 1, dtype=np.int64)
+    touched = np.empty(n_sums, dtype=np.int64)
+    sum_seen = np.full(n_sums, -1, dtype=np.int64)
+    change = np.zeros(n_sums)
+    fresh = np.empty((2, multipliers.shape[1]))
+    eta = np.empty(most_predictors(p))
+    accepted = 0
+    for proposal in range(n_proposals):
+        arm = draw_arm(arms.bits, chances)
+        arms.tries[arm] += 1
+        if arms.kinds[arm] == REPAIR:
+            if wrong.n_over + wrong.n_under == 0:
+                continue
+            n_records, n_columns = draw_repair(p, arms, codes, wrong, move)
+        else:
+            n_records, n_columns = draw_move(arms, arm, codes, move)
+        if n_records == 0:
+            continue
+        bound = -temperature * math.log(1.0 - draw_uniform(arms.bits)) if temperature > 0.0 else 0.0
+
+        # Tables first: integers are cheap, and sums can win back no more than what they still lack.
+        by_tables = 0.0
+        n_cells = 0
+        for a in range(n_columns):
+            for b in range(
+                p.ints[p.tables_of_starts + columns[a]], p.ints[p.tables_of_starts + columns[a] + 1]
+            ):
+                t = p.ints[p.tables_of + b]
+                if table_seen[t] == proposal:
+                    continue
+                table_seen[t] = proposal
+                for r in range(n_records):
+                    old = cell_of(p, t, rows, r)
+                    new = cell_of(p, t, rows, r + 2)
+                    if old == new:
+                        continue
+                    if old >= 0:
+                        by_tables += bump(p, counts, old, -1)
+                        touched_cells[n_cells] = old
+                        touched_by[n_cells] = 1
+                        n_cells += 1
+                    if new >= 0:
+                        by_tables += bump(p, counts, new, 1)
+                        touched_cells[n_cells] = new
+                        touched_by[n_cells] = -1
+                        n_cells += 1
+        by_systems = 0.0
+        refused = by_tables > bound + system_error
+        n_touched_systems = 0
+        n_touched = 0
+        if not refused:
+            ends[0] = 0
+            for a in range(n_columns):
+                for b in range(
+                    p.ints[p.systems_of_starts + columns[a]],
+                    p.ints[p.systems_of_starts + columns[a] + 1],
+                ):
+                    s = p.ints[p.systems_of + b]
+                    if system_seen[s] == proposal:
+                        continue
+                    system_seen[s] = proposal
+                    of = p.system + 16 * s
+                    at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
+                    n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
+                    begin = n_touched
+                    for r in range(n_records):
+                        fill_multipliers(p, s, rows, r + 2, eta, fresh, r, at)
+                        for side in range(2):
+                            row_of = r + 2 * side
+                            for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
+                                row = p.ints[p.lookup + 4 * look + 2] + look_up_key(
+                                    p, look, rows, row_of
+                                )
+                                for j in range(p.ints[row], p.ints[row + 1]):
+                                    for k in range(width):
+                                        e = first + k * n + p.ints[p.row_equations + j]
+                                        if sum_seen[e] != proposal:
+                                            sum_seen[e] = proposal
+                                            change[e] = 0.0
+                                            touched[n_touched] = e
+                                            n_touched += 1
+                                        if side:
+                                            change[e] += (
+                                                fresh[r, at + k] * p.floats[p.row_values + j]
+                                            )
+                                        else:
+                                            change[e] -= (
+                                                multipliers[records[r], at + k]
+                                                * p.floats[p.row_values + j]
+                                            )
+                    at = p.ints[of + FIRST_WEIGHT]
+                    if p.ints[of + DIAGONAL]:
+                        for j in range(begin, n_touched):
+                            e = touched[j]
+                            by_systems += change[e] * (
+                                gradient[e] + change[e] * weights[at + e - first]
+                            )
+                    else:
+                        size = n * width
+                        for j in range(begin, n_touched):
+                            e = touched[j]
+                            line = at + (e - first) * size - first
+                            inner = 0.5 * change[e] * weights[line + e]
+                            for q in range(begin, j):
+                                inner += change[touched[q]] * weights[line + touched[q]]
+                            by_systems += change[e] * (gradient[e] + 2.0 * inner)
+                    systems[n_touched_systems] = s
+                    n_touched_systems += 1
+                    ends[n_touched_systems] = n_touched
+            refused = not by_tables + by_systems <= bound  # also where a look-up led to no number
+        if refused:
+            for j in range(n_cells - 1, -1, -1):
+                counts[touched_cells[j]] += touched_by[j]
+            continue
+        accepted += 1
+        if by_tables + by_systems < 0.0:
+            arms.gains[arm] -= by_tables + by_systems
+        table_error += by_tables
+        system_error = max(0.0, system_error + by_systems)
+        for r in range(n_records):
+            for a in range(n_columns):
+                codes[records[r], columns[a]] = rows[r + 2, columns[a]]
+        for m in range(n_touched_systems):
+            s = systems[m]
+            of = p.system + 16 * s
+            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
+            size = p.ints[of + EQUATIONS] * p.ints[of + WIDTH]
+            for r in range(n_records):
+                for k in range(p.ints[of + WIDTH]):
+                    multipliers[records[r], at + k] = fresh[r, at + k]
+            at = p.ints[of + FIRST_WEIGHT]
+            for j in range(ends[m], ends[m + 1]):
+                e = touched[j]
+                sums[e] += change[e]
+                if p.ints[of + DIAGONAL]:
+                    gradient[e] += 2.0 * weights[at + e - first] * change[e]
+                else:
+                    line = at + (e - first) * size
+                    twice = 2.0 * change[e]
+                    for q in range(size):
+                        gradient[first + q] += twice * weights[line + q]
+    return table_error, system_error, accepted
+
+
+@compiled
+def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignore[no-untyped-def]
+    """Draw moves of one column that put no count outside its interval; return how many were found among `n_draws`.
+
+    Rows of `moved`: record, the record it swaps with or -1, column, new level. Rows of `changes`: what the move adds to every sum.
+    Nothing else is changed. Arms must be of kinds that change a single column.
+    """
+    codes, counts, multipliers = state.codes, state.counts, state.multipliers
+    move = empty_proposal(codes.shape[1])
+    rows, records, columns = move
+    fresh = np.empty((1, multipliers.shape[1]))
+    eta = np.empty(most_predictors(p))
+    n_moves = 0
+    for _draw in range(n_draws):
+        if n_moves == moved.shape[0]:
+            break
+        n_records, _ = draw_move(arms, draw_arm(arms.bits, chances), codes, move)
+        if n_records == 0:
+            continue
+        column = columns[0]
+        stays = True
+        for b in range(
+            p.ints[p.tables_of_starts + column], p.ints[p.tables_of_starts + column + 1]
+        ):
+            t = p.ints[p.tables_of + b]
+            old, new = cell_of(p, t, rows, 0), cell_of(p, t, rows, 2)
+            if old == new:
+                continue
+            if n_records == 2:  # the swap must leave the two cells as they are
+                stays = stays and old == cell_of(p, t, rows, 3) and new == cell_of(p, t, rows, 1)
+            else:  # both cells must have room in their intervals
+                stays = stays and (old < 0 or counts[old] > p.ints[p.cell_lo + old])
+                stays = stays and (new < 0 or counts[new] < p.ints[p.cell_hi + new])
+        if not stays:
+            continue
+        changes[n_moves, :] = 0.0
+        for b in range(
+            p.ints[p.systems_of_starts + column], p.ints[p.systems_of_starts + column + 1]
+        ):
+            s = p.ints[p.systems_of + b]
+            of = p.system + 16 * s
+            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
+            n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
+            for r in range(n_records):
+                fill_multipliers(p, s, rows, r + 2, eta, fresh, 0, at)
+                for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
+                    base = p.ints[p.lookup + 4 * look + 2]
+                    old, new = (
+                        base + look_up_key(p, look, rows, r),
+                        base + look_up_key(p, look, rows, r + 2),
+                    )
+                    for k in range(width):
+                        for j in range(p.ints[old], p.ints[old + 1]):
+                            by = multipliers[records[r], at + k] * p.floats[p.row_values + j]
+                            changes[n_moves, first + k * n + p.ints[p.row_equations + j]] -= by
+                        for j in range(p.ints[new], p.ints[new + 1]):
+                            by = fresh[0, at + k] * p.floats[p.row_values + j]
+                            changes[n_moves, first + k * n + p.ints[p.row_equations + j]] += by
+        moved[n_moves, 0], moved[n_moves, 1] = records[0], records[1] if n_records == 2 else -1
+        moved[n_moves, 2], moved[n_moves, 3] = column, rows[2, column]
+        n_moves += 1
+    return n_moves
+
+
+@compiled
+def draw_move(arms, arm, codes, proposal):  # type: ignore[no-untyped-def]
+    """Fill a proposal; return how many records and columns it has, 0 for a move that changes nothing."""
+    rng, kind, column, sizes = arms.bits, arms.kinds[arm], arms.columns[arm], arms.sizes
+    rows, records, columns = proposal
+    n = codes.shape[0]
+    i = draw_below(rng, n)
+    if kind in (CHANGE, STEP):
+        old = codes[i, column]
+        if kind == CHANGE:
+            new = draw_level(rng, sizes[column], arms.cdf, arms.cdf_first[column])
+        else:
+            reach = 1
+            while reach * 8 < sizes[column] and next_bits(rng) >> np.uint64(63):
+                reach *= 2
+            by = 1 + draw_below(rng, reach)
+            new = old + by if next_bits(rng) >> np.uint64(63) else old - by
+            if new < 0 or new >= sizes[column]:
+                return 0, 0
+        if new == old:
+            return 0, 0
+        copy_record(codes, i, rows, 0)
+        rows[2, column] = new
+        records[0], columns[0] = i, column
+        return 1, 1
+    if kind == NEAR_SWAP:
+        k = arms.order[column, (arms.places[column, i] + 1 + draw_below(rng, NEAR)) % n]
+    else:
+        k = draw_below(rng, n)
+    if kind in (SWAP, NEAR_SWAP):
+        if codes[i, column] == codes[k, column]:
+            return 0, 0
+        copy_record(codes, i, rows, 0)
+        copy_record(codes, k, rows, 1)
+        rows[2, column], rows[3, column] = codes[k, column], codes[i, column]
+        records[0], records[1], columns[0] = i, k, column
+        return 2, 1
+    other = column
+    if kind == COPY_TWO:
+        other = arms.free[draw_below(rng, arms.free.size)]
+    m = 0
+    copy_record(codes, i, rows, 0)
+    if codes[k, column] != codes[i, column]:
+        rows[2, column] = codes[k, column]
+        columns[m] = column
+        m += 1
+    if other != column and codes[k, other] != codes[i, other]:
+        rows[2, other] = codes[k, other]
+        columns[m] = other
+        m += 1
+    records[0] = i
+    return (1, m) if m else (0, 0)
+
+
+@compiled
+def draw_repair(p, arms, codes, wrong, proposal):  # type: ignore[no-untyped-def]
+    """As `draw_move`, towards a table: a record of a cell that has too many moves to one of the same table that has too few.
+
+    Which cells are wrong is as of the start of the block; stale ones make useless moves, not wrong ones.
+    """
+    rng, movable = arms.bits, arms.movable
+    rows, records, columns = proposal
+    pairs, n_over, n_under = wrong
+    n = codes.shape[0]
+    i = draw_below(rng, n)
+    pick = draw_below(rng, n_over + n_under)
+    t = pairs[pick, 0]
+    first, last = p.ints[p.table + 3 * t], p.ints[p.table + 3 * t + 1]
+    if pick < n_over:
+        for _ in range(n):
+            if cell_of(p, t, codes, i) == pairs[pick, 1]:
+                break
+            i += 1
+            if i == n:
+                i = 0
+    goal = -1
+    if n_under > 0:
+        k = draw_below(rng, n_under)
+        for _ in range(n_under):
+            if pairs[n_over + k, 0] == t:
+                goal = pairs[n_over + k, 1]
+                break
+            k += 1
+            if k == n_under:
+                k = 0
+    copy_record(codes, i, rows, 0)
+    records[0] = i
+    m = 0
+    if first == last:
+        return 0, 0
+    if goal < 0:  # nowhere has too few: out of the cell, or out of the table, will do
+        j = first + draw_below(rng, last - first)
+        column = p.ints[p.table_columns + 4 * j]
+        level = draw_below(rng, p.ints[p.table_columns + 4 * j + 2])
+        if level == codes[i, column] or not movable[column]:
+            return 0, 0
+        rows[2, column] = level
+        columns[0] = column
+        return 1, 1
+    rest = goal - p.ints[p.table + 3 * t + 2]
+    for j in range(first, last):
+        column, start = p.ints[p.table_columns + 4 * j], p.ints[p.table_columns + 4 * j + 1]
+        size = p.ints[p.table_columns + 4 * j + 2]
+        stride = p.ints[p.table_columns + 4 * j + 3]
+        step = rest // stride * stride
+        rest -= step
+        if p.ints[start + codes[i, column]] == step:
+            continue
+        if not movable[column]:
+            return 0, 0
+        level = draw_below(rng, size)
+        for _ in range(size):
+            if p.ints[start + level] == step:
+                break
+            level += 1
+            if level == size:
+                level = 0
+        rows[2, column] = level
+        columns[m] = column
+        m += 1
+    return (1, m) if m else (0, 0)
+
+
+@compiled
+def next_bits(rng):  # type: ignore[no-untyped-def]
+    """64 random bits: xoroshiro128+ (Blackman and Vigna 2018); its lowest bits, the weak ones, are not used."""
+    one, two = rng[0], rng[1]
+    result = one + two
+    two ^= one
+    rng[0] = ((one << np.uint64(24)) | (one >> np.uint64(40))) ^ two ^ (two << np.uint64(16))
+    rng[1] = (two << np.uint64(37)) | (two >> np.uint64(27))
+    return result
+
+
+@compiled
+def draw_below(rng, n):  # type: ignore[no-untyped-def]
+    """A whole number from 0 to n - 1, n < 2^31."""
+    return np.int64(((next_bits(rng) >> np.uint64(33)) * np.uint64(n)) >> np.uint64(31))
+
+
+@compiled
+def draw_uniform(rng):  # type: ignore[no-untyped-def]
+    return np.float64(next_bits(rng) >> np.uint64(11)) * 1.1102230246251565e-16
+
+
+@compiled
+def draw_level(rng, size, cdf, first):  # type: ignore[no-untyped-def]
+    """A level of a column: uniform where `first` is -1, else by the cumulative chances from `cdf[first]` on."""
+    if first < 0:
+        return draw_below(rng, size)
+    u = draw_uniform(rng)
+    low, high = 0, size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cdf[first + middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def draw_arm(rng, chances):  # type: ignore[no-untyped-def]
+    """An arm by the cumulative chances, the last of which is beyond any draw."""
+    u = draw_uniform(rng)
+    arm = 0
+    while chances[arm] <= u:
+        arm += 1
+    return arm
+
+
+@compiled
+def copy_record(codes, i, rows, r):  # type: ignore[no-untyped-def]
+    """Write a record into rows r (before) and r + 2 (after)."""
+    for c in range(codes.shape[1]):
+        rows[r, c] = codes[i, c]
+        rows[r + 2, c] = codes[i, c]
+
+
+@compiled
+def empty_proposal(width):  # type: ignore[no-untyped-def]
+    return Proposal(
+        np.empty((4, width), dtype=np.int64),
+        np.empty(2, dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+    )

@@ -23,7 +23,7 @@ from ..._base.seeds import Seed, generator
 from ..domain import Codes, Floats
 from ..equations import CountTable, Output, Problem, SumSystem
 from ..families import FAMILIES
-from .compiled import compile_problem
+from .program import compile_problem, sums_from_scratch
 
 Ints = NDArray[np.int64]
 Reads = tuple[frozenset[int], ...]
@@ -161,8 +161,6 @@ def _another(classes: Ints, of: Ints, rng: np.random.Generator) -> Ints:
 
 def sums_of(problem: Problem, codes: Codes) -> tuple[Ints, Floats]:
     """Return the counts of all tables and the sums of all systems, end to end."""
-    from .kernels import sums_from_scratch
-
     program = compile_problem(problem)
     counts, sums = np.zeros(program.n_cells, dtype=np.int64), np.zeros(program.n_sums)
     sums_from_scratch(program, codes, counts, np.zeros((len(codes), program.n_multipliers)), sums)

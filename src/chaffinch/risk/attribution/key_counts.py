@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
-from ...counts.marginal import Marginal
-from ...counts.sparse import SparseCounts
+from ...counts.marginal import Marginal, SparseCounts
 
 Ints = NDArray[np.int64]
 

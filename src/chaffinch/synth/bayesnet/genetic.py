@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
-from ...counts.counter import Columns
+from ...counts.plan import Columns
 from .network import parents_first
 from .rules import Rules
 

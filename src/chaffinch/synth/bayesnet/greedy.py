@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ...counts.counter import Columns
 from ...counts.entropies import MOST_MASKED, masks_up_to
+from ...counts.plan import Columns
 from .rules import Rules, allowed_sets, columns_of
 from .scores import FamilyScores, Score
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
-from ...counts.counter import Columns
 from ...counts.entropies import MOST_MASKED, masks_up_to
+from ...counts.plan import Columns
 from .rules import Rules, allowed_sets, columns_of
 from .scores import FamilyScores, Score
 

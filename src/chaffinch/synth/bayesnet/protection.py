@@ -12,8 +12,7 @@ import numpy as np
 from ..._base.errors import InputError, listed
 from ..._base.results import to_plain
 from ...counts.counter import Counter
-from ...counts.marginal import Marginal
-from ...counts.scores import mutual_information
+from ...counts.marginal import Marginal, mutual_information
 from ...table.rules.constraints import rules_of
 from ...table.rules.relations import relations_of
 from ...table.schema import Schema

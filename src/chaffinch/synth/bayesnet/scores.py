@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...counts.counter import Columns, Counter
+from ...counts.counter import Counter
 from ...counts.entropies import MOST_MASKED, JointEntropies, every_entropy
+from ...counts.plan import Columns
 
 Score = Literal["pairwise", "joint", "penalised"]
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, unknown_name
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...counts.counter import Columns, RowCounter
+from ...counts.counter import RowCounter
+from ...counts.plan import Columns
 from ...privacy.ledger import Plan
 from ...privacy.relation import Neighbours
 from ...table.schema import Schema

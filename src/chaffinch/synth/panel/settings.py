@@ -11,7 +11,7 @@ from ..._base.conditions import Determines
 from ..._base.errors import InputError, listed
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...counts.memory import MemoryCounter
+from ...counts.counter import MemoryCounter
 from ...table.personal.detect import check_decided
 from ...table.read import open_table
 from ...table.rules.relations import parsed

@@ -181,7 +181,7 @@ def second(page: Page, request: Request) -> Response:
 def _fill(
     folder: Path, job: Job, reason: str, checkers: tuple[Checker, ...], about: dict[str, Any]
 ) -> None:
-    from ...report.page import render
+    from ...report.release import render
 
     if (limit := _limit(job)) is not None and limit.state == "exceeds":
         raise InputError(

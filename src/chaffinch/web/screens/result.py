@@ -1,4 +1,8 @@
-"""Result: what to decide by, as the report says it, and the network: who tells of whom, and what to forbid or require."""
+"""Result: what to decide by, as the report says it, and the network: who tells of whom, and what to forbid or require.
+
+Parts of the report's page are taken into the screen only if they are what a report is made of, words, tables and shapes: a folder of a project may come from
+somebody else, and what stands in its pages must not be able to load, send or run anything, nor to reach beyond its place on the screen.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,25 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+import pyarrow as pa
 from markupsafe import Markup
+from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
+from ..._base.masking import masked_count
+from ...counts import MemoryCounter
+from ...table import read
+from ...table.encode import level_labels
+from ...table.formats import Source
+from ...table.sources import open_source
 from ..commands import shown_command
-from ..fragments import checked_fragment
 from ..guard import REPORT_POLICY
 from ..jobs import Job
 from ..page import Page, form_of, go
 from ..project import read_json
-from .crossing import crossed
 
 NODE = re.compile(r'(<rect [^>]*/>)(<text [^>]*text-anchor="middle" fill="#111">([^<]*)</text>)')
 """A node in the picture of a network: its box and its name."""
@@ -135,7 +146,7 @@ def with_node_links(body: Markup, number: int, names: Sequence[str]) -> Markup:
 
 def _synthetic(job: Job) -> Path:
     """The table that a run made, also one that was refused."""
-    from ...workflows.release_result import REFUSED, TO_RELEASE
+    from ...workflows.release import REFUSED, TO_RELEASE
 
     found = [
         path
@@ -211,3 +222,116 @@ def edge(page: Page, request: Request) -> Response:
     except ChaffinchError as error:
         return _shown(page, job, "", str(error))
     return go("/runs")
+
+
+# Parts of a page that lies in a file.
+
+VOID = frozenset(("br", "hr", "col"))
+ELEMENTS = (
+    "a abbr b bdi blockquote caption circle code colgroup dd defs desc details div dl dt ellipse em figcaption figure footer g h1 h2 h3 h4 header li "
+    "line main marker nav ol p path pattern polygon polyline pre rect section small span strong sub summary sup svg table tbody td text tfoot th thead "
+    "title tr tspan u ul use"
+)
+TAGS = VOID | frozenset(ELEMENTS.split())
+ATTRIBUTES = (
+    "class colspan cx cy d data-head dominant-baseline dx dy fill fill-opacity fill-rule font-family font-size font-style font-weight height href id lang marker-end "
+    "marker-start markerHeight markerUnits markerWidth offset opacity open orient pointer-events patternUnits patternTransform points preserveAspectRatio r refX refY role "
+    "rowspan rx ry scope shape-rendering span stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-opacity stroke-width tabindex text-anchor title transform "
+    "vector-effect viewBox width x x1 x2 xmlns y y1 y2"
+)
+NAMES = frozenset(ATTRIBUTES.split())
+ATTRIBUTE = r'\s+([A-Za-z][\w:-]*)(?:="([^"<>]*)")?'
+TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*)((?:{ATTRIBUTE})*)\s*(/?)>|<|>")
+OUTSIDE = re.compile(r"url\(\s*[^#\s]|javascript:", re.IGNORECASE)
+
+
+def checked_fragment(html: str) -> Markup:
+    """Return a part of a page as it is; raise unless all of it is what a report is made of, and every element that it opens is closed in it.
+
+    Examples
+    --------
+    >>> checked_fragment('<p class="note">a &lt; b</p>')
+    Markup('<p class="note">a &lt; b</p>')
+    """
+    opened: list[str] = []
+    known: set[str] = set()
+    for found in TAG.finditer(html):
+        closing, tag, attributes, alone = found[1], found[2], found[3], found[6]
+        if tag is None or tag not in TAGS:
+            raise _strange(tag or "sign")
+        if closing:
+            if not opened or opened.pop() != tag:
+                raise _strange(tag)
+            continue
+        if attributes and attributes not in known:
+            _check_attributes(tag, attributes)
+            known.add(attributes)
+        if not alone and tag not in VOID:
+            opened.append(tag)
+    if opened:
+        raise _strange(opened[-1])
+    return Markup(html)  # noqa: S704  checked above: words, tables and shapes only
+
+
+def _check_attributes(tag: str, attributes: str) -> None:
+    for name, value in re.findall(ATTRIBUTE, attributes):
+        fine = name in NAMES or name.startswith("aria-")
+        if not fine or (name == "href" and not value.startswith("#")) or OUTSIDE.search(value):
+            raise _strange(f"{tag} with {name}")
+
+
+def _strange(what: str) -> InputError:
+    return InputError(
+        f"The page of this run is not as Chaffinch writes one ('{what[:40]}'): it was changed by somebody, or is of another release. Run it again."
+    )
+
+
+# Two columns of the synthetic table crossed: what a link looks like.
+
+MOST_ROWS = 200_000
+MOST_LEVELS = 8
+
+
+@dataclass(frozen=True)
+class CrossedColumns:
+    """Rows of one column by the columns of another, as shares of each row that may be shown; `rows` have their names first."""
+
+    column: str
+    by: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    counted: int
+
+
+def crossed(path: Path, column: str, by: str) -> CrossedColumns:
+    """Return how a column spreads for each level of another in a synthetic table, or its first rows: counts rounded, small ones hidden."""
+    source = open_source(path)
+    table = (
+        read(path) if source.text else read(_first_rows(source, [column, by]))
+    )  # of words in a text file kinds are found, all rows read
+    schema = table.schema
+    counts = MemoryCounter(table).marginals([(by, column)])[0].dense()
+    across, down = (_largest(counts.sum(axis=axis)) for axis in (0, 1))
+    names = {name: level_labels(schema[name]) for name in (by, column)}
+    cells = counts[np.ix_(down, across)]
+    rows = tuple(
+        (names[by][i], *(str(masked_count(cell)) for cell in line))
+        for i, line in zip(down, cells, strict=True)
+    )
+    return CrossedColumns(column, by, tuple(names[column][j] for j in across), rows, table.n_rows)
+
+
+def _first_rows(source: Source, columns: list[str]) -> pa.Table:
+    batches, seen = [], 0
+    for batch in source.batches(columns):
+        batches.append(batch.slice(0, MOST_ROWS - seen))
+        seen += len(batches[-1])
+        if seen >= MOST_ROWS:
+            break
+    return pa.Table.from_batches(batches, schema=batches[0].schema)
+
+
+def _largest(totals: NDArray[Any]) -> list[int]:
+    """The levels with the most rows, in their order, none with fewer than are shown."""
+    ranked = [int(i) for i in np.argsort(-totals, kind="stable")[:MOST_LEVELS] if totals[i] >= 10]
+    return sorted(ranked)

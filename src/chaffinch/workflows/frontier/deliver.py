@@ -9,19 +9,30 @@ from pathlib import Path
 from ..._base.files import files_in, filling, write_text
 from ..._base.results import write_page
 from ..._base.text import number
-from ...report.candidate import CandidateSettings
-from ...report.frontier_result import FrontierChoice, FrontierResult, RiskFigure
-from ...report.frontier_rules import verdict_of
+from ...report.frontier_result import (
+    CandidateSettings,
+    FrontierChoice,
+    FrontierResult,
+    RiskFigure,
+    verdict_of,
+)
 from ...risk import RiskSettings
 from ...stats.intervals import LimitState
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.selected import SelectedSettings
 from ...utility import UtilitySettings
-from ..release import ReleaseSettings, run_release
-from ..release_result import CONFIDENTIAL, REFUSED, TO_RELEASE, ReleaseResult, leaving_folder
-from ..running import RunOptions
+from ..release import (
+    CONFIDENTIAL,
+    REFUSED,
+    TO_RELEASE,
+    ReleaseResult,
+    ReleaseSettings,
+    leaving_folder,
+    run_release,
+)
+from ..run import RunOptions
 from ..synthesise import SynthesisSettings
-from .confirm import Confirmer, choice_sentence, private_candidates
+from .choice import Confirmer, choice_sentence, private_candidates
 from .evaluate import FrontierStudy
 from .run import STOPPED, FrontierData, FrontierRun
 

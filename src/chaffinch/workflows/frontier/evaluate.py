@@ -1,4 +1,8 @@
-"""One candidate measured on a part of the people: fitted on those a table is made of, attacked on them and on others, and asked what it is worth."""
+"""One candidate measured on a part of the people: fitted on those a table is made of, attacked on them and on others, and asked what it is worth.
+
+People are parted by person: those the search looks at, and those it never does. What a table is worth for a purpose is a number for each fold, and over
+all folds a value with an interval.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,151 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, PersonalDataWarning
-from ...report.candidate import BINS, RARE, CandidateSettings
-from ...report.frontier_result import Evaluation, RiskFigure
+from ..._base.errors import ChaffinchError, InputError, PersonalDataWarning
+from ..._base.text import detectable_words
+from ...report.frontier_result import (
+    BINS,
+    RARE,
+    CandidateSettings,
+    Evaluation,
+    RiskFigure,
+    WorthFigure,
+)
 from ...risk.attribution.folds import AttackedFold, attack_folds
+from ...stats.intervals import jackknife, mean_interval
 from ...stats.rates import Group, Ratio, Statistic
 from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...table import Table, read
 from ...table.align import align
 from ...table.rules.keep import with_found_rules
+from ...utility.person_scores import person_scores
+from ...utility.phi_k import phi_k
+from ...utility.pmse import pmse
+from ...utility.regression import regression
+from ...utility.tvd import marginal_distance
 from ..synthesise import synthesiser_for
-from .parts import PeoplePart, cost_of_parting
+from .search import Space
 from .settings import FrontierSettings
-from .space import Space
-from .worth import MadeTable, filled, worth_figures
+
+LEAST = 50
+"""People whom each table of a search must be made of at least, and be held against."""
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PeopleFold:
+    """Rows of the people a table is made of, and of people it is not made of: of the same table, or of the holdout."""
+
+    members: Rows
+    others: Rows
+
+
+@dataclass(frozen=True)
+class PeoplePart:
+    """A part of the people, its folds, and how many people there are in it."""
+
+    name: str
+    folds: tuple[PeopleFold, ...]
+    people: int
+
+
+def split_people(
+    table: Table, rows: Rows, share: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Return the rows of two groups of the people in some rows: a share of them, and the rest; all rows of a person are in one."""
+    if table.person_of is None:
+        mixed = rng.permutation(rows)
+        cut = round(share * len(mixed))
+        return np.sort(mixed[:cut]), np.sort(mixed[cut:])
+    persons = table.person_of[rows]
+    names = rng.permutation(np.unique(persons))
+    first = np.isin(persons, names[: round(share * len(names))])
+    return rows[first], rows[~first]
+
+
+def parted(
+    table: Table, holdout: Table | None, share: float, rng: np.random.Generator
+) -> tuple[PeoplePart, PeoplePart]:
+    """Return the part of the search and the part that confirms, which has a share of the people.
+
+    Without a holdout each part has two folds: each half of its people once a table is made of, once not. With one, its people are parted too.
+
+    Raises
+    ------
+    InputError
+        If there are too few people.
+    """
+    every = np.arange(table.n_rows, dtype=np.int64)
+    confirm, search = split_people(table, every, share, rng)
+    parts = []
+    if holdout is None:
+        for name, rows in (("search", search), ("confirmation", confirm)):
+            first, second = split_people(table, rows, 0.5, rng)
+            parts.append(
+                PeoplePart(
+                    name,
+                    (PeopleFold(first, second), PeopleFold(second, first)),
+                    _persons(table, rows),
+                )
+            )
+        smallest = min(min(_persons(table, fold.members) for fold in part.folds) for part in parts)
+        if smallest < LEAST:
+            raise InputError(
+                f"Too few people to part: a search and a confirmation with two halves each need {LEAST} people in every half, at least {4 * LEAST} in all. "
+                "Give a holdout (people who are not in the data), or more people."
+            )
+        return parts[0], parts[1]
+    others = np.arange(holdout.n_rows, dtype=np.int64)
+    for_confirm, for_search = split_people(holdout, others, share, rng)
+    for name, rows, fresh in (
+        ("search", search, for_search),
+        ("confirmation", confirm, for_confirm),
+    ):
+        if _persons(table, rows) < LEAST or _persons(holdout, fresh) < LEAST:
+            raise InputError(
+                f"Too few people to part: a search and a confirmation need {LEAST} people each, of the data and of the holdout."
+            )
+        parts.append(PeoplePart(name, (PeopleFold(rows, fresh),), _persons(table, rows)))
+    return parts[0], parts[1]
+
+
+def rows_of(parts: Sequence[PeoplePart]) -> list[set[int]]:
+    """Return the rows of the data that each part looks at: no row is in two."""
+    return [set(np.concatenate([fold.members for fold in part.folds]).tolist()) for part in parts]
+
+
+def cost_of_parting(
+    part: PeoplePart, whole: int, detectable: tuple[float, float] | None, *, holdout: bool
+) -> tuple[str, ...]:
+    """Return sentences on what parting people costs: in what can be seen, and in what the figures are of."""
+    made_of = part.people if holdout else part.people // 2
+    out = [
+        f"Figures of the search are of tables made of {made_of:,} people, where the release is made of {whole:,}. A smaller table is worth less; it may give more "
+        "away about each of its people, or less, since a larger one has more rare combinations. So the release is attacked again itself, before it is written."
+    ]
+    if detectable is not None:
+        low, high = detectable
+        gain = sqrt(part.people / whole)
+        out.append(
+            f"Parting costs precision: on the people of the search the attacks see an excess of {detectable_words(low)} to {detectable_words(high)}, the most and the least precise; on "
+            f"all people that would be {detectable_words(low * gain)} to {detectable_words(high * gain)}. An excess below that may be there unseen."
+        )
+    return tuple(out)
+
+
+def _persons(table: Table, rows: Rows) -> int:
+    return len(rows) if table.person_of is None else len(np.unique(table.person_of[rows]))
+
 
 ORIGINAL, FRESH = "the original itself", "a fresh sample"
 """Tables that candidates are held against: the people themselves, and other people of the same part."""
@@ -319,3 +448,139 @@ def stream_of(key: str) -> int:
 
 def _part(part: PeoplePart) -> int:
     return 0 if part.name == "search" else 1
+
+
+TITLES = {
+    "accuracy": "accuracy of learnt models",
+    "r2": "R2 of learnt models",
+    "regression": "overlap of the regression's intervals",
+    "tables": "distance of the named tables",
+    "tvd_2": "distance of tables of two columns",
+    "tvd_3": "distance of tables of three columns",
+    "phi_k": "distance of relations (phi_k)",
+    "pmse": "ease of telling rows apart (pMSE ratio)",
+}
+"""What each worth is, in words."""
+
+GROUPS = 10
+"""Groups of records that are left out in turn for the interval of a regression's overlap."""
+
+Interval = tuple[float, float] | None
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MadeTable:
+    """A table, whom it was made of, and people it was not made of, all with all columns."""
+
+    members: Table
+    table: Any
+    others: Table
+
+
+def filled(made: Any, members: Table) -> Any:
+    """Return a table with the columns that were left out of it, each with the commonest value for everybody: what somebody without them would guess."""
+    missing = [name for name in members.schema.names if name not in made.schema.names]
+    if not missing:
+        return made
+    data = made.data
+    for name in missing:
+        counts = pc.value_counts(members.data.column(name).combine_chunks())
+        common = counts.field("values")[int(np.argmax(counts.field("counts")))]
+        data = data.append_column(members.data.schema.field(name), pa.repeat(common, made.n_rows))
+    return data.select([name for name in members.schema.names if name in data.column_names])
+
+
+def worth_figures(
+    folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
+) -> tuple[tuple[WorthFigure, ...], Floats]:
+    """Return the worth of tables for each purpose, and for a label how well each person's was predicted: for paired differences."""
+    out, scores = [], np.empty(0)
+    for name in settings.worths:
+        if name == "accuracy":
+            figure, scores = _learnt(folds, settings, seed)
+        else:
+            figure = _measured(name, folds, settings, seed)
+        out.append(figure)
+    return tuple(out), scores
+
+
+def _learnt(
+    folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
+) -> tuple[WorthFigure, Floats]:
+    """Models learn from the table and predict people it was not made of."""
+    assert settings.label is not None
+    parts = [
+        person_scores(fold.members, fold.table, fold.others, label=settings.label, seed=seed)
+        for fold in folds
+    ]
+    title = TITLES["r2" if parts[0].task == "regression" else "accuracy"]
+    if reason := next((part.reason for part in parts if part.reason), ""):
+        return WorthFigure(name="accuracy", title=title, reason=reason), np.empty(0)
+    scores = np.concatenate([part.scores for part in parts])
+    return WorthFigure(
+        name="accuracy",
+        title=title,
+        value=float(scores.mean()),
+        interval=mean_interval(scores),  # type: ignore[arg-type]
+    ), scores
+
+
+def _measured(
+    name: str, folds: Sequence[MadeTable], settings: FrontierSettings, seed: np.random.SeedSequence
+) -> WorthFigure:
+    """A measure of how near the table is to whom it was made of, its mean over folds, whose people have nobody in common."""
+    measure: dict[str, Callable[[MadeTable], tuple[float | None, Interval, str]]] = {
+        "tables": lambda fold: _plain(
+            marginal_distance(fold.members, fold.table, cliques=settings.tables)
+        ),
+        "tvd_2": lambda fold: _plain(
+            marginal_distance(fold.members, fold.table, width=2, seed=seed)
+        ),
+        "tvd_3": lambda fold: _plain(
+            marginal_distance(fold.members, fold.table, width=3, seed=seed)
+        ),
+        "phi_k": lambda fold: _plain(phi_k(fold.members, fold.table)),
+        "pmse": lambda fold: _plain(pmse(fold.members, fold.table, seed=seed)),
+        "regression": lambda fold: _overlap(fold, settings),
+    }
+    same: dict[str, Any] = {"name": name, "title": TITLES[name], "higher": name == "regression"}
+    parts = [measure[name](fold) for fold in folds]
+    values = [value for value, _, _ in parts if value is not None]
+    if len(values) < len(parts):
+        return WorthFigure(reason=next(reason for _, _, reason in parts if reason), **same)
+    value = float(np.mean(values))
+    halves = [(ends[1] - ends[0]) / 2 for _, ends, _ in parts if ends is not None]
+    half = sqrt(sum(one**2 for one in halves)) / len(parts) if len(halves) == len(parts) else None
+    return WorthFigure(
+        value=value, interval=None if half is None else (value - half, value + half), **same
+    )
+
+
+def _plain(result: Any) -> tuple[float | None, Interval, str]:
+    return result.value, result.interval, result.reason or "there is no value"
+
+
+def _overlap(fold: MadeTable, settings: FrontierSettings) -> tuple[float | None, Interval, str]:
+    """The overlap of a regression's intervals; its own interval from leaving out groups of records of both tables in turn."""
+    members, table = align(fold.members, fold.table)
+
+    def overlap(first: Table, second: Table) -> tuple[float | None, str]:
+        result = regression(first, second, settings.formula or "", threshold=settings.threshold)
+        return result.value, result.reason or "there is no value"
+
+    value, reason = overlap(members, table)
+    if value is None:
+        return None, None, reason
+    without = []
+    for group in range(GROUPS):
+        parts = [
+            one.take(np.flatnonzero(np.arange(one.n_rows) % GROUPS != group))
+            for one in (members, table)
+        ]
+        try:
+            left, _ = overlap(parts[0], parts[1])
+        except ChaffinchError:
+            left = None
+        without += [] if left is None else [left]
+    return value, jackknife(value, without, high=1.0) if len(without) == GROUPS else None, ""

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.masking import THRESHOLD
-from ...report.frontier_rules import Limits
+from ...report.frontier_result import Limits
 from ...risk import RiskSettings
+from ...table import Schema
 from ...table.formula import formula_of
-from ...table.schema import Schema
 
 Choosing = Literal["data", "public", "private", "none"]
 CHOICES = get_args(Choosing)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.runtime import Progress, silent
-from ...report.candidate import CandidateSettings
-from ...report.frontier_result import SettingCurve
+from ...report.frontier_result import CandidateSettings, SettingCurve
 from ...stats.learners import QUICK
 from ...stats.splits import child
 from ...utility.sweep import sweep

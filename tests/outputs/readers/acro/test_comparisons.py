@@ -7,8 +7,7 @@ import ast
 import pytest
 
 from chaffinch.outputs.domain import Field
-from chaffinch.outputs.readers.acro.commands import read_call
-from chaffinch.outputs.readers.acro.comparisons import ComparedColumn, read_comparison
+from chaffinch.outputs.readers.acro.commands import ComparedColumn, read_call, read_comparison
 from chaffinch.outputs.readers.acro.read import UnclearError
 
 AGE = Field("age", (20, 30, 40, 50))

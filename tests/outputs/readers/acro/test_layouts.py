@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.readers.acro.layouts import read_layout
 from chaffinch.outputs.readers.acro.read import UnclearError
+from chaffinch.outputs.readers.acro.tables import read_layout
 
 
 def test_a_level_called_all_is_no_total(tmp_path, one):

@@ -9,7 +9,7 @@ from statsmodels.iolib.summary import forg
 
 from chaffinch.errors import InputError
 from chaffinch.outputs.numbers import printed
-from chaffinch.outputs.readers.acro.summaries import (
+from chaffinch.outputs.readers.acro.regressions import (
     coefficient_text,
     error_text,
     likelihood_text,

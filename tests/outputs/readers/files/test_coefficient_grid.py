@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.outputs.readers.files.coefficient_grid import coefficient_pieces, is_coefficients
-from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.found import LineError
 from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid
-from chaffinch.outputs.readers.files.printed_fit import PrintedFit
+from chaffinch.outputs.readers.files.printed import PrintedFit
+from chaffinch.outputs.readers.files.protocol import Help, LineError
 
 # broom::tidy(lm(mpg ~ wt, mtcars)), rounded
 TIDY = "term,estimate,std.error,statistic,p.value\n(Intercept),37.285,1.878,19.858,8.24e-19\nwt,-5.344,0.559,-9.559,1.29e-10\n"

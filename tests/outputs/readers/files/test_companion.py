@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.readers.files.companion import COMPANION, Companion
+from chaffinch.outputs.readers.files.protocol import COMPANION, Companion
 
 
 def written(tmp_path: Path, text: str) -> Companion:

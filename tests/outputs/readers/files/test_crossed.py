@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import Crossed, OpenQuestionError, table_facts
-from chaffinch.outputs.readers.files.found import LineError
+from chaffinch.outputs.readers.files.protocol import Help, LineError
 from chaffinch.outputs.rules import Policy
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
-from chaffinch.outputs.readers.files.drawn import read_drawn
-from chaffinch.outputs.readers.files.found import LineError
-from chaffinch.outputs.readers.files.printed_fit import PrintedFit
+from chaffinch.outputs.readers.files.coefficient_grid import read_drawn
+from chaffinch.outputs.readers.files.printed import PrintedFit
+from chaffinch.outputs.readers.files.protocol import Help, LineError
 
 SCREEN = """
 =================================

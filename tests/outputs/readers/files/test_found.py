@@ -7,7 +7,7 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.outputs.readers.files.found import LineError, Place, UnclearOutput, toml_line
+from chaffinch.outputs.readers.files.protocol import LineError, Place, UnclearOutput, toml_line
 
 
 def test_a_place_names_file_sheet_and_line() -> None:

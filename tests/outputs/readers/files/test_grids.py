@@ -7,7 +7,6 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from chaffinch.outputs.readers.files.found import LineError
 from chaffinch.outputs.readers.files.grids import (
     blocks_of,
     csv_grid,
@@ -15,6 +14,7 @@ from chaffinch.outputs.readers.files.grids import (
     text_grid,
     workbook_grids,
 )
+from chaffinch.outputs.readers.files.protocol import LineError
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])

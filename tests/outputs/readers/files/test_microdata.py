@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.readers.files.microdata import PrintedRows, RecordLookup
-from chaffinch.outputs.readers.files.read import read_files
-from chaffinch.outputs.readers.files.recipes import recipes_of_files
+from chaffinch.outputs.readers.files.read import read_files, recipes_of_files
 from chaffinch.outputs.records import TableCoder
 from chaffinch.table import read
 

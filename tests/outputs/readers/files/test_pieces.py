@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chaffinch.outputs.readers.files import read  # noqa: F401  readers register themselves
-from chaffinch.outputs.readers.files.companion import Help
-from chaffinch.outputs.readers.files.pieces import READERS, Piece, fit_keys, whole
+from chaffinch.outputs.readers.files.numbers import whole
+from chaffinch.outputs.readers.files.protocol import READERS, Help, Piece, fit_keys
 
 
 def test_help_gives_only_what_it_says() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.readers.files.printed_fit import PrintedFit, patsy_formula, patsy_name
+from chaffinch.outputs.readers.files.printed import PrintedFit, patsy_formula, patsy_name
 from chaffinch.outputs.rules import Policy
 
 FIELDS = Fields(

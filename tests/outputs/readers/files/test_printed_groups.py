@@ -7,7 +7,7 @@ import pytest
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.readers.files.printed_groups import PrintedGroups, PrintedTest
+from chaffinch.outputs.readers.files.printed import PrintedGroups, PrintedTest
 from chaffinch.outputs.rules import Policy
 
 FIELDS = Fields(

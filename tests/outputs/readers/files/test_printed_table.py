@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.readers.files.printed_table import PrintedTable
+from chaffinch.outputs.readers.files.printed import PrintedTable
 from chaffinch.outputs.rules import Policy
 from chaffinch.outputs.rules.check import check_entries
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.found import LineError
-from chaffinch.outputs.readers.files.printed_fit import PrintedFit
-from chaffinch.outputs.readers.files.r_models import arguments, read_r_models
+from chaffinch.outputs.readers.files.printed import PrintedFit
+from chaffinch.outputs.readers.files.protocol import Help, LineError
+from chaffinch.outputs.readers.files.r_text import arguments, read_r_models
 from chaffinch.outputs.rules import Policy
 
 # summary(lm(mpg ~ wt + factor(cyl), data = mtcars))

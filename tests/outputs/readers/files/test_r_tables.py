@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.found import LineError
-from chaffinch.outputs.readers.files.printed_table import PrintedTable
-from chaffinch.outputs.readers.files.r_tables import read_r_tables
+from chaffinch.outputs.readers.files.printed import PrintedTable
+from chaffinch.outputs.readers.files.protocol import Help, LineError
+from chaffinch.outputs.readers.files.r_text import read_r_tables
 
 
 def tables(text: str, given: Help | None = None) -> list[PrintedTable]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.found import Facts, LineError
-from chaffinch.outputs.readers.files.printed_groups import PrintedTest
-from chaffinch.outputs.readers.files.r_tests import read_r_tests
+from chaffinch.outputs.readers.files.printed import PrintedTest
+from chaffinch.outputs.readers.files.protocol import Facts, Help, LineError
+from chaffinch.outputs.readers.files.r_text import read_r_tests
 
 CHI = """
 	Pearson's Chi-squared test

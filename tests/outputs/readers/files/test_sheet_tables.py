@@ -7,12 +7,10 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.found import Facts, LineError
 from chaffinch.outputs.readers.files.grids import csv_grid, workbook_grids
-from chaffinch.outputs.readers.files.printed_groups import PrintedGroups
-from chaffinch.outputs.readers.files.printed_table import PrintedTable
+from chaffinch.outputs.readers.files.printed import PrintedGroups, PrintedTable
+from chaffinch.outputs.readers.files.protocol import Facts, Help, LineError
 from chaffinch.outputs.readers.files.sheet_tables import grid_pieces
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.found import Facts, LineError
-from chaffinch.outputs.readers.files.printed_fit import PrintedFit
-from chaffinch.outputs.readers.files.printed_groups import PrintedGroups
-from chaffinch.outputs.readers.files.printed_table import PrintedTable
+from chaffinch.outputs.readers.files.printed import PrintedFit, PrintedGroups, PrintedTable
+from chaffinch.outputs.readers.files.protocol import Facts, Help, LineError
 from chaffinch.outputs.readers.files.stata_logs import read_stata_logs
 
 REGRESS = """. sysuse auto

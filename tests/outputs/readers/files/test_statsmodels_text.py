@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.readers.files.companion import Help
+from chaffinch.outputs.readers.files.coefficient_grid import read_drawn
 from chaffinch.outputs.readers.files.crossed import OpenQuestionError
-from chaffinch.outputs.readers.files.drawn import read_drawn
-from chaffinch.outputs.readers.files.found import LineError
-from chaffinch.outputs.readers.files.printed_fit import PrintedFit
+from chaffinch.outputs.readers.files.printed import PrintedFit
+from chaffinch.outputs.readers.files.protocol import Help, LineError
 from chaffinch.outputs.readers.files.statsmodels_text import read_statsmodels_text
 
 smf = pytest.importorskip("statsmodels.formula.api")

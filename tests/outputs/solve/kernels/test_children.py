@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.domain import CodeColumn, Columns
-from chaffinch.outputs.solve.kernels.children import next_place
-from chaffinch.outputs.solve.population import BreedingRates, Population
+from chaffinch.outputs.solve.population import BreedingRates, Population, next_place
 
 from ..problems import COLUMNS
 

@@ -7,8 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from chaffinch.outputs.solve.kernels.moves import draw_below, draw_level
-from chaffinch.outputs.solve.moves import Kind, Moves
+from chaffinch.outputs.solve.moves import Kind, Moves, draw_below, draw_level
 from chaffinch.outputs.solve.state import State
 
 

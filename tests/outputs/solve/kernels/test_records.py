@@ -10,7 +10,7 @@ import statsmodels.api as sm
 
 from chaffinch.outputs.equations import Problem, regression
 from chaffinch.outputs.families import FAMILIES, FamilyName, moments
-from chaffinch.outputs.solve.kernels.records import family_moments, gram, softmax
+from chaffinch.outputs.solve.program import family_moments, gram, softmax
 from chaffinch.outputs.solve.state import State
 
 

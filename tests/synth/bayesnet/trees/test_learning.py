@@ -11,7 +11,7 @@ import pytest
 import chaffinch
 from chaffinch import BayesNet
 from chaffinch.counts import StreamCounter
-from chaffinch.counts.reference import ReferenceCounter
+from chaffinch.counts.counter import ReferenceCounter
 from chaffinch.errors import InputError
 from chaffinch.synth.bayesnet.trees import learning
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ...cells import SEPARATOR, TOTAL
-from .companion import Help
-from .found import LineError
 from .numbers import is_whole, is_withheld_mark, number_text, plain_text, sign_of
-from .printed_table import UNNAMED, PrintedTable
+from .printed import UNNAMED, PrintedTable
+from .protocol import Help, LineError
 
 TOTALS = (
     "all",

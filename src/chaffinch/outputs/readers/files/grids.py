@@ -13,8 +13,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from ...._base.errors import InputError
-from .found import LineError
 from .numbers import is_number, plain_text
+from .protocol import LineError
 
 _DELIMITERS = ",;\t|"
 MOST_CELLS = 500_000

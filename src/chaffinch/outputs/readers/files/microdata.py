@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .found import Place, UnclearOutput
 from .numbers import number_text
-from .printed_groups import STATISTICS
+from .printed import STATISTICS
+from .protocol import Place, UnclearOutput
 
 if TYPE_CHECKING:
     import pyarrow as pa

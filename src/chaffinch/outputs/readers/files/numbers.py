@@ -1,4 +1,4 @@
-"""Numbers as programs print them: stars, brackets, thousands, the decimal sign, marks of withheld cells."""
+"""Numbers as programs print them: stars, brackets, thousands, the decimal sign, marks of withheld cells, counts, and remarks in numbers beside a table."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from ...numbers import SUPPRESSED
 
 MAX_NUMBER = 80
 """Characters of a cell up to which it may be a number."""
+
+NUMBER = r"[-+\u2212]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?"
+P_VALUE = rf"[<>]?\s?{NUMBER}"
+
+
+LEGEND = re.compile(r"[*+†‡.' ]*+p ?< ?0?[.,]\d++([;,][*+†‡.' ]*+p ?< ?0?[.,]\d++)*+")
+"""What stars stand for, below a table."""
 # Nothing is tried twice (+ after each count): a row of stars or blanks takes no longer than it is long.
 _DECORATED = re.compile(
     r"[(\[]?+\s*+(?P<number>[-+]?+(?:\d[\d.,' ]*+|[.,]\d++)(?:[eE][-+]?+\d++)?+)\s*+\*{0,4}+[)\]]?+[\s*.+†‡^]*+%?+"
@@ -30,6 +37,40 @@ class DecimalSign:
     sign: str | None
     line: int | None = None
     mixed: tuple[int, int] | None = None
+
+
+def whole(text: str) -> int:
+    """Return a count as programs print it; ValueError where it is none.
+
+    Examples
+    --------
+    >>> [whole(text) for text in ("1,473", "1473", "1.473", "1473.0")]
+    [1473, 1473, 1473, 1473]
+    """
+    plain = text.strip()
+    if re.fullmatch(r"\d{1,3}([,. ]\d{3})+", plain):
+        return int(re.sub(r"\D", "", plain))
+    if not re.fullmatch(r"\d+(\.0*)?", plain):
+        raise ValueError("this is no count")
+    return int(float(plain))
+
+
+def is_remark(text: str) -> bool:
+    """Return whether a line beside a table says something in numbers: not what stars stand for, a year, or the number of a table.
+
+    Examples
+    --------
+    >>> [is_remark(text) for text in ("Table 3: work in 2019", "* p<0.05, ** p<0.01", "3 people of Skye left out")]
+    [False, False, True]
+    """
+    plain = re.sub(
+        r"^(table|tabelle|tableau|tabla|figure|abbildung)\s*[\d.]+",
+        "",
+        text.strip(),
+        flags=re.IGNORECASE,
+    )
+    plain = re.sub(r"\b(19|20)\d\d\b", "", plain)
+    return bool(re.search(r"\d", plain)) and not LEGEND.fullmatch(plain.strip())
 
 
 def plain_text(text: str) -> str:

@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from .coefficient_grid import coefficient_pieces, is_coefficients
-from .companion import Help
 from .crossed import TOTALS, Crossed, OpenQuestionError, table_facts
-from .found import Facts, LineError
 from .grids import CellGrid, blocks_of
-from .numbers import is_number, is_whole, is_withheld_mark, number_text, sign_of
-from .pieces import Piece, is_remark, refused_piece
-from .printed_groups import STATISTICS, PrintedGroups
-from .printed_table import PrintedTable
+from .numbers import is_number, is_remark, is_whole, is_withheld_mark, number_text, sign_of
+from .printed import STATISTICS, PrintedGroups, PrintedTable
+from .protocol import Facts, Help, LineError, Piece, refused_piece
 
 COUNTS = (
     "freq",

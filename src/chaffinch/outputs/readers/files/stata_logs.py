@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from .companion import Help
 from .crossed import Crossed, OpenQuestionError, table_facts
-from .found import Facts, LineError
-from .numbers import number_text
-from .pieces import NUMBER, READERS, Piece, TextReader, fit_keys, whole
-from .printed_fit import PrintedFit
-from .printed_groups import PrintedGroups
+from .numbers import NUMBER, number_text, whole
+from .printed import PrintedFit, PrintedGroups
+from .protocol import READERS, Facts, Help, LineError, Piece, TextReader, fit_keys
 
 _COMMAND = re.compile(r"\. (?P<command>\S.*)")
 _KINDS = {

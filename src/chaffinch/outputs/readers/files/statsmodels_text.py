@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from .companion import Help
 from .crossed import OpenQuestionError
-from .found import Facts, LineError
-from .numbers import number_text
-from .pieces import NUMBER, READERS, Piece, TextReader, fit_keys, whole
-from .printed_fit import PrintedFit
+from .numbers import NUMBER, number_text, whole
+from .printed import PrintedFit
+from .protocol import READERS, Facts, Help, LineError, Piece, TextReader, fit_keys
 
 _TITLE = re.compile(r"[\w ]*Regression Results")
 _DOUBLE = re.compile(r"\s*={20,}\s*")

@@ -1,0 +1,646 @@
+"""Joint entropies of many sets of columns, from codes of rows: one set after the other, or all of them batch by batch.
+
+*Set after set* (`row_entropies`): sets that begin alike share the numbers of the rows' combinations. Where rows are few this is the quickest way, since nothing
+else is held. Of a file that is read in batches only the columns are in memory whose sets are being counted (`column_entropies`): a table with many columns and few
+rows takes few passes so.
+
+*Batch by batch* (`batch_entropies`), in bounded memory and few passes: sets that differ in their last column alone share the work on the others. The combinations of those
+that occur are numbered in order of appearance, and a table of number by last column is counted for each. So tables grow with the combinations that occur, not with those
+that might. Columns with few levels come last, and several such share a table, from which those of each are summed: half as many tables are
+counted. Per batch one table after the other is counted: it stays in near memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.compiled import compiled
+from .._base.runtime import thread_count, thread_map
+from ..table.code_cache import BLOCK_ROWS
+from ..table.codes import Codes, narrowest
+from .plan import Columns
+
+FEW_ROWS = 1 << 18
+"""Rows up to which counting set after set from all rows is quicker than batch by batch: near memory holds the numbers of all rows."""
+
+
+MANY_SETS = 100
+"""Sets from which a table in memory with many rows is counted as a stream is: near memory then holds a batch, and no longer the numbers of all rows."""
+
+
+SCRATCH_CELLS = 1 << 26
+"""Cells of scratch at most; sets that need more are left to be counted otherwise."""
+
+
+HELD_BYTES = 1 << 26
+"""Bytes of the columns of a file that are in memory at a time."""
+
+
+PIECE_VISITS = 1 << 28
+"""Rows times sets that a compiled function works on before anything else can happen: some tenths of a second, for which Ctrl-C waits."""
+
+
+FEW = 1 << 16
+"""Counts up to which c log c is looked up."""
+
+
+MOST_BEGINNINGS = 1 << 22
+"""Combinations of all columns but the last that there may be; sets with more are left to be counted otherwise."""
+
+
+NUMBERED_FROM = 1 << 10
+"""Possible combinations from which those that occur are numbered."""
+
+
+BUDGET = 1 << 25
+"""Cells, 4 bytes each, that are counted in one pass; what does not fit waits for the next."""
+
+
+SHARED_LEVELS = 64
+"""Combinations of the last columns that share a table at most."""
+
+
+Numbers = NDArray[np.uint32]
+
+
+def table_entropies(
+    codes: Codes, sets: list[Columns], *, threads: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the entropy and the number of filled cells of each set (sorted, none empty) of a table in memory; -1 cells where that needs too much scratch."""
+    values, filled = nothing_counted(len(sets))
+    if codes.n_rows >= FEW_ROWS and len(sets) >= MANY_SETS:
+        starts = range(0, codes.n_rows, BLOCK_ROWS)
+        values, filled = batch_entropies(
+            lambda: (codes.between(start, start + BLOCK_ROWS) for start in starts),
+            codes.sizes,
+            sets,
+            codes.n_rows,
+            threads=threads,
+        )
+    left = np.flatnonzero(filled < 0)
+    if len(left):
+        values[left], filled[left] = row_entropies(codes, [sets[q] for q in left], threads=threads)
+    return values, filled
+
+
+def nothing_counted(n_sets: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return what says of each set that it is left to be counted otherwise."""
+    return np.zeros(n_sets), np.full(n_sets, -1, dtype=np.int64)
+
+
+def row_entropies(
+    codes: Codes, sets: Sequence[Columns], *, threads: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return what `table_entropies` does, of each set from all rows."""
+    n_rows = codes.n_rows
+    spread, filled = spread_of_sets(codes, *padded(sets), threads=threads)
+    return np.maximum(np.log(n_rows) - (spread.real + spread.imag) / n_rows, 0.0), filled
+
+
+def spread_of_sets(
+    codes: Codes,
+    sets: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    *,
+    threads: int | None = None,
+) -> tuple[NDArray[np.complex128], NDArray[np.int64]]:
+    """Return the sum of c log c, in the parts of `count_log_count`, and the number of filled cells of each set, given as `padded`; -1 cells where that needs too much scratch."""
+    n_rows, width = codes.n_rows, sets.shape[1]
+    c_log_c = count_log_count(np.arange(n_rows + 2), n_rows)
+    spread, filled = np.zeros(len(sets), dtype=np.complex128), np.zeros(len(sets), dtype=np.int64)
+    where = (codes.groups, codes.rows, np.array(codes.sizes, dtype=np.int64), *codes.matrices)
+    most = scratch(codes.sizes, n_rows, width)
+
+    def work(part: slice) -> None:
+        ids, cells = np.zeros((width, n_rows), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
+        sum_sets(sets[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part])
+
+    in_threads(work, len(sets), n_rows=n_rows, visits=len(sets), threads=threads)
+    return spread, filled
+
+
+def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sets as rows of one array, filled up with -1, and their widths."""
+    widths = np.fromiter(map(len, sets), dtype=np.int64, count=len(sets))
+    out = np.full((len(sets), max(1, int(widths.max(initial=0)))), -1, dtype=np.int64)
+    out[np.arange(out.shape[1]) < widths[:, None]] = np.fromiter(
+        (c for columns in sets for c in columns), dtype=np.int64, count=int(widths.sum())
+    )
+    return out, widths
+
+
+def scratch(sizes: Sequence[int], n_rows: int, width: int) -> int:
+    """Return how many cells of scratch a set of `width` columns may need, if its beginning is numbered densely."""
+    return int(min(SCRATCH_CELLS, n_rows * max(sizes, default=1), prod(sorted(sizes)[-width:])))
+
+
+def in_threads(
+    work: Callable[[slice], None], n_sets: int, *, n_rows: int, visits: int, threads: int | None
+) -> None:
+    """Do the work for all sets, in runs of them that take tenths of a second at most, on several threads where that pays."""
+    workers = 1 if n_rows * visits < 2_000_000 else thread_count(threads)
+    pieces = max(4 * workers if workers > 1 else 1, -(-n_rows * visits // PIECE_VISITS))
+    edges = np.linspace(0, n_sets, min(pieces, n_sets) + 1).astype(int)
+    thread_map(work, [slice(int(a), int(b)) for a, b in pairwise(edges) if b > a], threads=workers)
+
+
+def column_entropies(
+    batches: Callable[[], Iterable[Codes]],
+    sizes: tuple[int, ...],
+    sets: list[Columns],
+    n_rows: int,
+    *,
+    threads: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return what `row_entropies` does, of rows that come in batches; `batches` gives all of them once for each run of columns that fits into memory."""
+    values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
+    for run, columns in _runs(sets, sizes, n_rows):
+        number = {column: place for place, column in enumerate(columns)}
+        renamed = [tuple(number[column] for column in sets[q]) for q in run]
+        held = Codes.gathered(
+            (codes.columns(columns) for codes in batches()),
+            [sizes[column] for column in columns],
+            n_rows,
+        )
+        values[run.start : run.stop], filled[run.start : run.stop] = row_entropies(
+            held, renamed, threads=threads
+        )
+    return values, filled
+
+
+def _runs(
+    sets: Sequence[Columns], sizes: tuple[int, ...], n_rows: int
+) -> Iterator[tuple[range, list[int]]]:
+    """Yield runs of sets with the columns that they have between them, ascending, as many as may be held at a time."""
+    bytes_of = [np.dtype(narrowest(size)).itemsize * n_rows for size in sizes]
+    first, columns, held = 0, set[int](), 0
+    for q, some in enumerate(sets):
+        new = [column for column in some if column not in columns]
+        more = sum(bytes_of[column] for column in new)
+        if columns and held + more > HELD_BYTES:
+            yield range(first, q), sorted(columns)
+            first, columns, held = q, set(some), sum(bytes_of[column] for column in some)
+        else:
+            columns.update(new)
+            held += more
+    if sets:
+        yield range(first, len(sets)), sorted(columns)
+
+
+def batch_entropies(
+    batches: Callable[[], Iterable[Codes]],
+    sizes: tuple[int, ...],
+    sets: list[Columns],
+    n_rows: int,
+    *,
+    threads: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the entropy and the number of filled cells of each set (sorted, none empty); -1 cells where its beginning may have too many combinations.
+
+    `batches` gives all rows as often as asked: once for each 2^25 cells that are filled.
+    """
+    values, filled = nothing_counted(len(sets))
+    if not 0 < n_rows < 1 << 32:
+        return values, filled
+    words = [_word(columns, sizes) for columns in sets]
+    waiting, entropy, workers = _grouped(words, sizes), EntropySum(n_rows), thread_count(threads)
+    parts = [waiting[i::workers] for i in range(workers)]
+    shares = [
+        _Share(part, lambda q: words[q][-1], sizes, BUDGET // workers) for part in parts if part
+    ]
+    while shares:
+        for share in shares:
+            share.begin()
+        for codes in batches():
+            thread_map(lambda share: share.add(codes), shares, threads=workers)  # noqa: B023
+        for share in shares:
+            for one, (_, places) in zip(share.open, share.waiting, strict=False):
+                for q, (value, n) in zip(
+                    [*(q for q in places if q >= 0), *(~q for q in places if q < 0)],
+                    one.results(entropy),
+                    strict=False,
+                ):
+                    values[q], filled[q] = value, n
+            share.waiting = share.waiting[
+                len(share.open) if share.started else len(share.waiting) :
+            ]
+        shares = [share for share in shares if share.waiting]
+    return values, filled
+
+
+def _word(columns: Columns, sizes: tuple[int, ...]) -> Columns:
+    """The columns of a set in the order in which they are numbered: those with many levels first, unless all but the last might have too many combinations."""
+    order = tuple(sorted(columns, key=lambda c: (-sizes[c], c)))
+    return (
+        order if prod(sizes[c] for c in order[:-1]) <= MOST_BEGINNINGS else (*order[1:], order[0])
+    )
+
+
+def _grouped(words: list[Columns], sizes: tuple[int, ...]) -> list[tuple[Columns, list[int]]]:
+    """Return beginnings, ascending, with the places of the sets whose last column they lack and, as its complement, of the set that they are: that is summed, not counted."""
+    place = {word: q for q, word in enumerate(words)}
+    groups: dict[Columns, list[Columns]] = {}
+    for word in sorted(words):
+        if prod(sizes[c] for c in word[:-1]) <= MOST_BEGINNINGS:
+            groups.setdefault(word[:-1], []).append(word)
+    for beginning in sorted(
+        groups, key=len, reverse=True
+    ):  # what has sets of its own to count is not counted itself
+        groups[beginning] = [word for word in groups[beginning] if not groups.get(word)]
+    return [
+        (
+            beginning,
+            [
+                *(place[word] for word in group),
+                *([~place[beginning]] if beginning in place else []),
+            ],
+        )
+        for beginning, group in sorted(groups.items())
+        if group
+    ]
+
+
+class _Share:
+    """The work of one thread: beginnings that wait, those that are counted in this pass, and the numbers that they share."""
+
+    def __init__(
+        self,
+        waiting: list[tuple[Columns, list[int]]],
+        lasts: Callable[[int], int],
+        sizes: tuple[int, ...],
+        budget: int,
+    ) -> None:
+        self.waiting, self.lasts, self.sizes, self.budget = waiting, lasts, sizes, budget
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a pass."""
+        self.open: list[_Beginning] = []
+        self.started = False
+        self.prefixes: dict[Columns, _Prefix] = {}
+        self.buffers: list[Numbers] = []
+
+    def add(self, codes: Codes) -> None:
+        """Add a batch to all beginnings that are open; the first opens as many as fit, one at least."""
+        self.path: list[int] = []
+        self.grouped: dict[Columns, NDArray[np.unsignedinteger]] = {}
+        self.codes = codes
+        for one in self.open:
+            one.add(self._numbers(one.columns), self._group)
+        total = 0
+        for columns, places in self.waiting if not self.started else ():
+            prefix = self._prefix(columns) if columns else None
+            one = _Beginning(columns, [self.lasts(q) for q in places if q >= 0], self.sizes, prefix)
+            one.add(self._numbers(columns), self._group)
+            self.open.append(one)
+            total += one.cells
+            if total > self.budget:
+                break
+        self.started = True
+        while len(self.open) > 1 and sum(one.cells for one in self.open) > 2 * self.budget:
+            self.open.pop()  # it grew: counted in a later pass
+
+    def _prefix(self, columns: Columns) -> _Prefix:
+        if columns not in self.prefixes:
+            before = self._prefix(columns[:-1]) if len(columns) > 1 else None
+            self.prefixes[columns] = _Prefix(before, self.sizes[columns[-1]])
+        return self.prefixes[columns]
+
+    def _numbers(self, columns: Columns) -> Numbers:
+        """The numbers of a beginning in all rows of the batch; what it shares with the one before is not worked out again."""
+        n = self.codes.n_rows
+        while len(self.buffers) <= len(columns) or len(self.buffers[0]) < n:
+            self.buffers = [
+                np.zeros(max(n, len(self.buffers[0]) if self.buffers else 0), dtype=np.uint32)
+                for _ in range(len(columns) + 1)
+            ]
+            self.path = []
+        depth = 0
+        while depth < min(len(self.path), len(columns)) and self.path[depth] == columns[depth]:
+            depth += 1
+        for i in range(depth, len(columns)):
+            self._prefix(columns[: i + 1]).number(
+                self.buffers[i][:n], self.codes[columns[i]], self.buffers[i + 1][:n]
+            )
+        self.path = list(columns)
+        return self.buffers[len(columns)][:n]
+
+    def _group(self, columns: Columns) -> NDArray[np.unsignedinteger]:
+        """The codes of several columns as one."""
+        if len(columns) == 1:
+            return self.codes[columns[0]]
+        if columns not in self.grouped:
+            cells = np.zeros(self.codes.n_rows, dtype=np.uint8)
+            for column in columns:
+                cells *= np.uint8(self.sizes[column])
+                cells += self.codes[column]
+            self.grouped[columns] = cells
+        return self.grouped[columns]
+
+
+class _Prefix:
+    """The numbers of the combinations of some columns: their own where those that might occur are few, else in order of appearance."""
+
+    def __init__(self, before: _Prefix | None, size: int) -> None:
+        self.before, self.size = before, size
+        self.possible: int = size * (1 if before is None else before.possible)
+        self.numbers: Numbers | None = (
+            np.zeros(0, dtype=np.uint32) if self.possible >= NUMBERED_FROM else None
+        )
+        self.distinct = 0 if self.numbers is not None else self.possible
+
+    def number(self, before: Numbers, codes: NDArray[np.unsignedinteger], out: Numbers) -> None:
+        """Fill in the numbers of some rows from those of all columns but the last, and the codes of that."""
+
+        if self.numbers is None:
+            fold(before, codes, np.uint32(self.size), out)
+            return
+        known = 1 if self.before is None else self.before.distinct
+        self.numbers = _grown(self.numbers, known * self.size)
+        self.distinct = int(
+            number(before, codes, np.uint32(self.size), self.numbers, self.distinct, out)
+        )
+
+
+class _Beginning:
+    """The tables of all sets that begin alike: combinations of the beginning by each group of last columns."""
+
+    def __init__(
+        self, columns: Columns, lasts: list[int], sizes: tuple[int, ...], prefix: _Prefix | None
+    ) -> None:
+        self.columns, self.lasts, self.prefix = columns, lasts, prefix
+        self.groups = _packed(lasts, sizes)
+        self.shapes = [tuple(sizes[c] for c in group) for group in self.groups]
+        self.tables: list[Numbers] = [np.zeros(0, dtype=np.uint32) for _ in self.groups]
+
+    @property
+    def distinct(self) -> int:
+        """The combinations of the beginning so far."""
+        return 1 if self.prefix is None else self.prefix.distinct
+
+    @property
+    def cells(self) -> int:
+        """The cells of its tables and of the list of numbers."""
+        own = self.prefix.numbers if self.prefix is not None else None
+        return sum(map(len, self.tables)) + (0 if own is None else len(own))
+
+    def add(
+        self, numbers: Numbers, codes: Callable[[Columns], NDArray[np.unsignedinteger]]
+    ) -> None:
+        """Add a batch of rows, given the numbers of the beginning and what gives the codes of a group of columns."""
+
+        for i, (group, shape) in enumerate(zip(self.groups, self.shapes, strict=True)):
+            self.tables[i] = _grown(self.tables[i], self.distinct * prod(shape))
+            bump(numbers, codes(group), np.uint32(prod(shape)), self.tables[i])
+
+    def results(self, entropy: EntropySum) -> Iterable[tuple[float, int]]:
+        """Return the entropy and the number of filled cells of each set, in the order of the last columns, and then of the beginning itself."""
+        by_last = dict[int, tuple[float, int]]()
+        alone = (0.0, 1)
+        for group, shape, table in zip(self.groups, self.shapes, self.tables, strict=True):
+            *own, alone = entropy.margins(table, self.distinct, shape)
+            by_last |= dict(zip(group, own, strict=True))
+        return [*(by_last[last] for last in self.lasts), alone]
+
+
+def _packed(lasts: list[int], sizes: tuple[int, ...]) -> list[Columns]:
+    """Return columns in groups that have few combinations: each joins the first that has room for it."""
+    groups: list[list[int]] = []
+    for column in sorted(lasts, key=lambda c: (-sizes[c], c)):
+        room = (
+            group for group in groups if prod(sizes[c] for c in (*group, column)) <= SHARED_LEVELS
+        )
+        group = next(room, None)
+        if group is None:
+            groups.append(group := [])
+        group.append(column)
+    return [tuple(group) for group in groups]
+
+
+def _grown(cells: Numbers, least: int) -> Numbers:
+    """Return cells with at least so many places, twice as many as are needed where it has to grow."""
+    if least <= len(cells):
+        return cells
+    grown = np.zeros(least if not len(cells) else 2 * least, dtype=np.uint32)
+    grown[: len(cells)] = cells
+    return grown
+
+
+def count_log_count(counts: NDArray[np.integer[Any]], n: int) -> NDArray[np.complex128]:
+    """Return c log c as two parts: multiples of a grid on which sums up to n log n are exact, and rests, whose sums are exact too where they are few.
+
+    Real and imaginary parts carry the two, so that one kernel sums both; and no sum depends on the order of cells, so all engines agree to the last bit.
+    """
+    whole = counts * np.log(np.maximum(counts, 1))
+    grid = 2.0 ** (51 - np.ceil(np.log2((n + 1) * np.log(n + 2))))
+    coarse = np.rint(whole * grid) / grid
+    return np.asarray(coarse + 1j * (whole - coarse), dtype=np.complex128)
+
+
+def entropy_of_counts(counts: NDArray[np.integer[Any]], n: int) -> float:
+    """Return the entropy in nats of n records that are in cells by these counts, none of them 0, whatever the order of cells.
+
+    Examples
+    --------
+    >>> round(entropy_of_counts(np.array([5, 5]), 10), 6)
+    0.693147
+    """
+    total = count_log_count(counts, n).sum()
+    return max(0.0, float(np.log(n) - (total.real + total.imag) / n))
+
+
+class EntropySum:
+    """What `entropy_of_counts` returns, of many tables of the same n records; small counts, which most are, are looked up."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.small = count_log_count(np.arange(min(n + 1, FEW)), n)
+
+    def margins(
+        self, cells: NDArray[np.uint32], n_groups: int, shape: Sequence[int]
+    ) -> list[tuple[float, int]]:
+        """Return the entropy and the number of filled cells of a table of groups by each of several columns, and then of the groups alone.
+
+        `cells` are the counts by group and by all of these columns, which have so many levels.
+        """
+
+        places = np.indices(shape).reshape(len(shape), -1)
+        ends = np.cumsum([0, *shape, 1])
+        slots = (
+            np.concatenate([places, np.zeros((1, places.shape[1]), dtype=np.int64)])
+            + ends[:-1, None]
+        )
+        spread, filled = (
+            np.zeros(len(slots), dtype=np.complex128),
+            np.zeros(len(slots), dtype=np.int64),
+        )
+        large = np.zeros((2, len(slots) * (self.n // len(self.small) + 1)), dtype=np.int64)
+        n_large = spreads(cells, n_groups, slots, ends, self.small, spread, filled, large)
+        np.add.at(spread, large[0, :n_large], count_log_count(large[1, :n_large], self.n))
+        values = np.maximum(0.0, np.log(self.n) - (spread.real + spread.imag) / self.n)
+        return list(zip(values.tolist(), filled.tolist(), strict=True))
+
+
+@compiled
+def sum_sets(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_c, spread, filled):  # type: ignore[no-untyped-def]
+    """Fill in the sum of c log c and the number of filled cells of many column sets, sorted as words are.
+
+    Sets that begin alike share the work on their beginning: the rows' distinct combinations of it are
+    numbered once, in `ids` (one row for each width). A set that would need more scratch than `cells` has
+    is marked by -1 filled cells.
+    """
+    path = np.full(ids.shape[0], -1, dtype=np.int64)
+    distinct = np.ones(ids.shape[0] + 1, dtype=np.int64)
+    known = 0
+    for q in range(sets.shape[0]):
+        inner = widths[q] - 1
+        known = walk(
+            sets[q, :inner], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells
+        )
+        c = sets[q, inner]
+        n_cells = distinct[inner] * sizes[c]
+        if known < inner or n_cells > cells.size:
+            filled[q] = -1
+            continue
+        size = np.uint32(sizes[c])
+        if groups[c] == 0:
+            spread[q], filled[q] = _spread(ids[inner], c8[rows[c]], size, n_cells, cells, c_log_c)
+        elif groups[c] == 1:
+            spread[q], filled[q] = _spread(ids[inner], c16[rows[c]], size, n_cells, cells, c_log_c)
+        else:
+            spread[q], filled[q] = _spread(ids[inner], c32[rows[c]], size, n_cells, cells, c_log_c)
+
+
+@compiled
+def walk(columns, known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells):  # type: ignore[no-untyped-def]
+    """Number the rows' combinations of the first columns, one after the other, from where the last walk's path parts.
+
+    Return how many columns are numbered: fewer than all where one would need more scratch than `cells` has.
+    """
+    depth = 0
+    while depth < columns.size and depth < known and path[depth] == columns[depth]:
+        depth += 1
+    while depth < columns.size:
+        c = columns[depth]
+        size = np.uint32(sizes[c])
+        if distinct[depth] * sizes[c] > cells.size:
+            break
+        if groups[c] == 0:
+            distinct[depth + 1] = _number(ids[depth], c8[rows[c]], size, cells, ids[depth + 1])
+        elif groups[c] == 1:
+            distinct[depth + 1] = _number(ids[depth], c16[rows[c]], size, cells, ids[depth + 1])
+        else:
+            distinct[depth + 1] = _number(ids[depth], c32[rows[c]], size, cells, ids[depth + 1])
+        path[depth] = c
+        depth += 1
+    return depth
+
+
+@compiled
+def _number(ids, codes, size, cells, out):  # type: ignore[no-untyped-def]
+    """Number the distinct pairs of id and code in order of appearance; return how many there are.
+
+    `cells` is scratch that is all zero before and after.
+    """
+    distinct = 0
+    for i in range(ids.size):
+        cell = ids[i] * size + codes[i]
+        if cells[cell] == 0:
+            distinct += 1
+            cells[cell] = distinct
+        out[i] = cells[cell] - 1
+    for i in range(ids.size):
+        cells[ids[i] * size + codes[i]] = 0
+    return distinct
+
+
+@compiled
+def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyped-def]
+    """Return the sum of c log c over the cells of (id, code), and how many are filled; `cells` is zero before and after."""
+    total, filled = 0.0, 0
+    if n_cells <= ids.size:
+        for i in range(ids.size):
+            cells[ids[i] * size + codes[i]] += np.uint32(1)
+        for cell in range(n_cells):
+            if cells[cell]:
+                total += c_log_c[cells[cell]]
+                filled += 1
+                cells[cell] = 0
+    else:  # more cells than rows: touch those of the rows only
+        for i in range(ids.size):
+            cell = ids[i] * size + codes[i]
+            before = cells[cell]
+            if before == 0:
+                filled += 1
+            total += c_log_c[before + 1] - c_log_c[before]
+            cells[cell] = before + 1
+        for i in range(ids.size):
+            cells[ids[i] * size + codes[i]] = 0
+    return total, filled
+
+
+@compiled
+def fold(key, codes, size, out):  # type: ignore[no-untyped-def]
+    """Fill in cell numbers with one more column: `key * size + code`."""
+    for i in range(key.size):
+        out[i] = key[i] * size + codes[i]
+
+
+@compiled
+def number(key, codes, size, numbers, distinct, out):  # type: ignore[no-untyped-def]
+    """Number the pairs of key and code in order of first appearance, from 0 on; return how many there are now.
+
+    `numbers` has one more than the number of each pair that was seen before, 0 for the others; `distinct` were seen.
+    """
+    for i in range(key.size):
+        cell = key[i] * size + codes[i]
+        known = numbers[cell]
+        if known == 0:
+            distinct += 1
+            known = np.uint32(distinct)
+            numbers[cell] = known
+        out[i] = known - np.uint32(1)
+    return distinct
+
+
+@compiled
+def bump(ids, codes, size, cells):  # type: ignore[no-untyped-def]
+    """Count one more in the cell of each row's id and code."""
+    for i in range(ids.size):
+        cells[ids[i] * size + codes[i]] += np.uint32(1)
+
+
+@compiled
+def spreads(cells, n_groups, slots, ends, c_log_c, spread, filled, large):  # type: ignore[no-untyped-def]
+    """Fill in, for several ways to sum the cells of each group of a table, the sum of c log c and the number of filled sums; return how many are left.
+
+    Cell i of a group is part of the sums `slots[:, i]`; those of way j are `ends[j]` to `ends[j + 1]`. Sums beyond the list `c_log_c` are left: they are
+    put into `large`, two rows of ways and sums.
+    """
+    width, n_large = slots.shape[1], 0
+    sums = np.zeros(ends[-1], dtype=np.int64)
+    for group in range(n_groups):
+        start = group * width
+        for i in range(width):
+            c = cells[start + i]
+            if c:
+                for j in range(slots.shape[0]):
+                    sums[slots[j, i]] += c
+        for j in range(slots.shape[0]):
+            for slot in range(ends[j], ends[j + 1]):
+                c = sums[slot]
+                if c:
+                    filled[j] += 1
+                    if c < c_log_c.size:
+                        spread[j] += c_log_c[c]
+                    else:
+                        large[0, n_large], large[1, n_large] = j, c
+                        n_large += 1
+                    sums[slot] = 0
+    return n_large

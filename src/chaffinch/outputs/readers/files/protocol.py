@@ -1,0 +1,298 @@
+"""What readers of files work with: the pieces that they claim, what outputs.toml says of these, and what is given back.
+
+A reader of text claims pieces of a file (`Piece`), each with a way to what it says (`Facts`). An output comes back with its place (`FoundOutput`), or as
+a question with the line of TOML that answers it (`UnclearOutput`). Such lines stand in `outputs.toml`, a small file beside the output files:
+
+    "t3.csv" = { kind = "table", by = ["sex", "work"] }
+    "book.xlsx::Sheet2" = { decimal = "," }
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field as Key
+
+from ...._base.errors import InputError, unknown_name
+from ...._base.files import read_small
+from ...._base.registry import Registry
+from ...domain import Fields
+from ...rules.findings import Finding, Status
+from ...rules.policy import Policy
+
+COMPANION = "outputs.toml"
+MOST_BYTES = 1 << 20
+
+
+READERS: Registry[TextReader] = Registry("reader")
+"""All readers of text, in the order in which they are asked."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an output stands: the file, the sheet of a workbook, the line (or row) at which it begins."""
+
+    file: str
+    sheet: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        sheet = "" if self.sheet is None else f", sheet '{self.sheet}'"
+        return f"{self.file}{sheet}{'' if self.line is None else f', line {self.line}'}"
+
+
+class LineError(InputError):
+    """Something in a file that cannot be read, with its line."""
+
+    def __init__(self, line: int, words: str) -> None:
+        super().__init__(f"line {line}: {words}")
+        self.line = line
+
+
+class Facts(Protocol):
+    """What an output says, whatever program printed it."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of output, as registered."""
+
+    @property
+    def understood(self) -> str:
+        """What was understood, in a sentence; without numbers of people."""
+
+    @property
+    def variables(self) -> list[str]:
+        """Words among which are the columns that it is about."""
+
+    @property
+    def people(self) -> int | None:
+        """How many people it is of, where the file says so."""
+
+    def entries(self, name: str, fields: Fields) -> list[dict[str, Any]]:
+        """Return the entries of a file of outputs that say the same of columns of data; InputError where columns do not fit."""
+
+    def findings(self, name: str, policy: Policy) -> list[Finding]:
+        """Return what the rules say of the printed numbers alone; what needs the records is not assessed."""
+
+    def beside(self, name: str, policy: Policy) -> list[Finding]:
+        """Return what is to be said of numbers that no entry holds."""
+
+
+@dataclass(frozen=True)
+class FoundOutput:
+    """An output that was read from a file."""
+
+    name: str
+    place: Place
+    program: str
+    facts: Facts = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def understood(self) -> str:
+        """What was understood, and what was not used."""
+        return " ".join([f"{self.program}: {self.facts.understood}", *self.notes])
+
+
+@dataclass(frozen=True)
+class UnclearOutput:
+    """Something in a file that cannot be told without help: what was understood, what is not clear, and the line of TOML that says it.
+
+    `verdict` is `fail` where what was understood fails all the same; `findings` are what the rules say of what was understood.
+    """
+
+    name: str
+    place: Place
+    understood: str
+    question: str
+    line: str = ""
+    kind: str = ""
+    verdict: Status = "not assessed"
+    findings: tuple[Finding, ...] = field(default=(), repr=False)
+
+    @property
+    def reason(self) -> str:
+        """The question in full."""
+        ask = f" Write in outputs.toml beside it: {self.line}" if self.line else ""
+        return " ".join(
+            part for part in (f"{self.place}:", self.understood, f"{self.question}{ask}") if part
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lines of a file, numbered from 1, that one output stands in; `facts` reads them with what outputs.toml says of it."""
+
+    lines: range
+    program: str
+    facts: Callable[[Help], Facts] = field(repr=False)
+
+    @property
+    def line(self) -> int:
+        """The first line."""
+        return self.lines[0]
+
+
+def refused_piece(lines: range, program: str, error: LineError) -> Piece:
+    """Return lines that cannot be read: whoever asks for what they say is told why."""
+
+    def facts(given: Help) -> Facts:
+        raise error
+
+    return Piece(lines, program, facts)
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """A reader of text: finds the pieces that it knows. Lines that no reader claims, and that hold numbers, are said to be not understood."""
+
+    name: str
+    sentence: str
+    pieces: Callable[[Sequence[str]], list[Piece]]
+
+
+class Help(BaseModel):
+    """What a line says of one output.
+
+    `kind`, `by`, `of`, `formula`, `where`, `n`, `success`, `percentages`, `threshold` and `base` are as in a file of outputs; `columns` renames:
+    from what is printed to the column of the data. `decimal` is the decimal sign, `totals = false` says that a last row called so is a level.
+    `exponentiated`: whether coefficients are odds ratios and the like. `ignore` leaves the output out: it is listed as ignored, and does not
+    pass unless that is accepted.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    kind: Annotated[str, Key(min_length=1)] | None = None
+    by: list[str] | None = None
+    of: str | None = None
+    formula: str | None = None
+    where: str | None = None
+    n: Annotated[int, Key(ge=0)] | None = None
+    success: bool | int | float | str | None = None
+    percentages: Literal["all", "rows", "columns"] | None = None
+    threshold: Annotated[int, Key(ge=1)] | None = None
+    base: Annotated[int, Key(ge=1)] = 1
+    columns: dict[str, str] = Key(default_factory=dict)
+    decimal: Literal[".", ","] | None = None
+    totals: bool | None = None
+    exponentiated: bool | None = None
+    ignore: bool = False
+
+
+@dataclass(frozen=True)
+class Companion:
+    """The lines of such a file, by the names of outputs; a line for a whole file holds for each output in it."""
+
+    path: Path | None = None
+    lines: Mapping[str, Help] | None = None
+    remark: int | None = None  # The first line that is a comment with numbers in it
+
+    @classmethod
+    def read(cls, path: Path) -> Companion:
+        """Return what a file says; nothing where there is none. InputError for a line that breaks a rule."""
+        from ...kinds import KINDS
+
+        if not path.exists():
+            return cls()
+        text = read_small(
+            path, what="file of help", most=MOST_BYTES, next_step=f"Write {COMPANION} as TOML."
+        )
+        try:
+            data = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
+            raise InputError(f"'{path}' is not valid TOML: {reason}.") from None
+        if "format" in data:
+            raise InputError(
+                f"'{path}' is a file of outputs, and stands where help for the other files is looked for. Check it by itself, or move it."
+            )
+        lines = {}
+        for name, keys in data.items():
+            if not isinstance(keys, dict):
+                raise InputError(
+                    f'\'{path}\': "{name}" must have keys in braces, such as {{ kind = "table" }}.'
+                )
+            try:
+                lines[name] = Help.model_validate(keys)
+            except ValidationError as error:
+                fault = error.errors(include_input=False, include_url=False)[0]
+                key = str(fault["loc"][0]) if fault["loc"] else "it"
+                if fault["type"] == "extra_forbidden":
+                    raise InputError(
+                        f"'{path}', \"{name}\": {unknown_name('key', key, Help.model_fields)}"
+                    ) from None
+                raise InputError(
+                    f"'{path}', \"{name}\": '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}."
+                ) from None
+            kind = lines[name].kind
+            if kind is not None and kind not in KINDS:
+                raise InputError(f"'{path}', \"{name}\": {unknown_name('kind', kind, KINDS.names)}")
+        remarks = [
+            number
+            for number, line in enumerate(text.splitlines(), 1)
+            if re.match(r"\s*+#.*\d", line)
+        ]
+        return cls(path, lines, remarks[0] if remarks else None)
+
+    def of(self, name: str) -> Help:
+        """Return the help for an output: its own line, that of its sheet or file otherwise."""
+        lines = self.lines or {}
+        for known in (name, name.split(" #")[0], name.split(" #")[0].split("::")[0]):
+            if known in lines:
+                return lines[known]
+        return Help()
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise InputError for a line that is about none of some outputs, and about no other file that stands beside."""
+        known = {
+            *names,
+            *(name.split(" #")[0] for name in names),
+            *(name.split(" #")[0].split("::")[0] for name in names),
+        }
+        for name in self.lines or {}:
+            file = name.split(" #")[0].split("::")[0]
+            beside = (
+                self.path is not None and file not in known and (self.path.parent / file).is_file()
+            )
+            if name not in known and not beside:
+                raise InputError(f"'{self.path}': {unknown_name('output', name, sorted(known))}")
+
+
+def toml_line(name: str, keys: Mapping[str, Any]) -> str:
+    """Return one line of TOML for an output.
+
+    Examples
+    --------
+    >>> toml_line("t.csv", {"kind": "table", "by": ["sex", "work"]})
+    '"t.csv" = { kind = "table", by = ["sex", "work"] }'
+    """
+    return f"{_toml(name)} = {{ {', '.join(f'{key} = {_toml(value)}' for key, value in keys.items())} }}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(_toml, value))}]"
+    return str(value)
+
+
+def fit_keys(given: Help) -> dict[str, Any]:
+    """Return what a line of help says of a model, by the names of its facts."""
+    keys: dict[str, Any] = {
+        key: getattr(given, key) for key in ("kind", "formula", "n", "where", "success")
+    }
+    if given.formula is not None and "~" in given.formula:
+        keys["label"] = given.formula.split("~")[0].strip()
+    keys["exponentiated"] = given.exponentiated
+    return {key: value for key, value in keys.items() if value is not None} | (
+        {"columns": given.columns} if given.columns else {}
+    )

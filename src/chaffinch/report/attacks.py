@@ -1,0 +1,751 @@
+"""A page on a membership attack: how well it is told who was in the data. No record and no target is on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from .._base.results import Leaving
+from .._base.svg import Axis
+from .._base.text import NONE, between, count_noun, fixed, number, percent, shown
+from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
+from ..risk.membership import ATTACKERS
+from ..risk.membership.rates import AtFpr, Rates
+from ..risk.membership.result import MembershipResult
+from ..risk.singling_out.chances import nobody_in
+from ..risk.singling_out.result import SinglingOutResult
+from .charts import Curve, Point, curves, frame
+from .heads import (
+    GIVES_AWAY,
+    MOST_LINES,
+    NOT_TESTED,
+    SURE,
+    DecisionFigure,
+    TestedLine,
+    dots_answer,
+    looks_answer,
+)
+from .page import page
+from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .text import AUDIT_LIMITS, AUDIT_PAIRS
+
+SIZE = (560.0, 400.0)
+
+
+def membership_page(result: MembershipResult, title: str = "Was this person in the data?") -> str:
+    """Return one HTML file on a membership attack: the finding, rates beside the closest row, curves, and every target's AUC."""
+    sections = [
+        Section("finding", "What was found", _finding(result)),
+        Section("curve", "True positives against false ones", (_roc(result),)),
+        Section("targets", "Each target", (_targets(result),)),
+        Section("how", "How it was done", attack_settings(result), folded=True),
+        Section("limits", "What this does not say", (Listing(_limits(result)),)),
+    ]
+    alarm = "Membership can be told from what is released." if result.above_baseline else ""
+    if result.secret is not None:
+        alarm = (
+            "Values of people can be told from what is released."
+            if result.secret.interval[0] > 0.5
+            else ""
+        )
+    answers = membership_answers(result, _limits(result)[1])
+    return page(title, sections, facts=attack_facts(result), alarm=alarm, answers=answers)
+
+
+def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:
+    """Return what was attacked, in names and words for the top of a page."""
+    names = (("Data", result.about.get("data")), ("Population", result.about.get("population")))
+    facts = [(word, shown(name)) for word, name in names if name]
+    facts += [
+        ("Synthesiser", shown(_short(str(result.settings["synthesiser"])), 160)),
+        ("Targets", f"{result.targets:,}"),
+        ("Subsets", f"{result.rows:,} of {count_noun(result.population, 'record')}"),
+    ]
+    if date := result.run.get("date"):
+        facts.append(("Date", shown(date)))
+    return tuple(facts)
+
+
+def _short(words: str) -> str:
+    """The name and the settings that a reader asks for first; the whole is in the table of settings."""
+    name, bracket, rest = words.partition("(")
+    wanted = ("parents=", "search=", "variant=", "epsilon=", "delta=")
+    kept = [
+        part
+        for part in rest.rstrip(")").split(", ")
+        if part.startswith(wanted) and not part.endswith(("None", "''"))
+    ]
+    return f"{name}({', '.join(kept)})" if bracket else name
+
+
+def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block, ...]:
+    """Return how attackers learnt, as a sentence and a table of settings."""
+    chosen = result.settings
+    design = {
+        "shared": "All targets learn from the same fits; each is in some of them and not in the others.",
+        "neighbours": "Each target has pairs of fits of its own that differ in one record: the target, or somebody in its place.",
+    }[chosen["design"]]
+    box = {
+        "blackbox": "The attacker sees synthetic tables.",
+        "whitebox": "The attacker sees the fitted model itself.",
+    }[chosen["box"]]
+    rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
+    rows.append(("records left out, as others have the same values", shown(result.duplicates)))
+    words = (
+        f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "
+        f"target, and wants to know whether the target is among the {count_noun(result.rows, 'record')} that a release was made from. {design} {box} Every fit has "
+        "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
+    )
+    return Paragraph(words), PageTable(
+        "Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1})
+    )
+
+
+def _finding(result: MembershipResult) -> tuple[Block, ...]:
+    low, high = result.interval
+    said = (
+        "What is released tells who is in the data."
+        if result.above_baseline
+        else "No more was found than guessing gives."
+    )
+    lead = (
+        result.sentence
+        if result.secret is not None
+        else f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
+    )
+    sides = (
+        ("Attackers, all targets", result.pooled),
+        ("Closest row alone", result.closest),
+        ("Worst target", result.worst),
+    )
+    levels = [f"True positives at {100 * at.level:g} % false" for at in result.pooled.at]
+    rows: list[Row] = [
+        (
+            name,
+            fixed(one.auc),
+            _ends(one.auc_interval),
+            fixed(one.advantage),
+            _ends(one.advantage_interval),
+            *(_rate(at) for at in one.at),
+        )
+        for name, one in sides
+    ]
+    head = ("", "AUC", "95 % interval", "Advantage", "95 % interval", *levels)
+    table = PageTable(
+        "How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head)))
+    )
+    why = sorted({at.reason for _, one in sides for at in one.at if at.reason})
+    notes = (
+        [Paragraph(f"{NONE} means too few trials: {' '.join(shown(w, 200) for w in why)}", "note")]
+        if why
+        else []
+    )
+    worst = f"The worst target is the highest of {result.targets:,}, and by chance alone the highest lies above the mean."
+    return Paragraph(lead, "lead"), table, *notes, Paragraph(worst, "note"), *_parts(result)
+
+
+def _parts(result: MembershipResult) -> tuple[Block, ...]:
+    """What each part of the attackers reaches alone."""
+    if not result.strengths:
+        return ()
+    rows = tuple(
+        (
+            shown(part.name),
+            shown(
+                ATTACKERS[part.name].definition if part.name in ATTACKERS else part.evidence, 200
+            ),
+            fixed(part.auc),
+            _ends(part.interval),
+            fixed(part.mean_auc),
+        )
+        for part in result.strengths
+    )
+    head = ("Part", "What it goes by", "AUC", "95 % interval", "Mean AUC of targets")
+    table = PageTable(
+        "How well each part does alone",
+        head,
+        rows,
+        numbers=frozenset({2, 3, 4}),
+        wide=frozenset({1}),
+    )
+    note = (
+        "The attackers weigh these parts for each target by how well each does on shadows that it did not learn from. AUC is over all targets; the mean is of "
+        "the targets' own AUCs. The strongest of several is a little flattered."
+    )
+    return table, Paragraph(note, "note")
+
+
+def _ends(ends: Sequence[float] | None) -> str:
+    return NONE if ends is None else f"{fixed(ends[0])} to {fixed(ends[1])}"
+
+
+def _rate(at: AtFpr) -> str:
+    return NONE if at.tpr is None else f"{fixed(at.tpr)} ({_ends(at.tpr_interval)})"
+
+
+def _roc(result: MembershipResult) -> Figure:
+    (left, right), (bottom, top) = frame(SIZE)
+    others = result.pooled.others
+    low = 10.0 ** -min(4, max(1, math.floor(math.log10(max(others, 1)))))
+    across, up = Axis(low, 1.0, left, right, log=True), Axis(low, 1.0, bottom, top, log=True)
+    sides: tuple[tuple[str, Rates], ...] = (
+        ("Attackers, all targets", result.pooled),
+        ("Closest row alone", result.closest),
+    )
+    lines = [Curve(name, _stairs(one.fpr, one.tpr, low), marks=False) for name, one in sides]
+    desc = f"Both axes are logarithmic, from {number(low)} to 1. AUC {fixed(result.auc)}, by the closest row {fixed(result.closest.auc)}."
+    drawn = curves(
+        "roc",
+        "True against false positives",
+        desc,
+        lines,
+        across=across,
+        up=up,
+        labels=("false positives", "true positives"),
+        diagonal="A guess",
+        size=SIZE,
+    )
+    rows = tuple(
+        (number(at), *(fixed(_height(one.fpr, one.tpr, at)) for _, one in sides))
+        for at in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
+        if at >= low
+    )
+    table = PageTable(
+        "True positives where false ones are at most",
+        ("False positives", *(name for name, _ in sides)),
+        rows,
+        numbers=frozenset({0, 1, 2}),
+    )
+    note = (
+        "Left is what counts: an attacker who is rarely wrong about others. Curves are read off the test fits themselves, so they are a little kinder to "
+        "attackers than the table above, whose thresholds were chosen before."
+    )
+    return Figure(
+        "roc-figure",
+        "True positives against false positives, both axes logarithmic",
+        (drawn,),
+        table,
+        note=note,
+    )
+
+
+def _stairs(fpr: Sequence[float], tpr: Sequence[float], low: float) -> tuple[Point, ...]:
+    """A curve as stairs, never above itself, from `low` on: what lies left of it is one point, the highest there."""
+    out = [(low, max(_height(fpr, tpr, low), low))]
+    for x, y in zip(fpr, tpr, strict=True):
+        if x > low:
+            out += [(x, out[-1][1]), (x, max(y, low))]
+    return tuple(Point(x, y) for x, y in dict.fromkeys(out))
+
+
+def _height(fpr: Sequence[float], tpr: Sequence[float], at: float) -> float:
+    return max((y for x, y in zip(fpr, tpr, strict=True) if x <= at), default=0.0)
+
+
+def _targets(result: MembershipResult) -> Figure:
+    aucs = sorted(result.target_aucs, reverse=True)
+    size = (560.0, 330.0)
+    (left, right), (bottom, top) = frame(size)
+    across = Axis(0, max(len(aucs), 2), left, right)
+    across.ticks = [tick for tick in across.ticks if tick == int(tick)]
+    up = Axis(min([0.4, *aucs]), 1.0, bottom, top)
+    points = tuple(Point(i + 1, auc) for i, auc in enumerate(aucs))
+    desc = (
+        f"{count_noun(len(aucs), 'target')}, AUC from {fixed(aucs[-1])} to {fixed(aucs[0])}."
+        if aucs
+        else "No target."
+    )
+    drawn = curves(
+        "aucs",
+        "AUC of each target",
+        desc,
+        [Curve("One target", points, joined=False)],
+        across=across,
+        up=up,
+        labels=("targets, the one told best first", "AUC"),
+        level=("A guess: 0.5", 0.5),
+        size=size,
+    )
+    shares = [
+        (f"at least {edge:g}", percent(sum(a >= edge for a in aucs) / len(aucs) if aucs else None))
+        for edge in (0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
+    ]
+    table = PageTable(
+        "Share of targets by AUC",
+        ("AUC", "Share of targets"),
+        tuple(shares),
+        numbers=frozenset({1}),
+    )
+    return Figure(
+        "aucs-figure",
+        "AUC of each target",
+        (drawn,),
+        table,
+        note="A dot is a target. Who they are is in --confidential alone.",
+    )
+
+
+def _ranking_words(ranked: Mapping[str, int]) -> str:
+    """Return by what targets were found, with how many came from each; nothing where they were named."""
+    words = {
+        "hamming": "by the distance of their codes to others",
+        "cosine": "by their distance to others, numbers and categories together",
+        "extremes": "by their most extreme number",
+        "rarity": "by the rarity of single values",
+    }
+    parts = [f"{count:,} {words.get(name, name)}" for name, count in ranked.items()]
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def _limits(result: MembershipResult) -> tuple[str, ...]:
+    low, high = result.interval
+    return (
+        f"Targets are the {count_noun(result.targets, 'most vulnerable record')}{_ranking_words(result.ranked)}. Others are expected to be told less well.",
+        "An attacker with less knowledge of the population does worse; one with another method may do better. An attack that fails proves nothing.",
+        f"The interval, {between((low, high))}, is over fits. With other targets, or another population, it would be another number.",
+        "Only a promise of differential privacy bounds every attacker.",
+    )
+
+
+def singling_out_page(
+    result: SinglingOutResult, title: str = "Can somebody be singled out?"
+) -> str:
+    """Return one HTML file on an attack by predicate singling out: success beside guessing, by number of attributes and of targets."""
+    sections = [
+        Section("finding", "What was found", _singling_out_finding(result)),
+        Section("attributes", "By number of attributes", (_attributes(result),)),
+        Section("chance", "Is anybody there to be named?", (_nobody(result),)),
+        Section("how", "How it was done", attack_settings(result), folded=True),
+        Section("limits", "What this does not say", (Listing(_singling_out_limits(result)),)),
+    ]
+    alarm = "People can be singled out from what is released." if result.above_baseline else ""
+    facts = (*attack_facts(result), ("Releases", f"{result.releases:,}"))
+    return page(
+        title,
+        sections,
+        facts=facts,
+        alarm=alarm,
+        answers=singling_out_answers(result, _singling_out_limits(result)[2]),
+    )
+
+
+def _singling_out_finding(result: SinglingOutResult) -> tuple[Block, ...]:
+    low, high = result.interval
+    said = (
+        "the releases tell who is in the data."
+        if result.above_baseline
+        else "no more was found than guessing gives."
+    )
+    lead = (
+        f"Somebody was singled out from {percent(result.success)} of {count_noun(result.releases, 'release')} (95 % interval {percent(low)} to {percent(high)}); a "
+        f"guess without any release is right in {percent(result.baseline)}: {said}"
+    )
+    near = result.closest
+    rows: tuple[Row, ...] = (
+        (
+            "Attackers: the target that is surest to be in",
+            percent(result.success),
+            _singling_out_ends(result.interval),
+        ),
+        (
+            "The target with the closest row",
+            percent(near.success),
+            _singling_out_ends(near.interval),
+        ),
+        ("A guess: |X| / |D|", percent(result.baseline), ""),
+        (
+            "A blind attacker at the same weight (Cohen and Nissim)",
+            percent(result.isolations[-1].blind_attacker),
+            "",
+        ),
+    )
+    table = PageTable(
+        "Share of releases in which one record of the data was isolated",
+        ("Who", "Success", "95 % interval"),
+        rows,
+        numbers=frozenset({1, 2}),
+    )
+    skill = result.skill
+    words = f"Attackers reached AUCs of {fixed(skill.least)} to {fixed(skill.most)}, in the mean {fixed(skill.mean)}, on fits that they did not learn from."
+    return Paragraph(lead, "lead"), table, Paragraph(words)
+
+
+def _singling_out_ends(ends: tuple[float, float]) -> str:
+    return f"{percent(ends[0])} to {percent(ends[1])}"
+
+
+def _attributes(result: SinglingOutResult) -> Figure:
+    isolations = result.isolations
+    (left, right), (bottom, top) = frame(SIZE)
+    across = Axis(0, max(len(isolations), 2), left, right)
+    across.ticks = [tick for tick in across.ticks if tick == int(tick)]
+    most = max(
+        v for one in isolations for v in (one.interval[1], one.blind_attacker, one.without_release)
+    )
+    up = Axis(0.0, max(most, result.baseline), bottom, top)
+    lines = [
+        Curve(
+            "Attack", tuple(Point(one.attributes, one.success, *one.interval) for one in isolations)
+        ),
+        Curve(
+            "Blind attacker", tuple(Point(one.attributes, one.blind_attacker) for one in isolations)
+        ),
+        Curve(
+            "Without release",
+            tuple(Point(one.attributes, one.without_release) for one in isolations),
+        ),
+    ]
+    desc = f"Success with up to {count_noun(len(isolations), 'attribute')}; with all {percent(result.success)}, a guess {percent(result.baseline)}."
+    drawn = curves(
+        "attributes-plot",
+        "Success by number of attributes",
+        desc,
+        lines,
+        across=across,
+        up=up,
+        labels=("attributes in the predicate", "share of releases"),
+        level=("A guess: |X| / |D|", result.baseline),
+        size=SIZE,
+    )
+    rows: tuple[Row, ...] = tuple(
+        (
+            f"{one.attributes}",
+            percent(one.success),
+            _singling_out_ends(one.interval),
+            number(one.weight),
+            percent(one.blind_attacker),
+            percent(one.without_release),
+        )
+        for one in isolations
+    )
+    head = ("Attributes", "Success", "95 % interval", "Weight", "Blind attacker", "Without release")
+    table = PageTable("Success by number of attributes", head, rows, numbers=frozenset(range(6)))
+    note = (
+        "A predicate says what so many attributes are; of each size the one that is true of fewest is taken. It isolates if it is true of exactly one record of "
+        "the data. Its weight is the share of the population that it is true of. The blind attacker has any predicate no heavier than that and sees nothing "
+        "(37 % at a weight of one over the number of records); without release, the same predicates are tried on data drawn afresh. "
+        f"{count_noun(result.attributes_that_suffice, 'attribute is', 'attributes are')} enough, in the mean, to tell a target from everybody in the population."
+    )
+    return Figure(
+        "attributes-figure",
+        "Success by number of attributes",
+        (drawn,),
+        table,
+        note=note,
+        open=True,
+    )
+
+
+def _nobody(result: SinglingOutResult) -> Figure:
+    rows, targets = result.rows, result.targets
+    population = result.population if isinstance(result.population, int) else max(rows, targets)
+    size = (560.0, 330.0)
+    (left, right), (bottom, top) = frame(size)
+    most = min(max(targets, 10), population)
+    across, up = Axis(0, most, left, right), Axis(0.0, 1.0, bottom, top)
+    points = tuple(Point(k, nobody_in(rows, population, k)) for k in range(most + 1))
+    here = (Point(targets, nobody_in(rows, population, targets)),)
+    desc = (
+        f"The chance falls with the number of targets; with {targets:,} it is {number(here[0].y)}."
+    )
+    drawn = curves(
+        "nobody-plot",
+        "The chance that no target is in the data",
+        desc,
+        [
+            Curve("By number of targets", points, marks=False),
+            Curve("This attack", here, joined=False),
+        ],
+        across=across,
+        up=up,
+        labels=("targets", "chance that none is in the data"),
+        size=size,
+    )
+    told = tuple(
+        (f"{k}", number(nobody_in(rows, population, k)))
+        for k in sorted({1, 2, 5, 10, 20, 30, 50, targets})
+        if k <= most
+    )
+    table = PageTable(
+        "The chance that no target is in the data",
+        ("Targets", "Chance"),
+        told,
+        numbers=frozenset({0, 1}),
+    )
+    note = (
+        "With many targets some of them are nearly always in the data, and the attacker has only to find which. "
+        "Where none is, the attack fails whatever it does."
+    )
+    return Figure(
+        "nobody-figure", "The chance that no target is in the data", (drawn,), table, note=note
+    )
+
+
+def _singling_out_limits(result: SinglingOutResult) -> tuple[str, ...]:
+    return (
+        "To isolate by all attributes the attacker must know them all: what is learnt is that the person is in the data.",
+        "Success is compared with a guess at one over the share of the population in the data. Heavy predicates isolate by luck: look at the weight and at the blind attacker.",
+        f"Targets are the {count_noun(result.targets, 'most vulnerable record')}. An attack that fails proves nothing; only a promise of differential privacy bounds every attacker.",
+    )
+
+
+LEAVING = {
+    False: Leaving(True, "It holds numbers of runs on made-up tables."),
+    True: Leaving(
+        False,
+        "It says how records of the user's own table fared, one of them being the most vulnerable.",
+    ),
+}
+"""The first line, by whether the user's table was among those audited."""
+
+
+def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
+    """Return one HTML file on an audit: the verdict, bounds beside the claim for each pair and box, and what they cannot say."""
+    broken = audit.verdict is ClaimVerdict.BROKEN
+    sections = [
+        Section("finding", "What was found", _audit_finding(audit, broken)),
+        Section("bounds", "Bounds beside the claim", (_figure(audit),)),
+        Section("pairs", "The tables", _pairs(audit)),
+        Section("limits", "What this does not say", (Listing(AUDIT_LIMITS),)),
+    ]
+    facts = [
+        ("Synthesiser", shown(audit.about.get("synth") or audit.synthesiser, 200)),
+        ("Claim", _claim(audit)),
+        ("Confidence", percent(audit.level)),
+    ]
+    if date := audit.run.get("date"):
+        facts.append(("Date", shown(date)))
+    return page(
+        title,
+        sections,
+        facts=facts,
+        alarm="The claim is broken: do not rely on this promise." if broken else "",
+        answers=audit_answers(audit, AUDIT_LIMITS[0]),
+        leaving=LEAVING[any(one.pair == "average" for one in audit.findings)],
+    )
+
+
+def _claim(audit: AuditResult) -> str:
+    delta = f", delta {audit.delta:g}" if audit.delta else ""
+    return f"epsilon {number(audit.epsilon)}{delta} ({shown(audit.neighbours, 120)})"
+
+
+def _audit_finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
+    head = (
+        "Pair",
+        "Box",
+        "At least",
+        "Claimed",
+        "Found with 80 %",
+        "Right guesses",
+        "Runs",
+        "Attacker",
+        "Verdict",
+    )
+    rows: tuple[Row, ...] = tuple(
+        (
+            shown(f.pair),
+            shown(f.box),
+            f"{f.measure} {number(f.bound)}",
+            number(f.claim),
+            f.power,
+            f"{f.right:,} of {f.guesses:,}",
+            f"{f.runs:,}",
+            shown(f.attacker),
+            Cell(shown(str(f.verdict))),
+        )
+        for f in audit.findings
+    )
+    tests = len(audit.findings)
+    how = (
+        f"All bounds together hold with a confidence of {percent(audit.level)}: each of the {tests} tests has {audit.level_each:.6g}. Attackers and their rules "
+        "were chosen on other runs than those that are counted."
+    )
+    return (
+        Paragraph(audit.lead, "alarm" if broken else "lead"),
+        PageTable(
+            "What was proved, by pair of tables and by what is looked at",
+            head,
+            rows,
+            numbers=frozenset({2, 3, 4, 5, 6}),
+        ),
+        Paragraph(how, "note"),
+    )
+
+
+def _figure(audit: AuditResult) -> Figure:
+    rows = tuple(
+        (f"{shown(f.pair)}, {shown(f.box)} box", number(f.share), f.power) for f in audit.findings
+    )
+    table = PageTable(
+        "Bounds over the claim", ("Test", "Proved", "Found with 80 %"), rows, numbers=frozenset({1})
+    )
+    plot = bounds_plot("bounds-plot", audit)
+    return Figure("bounds-figure", "What was proved, as a share of what is claimed", (plot,), table)
+
+
+def _pairs(audit: AuditResult) -> tuple[Block, ...]:
+    names = list(dict.fromkeys(f.pair for f in audit.findings))
+    rows: tuple[Row, ...] = tuple(
+        (shown(name), AUDIT_PAIRS.get(name, "A pair of the user's own.")) for name in names
+    )
+    blocks: list[Block] = [
+        PageTable(
+            "Pairs of tables that differ in one record",
+            ("Pair", "What it is"),
+            rows,
+            wide=frozenset({1}),
+        )
+    ]
+    if skipped := audit.skipped:
+        words = tuple(
+            f"{shown(s.pair)}{', ' + shown(s.box) + ' box' if s.box else ''}: {shown(s.reason, 300)}."
+            for s in skipped
+        )
+        blocks += [Paragraph("Not tried:", "strong"), Listing(words)]
+    return tuple(blocks)
+
+
+def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer, ...]:
+    """Return how well members are told, how sure that is, and what was not tried."""
+    found = result.above_baseline
+    told = f"{'More than a guess' if found else 'No more than a guess'}: members and others are told apart with AUC {fixed(result.auc)}, where a guess has 0.5."
+    if result.secret is not None:
+        told, found = result.sentence, result.secret.interval[0] > 0.5
+    sides = (
+        ("the closest row alone", result.closest),
+        ("attackers, all targets", result.pooled),
+        ("the worst target", result.worst),
+    )
+    figures = [DecisionFigure("a guess", 0.5)]
+    figures += [
+        DecisionFigure(
+            name,
+            one.auc,
+            None if one.auc_interval is None else (one.auc_interval[0], one.auc_interval[1]),
+        )
+        for name, one in sides
+    ]
+    low, high = result.interval
+    sure = f"The 95 % interval is {fixed(low)} to {fixed(high)}, over {count_noun(result.targets, 'target')} and fits that nobody learnt from."
+    rates = [
+        DecisionFigure(f"true at {100 * at.level:g} % false", at.tpr, at.tpr_interval)
+        for at in result.pooled.at[:MOST_LINES]
+        if at.tpr is not None
+    ]
+    return (
+        dots_answer(
+            1,
+            GIVES_AWAY,
+            told,
+            figures,
+            share=False,
+            word="excess found" if found else "no excess found",
+        ),
+        dots_answer(2, SURE, sure, rates),
+        looks_answer(3, NOT_TESTED, limit, _attacked("Membership", result)),
+    )
+
+
+def _attacked(done: str, result: MembershipResult | SinglingOutResult) -> tuple[TestedLine, ...]:
+    box = str(result.settings.get("box", ""))
+    others = [name for name in ("Membership", "Singling out") if name != done]
+    return (
+        TestedLine(done, "yes", count_noun(result.targets, "target")),
+        TestedLine(
+            "Attackers who see the model",
+            "yes" if box == "whitebox" else "no",
+            "tried" if box == "whitebox" else "not tried",
+        ),
+        *(TestedLine(name, "no", "not tested here") for name in others),
+        TestedLine("Attacks on columns", "no", "not tested here"),
+        TestedLine("Other people than the targets", "no", "not tested"),
+    )
+
+
+def singling_out_answers(result: SinglingOutResult, limit: str) -> tuple[PageAnswer, ...]:
+    """Return how often somebody is singled out, how sure that is, and what was not tried."""
+    found = bool(result.above_baseline)
+    told = (
+        f"{'More than a guess' if found else 'No more than a guess'}: somebody was singled out from {percent(result.success)} of the releases, by guessing from "
+        f"{percent(result.baseline)}."
+    )
+    figures = (
+        DecisionFigure("a guess", result.baseline),
+        DecisionFigure(
+            "the closest row alone", result.closest.success, _pair(result.closest.interval)
+        ),
+        DecisionFigure("attackers", result.success, _pair(result.interval)),
+    )
+    low, high = result.interval
+    sure = f"The 95 % interval is {percent(low)} to {percent(high)}, over {count_noun(result.releases, 'release')}."
+    by = [
+        DecisionFigure(count_noun(one.attributes, "attribute"), one.success, _pair(one.interval))
+        for one in result.isolations[-MOST_LINES:]
+    ]
+    return (
+        dots_answer(
+            1, GIVES_AWAY, told, figures, word="excess found" if found else "no excess found"
+        ),
+        dots_answer(2, SURE, sure, by),
+        looks_answer(3, NOT_TESTED, limit, _attacked("Singling out", result)),
+    )
+
+
+def _pair(ends: Sequence[float]) -> tuple[float, float]:
+    return float(ends[0]), float(ends[1])
+
+
+def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
+    """Return whether the promise stands, which violation would have been found, and what runs cannot say."""
+    ranked = sorted(audit.findings, key=lambda one: -one.share)[:MOST_LINES]
+    figures = [
+        DecisionFigure("the claim", 1.0),
+        *(
+            DecisionFigure(f"{shown(one.pair, 18)}, {shown(one.box, 10)}", one.share)
+            for one in ranked
+        ),
+    ]
+    broken = audit.verdict is ClaimVerdict.BROKEN
+    power = next(
+        (
+            one
+            for one in sorted(
+                audit.findings, key=lambda one: 9e9 if one.factor is None else one.factor
+            )
+        ),
+        None,
+    )
+    sure = (
+        "No test was run."
+        if power is None
+        else f"The sharpest test would have found, four times out of five: {power.power}."
+    )
+    if broken:
+        sure = (
+            f"All bounds together hold with a confidence of {audit.level:g}: that is no accident."
+        )
+    lines = [
+        TestedLine(f"{shown(one.pair, 22)}, {shown(one.box, 10)} box", "yes", str(one.verdict))
+        for one in ranked
+    ]
+    lines += [
+        TestedLine(
+            f"{shown(one.pair, 22)}{f', {shown(one.box, 10)} box' if one.box else ''}",
+            "no",
+            "not tried",
+        )
+        for one in audit.skipped[:MOST_LINES]
+    ]
+    return (
+        dots_answer(
+            1,
+            "Is the promise kept?",
+            audit.lead,
+            figures,
+            share=False,
+            word="fail" if broken else "not known",
+        ),
+        PageAnswer(SURE, sure),
+        looks_answer(3, NOT_TESTED, limit, lines),
+    )

@@ -1,0 +1,196 @@
+"""The box that a page opens with: three questions, each with a sentence and a small picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from markupsafe import Markup
+
+from .._base.svg import GREY, INK, SERIES, Axis, cut, mark, picture, text
+from .._base.text import number, percent, width_of
+from .sections import PageAnswer
+
+WIDTH = 350.0
+LOOKS = {
+    "people in the data": 0,
+    "people not in the data": 1,
+    "guess": 2,
+    "from the original itself": 3,
+}
+"""What each dot looks like, by its place in `SERIES`."""
+
+DETECTABLE = "detectable excess"
+BAND = "#f0c9a0"
+
+
+def dots_picture(
+    key: str, title: str, figures: Sequence[DecisionFigure], *, share: bool = True
+) -> Markup:
+    """Return dots on one axis, a line for each, with intervals; the band beside `people not in the data` is what would be detected."""
+    words = percent if share else number
+    band = next((one.value for one in figures if one.name == DETECTABLE), None)
+    rows = [one for one in figures if one.name != DETECTABLE]
+    others = next((one.value for one in rows if one.name == "people not in the data"), None)
+    ends = [one.value for one in rows] + [end for one in rows for end in one.interval or ()]
+    left = max(width_of(one.name, 12) for one in rows) + 14
+    axis = Axis(0.0, 1.0 if share else max([*ends, 1e-9]), left, WIDTH - 52)
+    pitch, head = 24.0, 8.0
+    bottom = head + pitch * len(rows)
+    parts = []
+    if band is not None and others is not None:
+        start, end = axis(others), axis(others + band)
+        parts.append(
+            f'<rect x="{start:.1f}" y="{head:.1f}" width="{max(end - start, 1.5):.1f}" height="{bottom - head:.1f}" fill="{BAND}" class="band"/>'
+        )
+    parts += axis.across(head, bottom)
+    for i, one in enumerate(rows):
+        y = head + pitch * (i + 0.5)
+        colour, shape = SERIES[LOOKS.get(one.name, i % len(SERIES))]
+        parts.append(
+            text(left - 8, y + 4, one.name, anchor="end", bold=one.name == "people in the data")
+        )
+        if one.interval:
+            low, high = (axis(end) for end in one.interval)
+            parts.append(
+                f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="{colour}" stroke-width="3"/>'
+            )
+        parts.append(
+            f"<g><title>{escape(one.name)}: {words(one.value)}</title>{mark(axis(one.value), y, colour, shape)}</g>"
+        )
+        parts.append(text(WIDTH - 3, y + 4, words(one.value), anchor="end"))
+    below = bottom + 32
+    if band is not None and others is not None:
+        parts.append(
+            f'<rect x="{2:.1f}" y="{below - 9:.1f}" width="12" height="10" fill="{BAND}" class="band"/>'
+        )
+        parts.append(
+            text(20, below, "a smaller excess than this may go unseen", size=11, fill=GREY)
+        )
+        below += 14
+    desc = "; ".join(f"{one.name} {words(one.value)}" for one in figures)
+    return picture(key, WIDTH, below - 8, title=title, desc=desc, body=parts)
+
+
+def bars_picture(
+    key: str, title: str, figures: Sequence[DecisionFigure], scale: tuple[str, str]
+) -> Markup:
+    """Return a bar for each measure, from one end of a scale to the other, with intervals."""
+    pitch, top = 33.0, 0.0
+    right = WIDTH - 52
+    parts = []
+    bottom = top + pitch * len(figures)
+    colour = SERIES[0][0]
+    for i, one in enumerate(figures):
+        y = top + pitch * i
+        end = min(max(one.value, 0.0), 1.0) * right
+        parts.append(text(0, y + 12, f"{one.name}: {one.word}" if one.word else one.name))
+        parts.append(
+            f'<rect x="0.5" y="{y + 16.5:.1f}" width="{right:.1f}" height="11" fill="none" stroke="{GREY}"/>'
+        )
+        parts.append(
+            f'<rect x="0.5" y="{y + 16.5:.1f}" width="{max(end, 1.0):.1f}" height="11" fill="{colour}"><title>{escape(one.name)}: {percent(one.value)}</title></rect>'
+        )
+        if one.interval:
+            low, high = (0.5 + min(max(edge, 0.0), 1.0) * right for edge in one.interval)
+            parts.append(
+                f'<path d="M{low:.1f} {y + 22:.1f}H{high:.1f}M{low:.1f} {y + 18:.1f}v8M{high:.1f} {y + 18:.1f}v8" stroke="{INK}" stroke-width="1.5"/>'
+            )
+        parts.append(text(WIDTH - 3, y + 26, percent(one.value), anchor="end"))
+    parts.append(text(0, bottom + 12, scale[0], size=11, fill=GREY))
+    parts.append(text(right, bottom + 12, scale[1], size=11, fill=GREY, anchor="end"))
+    desc = f"From {scale[0]} to {scale[1]}: " + "; ".join(
+        f"{one.name} {percent(one.value)}" for one in figures
+    )
+    return picture(key, WIDTH, bottom + 18, title=title, desc=desc, body=parts)
+
+
+SIGNS = {
+    "yes": ("#00507d", "M{x} {y}l4 4l7 -8"),
+    "no": ("#a84400", "M{x} {y}h10"),
+    "part": ("#595959", "M{x} {y}q2.5 -6 5 0t5 0"),
+}
+"""The colour and the sign of what was looked at, was not, or was in part."""
+
+
+def looks_picture(key: str, title: str, looks: Sequence[TestedLine]) -> Markup:
+    """Return what was looked at and what was not, a line each: a tick, a dash, or a wave for what was done in part."""
+    pitch = 25.0
+    parts = []
+    for i, look in enumerate(looks):
+        y = pitch * i + 13
+        colour, path = SIGNS[look.state]
+        parts.append(
+            f'<path d="{path.format(x=4, y=y)}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
+        )
+        parts.append(text(24, y + 4, cut(look.what, WIDTH - 40 - width_of(look.words, 11))))
+        parts.append(text(WIDTH - 3, y + 4, look.words, anchor="end", size=11, fill=GREY))
+    desc = "; ".join(f"{look.what}: {look.words}" for look in looks)
+    return picture(key, WIDTH, pitch * len(looks), title=title, desc=desc, body=parts)
+
+
+GIVES_AWAY = "What does it give away?"
+GOOD_FOR = "What is it good for?"
+NOT_TESTED = "What was not tested, what is not promised?"
+
+
+@dataclass(frozen=True)
+class DecisionFigure:
+    """A number that stands in an answer: whose it is, its 95 % interval, and a word for it where there is one."""
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None = None
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class TestedLine:
+    """Whether something was looked at, or promised: what, what of it, and `state`, `yes`, `no` or `part`."""
+
+    what: str
+    state: str
+    words: str
+
+
+MENDING = "What would mend it?"
+SURE = "How sure is it?"
+MOST_LINES = 5
+
+
+def looks_answer(
+    place: int, question: str, sentence: str, lines: Sequence[TestedLine], word: str = ""
+) -> PageAnswer:
+    return PageAnswer(
+        question,
+        sentence,
+        looks_picture(f"box-{place}", question, lines) if lines else None,
+        word=word,
+    )
+
+
+def dots_answer(
+    place: int,
+    question: str,
+    sentence: str,
+    figures: Sequence[DecisionFigure],
+    *,
+    share: bool = True,
+    word: str = "",
+) -> PageAnswer:
+    return PageAnswer(
+        question,
+        sentence,
+        dots_picture(f"box-{place}", question, figures, share=share) if figures else None,
+        word=word,
+    )
+
+
+def untested_sentence(first: str, lines: Sequence[TestedLine]) -> str:
+    missing = [
+        line.what[0].lower() + line.what[1:]
+        for line in lines
+        if line.state == "no" and line.what != "Promise of privacy"
+    ]
+    return f"{first}; not tested: {', '.join(missing)}." if missing else f"{first}."

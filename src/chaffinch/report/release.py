@@ -1,0 +1,419 @@
+"""TODO.
+
+One rule about leaving: which page may leave, why, and what a page that may does not hold.
+
+A page with distributions of the original, or with figures that were taken from it, is kept inside. Its public variant holds measures over many
+people with masked counts, as `--json` does, and no distribution, no level, no note, no command and no seed; where privacy was promised, no figure that
+was taken from the original at all, since the promise covers none.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from .._base.results import Leaving, write_page
+from .._base.text import count_noun, number, percent, shown
+from ..risk.attribution.verdict import ALPHA
+from ..utility.result import TableSummary, UtilityAbout, UtilityResult
+from ..utility.verdict import SHARES, metrics_of, rules
+from .decision import Decision, answers_of, decision_of
+from .heads import NOT_TESTED, looks_picture
+from .page import checked_picture, page
+from .promise import promise_of, promise_section
+from .result import ReportResult
+from .risk import risk_facts, risk_sections, risk_verdict_section
+from .sections import (
+    Block,
+    Cell,
+    Details,
+    Heading,
+    Listing,
+    PageAnswer,
+    PageTable,
+    Paragraph,
+    Row,
+    Section,
+)
+from .synthesis import SEED, Choices, synthesis_section, why_section
+from .text import RISK_RULES, UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
+from .tradeoff import tradeoff_section
+from .utility import look_sections, utility_sections, verdict_section
+
+LARGEST = 1_900_000
+OPEN = frozenset(("promise", "tradeoff", "look-columns", "look-pairs", "why", "synthesis"))
+"""Sections of a report that stand open; all others are behind a line that opens them, on paper too."""
+
+
+def render(
+    report: ReportResult | Mapping[str, Any],
+    *,
+    network_svg: str | None = None,
+    public: bool = False,
+) -> str:
+    """Return a report as one HTML file: what is promised, the verdict, then where it is good and where it is bad, then figures.
+
+    Parameters
+    ----------
+    report
+        As `report_of` returns it, or the plain data that `report.json` holds.
+    network_svg
+        The picture of the network that made the table, as `model.plot()` draws it; left out with a word in
+        its place where it would make the page too large.
+    public
+        Whether to return the variant that may leave: without distributions of the original, and where privacy was promised without
+        any figure that was taken from it.
+
+    Raises
+    ------
+    InputError
+        If the data are no report, or the picture holds more than shapes and text.
+    """
+    result = report if isinstance(report, ReportResult) else ReportResult.from_dict(report)
+    picture = checked_picture(network_svg)
+    html = _rendered(result, picture, public)
+    if picture is not None and len(html.encode()) > LARGEST:
+        html = _rendered(
+            result,
+            Markup(
+                "<p>The picture of this network is too large for a page. Its edges are in the table.</p>"
+            ),
+            public,
+        )
+    return html
+
+
+def write_report(report: ReportResult, html: Path | None, public: Path | None) -> None:
+    """Write a report's page to be kept inside, the variant that may leave, or both, wherever a path is given."""
+    for path, may_leave in ((html, False), (public, True)):
+        if path is not None:
+            write_page(path, render(report, public=may_leave), public=may_leave)
+
+
+def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str:
+    promise = promise_of(report.synthesis)
+    verdicts = [verdict_section(report.rows)] if report.rows else []
+    verdicts += [risk_verdict_section(report.risk_rows, report.risk)] if report.risk_rows else []
+    if verdicts and promise is not None:
+        line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
+        verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
+    promised = promise_section(promise, public=public)
+    looks = (
+        look_sections(report.utility, Choices(report.synthesis))
+        if report.utility is not None
+        else ()
+    )
+    synthesis = synthesis_section(report.synthesis, picture, public=public)
+    first = (promised, tradeoff_section(report), *looks, why_section(report), synthesis)
+    sections: list[Section] = [*(section for section in first if section is not None), *verdicts]
+    sections += (
+        utility_sections(report.utility, report.threshold) if report.utility is not None else ()
+    )
+    sections += risk_sections(report.risk, report.threshold) if report.risk is not None else ()
+    if verdicts:
+        sections.append(words_section(utility=bool(report.rows), risk=bool(report.risk_rows)))
+    sections += closing_sections(report)
+    facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
+    decision = decision_of(report)
+    alarms = [promise.alarm] if promise else []
+    if (
+        decision.limit is not None
+        and not decision.limit.passed
+        and not (public and promises(report))
+    ):
+        alarms.append(decision.limit.sentence)
+    answers = answers_of(decision)
+    if public:
+        sections, answers = (
+            list(public_sections(report, sections)),
+            public_answers(report, decision, answers),
+        )
+        facts = public_facts(report, facts)
+    return page(
+        report.title or "Report",
+        [replace(section, folded=section.id not in OPEN) for section in sections],
+        facts=facts,
+        alarm=" ".join(words for words in alarms if words),
+        answers=answers,
+        leaving=leaving_of(report, public=public),
+    )
+
+
+MOST_NOTES = 40
+MOST_SETTING = 300
+MOST_LISTED = 500
+
+
+def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
+    """Return what a reader must know first: what is promised, the tables, the label, the seed, versions and date."""
+    about, run = report.about, report.run
+    promise = promise_of(report.synthesis)
+    no_holdout = (
+        "none given: no excess can be stated"
+        if report.utility is None
+        else "none given: identical tables are the best that can be had"
+    )
+    facts = [
+        *([("Promise", promise.line)] if promise is not None else []),
+        ("Original", _table(about.original)),
+        ("Synthetic", _table(about.synthetic)),
+        (
+            "Holdout",
+            no_holdout if about.holdout in (None, TableSummary()) else _table(about.holdout),
+        ),
+        ("Label", "none given" if about.label is None else shown(about.label)),
+        (
+            SEED,
+            "none given: a second run differs a little" if about.seed is None else str(about.seed),
+        ),
+    ]
+    if run.versions:
+        words = (
+            f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items()
+        )
+        facts.append(("Versions", ", ".join(words)))
+    if run.date:
+        facts.append(("Date", shown(run.date)))
+    return tuple(facts)
+
+
+def _table(table: TableSummary | None) -> str:
+    if table is None:
+        return "not named"
+    parts = [shown(table.name)] if table.name else []
+    if table.rows is not None:
+        parts.append(
+            f"{'about ' * bool(isinstance(table.rows, int) and table.rows)}{count_noun(table.rows, 'row')}"
+        )
+    if table.columns is not None:
+        parts.append(count_noun(table.columns, "column"))
+    return ", ".join(parts) or "not named"
+
+
+# After the figures.
+
+
+def closing_sections(report: ReportResult) -> Iterator[Section]:
+    """Yield what stands behind the numbers: columns and notes, settings, definitions, limits, how to run it again."""
+    result = report.utility
+    if result is not None or report.risk is None:
+        yield Section(
+            "limits",
+            "What this does not show",
+            (Listing((UTILITY_ALONE if report.risk is None else UTILITY_BESIDE, *UTILITY_LIMITS)),),
+        )
+        columns = tuple(_columns(report.about)) or (Paragraph("No columns were listed."),)
+        yield Section("data", "Columns and notes", columns)
+    if result is not None and result.results:
+        yield Section(
+            "measures", "How each measure is defined", (_definitions(result), _settings(result))
+        )
+    command = report.run.command
+    if command:
+        words = command if isinstance(command, str) else shlex.join(command)
+        yield Section("again", "Run it again", (Paragraph(words, "code"),))
+
+
+def _columns(about: UtilityAbout) -> Iterator[Block]:
+    if about.columns:
+        rows = tuple(
+            (shown(c.name, 40), shown(c.kind), number(c.levels), shown(c.role))
+            for c in about.columns[:MOST_LISTED]
+        )
+        more = (
+            f"; the first {MOST_LISTED}, all are in the JSON"
+            if len(about.columns) > MOST_LISTED
+            else ""
+        )
+        table = PageTable(
+            f"Columns as compared{more}", ("Column", "Kind", "Levels", "Role"), rows, frozenset({2})
+        )
+        yield Details(f"{len(about.columns)} columns", (table,))
+    left_out, notes = about.not_measured, list(about.notes)
+    if left_out:
+        notes.insert(
+            0, f"Not measured: {', '.join(shown(name, 40) for name in left_out[:MOST_NOTES])}."
+        )
+    if notes:
+        rest = (
+            [f"And {len(notes) - MOST_NOTES} more, in the JSON."] if len(notes) > MOST_NOTES else []
+        )
+        yield Listing((*(shown(note, 400) for note in notes[:MOST_NOTES]), *rest))
+
+
+def _definitions(result: UtilityResult) -> PageTable:
+    rows = tuple(
+        (metric.title, metric.definition, metric.source) for metric in metrics_of(result.results)
+    )
+    return PageTable(
+        "Definitions and where they come from",
+        ("Measure", "Definition", "Reference"),
+        rows,
+        wide=frozenset({1, 2}),
+    )
+
+
+def _settings(result: UtilityResult) -> Details:
+    rows = []
+    for metric in metrics_of(result.results):
+        one = result[metric.name]
+        decisive = (
+            ()
+            if one.value is None
+            else (key for key in one.decisive if key not in ("label", "task"))
+        )
+        for key, value in {**{key: getattr(one, key) for key in decisive}, **one.settings}.items():
+            rows.append((metric.title, shown(key), _plain(value)))
+    if not rows:
+        return Details("Settings of every measure", (Paragraph("None were recorded."),))
+    table = PageTable(
+        "Settings of every measure",
+        ("Measure", "Setting", "Value"),
+        tuple(rows),
+        wide=frozenset({2}),
+    )
+    return Details("Settings of every measure", (table,))
+
+
+def _plain(value: Any) -> str:
+    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return shown(words, MOST_SETTING)
+
+
+INSIDE = Leaving(
+    False,
+    "It draws how values of the original are distributed, and its figures are exact; the variant that may leave is written by --public.",
+)
+INSIDE_PROMISED = Leaving(
+    False,
+    "Its figures are taken from the original without noise, and the promise does not cover them; the variant that may leave is written by --public.",
+)
+PUBLIC = Leaving(
+    True,
+    "It holds measures over many people, rounded counts and names of columns: no record, and no value or count of fewer people than the threshold.",
+)
+PUBLIC_PROMISED = Leaving(
+    True, "It holds settings and what is promised: no figure in it was taken from the original."
+)
+FROM_JSON = Leaving(
+    True,
+    "It was made from what --json holds: measures over many people and rounded counts, no record, and no value or count of few people.",
+)
+"""The first line of a page made of plain data, where none of them comes with a promise."""
+
+PRIVATE_SECTIONS = ("promise", "synthesis")
+TOLD = ("Promise of privacy", "Membership, knowing the method")
+"""Lines of what was tested that say nothing of the data: how many tests of singling out could be made does."""
+
+LEFT_OUT = ("look-columns", "look-pairs", "data", "again")
+"""Sections that show distributions, notes on columns, or a command with its paths."""
+
+
+def promises(report: ReportResult) -> bool:
+    """Return whether a promise was made or attempted: one by a seed or with a damaged account counts."""
+    return report.synthesis is not None and report.synthesis.model.privacy is not None
+
+
+def leaving_of(report: ReportResult, *, public: bool) -> Leaving:
+    """Return the first line of a report's page."""
+    if public:
+        return PUBLIC_PROMISED if promises(report) else PUBLIC
+    return INSIDE_PROMISED if promises(report) else INSIDE
+
+
+def public_sections(report: ReportResult, sections: Iterable[Section]) -> Iterator[Section]:
+    """Yield the sections that may leave."""
+    for section in sections:
+        if (section.id in PRIVATE_SECTIONS) if promises(report) else (section.id not in LEFT_OUT):
+            yield section
+
+
+def public_answers(
+    report: ReportResult, decision: Decision, answers: tuple[PageAnswer, ...]
+) -> tuple[PageAnswer, ...]:
+    """Return the answers that may leave: where privacy was promised, those that rest on the original say that they stay inside.
+
+    How many attacks could be made depends on the data, too, and is not told then.
+    """
+    if not promises(report):
+        return answers
+    stays = "Measured inside. The figures are taken from the original and no promise covers them, so they are not on this page."
+    out = []
+    for part, answer in zip(decision.answers, answers, strict=True):
+        if part.question != NOT_TESTED:
+            out.append(replace(answer, sentence=stays, picture=None, notes=(), word=""))
+            continue
+        looks = [line for line in part.looks if line.what in TOLD]
+        out.append(
+            replace(
+                answer,
+                picture=looks_picture(f"box-{len(out) + 1}", part.question, looks),
+                notes=(),
+                sentence=_promised(part.sentence),
+            )
+        )
+    return tuple(out)
+
+
+def _promised(sentence: str) -> str:
+    """The promise in a sentence, without what was tested."""
+    return f"{sentence.partition('; not tested:')[0].rstrip('.')}; what attacks on the table found is not on this page."
+
+
+def public_facts(
+    report: ReportResult, facts: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
+    """Return the facts that may leave: no seed; where privacy was promised, settings alone."""
+    if not promises(report):
+        return tuple((name, words) for name, words in facts if name != SEED)
+    known = ("Promise", "Label", "Keys", "Sensitive", "Versions")
+    return tuple(
+        (name, words.removesuffix("; this report is not covered"))
+        for name, words in facts
+        if name in known
+    )
+
+
+FOUND = f"the p-value of “people in the data and others are alike”, adjusted for all attacks together, is at most {percent(ALPHA)}, or the lower bound of the excess, which holds for all attacks at once, is above 0"
+UTILITY = {
+    "close": f"goes {percent(SHARES[0])} or more of the way from independent columns to the best that can be had",
+    "fair": f"goes {percent(SHARES[1])} or more of it",
+    "weak": f"goes {percent(SHARES[2])} or more of it",
+    "lost": "goes less of it, or is no better than independent columns",
+    "not applicable": "has no value here; its sentence says why",
+}
+RISK = {
+    "excess found": FOUND,
+    "no excess found": "that p-value is larger; an excess smaller than the detectable one may still be there",
+    "not known": "there are no people to compare with who are not in the data",
+    "not assessed": "nobody looked; that is no pass",
+    "not applicable": "has no value here; its reason says why",
+}
+
+
+def words_section(*, utility: bool, risk: bool) -> Section:
+    """Return the words that a report uses, each with its rule, and below them the rules in full."""
+    rows: list[Row] = []
+    more: list[Block] = []
+    if utility:
+        rows.append(Heading("On what it is worth"))
+        rows += [(Cell("", word=word), rule) for word, rule in UTILITY.items()]
+        more.append(Details("How words on worth are chosen, in full", (Listing(rules()),)))
+    if risk:
+        rows.append(Heading("On what it gives away"))
+        rows += [(Cell("", word=word), rule) for word, rule in RISK.items()]
+        more.append(Details("How words on risk are chosen, in full", (Listing(RISK_RULES),)))
+    table = PageTable(
+        "The words of the verdicts, and their rules",
+        ("Word", "Said when a number"),
+        tuple(rows),
+        wide=frozenset({1}),
+        short=frozenset({0}),
+    )
+    return Section("words", "What the words mean, by rule", (table, *more))

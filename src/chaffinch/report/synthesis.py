@@ -1,0 +1,327 @@
+"""Why a table is as it is: what was cut on purpose, shown as chosen, and for each bad measure its columns and the setting that would mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+
+from .._base.svg import bars
+from .._base.text import count_noun, fixed, is_number, number, percent, shown
+from ..synth.account import ModelAccount, SynthesisAccount
+from ..utility.association import Association
+from ..utility.impossible import ImpossiblePairs
+from ..utility.jensen_shannon import JensenShannon
+from ..utility.result import UtilityResult
+from ..utility.tvd import MarginalDistance
+from ..utility.verdict import VerdictRow
+from .result import ReportResult
+from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
+
+BAD = ("weak", "lost")
+MOST_CUTS, MOST_PAIRS = 8, 3
+
+
+class Choices:
+    """What was asked for when a table was made, and which pairs of columns that cuts."""
+
+    def __init__(self, account: SynthesisAccount | None) -> None:
+        self.model = ModelAccount() if account is None else account.model
+        protection = self.model.protection if isinstance(self.model.protection, dict) else {}
+        self.together = protection.get("protect") == "together"
+        self.cuts = [cut for cut in protection.get("cuts", ()) if isinstance(cut, dict)]
+        self.edges = {frozenset(edge) for edge in self.model.edges}
+        self.forbidden = {frozenset(edge) for edge in self.model.forbid}
+        self.required = {frozenset(edge) for edge in self.model.require}
+
+    def why(self, names: Sequence[str]) -> str:
+        """Return why a pair of columns was kept apart, or tied, where that was asked for; "" where it was not."""
+        if len(names) != 2:
+            return ""
+        hidden = [name for name in names if name in self.model.sensitive]
+        other = next((name for name in names if name not in hidden), None)
+        if (
+            hidden
+            and (other is None or other != self.model.label)
+            and not (len(hidden) == 2 and self.together)
+        ):
+            return f"chosen: {' and '.join(shown(name, 32) for name in hidden)} {'is' if len(hidden) == 1 else 'are'} protected"
+        if frozenset(names) in self.forbidden:
+            return "chosen: this link was forbidden"
+        if frozenset(names) in self.required:
+            return "chosen: this link was required"
+        return ""
+
+    def linked(self, names: Sequence[str]) -> bool:
+        """Return whether the network has an edge between two columns."""
+        return frozenset(names) in self.edges
+
+
+def why_section(report: ReportResult) -> Section | None:
+    """Return what was chosen and what would mend what is bad; None where there is neither."""
+    choices = Choices(report.synthesis)
+    blocks: list[Block] = [*_chosen(choices), *_mending(report, choices)]
+    return Section("why", "Why it is so, and what would mend it", tuple(blocks)) if blocks else None
+
+
+def _chosen(choices: Choices) -> Iterator[Block]:
+    model = choices.model
+    sentences = []
+    if model.sensitive:
+        names = ", ".join(shown(name, 40) for name in model.sensitive)
+        kept = f" but {shown(model.label, 40)}" if model.label else ""
+        each = " and each other" if choices.together and len(model.sensitive) > 1 else ""
+        sentences.append(
+            f"Protected on purpose: {names}. Relations with all columns{kept}{each} were cut, so that these columns are hard to guess; they count as lost below."
+        )
+    for word, edges in (("Required", model.require), ("Forbidden", model.forbid)):
+        if edges:
+            sentences.append(
+                f"{word} on purpose: {', '.join(f'{shown(a, 32)} to {shown(b, 32)}' for a, b in edges[:MOST_CUTS])}."
+            )
+    if model.kept:
+        sentences.append(
+            f"Kept as they are in the original: {', '.join(shown(name, 40) for name in model.kept)}."
+        )
+    if sentences:
+        yield Paragraph("What was chosen", "strong")
+        yield Listing(tuple(sentences))
+    known = [cut for cut in choices.cuts if is_number(cut.get("information"))]
+    if known:
+        worst = sorted(known, key=lambda cut: -cut["information"])[:MOST_CUTS]
+        rows: tuple[Row, ...] = tuple(
+            (
+                f"{shown(cut.get('sensitive'), 40)} × {shown(cut.get('other'), 40)}",
+                fixed(cut["information"]),
+                fixed(cut.get("through_label")),
+            )
+            for cut in worst
+        )
+        of = f", the {len(worst)} largest of {len(known)}" if len(worst) < len(known) else ""
+        head = ("Pair", "Told by the data (nats)", "Still passes through the label (nats)")
+        yield PageTable(f"Relations that protection cut{of}", head, rows, frozenset({1, 2}))
+
+
+# What would mend it.
+
+
+def _mending(report: ReportResult, choices: Choices) -> Iterator[Block]:
+    result = report.utility
+    if result is None:
+        return
+    rows: list[Row] = []
+    for row in report.rows:
+        if row.word in BAD:
+            where, how = _mend(row, result, choices)
+            rows.append((f"{row.measure}: {row.word}", where, how))
+    if rows:
+        yield PageTable(
+            "What is bad, where, and the setting that would mend it",
+            ("Measure", "Where", "What would mend it"),
+            tuple(rows),
+            wide=frozenset({1, 2}),
+            cards=True,
+        )
+
+
+def _mend(row: VerdictRow, result: UtilityResult, choices: Choices) -> tuple[str, str]:
+    """Return the columns at which a measure is worst, and the setting to change."""
+    if row.id in ("jensen_shannon", "tvd_1"):
+        names = _worst_columns(result)
+        return ", ".join(names) or "no single column stands out", _single(names, choices)
+    if row.id == "impossible":
+        pairs = result.results.get("impossible")
+        some = [pair.columns for pair in pairs.worst] if isinstance(pairs, ImpossiblePairs) else []
+        return _where(some, choices), _pairs_mended(some, choices, rules=True)
+    some = _pairs(row, result)
+    return _where(some, choices) or "over the whole table", _pairs_mended(some, choices)
+
+
+def _worst_columns(result: UtilityResult) -> list[str]:
+    distances = result.results.get("jensen_shannon")
+    known = distances.per_column if isinstance(distances, JensenShannon) else {}
+    return [
+        shown(name, 40) for name, _ in sorted(known.items(), key=lambda item: -item[1])[:MOST_PAIRS]
+    ]
+
+
+def _single(names: Sequence[str], choices: Choices) -> str:
+    column = names[0] if names else "the column"
+    if choices.model.privacy:
+        return f"A larger epsilon, fewer columns, or fewer bins for {column} in the schema."
+    return f'More bins for {column} in the schema (bins = 40), or rare = "keep" where its rare levels were pooled.'
+
+
+def _pairs(row: VerdictRow, result: UtilityResult) -> list[tuple[str, ...]]:
+    name = {"tvd_2": "tvd.2", "tvd_3": "tvd.3"}.get(row.id, row.id)
+    own = result.results.get(name)
+    if isinstance(own, MarginalDistance):
+        return [tuple(one.columns) for one in own.largest]
+    relations = own if isinstance(own, Association) else result.results.get("phi_k")
+    if isinstance(relations, Association) and row.id in (
+        "phi_k",
+        "pearson",
+        "mu",
+        "G",
+        "pmse_ratio",
+    ):
+        return [tuple(pair.columns) for pair in relations.worst]
+    return []
+
+
+def _where(some: Sequence[Sequence[str]], choices: Choices) -> str:
+    told = []
+    for names in list(some)[:MOST_PAIRS]:
+        why = choices.why(names)
+        told.append(" × ".join(shown(name, 32) for name in names) + (f" ({why})" if why else ""))
+    return "; ".join(told)
+
+
+def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: bool = False) -> str:
+    model = choices.model
+    worst = list(some)[:MOST_PAIRS]
+    free = [names for names in worst if not choices.why(names)]
+    if worst and not free:
+        hidden = [
+            name
+            for name in dict.fromkeys(name for names in worst for name in names)
+            if name in model.sensitive
+        ]
+        if hidden:
+            return f"Chosen, not damage. To have it back, take {', '.join(shown(name, 32) for name in hidden)} out of --sensitive."
+        return "Chosen, not damage: it was required or forbidden."
+    if not model.method:
+        return "How the table was made is not known here: measure another synthesis, with more parents or fewer columns, and compare the two."
+    parts = []
+    apart = next((names for names in free if len(names) == 2 and not choices.linked(names)), None)
+    if rules:
+        parts.append("state what cannot be in the schema (rules = [...])")
+    if apart is not None and model.edges:
+        parts.append(f"--require {shown(apart[0], 32)}:{shown(apart[1], 32)}")
+    if model.privacy:
+        parts.append("a larger epsilon or fewer columns")
+    elif model.parents is not None:
+        parts.append(f"--parents {model.parents + 1}")
+    widest = max(
+        (name for names in free for name in names),
+        key=lambda name: sum(name in names for names in free),
+        default=None,
+    )
+    if widest is not None:
+        parts.append(f"leave {shown(widest, 32)} out if it is not needed")
+    words = ", or ".join(parts)
+    return (
+        f"{words[:1].upper()}{words[1:]}."
+        if words
+        else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."
+    )
+
+
+MOST_DRAWN, MOST_LISTED = 15, 500
+
+
+def network_figures(account: SynthesisAccount | None, picture: Markup | None) -> list[Block]:
+    """Return the picture where there is one, and the strongest links; nothing where no network is known."""
+    model = ModelAccount() if account is None else account.model
+    out: list[Block] = []
+    if picture is None and not model.edges:
+        return out
+    choices = Choices(account)
+    strengths = model.strengths or (None,) * len(model.edges)
+    ranked = sorted(zip(model.edges, strengths, strict=False), key=lambda edge: -(edge[1] or 0.0))
+    measured = (
+        "Mutual information (nats, from released tables)"
+        if model.privacy
+        else "Mutual information (nats)"
+    )
+    rows = tuple(
+        (
+            shown(a, 40),
+            shown(b, 40),
+            number(strength),
+            choices.why((a, b)).removeprefix("chosen: this link was "),
+        )
+        for (a, b), strength in ranked[:MOST_LISTED]
+    )
+    table = PageTable(
+        "Edges of the network", ("From", "To", measured, "Chosen"), rows, frozenset({2})
+    )
+    if picture is not None:
+        out.append(
+            Figure(
+                "fig-network",
+                "The network that was learnt: wider edges tell more",
+                (picture,),
+                table,
+            )
+        )
+    known = {
+        f"{shown(a, 40)} → {shown(b, 40)}": float(strength)
+        for (a, b), strength in ranked
+        if strength is not None
+    }
+    if known:
+        some = dict(list(known.items())[:MOST_DRAWN])
+        of = f", the {len(some)} strongest of {len(known)} links" if len(some) < len(known) else ""
+        caption = f"What the ends of each link tell of each other{of}"
+        desc = "; ".join(f"{name}: {number(value)}" for name, value in some.items())
+        plot = bars("fig-links-plot", caption, desc, some)
+        listed = tuple((name, number(value)) for name, value in some.items())
+        out.append(
+            Figure(
+                "fig-links",
+                caption,
+                (plot,),
+                PageTable(caption, ("Link", measured), listed, frozenset({1})),
+            )
+        )
+    return out
+
+
+SEED, EQUAL_ROWS = "Seed", "Rows equal to an original one"
+"""Names of facts that are not on every page."""
+
+
+def synthesis_section(
+    account: SynthesisAccount | None, picture: Markup | None, *, public: bool = False
+) -> Section | None:
+    """Return how the table was made, with the picture of its network; None where nothing is known.
+
+    A `public` page has no seed: whoever knows it can make the table again from a guess at the data, and see whether it is the same. Nor has it, beside a
+    promise, a figure that was taken from the original.
+    """
+    blocks: list[Block] = []
+    if account is not None:
+        inside = (
+            () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
+        )
+        rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
+        if rows:
+            blocks.append(
+                PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1}))
+            )
+    blocks += network_figures(account, picture)
+    return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
+
+
+def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
+    model, equal = account.model, account.rows_equal_to_an_original
+    yield "Method", shown(model.method)
+    yield "Search", ", ".join(shown(word) for word in (model.search, model.score) if word)
+    yield "Most parents of a column", "" if model.parents is None else number(model.parents)
+    yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
+    yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
+    yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
+    yield SEED, "" if account.seed is None else str(account.seed)
+    if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
+        share = (
+            percent(equal)
+            if isinstance(equal, float)
+            else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
+        )
+        yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
+
+
+_BOUND = re.compile(r"<[0-9](\.[0-9]{1,12})?(e-[0-9]{1,3})?")
+"""A share that is told by a bound, as `masked_share` writes it; reports from strangers may hold anything."""
