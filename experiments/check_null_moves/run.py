@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1] / "benchmarks")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
 
 from check_speed import ADULT_TABLES, CMC_KEYS, CMC_LOGIT, CMC_TABLES, document, logit  # noqa: E402
 from data import bundled  # noqa: E402
+from null_moves import walk  # noqa: E402
 
 from chaffinch._base.seeds import seed_sequence  # noqa: E402
 from chaffinch.outputs.check import CheckSettings, check_recipes  # noqa: E402
@@ -29,7 +30,6 @@ from chaffinch.outputs.check.assessment import DatasetEnsemble  # noqa: E402
 from chaffinch.outputs.document import Outputs  # noqa: E402
 from chaffinch.outputs.records import TableCoder  # noqa: E402
 from chaffinch.outputs.solve import incremental  # noqa: E402
-from chaffinch.outputs.solve.null_moves import walk  # noqa: E402
 from chaffinch.table import read  # noqa: E402
 from chaffinch.workflows.check_request import CheckRequest  # noqa: E402
 

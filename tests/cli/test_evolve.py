@@ -144,8 +144,6 @@ def test_several_copies_are_different_and_all_right(run, spec, tmp_path):
         2,
         "--rows",
         100,
-        "--spread",
-        1,
         "--seed",
         2,
         "--json",
@@ -305,7 +303,6 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         (("--proposals", "0"), "proposals must be at least 1"),
         (("--proposals", "9", "--seconds", "9"), "Give seconds or proposals, not both"),
         (("--tolerance", "-1"), "tolerance must be at least 0"),
-        (("--spread", "-1"), "spread must be at least 0"),
         (("--json", "spec.toml"), "it is the input"),
     ],
 )

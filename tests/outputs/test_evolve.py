@@ -65,7 +65,7 @@ def refitted(table):
 
 @pytest.mark.parametrize("engine", ["incremental", "maxent"])
 def test_engines_reach_and_statsmodels_confirms(spec, frame, engine):
-    evolved = evolve(spec, engine=engine, copies=2, seconds=30, seed=1, workers=1, spread=1)
+    evolved = evolve(spec, engine=engine, copies=2, seconds=30, seed=1, workers=1)
     assert evolved.reached
     wanted = spec.to_dict()["outputs"][0]["coefficients"]
     for copy in evolved.copies:
@@ -79,7 +79,6 @@ def test_engines_reach_and_statsmodels_confirms(spec, frame, engine):
             check_index_type=False,
             check_column_type=False,
         )
-        assert copy.moved > 0.0
         assert set(data["height"].round(6)) <= {round(1 + k / 10, 6) for k in range(11)}
         assert data["sick"].dtype == bool
         assert data["age"].between(0, 30).all()

@@ -90,14 +90,13 @@ def point(proposals, error, outside):
     }
 
 
-def copy_of(*outputs, moved=0.0):
+def copy_of(*outputs):
     missed = [one["name"] for one in outputs if one["outside"]]
     trace = [point(0, 1.9, 2002), point(2_000, 0.3, 900), point(90_000, 1e-5, 0)]
     return {
         "reached": not missed,
         "missed": missed,
         "proposals": 90_000,
-        "moved": moved,
         "outputs": list(outputs),
         "trace": trace,
     }
@@ -114,7 +113,6 @@ def told(*copies, **about):
             "start": "uniform",
             "rows": 50_357,
             "tolerance": 0.001,
-            "spread": 0,
             "proposals_at_most": 9000,
             "refitted_by": "statsmodels 0.15.0",
             **about,
@@ -140,7 +138,7 @@ def cells(html, first):
 
 CASES = {
     "one copy": told(copy_of(logit(), table())),
-    "three copies": told(*(copy_of(logit(k * 1e-5), table(), moved=0.2) for k in range(3))),
+    "three copies": told(*(copy_of(logit(k * 1e-5), table()) for k in range(3))),
     "not reached": told(
         copy_of(logit(0.01, outside=1), table(3)), engine="ea", selection="roulette"
     ),
@@ -181,7 +179,6 @@ def test_copies_are_averaged_and_the_farthest_is_shown():
     # 0.24981, 0.24982, 0.24983 against 0.2498: the mean is off by 0.00002, the last by 0.00003.
     assert row == ["Intercept", "0.2498", "0.2498", "+0.00002", "0.000030", "yes"]
     assert "Copy 3" in html
-    assert "20\xa0% of the records" in html
 
 
 def test_what_was_not_reached_is_said_first_and_shown():

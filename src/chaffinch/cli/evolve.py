@@ -65,12 +65,6 @@ def evolve(
             help="margins (the columns' weights in SPEC, or what outputs tell of them) or uniform; margins unless given, if any are known."
         ),
     ] = None,
-    spread: Annotated[
-        int,
-        typer.Option(
-            help="Rounds of moves that change records and no output, once the outputs are reached."
-        ),
-    ] = 0,
     selection: Annotated[
         str | None,
         typer.Option(
@@ -131,7 +125,6 @@ def evolve(
         seconds=seconds,
         proposals=proposals,
         tolerance=tolerance,
-        spread=spread,
         options=options,
     )
     with progress_bar(quiet=quiet) as progress:

@@ -65,7 +65,6 @@ ABOUT: dict[str, tuple[str, ...]] = {
         "given",
         "engine",
         "start",
-        "spread",
         "selection",
         "tournament_size",
         "best",

@@ -67,8 +67,6 @@ class EvolveSettings:
         The same as a number of proposals: instead of seconds.
     tolerance
         How close numbers that are known in full must come, in their standard errors: 0.001 if absent. Refused where there are none.
-    spread
-        Rounds of null moves, which change records and keep every output as it is, after the outputs are reached.
     options
         Settings of `ea`: those of `solve.ea.EvolutionSettings`. The other engines have none.
     """
@@ -80,7 +78,6 @@ class EvolveSettings:
     seconds: float | None = None
     proposals: int | None = None
     tolerance: float | None = None
-    spread: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -148,7 +145,6 @@ def evolve_spec(
         margins=margins.every,
         rows=job.rows or 0,
         tolerance=job.tolerance,
-        spread=settings.spread,
         proposals_at_most=job.proposals,
         refitted_by=_refitted_by()
         if all(one.refitted for copy in copies for one in copy.outputs)
@@ -202,7 +198,6 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
         rows=n_rows,
         proposals=proposals,
         tolerance=TOLERANCE if settings.tolerance is None else settings.tolerance,
-        spread=settings.spread,
         options=dict(settings.options),
         expected=most * each_takes,
     )
@@ -218,7 +213,6 @@ def _copy(spec: Outputs, solved: Solved, tolerance: float) -> EvolvedCopy:
         solved.reached and not lacking,
         lacking,
         solved.proposals,
-        solved.moved,
         tuple(OutputReport.of(one, errors[one.name], tolerance) for one in again),
         tuple(TracePoint.of(point, source) for point in solved.trace),
         solved.seconds,
@@ -464,7 +458,6 @@ class _CopyReport:
     reached: bool
     missed: tuple[str, ...]
     proposals: int
-    moved: float
     outputs: tuple[OutputReport, ...] = field(repr=False)
     trace: tuple[TracePoint, ...] = field(repr=False)
 
@@ -485,8 +478,6 @@ class EvolvedCopy(_CopyReport):
         The outputs that the dataset does not have: the refit has the last word; where nobody refitted, the engine has.
     proposals
         How many it took.
-    moved
-        The share of records, 0 to 1, that null moves changed after the outputs were reached.
     outputs
         Each output computed again by other code, beside what was published.
     trace
@@ -560,7 +551,6 @@ class EvolveAbout:
     margins: tuple[str, ...] = ()
     rows: int = 0
     tolerance: float = 0.0
-    spread: int = 0
     proposals_at_most: int = 0
     refitted_by: str | None = None
     rules_only: tuple[RulesOnly, ...] = ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._base.results import Leaving
 from .._base.svg import Axis
-from .._base.text import NONE, count_noun, fixed, is_number, number, percent, shown, signed
+from .._base.text import NONE, count_noun, fixed, is_number, number, shown, signed
 from ..outputs.evolve import (
     EvolveAbout,
     EvolvedCopy,
@@ -169,13 +169,6 @@ def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
             Paragraph(
                 f"The search had up to {limit:,} proposals for each dataset. {more} seed or another engine may reach what is left; if none "
                 "does, the outputs may contradict each other, or not be of so many records."
-            )
-        )
-    if any(copy.moved for copy in result.copies):
-        moved = percent(fmean(copy.moved for copy in result.copies))
-        blocks.append(
-            Paragraph(
-                f"After the outputs were reached, moves that keep every output changed {moved} of the records."
             )
         )
     return tuple(blocks)

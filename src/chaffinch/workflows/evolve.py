@@ -34,7 +34,6 @@ def evolve(
     seconds: float | None = None,
     proposals: int | None = None,
     tolerance: float | None = None,
-    spread: int = 0,
     options: Mapping[str, Any] | None = None,
     seed: Seed = None,
     workers: int | None = None,
@@ -49,7 +48,7 @@ def evolve(
     ----------
     spec
         Columns, and what was published about them: a file (TOML, or JSON with the same keys), a mapping of the same form, or `Outputs`.
-    rows, engine, copies, start, seconds, proposals, tolerance, spread, options
+    rows, engine, copies, start, seconds, proposals, tolerance, options
         See `EvolveSettings`.
     seed
         For all that is random.
@@ -82,7 +81,6 @@ def evolve(
         seconds=seconds,
         proposals=proposals,
         tolerance=tolerance,
-        spread=spread,
         options=options or {},
     )
     return evolve_file(spec, settings, seed=seed, workers=workers, progress=progress)

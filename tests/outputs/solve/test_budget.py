@@ -125,11 +125,11 @@ def test_combinations_count(spec, monkeypatch):
 @pytest.mark.parametrize("engine", ["incremental", "maxent", "ea"])
 def test_seconds_are_proposals_whatever_the_machine_does(engine, spec, here, wild):
     seconds = 0.3 if engine != "ea" else 0.02
-    one = evolve(spec, engine=engine, copies=2, seconds=seconds, seed=3, workers=1, spread=1)
+    one = evolve(spec, engine=engine, copies=2, seconds=seconds, seed=3, workers=1)
     assert not one.reached
     wild()
     for asked in ({"seconds": seconds}, {"proposals": one.proposals}):
-        other = evolve(spec, engine=engine, copies=2, seed=3, workers=1, spread=1, **asked)
+        other = evolve(spec, engine=engine, copies=2, seed=3, workers=1, **asked)
         assert plain(one) == plain(other)
         for a, b in zip(one.copies, other.copies, strict=True):
             assert a.codes.tobytes() == b.codes.tobytes()

@@ -34,7 +34,7 @@ def job(**changes):
 
 def test_copies_arrive_in_order_with_their_traces():
     seen = []
-    made = run(job(spread=1), each=lambda number, one: seen.append((number, one)))
+    made = run(job(), each=lambda number, one: seen.append((number, one)))
     assert [number for number, _ in seen] == [0, 1]
     for one in made:
         assert one.reached
@@ -44,7 +44,7 @@ def test_copies_arrive_in_order_with_their_traces():
         assert abs(one.codes[:, 1].mean() - 150.0) <= 0.05
         assert one.trace[-1].errors == one.errors
     assert (made[0].codes != made[1].codes).any()
-    alone = run(job(seeds=SEEDS[1:], spread=1))
+    alone = run(job(seeds=SEEDS[1:]))
     np.testing.assert_array_equal(alone[0].codes, made[1].codes)
 
 
@@ -62,7 +62,7 @@ print(json.dumps([sorted(sys.modules), sorted(os.environ), os.listdir("."), sys.
 @pytest.mark.parametrize("engine", ["incremental", "maxent", "ea"])
 def test_no_reader_is_loaded_by_any_engine(engine, tmp_path):
     options = {"generations": 2, "population": 4} if engine == "ea" else {}
-    request = {"spec": SPEC, "seeds": [[7, [0]]], "engine": engine, "spread": 1, "options": options}
+    request = {"spec": SPEC, "seeds": [[7, [0]]], "engine": engine, "options": options}
     found = subprocess.run(
         [sys.executable, "-I", "-c", PROBE],
         input=json.dumps(request).encode(),
@@ -151,8 +151,8 @@ def test_a_process_is_kept_for_the_next_job_which_does_not_depend_on_the_last(mo
 
     monkeypatch.setattr(process.subprocess, "Popen", counted)
     with Engines() as engines:
-        run(job(seeds=SEEDS[:1], spread=1), engines=engines)
-        second = run(job(seeds=SEEDS[1:], spread=1), engines=engines)
+        run(job(seeds=SEEDS[:1]), engines=engines)
+        second = run(job(seeds=SEEDS[1:]), engines=engines)
         assert len(started) == 1
         with pytest.raises(InputError, match="Unknown column"):
             run(
@@ -168,7 +168,7 @@ def test_a_process_is_kept_for_the_next_job_which_does_not_depend_on_the_last(mo
         run(job(seeds=SEEDS[:1]), engines=engines)
         assert len(started) == 2
     assert started[1].poll() is not None
-    alone = run(job(seeds=SEEDS[1:], spread=1))
+    alone = run(job(seeds=SEEDS[1:]))
     assert all((one.codes == other.codes).all() for one, other in zip(second, alone, strict=True))
 
 

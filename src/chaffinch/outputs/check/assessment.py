@@ -453,7 +453,6 @@ class Evolver:
     proposals: int | None = None
     tolerance: float | None = None
     workers: int | None = None
-    spread: int = 0
     engines: Engines | None = None  # Processes that all ensembles share
 
     def __call__(
@@ -468,7 +467,6 @@ class Evolver:
             start=self.start,
             proposals=self.proposals,
             tolerance=tolerance,
-            spread=self.spread,
         )
         evolved = evolve_spec(
             spec, settings, seed=seed, workers=self.workers, engines=self.engines, progress=progress

@@ -85,8 +85,7 @@ class Solved:
     """A dataset that was evolved, whether every number lies in its interval, and errors on the way.
 
     Errors of coefficients are to first order: refit them for a second opinion. `proposals` are the moves that were tried, with what
-    combinations of moves count as; `seconds` include compilation, once for each installation. `moved` is the share of records, 0 to 1, that
-    null moves changed after that.
+    combinations of moves count as; `seconds` include compilation, once for each installation.
     """
 
     codes: Codes = field(repr=False)
@@ -96,7 +95,6 @@ class Solved:
     accepted: int
     seconds: float
     trace: tuple[Checkpoint, ...] = field(repr=False)
-    moved: float = 0.0
 
 
 def solve(

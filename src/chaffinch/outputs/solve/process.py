@@ -16,7 +16,6 @@ import subprocess  # nosec: a fresh interpreter of our own, without a shell
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any, Self
@@ -80,7 +79,6 @@ class EngineJob:
     rows: int | None = None
     proposals: int = PROPOSALS
     tolerance: float = 1e-3
-    spread: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
     expected: float = 60.0
 
@@ -92,8 +90,6 @@ class EngineJob:
         check_proposals(self.proposals)
         if not 0.0 <= self.tolerance < np.inf:
             raise InputError(f"tolerance must be at least 0. Got {self.tolerance}.")
-        if self.spread < 0:
-            raise InputError(f"spread must be at least 0. Got {self.spread}.")
 
 
 def run(
@@ -179,7 +175,7 @@ class _EngineProcess:
 
     def run(self, job: EngineJob, each: Callable[[int, Solved], None] | None) -> list[Solved]:
         """Return a copy for each seed of a job."""
-        limit = len(job.seeds) * PATIENCE * (job.expected + 10.0 * (1 + job.spread)) + GRACE
+        limit = len(job.seeds) * PATIENCE * (job.expected + 10.0) + GRACE
         late = threading.Event()
         timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _stop, (self._child, late))
         timer.daemon = True
@@ -323,21 +319,8 @@ def _compile(problem: Problem, job: EngineJob) -> None:
 
 
 def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> Solved:
-    first, search, spreading = seed.spawn(3)
+    first, search = seed.spawn(2)
     start = problem.columns.start(rows, seed=first)
-    began = time.perf_counter()
-    solved = _solve(problem, start, job, search)
-    if job.spread and solved.reached:
-        from .null_moves import walk
-
-        spread = walk(problem, solved.codes, rounds=job.spread, seed=spreading)
-        return replace(
-            solved, codes=spread.codes, seconds=time.perf_counter() - began, moved=spread.changed
-        )
-    return solved
-
-
-def _solve(problem: Problem, start: Codes, job: EngineJob, seed: np.random.SeedSequence) -> Solved:
     if job.engine == "ea":
         from .ea import settings_from
         from .ea import solve as evolve
@@ -348,7 +331,7 @@ def _solve(problem: Problem, start: Codes, job: EngineJob, seed: np.random.SeedS
             start,
             proposals=job.proposals,
             tolerance=job.tolerance,
-            seed=seed,
+            seed=search,
             settings=settings,
         )
     from . import incremental, maxent
@@ -358,7 +341,7 @@ def _solve(problem: Problem, start: Codes, job: EngineJob, seed: np.random.SeedS
         raise InputError(
             f"The engine {job.engine} has no settings of its own. Got '{next(iter(job.options))}'."
         )
-    return engine(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=seed)
+    return engine(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=search)
 
 
 def _narrow(codes: Codes) -> np.ndarray[Any, Any]:

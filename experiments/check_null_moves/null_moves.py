@@ -18,12 +18,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, InputError
-from ..._base.seeds import Seed, generator
-from ..domain import Codes, Floats
-from ..equations import CountTable, Output, Problem, SumSystem
-from ..families import FAMILIES
-from .program import compile_problem, sums_from_scratch
+from chaffinch._base.errors import ChaffinchError, InputError
+from chaffinch._base.seeds import Seed, generator
+from chaffinch.outputs.domain import Codes, Floats
+from chaffinch.outputs.equations import CountTable, Output, Problem, SumSystem
+from chaffinch.outputs.families import FAMILIES
+from chaffinch.outputs.solve.program import compile_problem, sums_from_scratch
 
 Ints = NDArray[np.int64]
 Reads = tuple[frozenset[int], ...]
@@ -173,9 +173,7 @@ def _check_same(problem: Problem, before: Codes, after: Codes) -> None:
     new_counts, new_sums = sums_of(problem, after)
     room = EXACT * (np.abs(sums) + len(before))
     if (counts != new_counts).any() or (np.abs(sums - new_sums) > room * _sizes(problem)).any():
-        raise ChaffinchError(
-            "A null move changed an output. Please report this; run with spread = 0 until it is mended."
-        )
+        raise ChaffinchError("A null move changed an output.")
 
 
 def _sizes(problem: Problem) -> Floats:
