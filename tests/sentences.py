@@ -38,6 +38,7 @@ FIGURES = frozenset(
         "round",
         "way_between",
         "_count",
+        "count_words",
         "_few",
         "_share",
     )

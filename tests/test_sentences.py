@@ -79,7 +79,7 @@ from chaffinch.report.page import page
 from chaffinch.report.promise import _whose as promise_whose
 from chaffinch.report.release import FOUND, UTILITY, render
 from chaffinch.report.result import ReportResult, report_of
-from chaffinch.report.risk import _how as together_words
+from chaffinch.report.risk import _joint_words as together_words
 from chaffinch.report.risk import _left_out, risk_verdict_section
 from chaffinch.report.risk_figures import ladder
 from chaffinch.report.sections import Cell, Figure, Heading, PageTable, Section
@@ -120,18 +120,16 @@ from chaffinch.web.screens.running import _row as run_row
 
 from .conftest import make_risk
 from .report.conftest import make_study
-from .report.test_audit import audit
+from .report.test_attacks import audit, membership, singling_out
+from .report.test_charts import rows as success_rows
 from .report.test_check import CASES as CHECKS
-from .report.test_curves import rows as success_rows
 from .report.test_evolve import CASES as EVOLVED
 from .report.test_evolve import copy_of as evolved_copy
 from .report.test_evolve import table as evolved_table
 from .report.test_evolve import told as evolved
-from .report.test_frontier_result import evaluation, frontier_result
-from .report.test_frontier_rules import one as candidate_risk
-from .report.test_membership import membership
+from .report.test_frontier import evaluation, frontier_result
+from .report.test_frontier import one as candidate_risk
 from .report.test_promise import account, synthesis
-from .report.test_singling_out import singling_out
 from .sentences import HERE, NOT_FED, ROOT, SOURCE, listed, sentences
 
 Plain = dict[str, Any]

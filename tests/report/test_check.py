@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import copy
 import re
+from math import nan
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import chaffinch
 from chaffinch.outputs.check import CheckResult
+from chaffinch.outputs.check.paper_figures import ErrorLine, ErrorPoint
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import Finding
 from chaffinch.report import check as pages
-from chaffinch.report.check import rules_sentence
+from chaffinch.report.check import check_page, mitigation_blocks, rules_sentence
+from chaffinch.report.check_figures import counted, error_lines, estimate
+from chaffinch.report.sections import Cell, Listing, PageTable, Paragraph
+from chaffinch.stats.crossed import Estimate
+from chaffinch.workflows.check import check
 
 
-def check_page(told):
+def page_of(told):
     """The page on plain data, as they come back from a file."""
     return pages.check_page(CheckResult.from_dict(told))
 
 
-def estimate(value, half=0.01):
+def plain_estimate(value, half=0.01):
     known = value is not None
     return {
         "value": value,
@@ -34,11 +42,11 @@ def measure(sensitive, convention, original, holdout, *, excess=False):
     return {
         "sensitive": sensitive,
         "convention": convention,
-        "original": estimate(original),
-        "holdout": estimate(holdout),
-        "prior": estimate(0.2),
-        "marginal": estimate(difference),
-        "beyond_prior": estimate(None if original is None else original - 0.2),
+        "original": plain_estimate(original),
+        "holdout": plain_estimate(holdout),
+        "prior": plain_estimate(0.2),
+        "marginal": plain_estimate(difference),
+        "beyond_prior": plain_estimate(None if original is None else original - 0.2),
         "detectable": 0.031 if original is not None else None,
         "excess": excess,
     }
@@ -94,7 +102,7 @@ def agreement(sensitive):
         "pinned_holdout": 0.29,
         "right": 0.2,
         "right_holdout": 0.15,
-        "excess": estimate(0.05),
+        "excess": plain_estimate(0.05),
         "by_keys": by_keys,
     }
 
@@ -103,8 +111,8 @@ def line(sensitive, convention):
     return {
         "sensitive": sensitive,
         "convention": convention,
-        "intercept": estimate(0.45),
-        "slope": estimate(-0.3),
+        "intercept": plain_estimate(0.45),
+        "slope": plain_estimate(-0.3),
         "r_squared": 0.62,
         "points": [[0.0, 0.45, 0.41], [0.2, 0.39, 0.4], [1.0, 0.15, 0.14]],
     }
@@ -161,7 +169,9 @@ def told(**changed):
             {**stage(names[0], names[:1]), "added": []},
             {
                 **stage(names[1], names),
-                "added": [{"sensitive": "tenure", "convention": "matched_rows", **estimate(0.003)}],
+                "added": [
+                    {"sensitive": "tenure", "convention": "matched_rows", **plain_estimate(0.003)}
+                ],
             },
         ],
         "without": [],
@@ -207,12 +217,12 @@ def test_a_rule_that_was_not_assessed_is_no_pass():
         "worst": "not assessed",
         "findings": [*base["rules"]["findings"], finding_of],
     }
-    page = check_page(told(rules=rules, passed=False))
+    page = page_of(told(rules=rules, passed=False))
     assert "Not everything was looked at: a rule is not assessed to the end." in page
     assert "1 was not assessed to the end: that is no pass" in page
     assert "1 of 2 outputs is not assessed." in page
     assert 'class="word word-not-assessed"' in page
-    assert "not assessed" not in check_page(base)
+    assert "not assessed" not in page_of(base)
 
 
 def found():
@@ -235,9 +245,9 @@ def found():
             {
                 "sensitive": "tenure",
                 "convention": "matched_rows",
-                "folds_of_folds": estimate(0.12),
-                "folds": estimate(0.1),
-                "whole": estimate(0.08),
+                "folds_of_folds": plain_estimate(0.12),
+                "folds": plain_estimate(0.1),
+                "whole": plain_estimate(0.08),
             }
         ],
         error_lines=[line("tenure", "matched_rows"), line("tenure", "all_rows")],
@@ -326,7 +336,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_page_is_whole_and_calls_nobody(name, whole_page):
-    html = check_page(CASES[name])
+    html = page_of(CASES[name])
     whole_page(html)
     text = re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL)
     assert not {"nan", "None", "inf"} & set(re.findall(r"\w+", text))
@@ -347,12 +357,12 @@ def rows_of(html, first):
 
 
 def test_the_verdict_stands_first_and_is_never_bare():
-    html = check_page(CASES["nothing found"])
+    html = page_of(CASES["nothing found"])
     lead = html.index("No excess found (detectable: 0.031). 2 outputs: 1 review, 1 pass.")
     assert lead < html.index("<table") < html.index("All together</h2>")
     assert 'role="alert"' not in html
     assert not re.search(r"\bsafe\b(?!:)", html.replace("does not mean safe", ""))
-    bad = check_page(CASES["all there is"])
+    bad = page_of(CASES["all there is"])
     assert bad.index("Excess found. A rule failed.") < bad.index("<h1")
     assert ["home by sex and who &lt;owns&gt;", "The two differ by fewer than 10 people."] in [
         [row[0], row[-1]] for row in rows_of(bad, "home by sex and who &lt;owns&gt;")
@@ -361,7 +371,7 @@ def test_the_verdict_stands_first_and_is_never_bare():
 
 
 def test_numbers_stand_with_their_intervals():
-    html = check_page(CASES["all there is"])
+    html = page_of(CASES["all there is"])
     tcap, marginal, *_ = [row for row in rows_of(html, "tenure") if row[1] == "matched rows"]
     assert tcap[2:] == [
         "0.500 0.490 to 0.510",
@@ -383,7 +393,7 @@ def test_numbers_stand_with_their_intervals():
 
 
 def test_outputs_have_their_class_their_fit_and_their_state():
-    html = check_page(CASES["nothing found"])
+    html = page_of(CASES["nothing found"])
     verdict, _rule, row, *_ = rows_of(html, "home by sex")
     assert verdict == [
         "home by sex",
@@ -403,7 +413,7 @@ def test_outputs_have_their_class_their_fit_and_their_state():
         "are those of the data",
     ]
     assert row[8] == "review"
-    html = check_page(CASES["not measured"])
+    html = page_of(CASES["not measured"])
     assert "are not those of the data" in html
     assert rows_of(html, "output_4") == [
         ["output_4", "–", "–", "–", "not assessed", "an image, without the numbers behind it"]
@@ -413,7 +423,7 @@ def test_outputs_have_their_class_their_fit_and_their_state():
 
 
 def test_figures_are_drawn_where_there_is_something():
-    count = lambda name: check_page(CASES[name]).partition("<main")[2].count("<svg")  # noqa: E731
+    count = lambda name: page_of(CASES[name]).partition("<main")[2].count("<svg")  # noqa: E731
     # TCAP, marginal risk, a curve for each of two attributes; then two more for the error.
     assert count("nothing found") == 4
     assert count("all there is") == 6
@@ -422,7 +432,7 @@ def test_figures_are_drawn_where_there_is_something():
 
 
 def test_the_rules_alone_say_what_was_not_done():
-    html = check_page(CASES["rules alone"]).replace("&#39;", "'")
+    html = page_of(CASES["rules alone"]).replace("&#39;", "'")
     assert rows_of(html, "who &lt;owns&gt;")[0][1:] == [
         "logit",
         "pass",
@@ -440,10 +450,10 @@ def test_the_rules_alone_say_what_was_not_done():
 
 
 def test_the_policy_is_named_with_its_hash_and_small_counts_are_not_told():
-    html = check_page(CASES["nothing found"])
+    html = page_of(CASES["nothing found"])
     assert "ab" * 32 in html
     assert "fewer than 10 classes" in html
-    assert "about 120 classes" in check_page(CASES["all there is"])
+    assert "about 120 classes" in page_of(CASES["all there is"])
     # A set of keys that tells of fewer than ten people has no row.
     assert rows_of(html, "age, sex")
     assert not rows_of(html, "age")
@@ -481,3 +491,79 @@ def test_the_page_says_where_outputs_stand_and_has_the_line_to_write(tmp_path):
         "&#34;u.csv&#34; = { kind = &#34;table&#34;, by = [&#34;sex&#34;, &#34;(columns)&#34;] }"
         in page
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "plus", "cell"),
+    [
+        (Estimate(0.25, low=0.2, high=0.3), False, Cell("0.250", "0.200 to 0.300")),
+        (Estimate(0.25, low=0.2, high=0.3), True, Cell("+0.250", "0.200 to 0.300")),
+        (Estimate(0.25), False, Cell("0.250")),
+        (Estimate(nan), False, Cell("–")),
+        (None, False, Cell("–")),
+    ],
+)
+def test_a_number_stands_over_its_interval(one, plus, cell):
+    assert estimate(one, plus=plus) == cell
+
+
+def test_a_line_has_a_point_for_each_pair_of_error_and_attribution():
+    known = Estimate(0.45, low=0.4, high=0.5)
+    points = (ErrorPoint(0.0, 0.45, 0.41), ErrorPoint(0.2, 0.39, 0.4), ErrorPoint(1.0, 0.15, 0.14))
+    line = ErrorLine(
+        "tenure",
+        "matched_rows",
+        points=points,
+        intercept=known,
+        slope=Estimate(-0.3, low=-0.4, high=-0.2),
+        r_squared=0.62,
+    )
+    assert counted(line) == "matched rows"
+    figure = error_lines([line])
+    assert figure.pictures[0].count("<g><title>") == 2 * len(
+        points
+    )  # people in the data, and people held out
+
+
+def result_of(**options):
+    rows = [
+        (i, j)
+        for i, j in np.ndindex(3, 3)
+        for _ in range([[40, 30, 25], [35, 4, 28], [22, 31, 45]][i][j])
+    ]
+    data = pd.DataFrame({"x": [f"x{i}" for i, _ in rows], "y": [f"y{j}" for _, j in rows]})
+    table = {"name": "<b>t</b>", "kind": "table", "by": ["x", "y"], "margins": True}
+    wrong = {"name": "wrong", "kind": "table", "by": ["x"], "counts": [1, 2, 3]}
+    document = {"format": "chaffinch-outputs", "version": 1, "outputs": [table, wrong]}
+    return check(document, data, rules_only=True, mitigate=True, **options)
+
+
+def test_the_section_says_what_is_done_and_what_is_not():
+    plan = result_of().mitigation
+    blocks = mitigation_blocks(plan)
+    assert blocks[0] == Paragraph(plan.sentence)
+    tables = [one for one in blocks if isinstance(one, PageTable)]
+    assert [one.caption for one in tables] == [
+        "What is done, least loss first",
+        "Each way that was tried and breaks no rule, least loss first",
+    ]
+    assert len(tables[1].rows) == len(plan.options)
+    (listing,) = [one for one in blocks if isinstance(one, Listing)]
+    assert "Not mended: 'wrong'" in listing.items[0]
+
+
+def test_the_page_has_it_and_escapes_names():
+    page = check_page(result_of())
+    assert "What would mend them" in page
+    assert "<b>t</b>" not in page
+    assert "x1" not in page  # no level
+
+
+def test_a_check_without_it_has_no_such_section():
+    data = pd.DataFrame({"x": ["a", "b"] * 40, "y": ["c"] * 80})
+    document = {
+        "format": "chaffinch-outputs",
+        "version": 1,
+        "outputs": [{"name": "t", "kind": "table", "by": ["x"]}],
+    }
+    assert "What would mend them" not in check_page(check(document, data, rules_only=True))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 import pytest
 
 import chaffinch
+from chaffinch import BayesNet, Evolution
 from chaffinch.privacy.account import Account
 from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.relation import Unit
-from chaffinch.report.compare import compare
+from chaffinch.report.compare import compare, compare_all
 from chaffinch.report.result import report_of
+from chaffinch.report.several import ReportDifference, _best, differences, letter, names_of_reports
+from chaffinch.report.tradeoff import TradePoint, headline_step, tradeoff_figure, tradeoff_section
+from tests.report.test_accessible import outline
 
 LOWER, HIGHER = "lower is better", "higher is better"
 
@@ -343,3 +348,362 @@ def test_reports_without_promises_say_nothing_of_them():
     found = compare(UNPROMISED, study(mu=value(0.1)))
     assert found.promises == found.promise_notes == ()
     assert "promise" not in found.to_text()
+
+
+def test_plain_data_text_and_page(study_of):
+    hostile = "<script>alert(1)</script>"
+    names = [hostile, "b", "c", "d"]
+    found = compare(study_of(names, noise=2.0), report_of(study_of(names, seed=2), title=hostile))
+    told = found.to_dict()
+    assert (told["format"], told["version"]) == ("chaffinch-comparison", 1)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    text = found.to_text()
+    lines = text.splitlines()
+    assert lines[0] == "A: synthetic.parquet"
+    assert lines[1] == f"B: {hostile}"  # the titles differ
+    assert len(found.rows()) == len(found.measures) == 14
+    for row in found.rows():
+        assert any(line.startswith(row[0]) and line.endswith(row[-1]) for line in lines)
+    html = found.to_html()
+    assert "<script" not in html
+    assert html.count("<table>") == 4
+    assert "&lt;script&gt;" in html
+    assert found._repr_html_().count("<tr>") == 15
+
+
+def test_sides_are_called_a_and_b_in_plain_data(risk_of):
+    """A comparison of results and one of their JSON are the same."""
+    from chaffinch.risk import RiskResult
+
+    plain = risk_of(("a", "b"), ("s",), measures=("cap",), extras=False)
+    row = compare(plain, plain).to_dict()["attacks"][0]
+    assert {"A", "B", "interval_A", "interval_B", "excess_A", "excess_B"} <= set(row)
+    result = RiskResult.from_dict(plain)
+    assert (
+        compare(result, result).to_dict()["attacks"] == compare(plain, plain).to_dict()["attacks"]
+    )
+
+
+def with_test_of(risk_of, *, p_family, excess=0.154, **more):
+    """A study whose memorisation test has an excess that is found, or not."""
+    risk = risk_of(("a", "b"), ("s",), measures=("cap",), extras=False)
+    finding = {
+        "test": "rare_combination",
+        "value": 0.7,
+        "holdout": 0.7 - excess,
+        "excess": excess,
+        "excess_interval": [excess - 0.01, excess + 0.01],
+    }
+    risk["memorisation_tests"] = [
+        {
+            **finding,
+            "p_value": p_family,
+            "p_family": p_family,
+            "lower_bound": excess - 0.1,
+            "n_people": 300,
+            **more,
+        }
+    ]
+    return risk
+
+
+def test_an_excess_that_one_table_has_is_said_first(risk_of):
+    found = compare(
+        with_test_of(risk_of, p_family=0.007), with_test_of(risk_of, p_family=0.9, excess=0.0)
+    )
+    (row,) = found.tests
+    assert (row.word_a, row.word_b, row.safer, row.keys) == (
+        "excess found",
+        "no excess found",
+        "B",
+        (),
+    )
+    assert found.findings[0] is row
+    assert found.answers[0].sentence == "A: excess found. B: no excess found."
+    assert "an excess of +0.154" in found.answers[0].notes[0]
+    lines = found.to_text().splitlines()
+    assert any(
+        line.startswith("Rare combination") and "+0.154, excess found" in line for line in lines
+    )
+    assert "What does it give away? A: excess found. B: no excess found." in lines
+    plain = found.to_dict()["tests"][0]
+    assert (plain["word_A"], plain["word_B"], plain["excess_A"]) == (
+        "excess found",
+        "no excess found",
+        0.154,
+    )
+    page = found.to_html()
+    assert "+0.154, excess found" in page
+    assert "of 2 attacks and tests in both, excess found by 1, no excess found by 1" in page
+
+
+def test_a_test_that_one_report_has_alone_is_said(risk_of):
+    with_test = with_test_of(risk_of, p_family=0.007)
+    without = {**with_test, "memorisation_tests": []}
+    found = compare(with_test, without)
+    assert found.tests == ()
+    assert "1 test is in A only, 1 of them with an excess found." in found.notes
+
+
+def test_a_test_without_an_excess_is_not_ranked(risk_of):
+    hidden = with_test_of(risk_of, p_family=0.3, excess=0.1) | {}
+    hidden["memorisation_tests"][0] |= {
+        "excess": None,
+        "excess_interval": None,
+        "holdout": None,
+        "value": None,
+        "reason": "It is about fewer than 10 people.",
+    }
+    (row,) = compare(with_test_of(risk_of, p_family=0.5), hidden).tests
+    assert (row.safer, row.why) == (None, "no excess in B: It is about fewer than 10 people")
+    assert (row.word_b, row.b) == ("no excess found", None)
+
+
+def test_settings_of_attacks_that_differ_are_listed(risk_of):
+    one, other = (risk_of(("a", "b"), ("s",), measures=("cap",), extras=False) for _ in "AB")
+    other["about"]["settings"] |= {"numeric": "values", "resamples": 50}
+    found = compare(one, other)
+    assert {(row.setting, row.matters) for row in found.settings} == {
+        ("numeric", True),
+        ("resamples", False),
+    }
+    assert found.attacks[0].safer is None
+
+
+def reports(study_of, risk_of):
+    return [
+        report_of(
+            study_of(6, noise=noise),
+            title=f"noise {noise}",
+            risk=risk_of(excess=seed / 100),
+            synthesis={"network": {"method": "bayesnet", "parents": k}},
+        )
+        for noise, seed, k in ((1.0, 1, 1), (2.0, 2, 2), (4.0, 3, 3))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "intervals", "higher", "wanted"),
+    [
+        ((0.1, 0.2, 0.3), (None,) * 3, False, ("A",)),
+        ((0.1, 0.2, 0.3), (None,) * 3, True, ("C",)),
+        ((0.1, 0.2, 0.3), ((0.05, 0.15), (0.14, 0.26), (0.29, 0.31)), False, ("A", "B")),
+        ((0.1, None, 0.3), (None,) * 3, False, ()),
+        ((0.1, 0.1, 0.1), (None,) * 3, False, ("A", "B", "C")),
+    ],
+)
+def test_the_best_and_those_that_cannot_be_told_from_it(values, intervals, higher, wanted):
+    assert _best(values, intervals, higher=higher) == wanted
+
+
+def test_three_reports_in_one(study_of, risk_of):
+    found = compare_all(reports(study_of, risk_of))
+    assert found.names == ("noise 1.0: parents 1", "noise 2.0: parents 2", "noise 4.0: parents 3")
+    two = next(row for row in found.measures if row.id == "tvd_2")
+    assert two.values == (0.034, 0.068, 0.136)
+    assert two.nearest == ("A",)  # intervals are ten per cent either way
+    assert [row[0] for row in found.picture.table.rows] == ["A", "B", "C"]
+    assert "B: noise 2.0: parents 2" in found.picture.note
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["reports"] == {"A": found.names[0], "B": found.names[1], "C": found.names[2]}
+    page = found.to_html()
+    outline(page)
+    assert "3 reports compared" in page
+    assert page.count('class="answer"') == 3
+    assert "<strong>May leave.</strong>" in page
+    assert found.to_text().startswith("A: noise 1.0: parents 1")
+
+
+def test_other_settings_keep_numbers_apart(study_of):
+    one, two, three = study_of(6), study_of(6), study_of(6)
+    three["phi_k"]["settings"]["bins"] = 99
+    found = compare_all([one, two, three])
+    assert next(row for row in found.measures if row.id == "phi_k").nearest == ()
+    assert any("bins" in note and " in C" in note for note in found.notes)
+
+
+def test_reports_without_attacks_say_so(study_of):
+    found = compare_all([study_of(6), study_of(6, noise=2.0), study_of(6, noise=3.0)])
+    assert found.picture is None
+    assert found.answers[0].sentence.startswith("Not compared: ")
+
+
+def test_one_report_or_other_columns_are_refused(study_of):
+    with pytest.raises(chaffinch.errors.InputError, match="two reports or more"):
+        compare_all([study_of(3)])
+    with pytest.raises(chaffinch.errors.InputError, match="only in C"):
+        compare_all([study_of(3), study_of(3), study_of(4)])
+
+
+def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
+    """The excess of one test is found in B alone: it comes first, and no sentence says that the tables are alike."""
+    told = []
+    for excess, p_family in ((0.01, 0.8), (0.154, 0.007), (0.02, 0.6)):
+        risk = risk_of(extras=False)
+        finding = {
+            "test": "rare_combination",
+            "value": 0.7,
+            "holdout": 0.7 - excess,
+            "excess": excess,
+            "excess_interval": [excess - 0.05, excess + 0.05],
+        }
+        risk["memorisation_tests"] = [
+            {
+                **finding,
+                "p_value": p_family,
+                "p_family": p_family,
+                "lower_bound": excess - 0.1,
+                "n_people": 300,
+            }
+        ]
+        told.append(report_of(study_of(6), title="", risk=risk))
+    found = compare_all(told, ["run 3", "run 5", "run 9"])
+    assert [name.split(":")[0] for name in found.names] == ["run 3", "run 5", "run 9"]
+    (test,) = found.tests
+    assert test.words == ("no excess found", "excess found", "no excess found")
+    assert found.answers[0].sentence == "A, C: no excess found. B: excess found."
+    text = found.to_text()
+    first = next(line for line in text.splitlines() if line.startswith("Rare combination"))
+    assert "+0.154, excess found" in first
+    page = found.to_html()
+    for words in ("excess found", "run 5", "Rare combination"):
+        assert words in page
+    assert "told apart" not in found.answers[0].sentence + " ".join(found.answers[0].notes)
+    assert found.to_dict()["tests"][0]["words"] == list(test.words)
+
+
+def made(study, title="", **network):
+    return report_of(
+        study,
+        title=title,
+        synthesis={"seed": 1, "network": {"method": "bayesnet", "parents": 3, **network}},
+    )
+
+
+def test_settings_come_before_files_and_dates(study_of):
+    study = study_of(3)
+    reports = [made(study), made(study, parents=5), made(study, sensitive=["age"])]
+    assert [one.what for one in differences(reports)] == ["parents", "protected"]
+    assert names_of_reports(reports) == (
+        "parents 3, protected none",
+        "parents 5, protected none",
+        "parents 3, protected age",
+    )
+
+
+def test_files_where_settings_are_the_same(study_of):
+    one, other = study_of(3), study_of(3)
+    other["about"]["synthetic"]["name"] = "other.parquet"
+    assert names_of_reports([made(one), made(other)]) == ("synthetic.parquet", "other.parquet")
+
+
+def test_reports_that_are_the_same_are_not_made_to_differ(study_of):
+    assert differences([made(study_of(3)), made(study_of(3))]) == ()
+    assert names_of_reports([made(study_of(3))] * 2) == ("synthetic.parquet",) * 2
+
+
+def test_a_date_alone_is_a_difference_and_never_beside_others(study_of):
+    one, other = study_of(3), study_of(3)
+    other["run"]["date"] = "2025-11-16 09:00 UTC"
+    assert names_of_reports([made(one), made(other)]) == (
+        "2025-11-15 09:00 UTC",
+        "2025-11-16 09:00 UTC",
+    )
+    assert [fact.what for fact in differences([made(one), made(other, parents=5)])] == ["parents"]
+
+
+def test_letters_do_not_end():
+    assert [letter(i) for i in (0, 1, 25, 26, 27, 52)] == ["A", "B", "Z", "AA", "AB", "BA"]
+
+
+CHANGED = {
+    "parents": 2,
+    "search": "greedy",
+    "score": "pairwise",
+    "protect": "together",
+    "keep": ("age",),
+    "require": (("age", "sex"),),
+    "forbid": (("age", "sex"),),
+    "order": ("age", "sex"),
+    "root": "age",
+    "conditionals": "tables",
+    "leaf": 30,
+    "smoothing": 50.0,
+    "penalty": 2.0,
+    "evolution": Evolution(generations=7),
+    "draw": "systematic",
+    "rows_per_person": 2,
+    "neighbours": "replace-one",
+}
+ELSEWHERE = {"label", "sensitive", "network", "epsilon", "delta"}
+
+
+def test_every_setting_of_a_network_is_among_what_may_differ(study_of):
+    """Each setting changed alone is a difference, by its name; others are told by what was learnt and promised."""
+    assert set(CHANGED) | ELSEWHERE == set(BayesNet.setting_names())
+    study = study_of(3)
+    usual = report_of(
+        study,
+        title="",
+        synthesis={"network": {"method": "bayesnet"}, "settings": BayesNet().plain_params()},
+    )
+    for name, value in CHANGED.items():
+        changed = BayesNet().set_params(**{name: value})
+        other = report_of(
+            study,
+            title="",
+            synthesis={"network": {"method": "bayesnet"}, "settings": changed.plain_params()},
+        )
+        assert [one.what.split(".")[0] for one in differences([usual, other])][:1] == [name], name
+
+
+def test_a_setting_that_was_left_alone_is_the_default(study_of):
+    made_with = [BayesNet().plain_params(), BayesNet(root="age").plain_params()]
+    reports = [
+        report_of(study_of(3), title="", synthesis={"network": {}, "settings": settings})
+        for settings in made_with
+    ]
+    assert differences(reports) == (ReportDifference("root", ("default", "age")),)
+    assert [made_with[0]["smoothing"], BayesNet(smoothing=50).plain_params()["smoothing"]] == [
+        3.0,
+        50.0,
+    ]
+
+
+def test_runs_and_titles_come_first(study_of):
+    study = study_of(3)
+    reports = [made(study, title="First"), made(study, title="Second", parents=5)]
+    assert names_of_reports(reports) == ("First: parents 3", "Second: parents 5")
+    assert names_of_reports(reports, ["run 2", "run 7"]) == ("run 2: parents 3", "run 7: parents 5")
+    assert names_of_reports([made(study), made(study)], ["run 2", "run 7"]) == ("run 2", "run 7")
+
+
+def test_a_table_stands_between_independent_columns_and_the_original(study_of, risk_of):
+    section = tradeoff_section(report_of(study_of(6), title="t", risk=risk_of()))
+    figure = section.blocks[1]
+    names = [row[0] for row in figure.table.rows]
+    assert names[0] == "this table"
+    assert "the original itself" in names
+
+
+def test_without_an_attack_or_a_measure_there_is_no_picture(study_of, risk_of):
+    assert tradeoff_section(report_of(study_of(6), title="t")) is None
+    assert tradeoff_section(report_of(title="t", risk=risk_of())) is None
+
+
+def test_points_stand_where_their_numbers_are(study_of):
+    row, kept, interval = headline_step(report_of(study_of(6), title="t").rows)
+    assert row.id == "tvd_2"
+    points = [
+        TradePoint("a", 0.0, 0.0),
+        TradePoint("b", 1.0, 0.5, (0.9, 1.0), (0.4, 0.5)),
+        TradePoint("c", kept, 0.25, interval),
+    ]
+    drawn = tradeoff_figure("f", points, worth=row, attack="an attack").pictures[0]
+    first = re.search(r"<title>a:.*?cx=\"([\d.]+)\" cy=\"([\d.]+)\"", drawn)
+    second = re.search(r"<title>b:.*?M([\d.]+) ([\d.]+)h9", drawn)
+    x, y = float(second[1]) + 4.5, float(second[2]) + 4.5
+    third = re.search(r"<title>c:.*?M([\d.]+) ([\d.]+)l6", drawn)
+    assert abs(float(third[1]) - (float(first[1]) + kept * (x - float(first[1])))) < 0.2
+    assert abs(float(third[2]) + 6 - (float(first[2]) + y) / 2) < 0.2

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
+from chaffinch.errors import InputError
 from chaffinch.report.page import page
 from chaffinch.report.release import render
-from chaffinch.report.result import report_of
+from chaffinch.report.result import ReportResult, report_of
 from chaffinch.report.sections import (
     Cell,
     Details,
@@ -504,3 +505,38 @@ def test_a_picture_holds_shapes_and_text_only(study_of, svg):
 
 
 # Colours.
+
+
+def test_a_row_has_as_many_cells_as_the_head():
+    assert PageTable("c", ("a", "b"), (Heading("h"), ("x", "y"))).rows[1] == ("x", "y")
+    with pytest.raises(ValueError, match="2 columns"):
+        PageTable("c", ("a", "b"), (("x",),))
+
+
+def test_a_report_is_read_back(study_of):
+    study = study_of(3)
+    report = report_of(
+        study, title="T", synthesis={"seed": 3, "network": {"method": "m"}}
+    ).to_dict()
+    result = ReportResult.from_dict(report)
+    assert result.title == "T"
+    assert result.synthesis.seed == 3
+    assert result.synthesis.model.method == "m"
+    assert [row.to_dict() for row in result.rows] == [
+        row for row in report["verdict"] if row["section"] != "promise"
+    ]
+    assert result.risk is None
+    assert result.to_dict() == report
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ([], "Got 'list'"),
+        ({"format": "x"}, "Got 'x'"),
+        ({"format": "chaffinch-report"}, "version 1"),
+    ],
+)
+def test_anything_else_is_refused(data, words):
+    with pytest.raises(InputError, match=words):
+        ReportResult.from_dict(data)

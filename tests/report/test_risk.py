@@ -5,17 +5,28 @@ from __future__ import annotations
 import copy
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 import chaffinch
+from chaffinch._base.results import to_plain
 from chaffinch.report.compare import compare
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
-from chaffinch.report.risk import risk_sections
-from chaffinch.report.sections import Figure
-from chaffinch.risk import RiskResult
+from chaffinch.report.risk import (
+    joint_blocks,
+    memorisation_tests,
+    risk_sections,
+    risk_verdict_section,
+)
+from chaffinch.report.sections import Details, Figure, Heading, Listing, PageTable, Paragraph
+from chaffinch.report.text import CROSS_FIT_LINE, DETECTABLE_LINE, EXCESS_LINE
+from chaffinch.risk.attribution.result import CrossFit, RiskAbout, RiskResult
+from chaffinch.risk.attribution.together import JointFinding, Together
+from chaffinch.risk.memorisation import MEMORISATION_TESTS, MemorisationFinding
+from chaffinch.stats.family import Family
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -329,3 +340,182 @@ def test_reports_with_and_without_risk_still_compare(study_of, risk_of):
     alone = compare(both, report_of(title="B", risk=risk_of()))
     assert len(alone.attacks) == 22
     alone.to_html()
+
+
+def test_every_test_has_a_sentence_a_row_and_a_definition() -> None:
+    findings = [
+        MemorisationFinding(
+            test=test.name,
+            value=0.25,
+            holdout=0.2,
+            excess=0.05,
+            p_value=0.01,
+            p_family=0.04,
+            n_people="<10",
+        )
+        for test in MEMORISATION_TESTS
+    ]
+    words, sentences, table, details = memorisation_tests(findings)
+    assert isinstance(words, Paragraph)
+    assert isinstance(sentences, Listing)
+    assert isinstance(table, PageTable)
+    assert isinstance(details, Details)
+    assert len(sentences.items) == len(table.rows) == len(MEMORISATION_TESTS)
+    assert all("more than chance gives" in sentence for sentence in sentences.items)
+    assert all(row[-1] == "<10" for row in table.rows)
+    (definitions,) = details.blocks
+    assert isinstance(definitions, PageTable)
+    assert any("no evidence of privacy" in str(row[2]) for row in definitions.rows)
+
+
+def test_what_does_not_apply_says_why() -> None:
+    _, sentences, table, _ = memorisation_tests(
+        [MemorisationFinding(test="rare_level", reason="There are no rare values: none.")]
+    )
+    assert sentences.items == ("Rare level: There are no rare values: none.",)
+    assert table.rows[0][1:7] == ("–",) * 6
+
+
+def test_no_tests_no_blocks() -> None:
+    assert list(memorisation_tests([])) == []
+
+
+def test_hidden_bins_are_not_drawn_as_nothing(risk_of):
+    study = risk_of()
+    figure = next(
+        s for s in risk_sections(RiskResult.from_dict(study)) if s.id == "risk-records"
+    ).blocks[0]
+    drawn = {row[0]: row[1] for row in figure.table.rows}
+    assert drawn["0.7 to 0.8"] == "hidden: fewer than 10 records"
+    assert drawn["0.9 to 1"] == "0\xa0%"
+    assert figure.pictures[0].count(">hidden: fewer than 10 records</text>") == 2
+    other = next(
+        s for s in risk_sections(RiskResult.from_dict(study), 25) if s.id == "risk-records"
+    ).blocks[0]
+    assert ("0.7 to 0.8", "hidden: fewer than 25 records") in other.table.rows
+
+
+def test_the_map_marks_the_largest_excess(risk_of):
+    study = risk_of(("a", "b", "c"), ("s",), sizes=(1, 3), measures=("cap", "rf"), extras=False)
+    for attack in study["attacks"]:
+        attack["excess"] = -0.01
+    study["attacks"][5] |= {"excess": 0.3, "p_family": 0.0123}
+    figure = next(
+        f
+        for s in risk_sections(RiskResult.from_dict(study))
+        if s.id == "risk-keys"
+        for f in s.blocks
+        if isinstance(f, Figure)
+    )
+    assert (
+        "Outlined: the largest, +0.300 (Random forest). Its p-value over all attacks: 0.0123"
+        in figure.note
+    )
+    assert figure.pictures[0].count('stroke-width="3"') == 1
+    assert figure.table.rows[0][0] == "c"
+    bare = [{**a, "excess": None, "value": 0.9} for a in study["attacks"]]
+    caption = next(
+        f
+        for s in risk_sections(RiskResult.from_dict({**study, "attacks": bare}))
+        if s.id == "risk-keys"
+        for f in s.blocks
+    ).caption
+    assert "value less guess" in caption
+
+
+def table_of(section):
+    return next(block for block in section.blocks if isinstance(block, Details)).blocks[0]
+
+
+def test_the_verdict_has_a_row_for_each_attacker_and_one_for_all(risk_of):
+    result = RiskResult.from_dict(risk_of(("a", "b"), ("s",), measures=("cap", "rf"), extras=False))
+    section = risk_verdict_section(result.verdict)
+    table = table_of(section)
+    assert [row.text for row in table.rows if isinstance(row, Heading)] == [
+        "All attacks together",
+        "Sensitive column: s",
+    ]
+    assert len(table.rows) == 2 + len(result.verdict) == 5
+    assert section.blocks[0].text.startswith("Attribute disclosure by 2 attacks: ")
+    by_id = {row.id: row for row in result.verdict}
+    shown = next(
+        row
+        for row in table.rows
+        if not isinstance(row, Heading) and row[0].text == by_id["cap"].measure
+    )
+    assert shown[1].text == f"{by_id['cap'].value:.3f}"
+
+
+def test_no_row_repeats_a_sentence(risk_of):
+    result = RiskResult.from_dict(risk_of())
+    page = render(report_of(title="t", risk=result))
+    for row in result.verdict:
+        assert row.together or page.count(row.sentence) <= 1
+    cells = [
+        cell
+        for row in table_of(risk_verdict_section(result.verdict)).rows
+        if not isinstance(row, Heading)
+        for cell in row
+    ]
+    assert max(len(str(getattr(cell, "text", cell)).split()) for cell in cells) <= 8
+
+
+def test_each_word_of_the_trade_has_a_plain_line(risk_of):
+    lines = risk_verdict_section(RiskResult.from_dict(risk_of(extras=False)).verdict).blocks[1]
+    assert isinstance(lines, Listing)
+    assert lines.items == (EXCESS_LINE, DETECTABLE_LINE)
+
+
+def test_without_a_holdout_the_cross_fit_leads(risk_of):
+    result = RiskResult.from_dict(risk_of(holdout=False))
+    section = risk_verdict_section(result.verdict, result)
+    assert section.blocks[0].text.startswith(
+        "There is no holdout, so models of half the people speak. All attacks together, cross-fit: excess found."
+    )
+    assert CROSS_FIT_LINE in section.blocks[1].items
+    assert "not known" not in str(table_of(section).rows)
+    alone = risk_verdict_section(RiskResult.from_dict(risk_of(holdout=False, extras=False)).verdict)
+    assert "not known" in alone.blocks[0].text
+
+
+FINDING = JointFinding(
+    kind="test",
+    measure="exact_row",
+    value=0.08,
+    holdout=0.0,
+    excess=0.08,
+    alone=(0.02, None),
+    added=0.06,
+    added_interval=(0.04, 0.08),
+    added_p=0.001,
+    added_p_family=0.002,
+)
+JOINT = Together(tables=2, names=("a.csv", "b.csv"), model_rows=5000, findings=(FINDING,))
+RESULT = RiskResult(about=RiskAbout(), attacks=(), family=Family(), together=JOINT)
+
+
+def test_the_page_says_what_further_releases_add() -> None:
+    words = str(to_plain(list(joint_blocks(RESULT))))
+    for part in (
+        JOINT.sentence,
+        "a.csv, b.csv",
+        "as 5,000 rows drawn from it",
+        "Exact row",
+        "+0.020, masked",
+        "+0.060",
+        "somebody who looks for what differs",
+    ):
+        assert part in words
+
+
+def test_one_release_has_no_section() -> None:
+    assert list(joint_blocks(replace(RESULT, together=None))) == []
+
+
+def test_the_cross_fit_is_shown_where_it_has_an_excess() -> None:
+    result = replace(
+        RESULT,
+        together=Together(tables=2, reason="No holdout."),
+        cross_fit=CrossFit(together=JOINT),
+    )
+    assert JOINT.sentence in str(to_plain(list(joint_blocks(result))))

@@ -1,4 +1,7 @@
-"""A page on a membership attack: how well it is told who was in the data. No record and no target is on it."""
+"""Pages on attacks and audits: who was in the data (membership), who can be singled out, and whether a promise is kept.
+
+No record, no target and no constant of a predicate is on them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from .._base.svg import Axis
 from .._base.text import NONE, between, count_noun, fixed, number, percent, shown
 from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from ..risk.membership import ATTACKERS
-from ..risk.membership.rates import AtFpr, Rates
+from ..risk.membership.rates import Rates
 from ..risk.membership.result import MembershipResult
 from ..risk.singling_out.chances import nobody_in
 from ..risk.singling_out.result import SinglingOutResult
@@ -30,16 +33,24 @@ from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Parag
 from .text import AUDIT_LIMITS, AUDIT_PAIRS
 
 SIZE = (560.0, 400.0)
+LEAVING = {
+    False: Leaving(True, "It holds numbers of runs on made-up tables."),
+    True: Leaving(
+        False,
+        "It says how records of the user's own table fared, one of them being the most vulnerable.",
+    ),
+}
+"""The first line, by whether the user's table was among those audited."""
 
 
 def membership_page(result: MembershipResult, title: str = "Was this person in the data?") -> str:
     """Return one HTML file on a membership attack: the finding, rates beside the closest row, curves, and every target's AUC."""
     sections = [
-        Section("finding", "What was found", _finding(result)),
+        Section("finding", "What was found", _membership_finding(result)),
         Section("curve", "True positives against false ones", (_roc(result),)),
         Section("targets", "Each target", (_targets(result),)),
         Section("how", "How it was done", attack_settings(result), folded=True),
-        Section("limits", "What this does not say", (Listing(_limits(result)),)),
+        Section("limits", "What this does not say", (Listing(_membership_limits(result)),)),
     ]
     alarm = "Membership can be told from what is released." if result.above_baseline else ""
     if result.secret is not None:
@@ -48,60 +59,52 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
             if result.secret.interval[0] > 0.5
             else ""
         )
-    answers = membership_answers(result, _limits(result)[1])
+    answers = membership_answers(result, _membership_limits(result)[1])
     return page(title, sections, facts=attack_facts(result), alarm=alarm, answers=answers)
 
 
-def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:
-    """Return what was attacked, in names and words for the top of a page."""
-    names = (("Data", result.about.get("data")), ("Population", result.about.get("population")))
-    facts = [(word, shown(name)) for word, name in names if name]
-    facts += [
-        ("Synthesiser", shown(_short(str(result.settings["synthesiser"])), 160)),
-        ("Targets", f"{result.targets:,}"),
-        ("Subsets", f"{result.rows:,} of {count_noun(result.population, 'record')}"),
-    ]
-    if date := result.run.get("date"):
-        facts.append(("Date", shown(date)))
-    return tuple(facts)
-
-
-def _short(words: str) -> str:
-    """The name and the settings that a reader asks for first; the whole is in the table of settings."""
-    name, bracket, rest = words.partition("(")
-    wanted = ("parents=", "search=", "variant=", "epsilon=", "delta=")
-    kept = [
-        part
-        for part in rest.rstrip(")").split(", ")
-        if part.startswith(wanted) and not part.endswith(("None", "''"))
-    ]
-    return f"{name}({', '.join(kept)})" if bracket else name
-
-
-def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block, ...]:
-    """Return how attackers learnt, as a sentence and a table of settings."""
-    chosen = result.settings
-    design = {
-        "shared": "All targets learn from the same fits; each is in some of them and not in the others.",
-        "neighbours": "Each target has pairs of fits of its own that differ in one record: the target, or somebody in its place.",
-    }[chosen["design"]]
-    box = {
-        "blackbox": "The attacker sees synthetic tables.",
-        "whitebox": "The attacker sees the fitted model itself.",
-    }[chosen["box"]]
-    rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
-    rows.append(("records left out, as others have the same values", shown(result.duplicates)))
-    words = (
-        f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "
-        f"target, and wants to know whether the target is among the {count_noun(result.rows, 'record')} that a release was made from. {design} {box} Every fit has "
-        "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
+def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer, ...]:
+    """Return how well members are told, how sure that is, and what was not tried."""
+    found = result.above_baseline
+    told = f"{'More than a guess' if found else 'No more than a guess'}: members and others are told apart with AUC {fixed(result.auc)}, where a guess has 0.5."
+    if result.secret is not None:
+        told, found = result.sentence, result.secret.interval[0] > 0.5
+    sides = (
+        ("the closest row alone", result.closest),
+        ("attackers, all targets", result.pooled),
+        ("the worst target", result.worst),
     )
-    return Paragraph(words), PageTable(
-        "Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1})
+    figures = [DecisionFigure("a guess", 0.5)]
+    figures += [
+        DecisionFigure(
+            name,
+            one.auc,
+            one.auc_interval,
+        )
+        for name, one in sides
+    ]
+    low, high = result.interval
+    sure = f"The 95 % interval is {fixed(low)} to {fixed(high)}, over {count_noun(result.targets, 'target')} and fits that nobody learnt from."
+    rates = [
+        DecisionFigure(f"true at {100 * at.level:g} % false", at.tpr, at.tpr_interval)
+        for at in result.pooled.at[:MOST_LINES]
+        if at.tpr is not None
+    ]
+    return (
+        dots_answer(
+            1,
+            GIVES_AWAY,
+            told,
+            figures,
+            share=False,
+            word="excess found" if found else "no excess found",
+        ),
+        dots_answer(2, SURE, sure, rates),
+        looks_answer(3, NOT_TESTED, limit, _attacked("Membership", result)),
     )
 
 
-def _finding(result: MembershipResult) -> tuple[Block, ...]:
+def _membership_finding(result: MembershipResult) -> tuple[Block, ...]:
     low, high = result.interval
     said = (
         "What is released tells who is in the data."
@@ -126,7 +129,10 @@ def _finding(result: MembershipResult) -> tuple[Block, ...]:
             _ends(one.auc_interval),
             fixed(one.advantage),
             _ends(one.advantage_interval),
-            *(_rate(at) for at in one.at),
+            *(
+                NONE if at.tpr is None else f"{fixed(at.tpr)} ({_ends(at.tpr_interval)})"
+                for at in one.at
+            ),
         )
         for name, one in sides
     ]
@@ -177,10 +183,6 @@ def _parts(result: MembershipResult) -> tuple[Block, ...]:
 
 def _ends(ends: Sequence[float] | None) -> str:
     return NONE if ends is None else f"{fixed(ends[0])} to {fixed(ends[1])}"
-
-
-def _rate(at: AtFpr) -> str:
-    return NONE if at.tpr is None else f"{fixed(at.tpr)} ({_ends(at.tpr_interval)})"
 
 
 def _roc(result: MembershipResult) -> Figure:
@@ -285,6 +287,16 @@ def _targets(result: MembershipResult) -> Figure:
     )
 
 
+def _membership_limits(result: MembershipResult) -> tuple[str, ...]:
+    low, high = result.interval
+    return (
+        f"Targets are the {count_noun(result.targets, 'most vulnerable record')}{_ranking_words(result.ranked)}. Others are expected to be told less well.",
+        "An attacker with less knowledge of the population does worse; one with another method may do better. An attack that fails proves nothing.",
+        f"The interval, {between((low, high))}, is over fits. With other targets, or another population, it would be another number.",
+        "Only a promise of differential privacy bounds every attacker.",
+    )
+
+
 def _ranking_words(ranked: Mapping[str, int]) -> str:
     """Return by what targets were found, with how many came from each; nothing where they were named."""
     words = {
@@ -297,22 +309,12 @@ def _ranking_words(ranked: Mapping[str, int]) -> str:
     return f": {', '.join(parts)}" if parts else ""
 
 
-def _limits(result: MembershipResult) -> tuple[str, ...]:
-    low, high = result.interval
-    return (
-        f"Targets are the {count_noun(result.targets, 'most vulnerable record')}{_ranking_words(result.ranked)}. Others are expected to be told less well.",
-        "An attacker with less knowledge of the population does worse; one with another method may do better. An attack that fails proves nothing.",
-        f"The interval, {between((low, high))}, is over fits. With other targets, or another population, it would be another number.",
-        "Only a promise of differential privacy bounds every attacker.",
-    )
-
-
 def singling_out_page(
     result: SinglingOutResult, title: str = "Can somebody be singled out?"
 ) -> str:
     """Return one HTML file on an attack by predicate singling out: success beside guessing, by number of attributes and of targets."""
     sections = [
-        Section("finding", "What was found", _singling_out_finding(result)),
+        Section("finding", "What was found", _singled_out(result)),
         Section("attributes", "By number of attributes", (_attributes(result),)),
         Section("chance", "Is anybody there to be named?", (_nobody(result),)),
         Section("how", "How it was done", attack_settings(result), folded=True),
@@ -329,7 +331,34 @@ def singling_out_page(
     )
 
 
-def _singling_out_finding(result: SinglingOutResult) -> tuple[Block, ...]:
+def singling_out_answers(result: SinglingOutResult, limit: str) -> tuple[PageAnswer, ...]:
+    """Return how often somebody is singled out, how sure that is, and what was not tried."""
+    found = bool(result.above_baseline)
+    told = (
+        f"{'More than a guess' if found else 'No more than a guess'}: somebody was singled out from {percent(result.success)} of the releases, by guessing from "
+        f"{percent(result.baseline)}."
+    )
+    figures = (
+        DecisionFigure("a guess", result.baseline),
+        DecisionFigure("the closest row alone", result.closest.success, result.closest.interval),
+        DecisionFigure("attackers", result.success, result.interval),
+    )
+    low, high = result.interval
+    sure = f"The 95 % interval is {percent(low)} to {percent(high)}, over {count_noun(result.releases, 'release')}."
+    by = [
+        DecisionFigure(count_noun(one.attributes, "attribute"), one.success, one.interval)
+        for one in result.isolations[-MOST_LINES:]
+    ]
+    return (
+        dots_answer(
+            1, GIVES_AWAY, told, figures, word="excess found" if found else "no excess found"
+        ),
+        dots_answer(2, SURE, sure, by),
+        looks_answer(3, NOT_TESTED, limit, _attacked("Singling out", result)),
+    )
+
+
+def _singled_out(result: SinglingOutResult) -> tuple[Block, ...]:
     low, high = result.interval
     said = (
         "the releases tell who is in the data."
@@ -345,12 +374,12 @@ def _singling_out_finding(result: SinglingOutResult) -> tuple[Block, ...]:
         (
             "Attackers: the target that is surest to be in",
             percent(result.success),
-            _singling_out_ends(result.interval),
+            _percents(result.interval),
         ),
         (
             "The target with the closest row",
             percent(near.success),
-            _singling_out_ends(near.interval),
+            _percents(near.interval),
         ),
         ("A guess: |X| / |D|", percent(result.baseline), ""),
         (
@@ -370,7 +399,7 @@ def _singling_out_finding(result: SinglingOutResult) -> tuple[Block, ...]:
     return Paragraph(lead, "lead"), table, Paragraph(words)
 
 
-def _singling_out_ends(ends: tuple[float, float]) -> str:
+def _percents(ends: tuple[float, float]) -> str:
     return f"{percent(ends[0])} to {percent(ends[1])}"
 
 
@@ -411,7 +440,7 @@ def _attributes(result: SinglingOutResult) -> Figure:
         (
             f"{one.attributes}",
             percent(one.success),
-            _singling_out_ends(one.interval),
+            _percents(one.interval),
             number(one.weight),
             percent(one.blind_attacker),
             percent(one.without_release),
@@ -489,23 +518,13 @@ def _singling_out_limits(result: SinglingOutResult) -> tuple[str, ...]:
     )
 
 
-LEAVING = {
-    False: Leaving(True, "It holds numbers of runs on made-up tables."),
-    True: Leaving(
-        False,
-        "It says how records of the user's own table fared, one of them being the most vulnerable.",
-    ),
-}
-"""The first line, by whether the user's table was among those audited."""
-
-
 def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
     """Return one HTML file on an audit: the verdict, bounds beside the claim for each pair and box, and what they cannot say."""
     broken = audit.verdict is ClaimVerdict.BROKEN
     sections = [
-        Section("finding", "What was found", _audit_finding(audit, broken)),
-        Section("bounds", "Bounds beside the claim", (_figure(audit),)),
-        Section("pairs", "The tables", _pairs(audit)),
+        Section("finding", "What was found", _audited(audit, broken)),
+        Section("bounds", "Bounds beside the claim", (_bounds_figure(audit),)),
+        Section("pairs", "The tables", _table_pairs(audit)),
         Section("limits", "What this does not say", (Listing(AUDIT_LIMITS),)),
     ]
     facts = [
@@ -525,12 +544,61 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
     )
 
 
+def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
+    """Return whether the promise stands, which violation would have been found, and what runs cannot say."""
+    ranked = sorted(audit.findings, key=lambda one: -one.share)[:MOST_LINES]
+    figures = [
+        DecisionFigure("the claim", 1.0),
+        *(
+            DecisionFigure(f"{shown(one.pair, 18)}, {shown(one.box, 10)}", one.share)
+            for one in ranked
+        ),
+    ]
+    broken = audit.verdict is ClaimVerdict.BROKEN
+    sharpest = min(
+        audit.findings, key=lambda one: 9e9 if one.factor is None else one.factor, default=None
+    )
+    sure = (
+        "No test was run."
+        if sharpest is None
+        else f"The sharpest test would have found, four times out of five: {sharpest.power}."
+    )
+    if broken:
+        sure = (
+            f"All bounds together hold with a confidence of {audit.level:g}: that is no accident."
+        )
+    lines = [
+        TestedLine(f"{shown(one.pair, 22)}, {shown(one.box, 10)} box", "yes", str(one.verdict))
+        for one in ranked
+    ]
+    lines += [
+        TestedLine(
+            f"{shown(one.pair, 22)}{f', {shown(one.box, 10)} box' if one.box else ''}",
+            "no",
+            "not tried",
+        )
+        for one in audit.skipped[:MOST_LINES]
+    ]
+    return (
+        dots_answer(
+            1,
+            "Is the promise kept?",
+            audit.lead,
+            figures,
+            share=False,
+            word="fail" if broken else "not known",
+        ),
+        PageAnswer(SURE, sure),
+        looks_answer(3, NOT_TESTED, limit, lines),
+    )
+
+
 def _claim(audit: AuditResult) -> str:
     delta = f", delta {audit.delta:g}" if audit.delta else ""
     return f"epsilon {number(audit.epsilon)}{delta} ({shown(audit.neighbours, 120)})"
 
 
-def _audit_finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
+def _audited(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     head = (
         "Pair",
         "Box",
@@ -573,7 +641,7 @@ def _audit_finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     )
 
 
-def _figure(audit: AuditResult) -> Figure:
+def _bounds_figure(audit: AuditResult) -> Figure:
     rows = tuple(
         (f"{shown(f.pair)}, {shown(f.box)} box", number(f.share), f.power) for f in audit.findings
     )
@@ -584,7 +652,7 @@ def _figure(audit: AuditResult) -> Figure:
     return Figure("bounds-figure", "What was proved, as a share of what is claimed", (plot,), table)
 
 
-def _pairs(audit: AuditResult) -> tuple[Block, ...]:
+def _table_pairs(audit: AuditResult) -> tuple[Block, ...]:
     names = list(dict.fromkeys(f.pair for f in audit.findings))
     rows: tuple[Row, ...] = tuple(
         (shown(name), AUDIT_PAIRS.get(name, "A pair of the user's own.")) for name in names
@@ -606,44 +674,52 @@ def _pairs(audit: AuditResult) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer, ...]:
-    """Return how well members are told, how sure that is, and what was not tried."""
-    found = result.above_baseline
-    told = f"{'More than a guess' if found else 'No more than a guess'}: members and others are told apart with AUC {fixed(result.auc)}, where a guess has 0.5."
-    if result.secret is not None:
-        told, found = result.sentence, result.secret.interval[0] > 0.5
-    sides = (
-        ("the closest row alone", result.closest),
-        ("attackers, all targets", result.pooled),
-        ("the worst target", result.worst),
+def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:
+    """Return what was attacked, in names and words for the top of a page."""
+    names = (("Data", result.about.get("data")), ("Population", result.about.get("population")))
+    facts = [(word, shown(name)) for word, name in names if name]
+    facts += [
+        ("Synthesiser", shown(_short(str(result.settings["synthesiser"])), 160)),
+        ("Targets", f"{result.targets:,}"),
+        ("Subsets", f"{result.rows:,} of {count_noun(result.population, 'record')}"),
+    ]
+    if date := result.run.get("date"):
+        facts.append(("Date", shown(date)))
+    return tuple(facts)
+
+
+def _short(words: str) -> str:
+    """The name and the settings that a reader asks for first; the whole is in the table of settings."""
+    name, bracket, rest = words.partition("(")
+    wanted = ("parents=", "search=", "variant=", "epsilon=", "delta=")
+    kept = [
+        part
+        for part in rest.rstrip(")").split(", ")
+        if part.startswith(wanted) and not part.endswith(("None", "''"))
+    ]
+    return f"{name}({', '.join(kept)})" if bracket else name
+
+
+def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block, ...]:
+    """Return how attackers learnt, as a sentence and a table of settings."""
+    chosen = result.settings
+    design = {
+        "shared": "All targets learn from the same fits; each is in some of them and not in the others.",
+        "neighbours": "Each target has pairs of fits of its own that differ in one record: the target, or somebody in its place.",
+    }[chosen["design"]]
+    box = {
+        "blackbox": "The attacker sees synthetic tables.",
+        "whitebox": "The attacker sees the fitted model itself.",
+    }[chosen["box"]]
+    rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
+    rows.append(("records left out, as others have the same values", shown(result.duplicates)))
+    words = (
+        f"The attacker knows the population of {count_noun(result.population, 'record')}, the synthesiser and its settings, and all values of each "
+        f"target, and wants to know whether the target is among the {count_noun(result.rows, 'record')} that a release was made from. {design} {box} Every fit has "
+        "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
-    figures = [DecisionFigure("a guess", 0.5)]
-    figures += [
-        DecisionFigure(
-            name,
-            one.auc,
-            None if one.auc_interval is None else (one.auc_interval[0], one.auc_interval[1]),
-        )
-        for name, one in sides
-    ]
-    low, high = result.interval
-    sure = f"The 95 % interval is {fixed(low)} to {fixed(high)}, over {count_noun(result.targets, 'target')} and fits that nobody learnt from."
-    rates = [
-        DecisionFigure(f"true at {100 * at.level:g} % false", at.tpr, at.tpr_interval)
-        for at in result.pooled.at[:MOST_LINES]
-        if at.tpr is not None
-    ]
-    return (
-        dots_answer(
-            1,
-            GIVES_AWAY,
-            told,
-            figures,
-            share=False,
-            word="excess found" if found else "no excess found",
-        ),
-        dots_answer(2, SURE, sure, rates),
-        looks_answer(3, NOT_TESTED, limit, _attacked("Membership", result)),
+    return Paragraph(words), PageTable(
+        "Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1})
     )
 
 
@@ -660,92 +736,4 @@ def _attacked(done: str, result: MembershipResult | SinglingOutResult) -> tuple[
         *(TestedLine(name, "no", "not tested here") for name in others),
         TestedLine("Attacks on columns", "no", "not tested here"),
         TestedLine("Other people than the targets", "no", "not tested"),
-    )
-
-
-def singling_out_answers(result: SinglingOutResult, limit: str) -> tuple[PageAnswer, ...]:
-    """Return how often somebody is singled out, how sure that is, and what was not tried."""
-    found = bool(result.above_baseline)
-    told = (
-        f"{'More than a guess' if found else 'No more than a guess'}: somebody was singled out from {percent(result.success)} of the releases, by guessing from "
-        f"{percent(result.baseline)}."
-    )
-    figures = (
-        DecisionFigure("a guess", result.baseline),
-        DecisionFigure(
-            "the closest row alone", result.closest.success, _pair(result.closest.interval)
-        ),
-        DecisionFigure("attackers", result.success, _pair(result.interval)),
-    )
-    low, high = result.interval
-    sure = f"The 95 % interval is {percent(low)} to {percent(high)}, over {count_noun(result.releases, 'release')}."
-    by = [
-        DecisionFigure(count_noun(one.attributes, "attribute"), one.success, _pair(one.interval))
-        for one in result.isolations[-MOST_LINES:]
-    ]
-    return (
-        dots_answer(
-            1, GIVES_AWAY, told, figures, word="excess found" if found else "no excess found"
-        ),
-        dots_answer(2, SURE, sure, by),
-        looks_answer(3, NOT_TESTED, limit, _attacked("Singling out", result)),
-    )
-
-
-def _pair(ends: Sequence[float]) -> tuple[float, float]:
-    return float(ends[0]), float(ends[1])
-
-
-def audit_answers(audit: AuditResult, limit: str) -> tuple[PageAnswer, ...]:
-    """Return whether the promise stands, which violation would have been found, and what runs cannot say."""
-    ranked = sorted(audit.findings, key=lambda one: -one.share)[:MOST_LINES]
-    figures = [
-        DecisionFigure("the claim", 1.0),
-        *(
-            DecisionFigure(f"{shown(one.pair, 18)}, {shown(one.box, 10)}", one.share)
-            for one in ranked
-        ),
-    ]
-    broken = audit.verdict is ClaimVerdict.BROKEN
-    power = next(
-        (
-            one
-            for one in sorted(
-                audit.findings, key=lambda one: 9e9 if one.factor is None else one.factor
-            )
-        ),
-        None,
-    )
-    sure = (
-        "No test was run."
-        if power is None
-        else f"The sharpest test would have found, four times out of five: {power.power}."
-    )
-    if broken:
-        sure = (
-            f"All bounds together hold with a confidence of {audit.level:g}: that is no accident."
-        )
-    lines = [
-        TestedLine(f"{shown(one.pair, 22)}, {shown(one.box, 10)} box", "yes", str(one.verdict))
-        for one in ranked
-    ]
-    lines += [
-        TestedLine(
-            f"{shown(one.pair, 22)}{f', {shown(one.box, 10)} box' if one.box else ''}",
-            "no",
-            "not tried",
-        )
-        for one in audit.skipped[:MOST_LINES]
-    ]
-    return (
-        dots_answer(
-            1,
-            "Is the promise kept?",
-            audit.lead,
-            figures,
-            share=False,
-            word="fail" if broken else "not known",
-        ),
-        PageAnswer(SURE, sure),
-        looks_answer(3, NOT_TESTED, limit, lines),
     )

@@ -1,4 +1,7 @@
-"""Lines through points on two axes, told apart by colour, dashes and shape: what the pages on attacks draw."""
+"""Charts that several pages draw: lines through points on two axes, and heat maps of relations between columns.
+
+Lines are told apart by colour, dashes and shape.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,24 @@ from ..utility.association import Association
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "5 2", "1 2")
 UNJOINED = "none"
 LEFT, RIGHT, HEAD = 64.0, 20.0, 14.0
+MOST_COLUMNS = 40
+NUMBERED = 20
+WIDE = 1130.0
+PAIRED = 556.0
+MARKED = 0.05
+# One hue from white for strengths; blue below zero and orange above for what has a sign, which no common colour blindness mixes up.
+STRENGTH = ((255, 255, 255), (198, 219, 239), (107, 174, 214), (33, 113, 181), (8, 48, 107))
+SIGNED = (
+    (3, 62, 115),
+    (60, 139, 190),
+    (190, 218, 235),
+    (255, 255, 255),
+    (253, 208, 162),
+    (230, 120, 20),
+    (140, 55, 0),
+)
+UNKNOWN = "#e4e4e4"
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -284,26 +305,6 @@ def _legend(
     return out, y + 14
 
 
-MOST_COLUMNS = 40
-NUMBERED = 20
-WIDE = 1130.0
-PAIRED = 556.0
-MARKED = 0.05
-# One hue from white for strengths; blue below zero and orange above for what has a sign, which no common colour blindness mixes up.
-STRENGTH = ((255, 255, 255), (198, 219, 239), (107, 174, 214), (33, 113, 181), (8, 48, 107))
-SIGNED = (
-    (3, 62, 115),
-    (60, 139, 190),
-    (190, 218, 235),
-    (255, 255, 255),
-    (253, 208, 162),
-    (230, 120, 20),
-    (140, 55, 0),
-)
-UNKNOWN = "#e4e4e4"
-Floats = NDArray[np.float64]
-
-
 class Matrices:
     """Two matrices of relations between columns, as floats with NaN where there is none, cut to the columns that differ most."""
 
@@ -470,7 +471,8 @@ def _shade(value: float, ramp: Sequence[Colour], low: float, high: float) -> Col
     return blend(ramp, (value - low) / (high - low))
 
 
-def _hex(colour: Colour) -> str:
+def hex_colour(colour: Colour) -> str:
+    """Return a colour as a page writes it."""
     return f"#{colour[0]:02x}{colour[1]:02x}{colour[2]:02x}"
 
 
@@ -491,7 +493,7 @@ def _plain_cells(
             continue
         value = float(values[i, j])
         place = round((value - low) / (high - low) * 50) / 50 if value == value else None
-        shade = UNKNOWN if place is None else _hex(blend(ramp, place))
+        shade = UNKNOWN if place is None else hex_colour(blend(ramp, place))
         by_shade.setdefault(shade, []).append(f"M{left + j * side:.1f} {top + i * side:.1f}")
     box = f"h{side - gap:.1f}v{side - gap:.1f}h-{side - gap:.1f}z"
     out = [
@@ -521,7 +523,7 @@ def _named_cells(
             continue
         value = float(values[i, j])
         known = value == value
-        fill = _hex(_shade(value, ramp, low, high)) if known else UNKNOWN
+        fill = hex_colour(_shade(value, ramp, low, high)) if known else UNKNOWN
         words = (
             f"{fixed(beside[0][i, j], 2)}, now {fixed(beside[1][i, j], 2)} ({signed(value, 2)})"
             if known
@@ -580,7 +582,7 @@ def _numbers(
 def _scale(left: float, top: float, ramp: Sequence[Colour], low: float, high: float) -> list[str]:
     steps, width = 40, 5.0
     out = [
-        f'<rect x="{left + i * width:.1f}" y="{top:.1f}" width="{width:.1f}" height="10" shape-rendering="crispEdges" fill="{_hex(blend(ramp, i / (steps - 1)))}"/>'
+        f'<rect x="{left + i * width:.1f}" y="{top:.1f}" width="{width:.1f}" height="10" shape-rendering="crispEdges" fill="{hex_colour(blend(ramp, i / (steps - 1)))}"/>'
         for i in range(steps)
     ]
     out.append(

@@ -1,4 +1,4 @@
-"""A page on outputs that want to leave: the verdict in words, what datasets evolved from them give away, and what the rules say."""
+"""A page on outputs that want to leave: the verdict in words, what datasets evolved from them give away, what the rules say, and what would mend them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from math import isfinite
 from .._base.errors import listed
 from .._base.text import NONE, count_noun, fixed, is_number, number, percent, shown, signed
 from ..outputs.check import CheckResult
-from ..outputs.check.assessment import Stage
 from ..outputs.check.mitigation import Loss, MitigationPlan
 from ..outputs.check.result import hold_back
 from ..outputs.check.settings import ResolvedSettings
@@ -47,29 +46,11 @@ MOST_WHY = 200
 MOST_QUESTION = 900
 """Characters of what was understood of an output, or is asked about it: the line to write must be whole."""
 
-
-def rules_sentence(rules: RuleReport) -> str:
-    """Return what the rules said, in a sentence.
-
-    Examples
-    --------
-    >>> from chaffinch.outputs.rules.findings import finding
-    >>> bad = finding("t", "table", "threshold", ["a"], of=4, good="", bad="1 cell is small.")
-    >>> rules_sentence(RuleReport((bad,), "default", "0" * 64))
-    "Of 1 check by the rules of policy 'default', 1 failed and none is for review."
-    """
-    statuses = [one.status for one in rules]
-    failed, review = (statuses.count(status) or "none" for status in ("fail", "review"))
-    checks = "1 check" if len(statuses) == 1 else f"{len(statuses)} checks"
-    are = "is" if review in (1, "none") else "are"
-    unfinished = statuses.count("not assessed")
-    rest = (
-        f"; {unfinished} {'was' if unfinished == 1 else 'were'} not assessed to the end: that is no pass"
-        if unfinished
-        else ""
-    )
-    policy = shown(rules.policy)
-    return f"Of {checks} by the rules of policy '{policy}', {failed} failed and {review} {are} for review{rest}."
+LIMITS = (
+    "The search takes the best next step each time; it does not prove that no smaller change would do. Of the cells of a small table that is tried.",
+    "Loss is the share of an output's numbers that is withheld, gone or printed more coarsely, by what is published alone. Which loss matters least to a reader is for the analyst to say.",
+    "Mitigated outputs were checked anew, all together and beside what is out already, by the same rules. What the rules do not see, they do not see here either.",
+)
 
 
 def check_page(result: CheckResult, title: str = "May these outputs leave?") -> str:
@@ -95,7 +76,11 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     if result.all is not None:
         sections.append(Section("outputs", "How well datasets reproduce them", _outputs(result)))
         sections.append(
-            Section("attribution", "What they give away", _attribution(result.all, level))
+            Section(
+                "attribution",
+                "What they give away",
+                (sides(result.all.measures, level), marginal(result.all.measures, level)),
+            )
         )
         steps: list[Block] = [
             figure for figure in [cumulative(result.cumulative, level)] if figure is not None
@@ -136,6 +121,75 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     answers = check_answers(result, rules_sentence(result.rules), hold_back_sentence(result))
     folded = [replace(section, folded=section.id not in OPEN) for section in sections]
     return page(title, folded, facts=facts, alarm=_alarm(result), answers=answers)
+
+
+def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[PageAnswer, ...]:
+    """Return what outputs give away, what to hold back, and what was not looked at; `rules` and `hold_back` are sentences of the page."""
+    verdicts = [row.verdict for row in result.summary]
+    states = {"fail": "no", "not assessed": "part", "review": "part", "pass": "yes"}
+    lines = [
+        TestedLine(word, state, _count(verdicts.count(word)))
+        for word, state in states.items()
+        if word in verdicts
+    ]
+    ignored = len(result.about.ignored)
+    lines += [TestedLine("ignored", "no", _count(ignored))] if ignored else []
+    held = ["not assessed"] if ignored and not result.about.ignored_accepted else []
+    worst = next((word for word in states if word in (*verdicts, *held)), "not assessed")
+    told = f"{result.text[:1].upper()}{result.text[1:]}".rstrip(".")
+    mending = hold_back or (
+        "No rule asks for an output to be held back." if result.rules.worst != "fail" else rules
+    )
+    attacked = result.all is not None
+    missing = verdicts.count("not assessed") + ignored
+    looked = (
+        TestedLine("Rules of thumb", "yes", count_noun(len(tuple(result.rules)), "check")),
+        TestedLine(
+            "Datasets evolved from them",
+            "yes" if attacked else "no",
+            "attacked" if attacked else "not measured",
+        ),
+        TestedLine(
+            "Together with earlier releases",
+            "yes" if result.about.released else "no",
+            "as named" if result.about.released else "none was named",
+        ),
+        TestedLine(
+            "Every output assessed",
+            "no" if missing else "yes",
+            f"{missing} not assessed" if missing else "all of them",
+        ),
+        TestedLine("Promise of privacy", "no", "none"),
+    )
+    return (
+        looks_answer(1, GIVES_AWAY, f"{told}.", lines, worst),
+        PageAnswer(MENDING, mending, notes=(rules,) if mending != rules else ()),
+        looks_answer(3, NOT_TESTED, untested_sentence("No formal promise", looked), looked),
+    )
+
+
+def rules_sentence(rules: RuleReport) -> str:
+    """Return what the rules said, in a sentence.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.rules.findings import finding
+    >>> bad = finding("t", "table", "threshold", ["a"], of=4, good="", bad="1 cell is small.")
+    >>> rules_sentence(RuleReport((bad,), "default", "0" * 64))
+    "Of 1 check by the rules of policy 'default', 1 failed and none is for review."
+    """
+    statuses = [one.status for one in rules]
+    failed, review = (statuses.count(status) or "none" for status in ("fail", "review"))
+    checks = "1 check" if len(statuses) == 1 else f"{len(statuses)} checks"
+    are = "is" if review in (1, "none") else "are"
+    unfinished = statuses.count("not assessed")
+    rest = (
+        f"; {unfinished} {'was' if unfinished == 1 else 'were'} not assessed to the end: that is no pass"
+        if unfinished
+        else ""
+    )
+    policy = shown(rules.policy)
+    return f"Of {checks} by the rules of policy '{policy}', {failed} failed and {review} {are} for review{rest}."
 
 
 def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
@@ -403,10 +457,6 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _attribution(stage: Stage, level: float) -> tuple[Block, ...]:
-    return sides(stage.measures, level), marginal(stage.measures, level)
-
-
 def _agreement(result: CheckResult) -> tuple[Block, ...]:
     head = (
         "Sensitive attribute",
@@ -529,13 +579,6 @@ def _whole(result: CheckResult) -> tuple[Block, ...]:
     return Paragraph(words), PageTable(caption, head, rows, numbers=frozenset(range(2, 7)))
 
 
-LIMITS = (
-    "The search takes the best next step each time; it does not prove that no smaller change would do. Of the cells of a small table that is tried.",
-    "Loss is the share of an output's numbers that is withheld, gone or printed more coarsely, by what is published alone. Which loss matters least to a reader is for the analyst to say.",
-    "Mitigated outputs were checked anew, all together and beside what is out already, by the same rules. What the rules do not see, they do not see here either.",
-)
-
-
 def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
     """Return what a page says of mitigations."""
     blocks: list[Block] = [Paragraph(plan.sentence)]
@@ -621,51 +664,6 @@ def mitigation_blocks(plan: MitigationPlan) -> tuple[Block, ...]:
 
 def _share(loss: Loss) -> str:
     return f"{loss.share:.1%}"
-
-
-def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[PageAnswer, ...]:
-    """Return what outputs give away, what to hold back, and what was not looked at; `rules` and `hold_back` are sentences of the page."""
-    verdicts = [row.verdict for row in result.summary]
-    states = {"fail": "no", "not assessed": "part", "review": "part", "pass": "yes"}
-    lines = [
-        TestedLine(word, state, _count(verdicts.count(word)))
-        for word, state in states.items()
-        if word in verdicts
-    ]
-    ignored = len(result.about.ignored)
-    lines += [TestedLine("ignored", "no", _count(ignored))] if ignored else []
-    held = ["not assessed"] if ignored and not result.about.ignored_accepted else []
-    worst = next((word for word in states if word in (*verdicts, *held)), "not assessed")
-    told = f"{result.text[:1].upper()}{result.text[1:]}".rstrip(".")
-    mending = hold_back or (
-        "No rule asks for an output to be held back." if result.rules.worst != "fail" else rules
-    )
-    attacked = result.all is not None
-    missing = verdicts.count("not assessed") + ignored
-    looked = (
-        TestedLine("Rules of thumb", "yes", count_noun(len(tuple(result.rules)), "check")),
-        TestedLine(
-            "Datasets evolved from them",
-            "yes" if attacked else "no",
-            "attacked" if attacked else "not measured",
-        ),
-        TestedLine(
-            "Together with earlier releases",
-            "yes" if result.about.released else "no",
-            "as named" if result.about.released else "none was named",
-        ),
-        TestedLine(
-            "Every output assessed",
-            "no" if missing else "yes",
-            f"{missing} not assessed" if missing else "all of them",
-        ),
-        TestedLine("Promise of privacy", "no", "none"),
-    )
-    return (
-        looks_answer(1, GIVES_AWAY, f"{told}.", lines, worst),
-        PageAnswer(MENDING, mending, notes=(rules,) if mending != rules else ()),
-        looks_answer(3, NOT_TESTED, untested_sentence("No formal promise", looked), looked),
-    )
 
 
 def _count(many: int) -> str:

@@ -1,4 +1,4 @@
-"""Two reports of tables with the same columns: which comes nearer to the original, and can they be told apart?"""
+"""Two reports of tables with the same columns: which comes nearer to the original, and can they be told apart? As data, as text and as a page."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ from .several import (
     several_reports,
     tradeoff_of,
 )
+from .utility import pair_words
 
 Comparable = ReportResult | UtilityResult | RiskResult | Mapping[str, Any]
 NO_UTILITY = UtilityResult(about=UtilityAbout(), results={}, references={})
@@ -697,7 +698,10 @@ class Comparison:
                 )
             )
         if self.pairs:
-            rows = [(_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs[:5]]
+            rows = [
+                (pair_words(r.columns), fixed(r.a), fixed(r.b), signed(r.change))
+                for r in self.pairs[:5]
+            ]
             parts.append(
                 text_table(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows)
             )
@@ -807,7 +811,10 @@ class Comparison:
                 )
             )
         if self.pairs:
-            cells = tuple((_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs)
+            cells = tuple(
+                (pair_words(r.columns), fixed(r.a), fixed(r.b), signed(r.change))
+                for r in self.pairs
+            )
             head = ("Pair of columns", "A", "B", "B less A")
             changed.append(
                 PageTable(
@@ -914,7 +921,3 @@ def setting_words(row: SettingRow) -> str:
     """Return a setting that differs, in a sentence."""
     end = "; its numbers are not comparable" if row.matters else ""
     return f"{row.measure}, {shown(row.setting)}: {shown(row.a, 80)} in A, {shown(row.b, 80)} in B{end}."
-
-
-def _pair(row: PairChange) -> str:
-    return " × ".join(shown(name, 40) for name in row.columns)

@@ -1,10 +1,7 @@
 """What to decide a release by: what it gives away, what it is good for, what was not tested and is not promised. No score.
 
-Three questions, each with one sentence and the numbers behind it. They are not weighed against each other: that is the decision.
-
-The three answers that a page opens with, worked out from a report: sentences by rule, and the numbers in them.
-
-Every sentence is true where something is missing too: no holdout, no label, one column, no attack that could be made, a promise, a seed.
+Three questions, each with one sentence by rule and the numbers behind it. They are not weighed against each other: that is the decision. Every sentence is true
+where something is missing too: no holdout, no label, one column, no attack that could be made, a promise, a seed.
 """
 
 from __future__ import annotations
@@ -52,6 +49,38 @@ NO_HOLDOUT = "There was no holdout: whether the table tells more about its own p
 NO_OTHERS = "There was no holdout: whether the table tells more about its own people than about others is not known."
 NO_MEMBERSHIP = "Membership was not tested: see chaffinch.membership."
 NO_SINGLING_OUT = "Singling out was not tested: see chaffinch.singling_out."
+HALVES = "from models of half the people, for want of a holdout"
+NOT_KNOWN = "not known"
+HEADLINES = (
+    "tvd_2",
+    "phi_k",
+    "tvd_3",
+    "learning",
+    "pmse_ratio",
+    "tstr",
+    "delta",
+    "pearson",
+    "mu",
+    "impossible",
+    "regression",
+    "G",
+)
+"""Measures of utility by how soon they are asked for; the first four that have a scale are the headline measures."""
+
+FOUR = 4
+SHORT = {
+    "tvd_2": "tables of two columns",
+    "tvd_3": "tables of three columns",
+    "phi_k": "relations (phi_k)",
+    "learning": "learning the label",
+    "pearson": "straight lines (Pearson)",
+    "mu": "pattern of relations (mu)",
+    "impossible": "impossible pairs",
+    "tstr": "learning any column",
+    "delta": "ease of learning (delta)",
+    "G": "relations and learning (G)",
+}
+"""Measures in a few words, for a small picture."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,11 +198,6 @@ class Decision:
         )
 
 
-def left_out_of(report: ReportResult) -> tuple[LeftOut, ...]:
-    """Return what a quick run did not measure and not attack with, each with the option that brings it back."""
-    return (*report.about.left_out, *(() if report.risk is None else report.risk.about.left_out))
-
-
 def decision_of(report: ReportResult) -> Decision:
     """Return what to decide by, worked out from a report."""
 
@@ -204,6 +228,11 @@ def decision_of(report: ReportResult) -> Decision:
     return replace(decision, not_tested=(*decision.not_tested, *([quick] if quick else [])))
 
 
+def left_out_of(report: ReportResult) -> tuple[LeftOut, ...]:
+    """Return what a quick run did not measure and not attack with, each with the option that brings it back."""
+    return (*report.about.left_out, *(() if report.risk is None else report.risk.about.left_out))
+
+
 def answers_of(decision: Decision) -> tuple[PageAnswer, ...]:
     """Return the answers with their pictures."""
     return tuple(
@@ -219,40 +248,6 @@ def _picture(place: int, part: DecisionPart) -> Markup | None:
     if part.question == GOOD_FOR and part.figures:
         return bars_picture(key, part.question, part.figures, part.scale)
     return looks_picture(key, part.question, part.looks) if part.looks else None
-
-
-HALVES = "from models of half the people, for want of a holdout"
-NOT_KNOWN = "not known"
-HEADLINES = (
-    "tvd_2",
-    "phi_k",
-    "tvd_3",
-    "learning",
-    "pmse_ratio",
-    "tstr",
-    "delta",
-    "pearson",
-    "mu",
-    "impossible",
-    "regression",
-    "G",
-)
-"""Measures of utility by how soon they are asked for; the first four that have a scale are the headline measures."""
-
-FOUR = 4
-SHORT = {
-    "tvd_2": "tables of two columns",
-    "tvd_3": "tables of three columns",
-    "phi_k": "relations (phi_k)",
-    "learning": "learning the label",
-    "pearson": "straight lines (Pearson)",
-    "mu": "pattern of relations (mu)",
-    "impossible": "impossible pairs",
-    "tstr": "learning any column",
-    "delta": "ease of learning (delta)",
-    "G": "relations and learning (G)",
-}
-"""Measures in a few words, for a small picture."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,13 +304,13 @@ def headline_of(risk: RiskResult) -> Headline | None:
     )
 
 
-def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]:
-    """Tests that say something: a value, or, where that hides few people, whether it is more than chance."""
-    return [test for test in tests if test.value is not None or test.p_family is not None]
+def attack_words(attack: Attack) -> str:
+    """Return which attack it is, on what and knowing what."""
+    return f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
 
 
 def _of_attack(attack: Attack, word: str, counts: dict[str, int]) -> Headline:
-    what = f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
+    what = attack_words(attack)
     others = (
         "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
     )
@@ -360,6 +355,11 @@ def _of_test(test: MemorisationFinding, word: str, counts: dict[str, int]) -> He
         word=word,
         **counts,  # type: ignore[arg-type]
     )
+
+
+def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]:
+    """Tests that say something: a value, or, where that hides few people, whether it is more than chance."""
+    return [test for test in tests if test.value is not None or test.p_family is not None]
 
 
 # What does it give away?
@@ -449,12 +449,8 @@ def _guessed(lead: Headline) -> str:
 
 
 def _many(lead: Headline) -> str:
-    parts = [
-        f"{count:,} {what}{'s' * (count != 1)}"
-        for count, what in ((lead.attacks, "attack"), (lead.tests, "test"))
-        if count
-    ]
-    return " and ".join(parts)
+    counts = ((lead.attacks, "attack"), (lead.tests, "test"))
+    return " and ".join(count_noun(count, what) for count, what in counts if count)
 
 
 def _power(lead: Headline) -> list[str]:
@@ -577,18 +573,15 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     if risk is not None:
         side = risk.leading
         made = [attack for attack in side.attacks if attack.value is not None]
-        state = "no" if not made else "yes" if len(made) == len(side.attacks) else "part"
         words = (
             f"{len(made):,} of {len(side.attacks):,} made" if side.attacks else "no keys were named"
         )
-        looks.append(TestedLine("Attacks on columns", state, words))
-        many, of = len(_assessed(side.memorisation_tests)), len(side.memorisation_tests)
-        state = "no" if not many else "yes" if many == of else "part"
         looks.append(
-            TestedLine(
-                "Tests of whole records", state, f"{many} of {of} made" if of else "not made"
-            )
+            TestedLine("Attacks on columns", _coverage(len(made), len(side.attacks)), words)
         )
+        many, of = len(_assessed(side.memorisation_tests)), len(side.memorisation_tests)
+        words = f"{many} of {of} made" if of else "not made"
+        looks.append(TestedLine("Tests of whole records", _coverage(many, of), words))
     else:
         looks.append(TestedLine("Attacks on columns", "no", "not tested"))
         looks.append(TestedLine("Tests of whole records", "no", "not tested"))
@@ -618,10 +611,12 @@ def _singling_out(risk: RiskResult | None) -> TestedLine:
         else [test for test in risk.leading.memorisation_tests if test.about.singles_out]
     )
     made = len(_assessed(tests))
-    state = "no" if not made else "yes" if made == len(tests) else "part"
-    return TestedLine(
-        "Singling out", state, f"{made} of {len(tests)} tests made" if tests else "not tested here"
-    )
+    words = f"{made} of {len(tests)} tests made" if tests else "not tested here"
+    return TestedLine("Singling out", _coverage(made, len(tests)), words)
+
+
+def _coverage(made: int, of: int) -> str:
+    return "no" if not made else "yes" if made == of else "part"
 
 
 def _promised(promise: Promise | None) -> TestedLine:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from markupsafe import Markup
@@ -283,13 +284,7 @@ def _pictures(result: FrontierResult) -> Iterator[Block]:
             _row(one, name, str(number_)) for number_, one in enumerate(result.front(name), start=1)
         ]
         rows += [_row(one, name, "") for one in result.references]
-        table = PageTable(
-            f"The front by {title}, and what it is held against",
-            HEAD,
-            tuple(rows),
-            numbers=frozenset({1, 2, 4, 5}),
-            wide=frozenset({0, 3}),
-        )
+        table = _settings_table(f"The front by {title}, and what it is held against", rows)
         yield Figure(
             f"fig-front-{place}",
             f"The largest excess of any attack, by {title}",
@@ -308,16 +303,14 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     """Return settings by worth and by the largest excess of any attack, with bounds, the front as a line, references, and limits as lines."""
     front = result.front(worth)
     on_front = {one.candidate for one in front}
-    known = [
-        one
-        for one in result.evaluations
-        if one.risk.estimate is not None and one.worth_of(worth).value is not None
-    ]
-    beside = [
-        one
-        for one in result.references
-        if one.risk.estimate is not None and one.worth_of(worth).value is not None
-    ]
+    known, beside = (
+        [
+            one
+            for one in side
+            if one.risk.estimate is not None and one.worth_of(worth).value is not None
+        ]
+        for side in (result.evaluations, result.references)
+    )
     title = f"The largest excess of any attack, by {_title(result, worth)}"
     if not known:
         return picture(
@@ -370,10 +363,11 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
                 anchor="start",
             )
         )
-    spots = [
-        (across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0))
-        for one in front
-    ]
+
+    def place(one: Evaluation) -> tuple[float, float]:
+        return across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
+
+    spots = [place(one) for one in front]
     if len(spots) > 1:
         path = "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
         body.append(
@@ -387,10 +381,10 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
     for number_, (x, y) in enumerate(spots, start=1):
         body.append(labels.at(x, y - 11, str(number_), fill=BLUE, anchor="middle"))
     for one in (one for one in known if one.candidate == chosen):
-        x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
+        x, y = place(one)
         body.append(labels.at(*_beside(x, y), "chosen", fill=INK, anchor=_anchor(x)))
     for one in beside:
-        x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
+        x, y = place(one)
         body.append(
             _spot(
                 one, worth, across, upward, GREY, "diamond", bars=(one.risk.estimate or 0.0) <= top
@@ -408,7 +402,7 @@ def front_picture(result: FrontierResult, worth: str, *, key: str) -> Markup:
         if all((one.risk.estimate or 0.0) > upward.high for one in apart)
         else [one for one in apart if (one.risk.estimate or 0.0) <= upward.high][:1]
     ):
-        x, y = across(one.worth_of(worth).value or 0.0), upward(one.risk.estimate or 0.0)
+        x, y = place(one)
         body.append(labels.at(x - 9, y + 20, "independent columns", fill=GREY, anchor="start"))
     arrow = "more is better" if known[0].worth_of(worth).higher else "less is better"
     body.append(
@@ -490,16 +484,15 @@ def _ends(figure: WorthFigure) -> list[float]:
 
 def _front_table(result: FrontierResult) -> PageTable:
     name = result.worths[0]
-    rows = tuple(
-        _row(one, name, str(place)) for place, one in enumerate(result.front(name), start=1)
+    rows = [_row(one, name, str(place)) for place, one in enumerate(result.front(name), start=1)]
+    return replace(
+        _settings_table(f"By {_title(result, name)}, the safest first", rows), cards=True
     )
+
+
+def _settings_table(caption: str, rows: Sequence[Row]) -> PageTable:
     return PageTable(
-        f"By {_title(result, name)}, the safest first",
-        HEAD,
-        rows,
-        numbers=frozenset({1, 2, 4, 5}),
-        wide=frozenset({0, 3}),
-        cards=True,
+        caption, HEAD, tuple(rows), numbers=frozenset({1, 2, 4, 5}), wide=frozenset({0, 3})
     )
 
 
@@ -521,15 +514,11 @@ def _row(one: Evaluation, worth: str, place: str) -> Row:
 
 def _all_tables(result: FrontierResult) -> Iterator[Block]:
     for name in result.worths:
-        rows = tuple(
+        rows = [
             _row(one, name, str(place)) for place, one in enumerate(result.evaluations, start=1)
-        )
-        yield PageTable(
-            f"In the order in which they were tried, by {_title(result, name)}",
-            HEAD,
-            rows,
-            numbers=frozenset({1, 2, 4, 5}),
-            wide=frozenset({0, 3}),
+        ]
+        yield _settings_table(
+            f"In the order in which they were tried, by {_title(result, name)}", rows
         )
 
 

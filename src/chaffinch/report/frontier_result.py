@@ -1,15 +1,13 @@
-"""What a frontier is: settings that were tried, what each gives away and is worth, which was chosen, and what people it was chosen on never told.
+"""What a frontier is: settings that were tried, what each gives away and is worth, which was chosen, what is known of that on people it was not chosen on, and the rules.
 
-The rules by which settings are on the front, keep to limits, are chosen and are confirmed: each stated once, and used everywhere.
+Each rule is stated once, and used everywhere. A setting *qualifies* in the search if the estimate of its largest excess is within the limit with room for doubt: as far
+below it as the estimate is above its own lower bound. Of those that qualify the most useful is chosen, or, among those within a standard error of its worth, the one that
+gives least away (the rule of one standard error; Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): what is most useful by a hair is so by luck.
 
-A setting *qualifies* in the search if the estimate of its largest excess is within the limit with room for doubt: as far below it as the estimate is above its own lower
-bound. Of those that qualify the most useful is chosen, or, among those within a standard error of its worth, the one that gives least away (the rule of one
-standard error; Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): what is most useful by a hair is so by luck.
-
-What is known of a limit on people whom a setting was not chosen on is one of three states, as for `--max-excess` of every command: it *exceeds* the limit where the simultaneous 95 %
-lower bound of some excess is above it, it is *shown to keep* it where the upper bounds of all are not, and it is *undecided* else, with both bounds and the smallest excess that would have been seen
-beside it. What exceeds is not released. If the first choice exceeds, the next is tried on the same people, whom one look has been spent on: its estimate has to be within the limit there. After three
-there is no further.
+What is known of a limit on people whom a setting was not chosen on is one of three states, as for `--max-excess` of every command: it *exceeds* the limit where the
+simultaneous 95 % lower bound of some excess is above it, it is *shown to keep* it where the upper bounds of all are not, and it is *undecided* else, with both bounds and
+the smallest excess that would have been seen beside it. What exceeds is not released. If the first choice exceeds, the next is tried on the same people, whom one look has
+been spent on: its estimate has to be within the limit there. After three there is no further.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._base.errors import InputError, listed, unknown_name
 from .._base.results import (
@@ -32,6 +30,11 @@ from .._base.results import (
 from .._base.text import between, count_noun, detectable_words, number, shown, text_table
 from ..stats.intervals import LimitState, limit_state
 from ..synth import BayesNet, FieldGroups, Independent, Settings
+
+FORMAT, VERSION = "chaffinch-frontier", 1
+HEAD = ("settings", "largest excess", "bounds", "worth", "95 % interval", "")
+ATTEMPTS = 3
+"""The most settings that are measured on the people who were set aside."""
 
 LEAF, RARE, BINS = 10, 3, 20
 """Records in a leaf of a tree, records below which levels are pooled, and bins of a number, where nobody says otherwise."""
@@ -134,14 +137,6 @@ class CandidateSettings:
             yield f"epsilon {self.epsilon:g}"
 
 
-if TYPE_CHECKING:
-    pass
-
-
-ATTEMPTS = 3
-"""The most settings that are measured on the people who were set aside."""
-
-
 @dataclass(frozen=True)
 class Limits:
     """The excess and the membership AUC that are allowed; None where nothing is said."""
@@ -174,140 +169,6 @@ class Limits:
             else []
         )
         return " and ".join(said) or "no limit"
-
-
-def pareto(evaluations: Sequence[Evaluation], worth: str) -> tuple[Evaluation, ...]:
-    """Return the settings that no others beat on both sides, the safest first; of equal ones the first tried."""
-    known = [
-        one
-        for one in evaluations
-        if one.risk.estimate is not None and one.worth_of(worth).rank is not None
-    ]
-    out: list[Evaluation] = []
-    for one in sorted(known, key=lambda e: (_risk(e), -_worth(e, worth))):
-        if not out or _worth(one, worth) > _worth(out[-1], worth):
-            out.append(one)
-    return tuple(out)
-
-
-def qualifies(risk: RiskFigure, limits: Limits) -> bool:
-    """Return whether a setting is within the limits with room for doubt; one whose risk is not known is not."""
-    if limits.max_excess is not None and (risk.ceiling is None or risk.ceiling > limits.max_excess):
-        return False
-    return limits.max_auc is None or (risk.auc is not None and risk.auc <= limits.max_auc)
-
-
-def verdict_of(risk: RiskFigure, limits: Limits) -> LimitState:
-    """Return what bounds say of limits: one that is exceeded decides, and all of them have to be shown to be kept. Without a limit nothing is shown."""
-    low_auc, high_auc = risk.auc_interval or (None, None)
-    upper = None if risk.not_shown else risk.upper
-    pairs = [(risk.lower, upper, limits.max_excess), (low_auc, high_auc, limits.max_auc)]
-    return together(
-        [limit_state(low, high, limit) for low, high, limit in pairs if limit is not None]
-    )
-
-
-def together(states: Sequence[LimitState]) -> LimitState:
-    """Return the state of several findings: exceeded where one is, shown to be kept where all are."""
-    if LimitState.EXCEEDS in states:
-        return LimitState.EXCEEDS
-    return (
-        LimitState.SHOWN
-        if states and all(state is LimitState.SHOWN for state in states)
-        else LimitState.UNDECIDED
-    )
-
-
-def passes(risk: RiskFigure, limits: Limits, attempt: int) -> bool:
-    """Return whether a confirmation is enough: the first unless it exceeds a limit, a later one if its estimate is within the limit too. Unknown risk is not."""
-    if limits.max_excess is not None and risk.lower is None:
-        return False
-    if limits.max_auc is not None and risk.auc is None:
-        return False
-    if verdict_of(risk, limits) is LimitState.EXCEEDS:
-        return False
-    return (
-        attempt == 1
-        or limits.max_excess is None
-        or (risk.estimate is not None and risk.estimate <= limits.max_excess)
-    )
-
-
-def ranked(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> list[Evaluation]:
-    """Return the settings that qualify, in the order in which they are chosen: by the rule of one standard error, and then of what is safer the same."""
-    left = [
-        one
-        for one in evaluations
-        if qualifies(one.risk, limits) and one.worth_of(worth).rank is not None
-    ]
-    out: list[Evaluation] = []
-    while left:
-        top = max(left, key=lambda e: _worth(e, worth))
-        near = [
-            one
-            for one in left
-            if _worth(one, worth) >= _worth(top, worth) - top.worth_of(worth).error
-        ]
-        chosen = min(near, key=lambda e: (_risk(e), -_worth(e, worth)))
-        out.append(chosen)
-        left = [one for one in left if _risk(one) < _risk(chosen)]
-    return out
-
-
-def pick(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> Evaluation:
-    """Return the settings to choose; raise, with the nearest, where none keep to the limits."""
-    some = ranked(evaluations, limits, worth)
-    if not some:
-        raise no_candidate(evaluations, limits)
-    return some[0]
-
-
-def nearest(evaluations: Sequence[Evaluation], limits: Limits) -> Evaluation | None:
-    """Return the settings that come nearest to limits: the least above them."""
-
-    def over(one: Evaluation) -> float:
-        above = (
-            max(0.0, (one.risk.ceiling or 0.0) - limits.max_excess)
-            if limits.max_excess is not None
-            else 0.0
-        )
-        return above + (
-            max(0.0, (one.risk.auc or 1.0) - limits.max_auc) if limits.max_auc is not None else 0.0
-        )
-
-    known = [one for one in evaluations if one.risk.estimate is not None]
-    return min(known, key=over, default=None)
-
-
-def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputError:
-    """Return the error that nothing is within limits, with what comes nearest."""
-    close = nearest(evaluations, limits)
-    if close is None:
-        return InputError(
-            f"None of {count_noun(len(evaluations), 'setting')} could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people."
-        )
-    auc = (
-        ""
-        if limits.max_auc is None or close.risk.auc is None
-        else f" and a membership AUC of {number(close.risk.auc)}"
-    )
-    return InputError(
-        f"None of {count_noun(len(evaluations), 'setting')} is within {limits.words}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
-        "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."
-    )
-
-
-def _risk(one: Evaluation) -> float:
-    return float("inf") if one.risk.estimate is None else one.risk.estimate
-
-
-def _worth(one: Evaluation, worth: str) -> float:
-    rank = one.worth_of(worth).rank
-    return float("-inf") if rank is None else rank
-
-
-FORMAT, VERSION = "chaffinch-frontier", 1
-HEAD = ("settings", "largest excess", "bounds", "worth", "95 % interval", "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -479,15 +340,6 @@ class FrontierChoice:
     def show(self) -> None:
         """Print what was chosen and how it was confirmed."""
         print(self.sentence)
-
-
-def _without_worked_out(choice: Any) -> Any:
-    """The data of a choice without what is worked out from the others."""
-    return (
-        {name: value for name, value in choice.items() if name not in ("state", "limit_sentence")}
-        if isinstance(choice, Mapping)
-        else choice
-    )
 
 
 def _bounds_sentence(figure: RiskFigure, where: str) -> str:
@@ -664,26 +516,26 @@ class FrontierResult:
         check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch frontier.")
         if not data.get("worths"):
             raise InputError("The data of a frontier must name at least one worth.")
-        parts = {
-            name: data.get(name)
-            for name in ("evaluations", "references", "worths", "changes", "curves")
-        }
+        choice = data.get("choice")
+        if isinstance(choice, Mapping):  # these are worked out from the others
+            worked_out = ("state", "limit_sentence")
+            choice = {name: value for name, value in choice.items() if name not in worked_out}
         return cls(
             about=from_plain(FrontierAbout, without_none(data.get("about")), what="'about'"),
             limits=from_plain(Limits, data.get("limits") or {}, what="'limits'"),
-            choice=from_plain(FrontierChoice, _without_worked_out(data["choice"]), what="'choice'")
-            if data.get("choice")
-            else None,
+            choice=from_plain(FrontierChoice, choice, what="'choice'") if choice else None,
             run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
             evaluations=from_plain(
-                tuple[Evaluation, ...], parts["evaluations"] or (), what="'evaluations'"
+                tuple[Evaluation, ...], data.get("evaluations") or (), what="'evaluations'"
             ),
             references=from_plain(
-                tuple[Evaluation, ...], parts["references"] or (), what="'references'"
+                tuple[Evaluation, ...], data.get("references") or (), what="'references'"
             ),
-            worths=from_plain(tuple[str, ...], parts["worths"], what="'worths'"),
-            changes=from_plain(tuple[SettingChange, ...], parts["changes"] or (), what="'changes'"),
-            curves=from_plain(tuple[SettingCurve, ...], parts["curves"] or (), what="'curves'"),
+            worths=from_plain(tuple[str, ...], data["worths"], what="'worths'"),
+            changes=from_plain(
+                tuple[SettingChange, ...], data.get("changes") or (), what="'changes'"
+            ),
+            curves=from_plain(tuple[SettingCurve, ...], data.get("curves") or (), what="'curves'"),
         )
 
     def named(self, original: str | None) -> FrontierResult:
@@ -747,3 +599,133 @@ class FrontierResult:
 
         said = "" if self.choice is None else self.choice.sentence
         return f"{front_picture(self, self.worths[0], key='frontier-picture')}{html_table(HEAD, self.rows(), caption=said)}"
+
+
+def pareto(evaluations: Sequence[Evaluation], worth: str) -> tuple[Evaluation, ...]:
+    """Return the settings that no others beat on both sides, the safest first; of equal ones the first tried."""
+    known = [
+        one
+        for one in evaluations
+        if one.risk.estimate is not None and one.worth_of(worth).rank is not None
+    ]
+    out: list[Evaluation] = []
+    for one in sorted(known, key=lambda e: (_risk(e), -_worth(e, worth))):
+        if not out or _worth(one, worth) > _worth(out[-1], worth):
+            out.append(one)
+    return tuple(out)
+
+
+def qualifies(risk: RiskFigure, limits: Limits) -> bool:
+    """Return whether a setting is within the limits with room for doubt; one whose risk is not known is not."""
+    if limits.max_excess is not None and (risk.ceiling is None or risk.ceiling > limits.max_excess):
+        return False
+    return limits.max_auc is None or (risk.auc is not None and risk.auc <= limits.max_auc)
+
+
+def ranked(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> list[Evaluation]:
+    """Return the settings that qualify, in the order in which they are chosen: by the rule of one standard error, and then of what is safer the same."""
+    left = [
+        one
+        for one in evaluations
+        if qualifies(one.risk, limits) and one.worth_of(worth).rank is not None
+    ]
+    out: list[Evaluation] = []
+    while left:
+        top = max(left, key=lambda e: _worth(e, worth))
+        near = [
+            one
+            for one in left
+            if _worth(one, worth) >= _worth(top, worth) - top.worth_of(worth).error
+        ]
+        chosen = min(near, key=lambda e: (_risk(e), -_worth(e, worth)))
+        out.append(chosen)
+        left = [one for one in left if _risk(one) < _risk(chosen)]
+    return out
+
+
+def pick(evaluations: Sequence[Evaluation], limits: Limits, worth: str) -> Evaluation:
+    """Return the settings to choose; raise, with the nearest, where none keep to the limits."""
+    some = ranked(evaluations, limits, worth)
+    if not some:
+        raise no_candidate(evaluations, limits)
+    return some[0]
+
+
+def nearest(evaluations: Sequence[Evaluation], limits: Limits) -> Evaluation | None:
+    """Return the settings that come nearest to limits: the least above them."""
+
+    def over(one: Evaluation) -> float:
+        above = (
+            max(0.0, (one.risk.ceiling or 0.0) - limits.max_excess)
+            if limits.max_excess is not None
+            else 0.0
+        )
+        return above + (
+            max(0.0, (one.risk.auc or 1.0) - limits.max_auc) if limits.max_auc is not None else 0.0
+        )
+
+    known = [one for one in evaluations if one.risk.estimate is not None]
+    return min(known, key=over, default=None)
+
+
+def no_candidate(evaluations: Sequence[Evaluation], limits: Limits) -> InputError:
+    """Return the error that nothing is within limits, with what comes nearest."""
+    close = nearest(evaluations, limits)
+    if close is None:
+        return InputError(
+            f"None of {count_noun(len(evaluations), 'setting')} could be attacked, so none is known to keep to {limits.words}. Name other keys, or more people."
+        )
+    auc = (
+        ""
+        if limits.max_auc is None or close.risk.auc is None
+        else f" and a membership AUC of {number(close.risk.auc)}"
+    )
+    return InputError(
+        f"None of {count_noun(len(evaluations), 'setting')} is within {limits.words}, with room for doubt. Nearest: {close.words}, with an excess of {number(close.risk.estimate)}, {number(close.risk.ceiling)} with room for doubt{auc}. "
+        "Allow more, search longer (--budget, --evaluations), or give more people: an excess is known more closely then."
+    )
+
+
+def verdict_of(risk: RiskFigure, limits: Limits) -> LimitState:
+    """Return what bounds say of limits: one that is exceeded decides, and all of them have to be shown to be kept. Without a limit nothing is shown."""
+    low_auc, high_auc = risk.auc_interval or (None, None)
+    upper = None if risk.not_shown else risk.upper
+    pairs = [(risk.lower, upper, limits.max_excess), (low_auc, high_auc, limits.max_auc)]
+    return together(
+        [limit_state(low, high, limit) for low, high, limit in pairs if limit is not None]
+    )
+
+
+def together(states: Sequence[LimitState]) -> LimitState:
+    """Return the state of several findings: exceeded where one is, shown to be kept where all are."""
+    if LimitState.EXCEEDS in states:
+        return LimitState.EXCEEDS
+    return (
+        LimitState.SHOWN
+        if states and all(state is LimitState.SHOWN for state in states)
+        else LimitState.UNDECIDED
+    )
+
+
+def passes(risk: RiskFigure, limits: Limits, attempt: int) -> bool:
+    """Return whether a confirmation is enough: the first unless it exceeds a limit, a later one if its estimate is within the limit too. Unknown risk is not."""
+    if limits.max_excess is not None and risk.lower is None:
+        return False
+    if limits.max_auc is not None and risk.auc is None:
+        return False
+    if verdict_of(risk, limits) is LimitState.EXCEEDS:
+        return False
+    return (
+        attempt == 1
+        or limits.max_excess is None
+        or (risk.estimate is not None and risk.estimate <= limits.max_excess)
+    )
+
+
+def _risk(one: Evaluation) -> float:
+    return float("inf") if one.risk.estimate is None else one.risk.estimate
+
+
+def _worth(one: Evaluation, worth: str) -> float:
+    rank = one.worth_of(worth).rank
+    return float("-inf") if rank is None else rank

@@ -1,4 +1,4 @@
-"""The box that a page opens with: three questions, each with a sentence and a small picture."""
+"""The head of a page: three questions, each with a sentence and a small picture."""
 
 from __future__ import annotations
 
@@ -12,6 +12,73 @@ from .._base.svg import GREY, INK, SERIES, Axis, cut, mark, picture, text
 from .._base.text import number, percent, width_of
 from .sections import PageAnswer
 
+GIVES_AWAY = "What does it give away?"
+GOOD_FOR = "What is it good for?"
+NOT_TESTED = "What was not tested, what is not promised?"
+MENDING = "What would mend it?"
+SURE = "How sure is it?"
+MOST_LINES = 5
+
+
+@dataclass(frozen=True)
+class DecisionFigure:
+    """A number that stands in an answer: whose it is, its 95 % interval, and a word for it where there is one."""
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None = None
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class TestedLine:
+    """Whether something was looked at, or promised: what, what of it, and `state`, `yes`, `no` or `part`."""
+
+    what: str
+    state: str
+    words: str
+
+
+def looks_answer(
+    place: int, question: str, sentence: str, lines: Sequence[TestedLine], word: str = ""
+) -> PageAnswer:
+    """Return an answer with what was looked at, a line each."""
+    return PageAnswer(
+        question,
+        sentence,
+        looks_picture(f"box-{place}", question, lines) if lines else None,
+        word=word,
+    )
+
+
+def dots_answer(
+    place: int,
+    question: str,
+    sentence: str,
+    figures: Sequence[DecisionFigure],
+    *,
+    share: bool = True,
+    word: str = "",
+) -> PageAnswer:
+    """Return an answer with numbers as dots on one axis."""
+    return PageAnswer(
+        question,
+        sentence,
+        dots_picture(f"box-{place}", question, figures, share=share) if figures else None,
+        word=word,
+    )
+
+
+def untested_sentence(first: str, lines: Sequence[TestedLine]) -> str:
+    """Return a sentence that ends with what was not looked at."""
+    missing = [
+        line.what[0].lower() + line.what[1:]
+        for line in lines
+        if line.state == "no" and line.what != "Promise of privacy"
+    ]
+    return f"{first}; not tested: {', '.join(missing)}." if missing else f"{first}."
+
+
 WIDTH = 350.0
 LOOKS = {
     "people in the data": 0,
@@ -23,6 +90,12 @@ LOOKS = {
 
 DETECTABLE = "detectable excess"
 BAND = "#f0c9a0"
+SIGNS = {
+    "yes": ("#00507d", "M{x} {y}l4 4l7 -8"),
+    "no": ("#a84400", "M{x} {y}h10"),
+    "part": ("#595959", "M{x} {y}q2.5 -6 5 0t5 0"),
+}
+"""The colour and the sign of what was looked at, was not, or was in part."""
 
 
 def dots_picture(
@@ -106,14 +179,6 @@ def bars_picture(
     return picture(key, WIDTH, bottom + 18, title=title, desc=desc, body=parts)
 
 
-SIGNS = {
-    "yes": ("#00507d", "M{x} {y}l4 4l7 -8"),
-    "no": ("#a84400", "M{x} {y}h10"),
-    "part": ("#595959", "M{x} {y}q2.5 -6 5 0t5 0"),
-}
-"""The colour and the sign of what was looked at, was not, or was in part."""
-
-
 def looks_picture(key: str, title: str, looks: Sequence[TestedLine]) -> Markup:
     """Return what was looked at and what was not, a line each: a tick, a dash, or a wave for what was done in part."""
     pitch = 25.0
@@ -128,69 +193,3 @@ def looks_picture(key: str, title: str, looks: Sequence[TestedLine]) -> Markup:
         parts.append(text(WIDTH - 3, y + 4, look.words, anchor="end", size=11, fill=GREY))
     desc = "; ".join(f"{look.what}: {look.words}" for look in looks)
     return picture(key, WIDTH, pitch * len(looks), title=title, desc=desc, body=parts)
-
-
-GIVES_AWAY = "What does it give away?"
-GOOD_FOR = "What is it good for?"
-NOT_TESTED = "What was not tested, what is not promised?"
-
-
-@dataclass(frozen=True)
-class DecisionFigure:
-    """A number that stands in an answer: whose it is, its 95 % interval, and a word for it where there is one."""
-
-    name: str
-    value: float
-    interval: tuple[float, float] | None = None
-    word: str = ""
-
-
-@dataclass(frozen=True)
-class TestedLine:
-    """Whether something was looked at, or promised: what, what of it, and `state`, `yes`, `no` or `part`."""
-
-    what: str
-    state: str
-    words: str
-
-
-MENDING = "What would mend it?"
-SURE = "How sure is it?"
-MOST_LINES = 5
-
-
-def looks_answer(
-    place: int, question: str, sentence: str, lines: Sequence[TestedLine], word: str = ""
-) -> PageAnswer:
-    return PageAnswer(
-        question,
-        sentence,
-        looks_picture(f"box-{place}", question, lines) if lines else None,
-        word=word,
-    )
-
-
-def dots_answer(
-    place: int,
-    question: str,
-    sentence: str,
-    figures: Sequence[DecisionFigure],
-    *,
-    share: bool = True,
-    word: str = "",
-) -> PageAnswer:
-    return PageAnswer(
-        question,
-        sentence,
-        dots_picture(f"box-{place}", question, figures, share=share) if figures else None,
-        word=word,
-    )
-
-
-def untested_sentence(first: str, lines: Sequence[TestedLine]) -> str:
-    missing = [
-        line.what[0].lower() + line.what[1:]
-        for line in lines
-        if line.state == "no" and line.what != "Promise of privacy"
-    ]
-    return f"{first}; not tested: {', '.join(missing)}." if missing else f"{first}."

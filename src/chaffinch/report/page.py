@@ -1,7 +1,4 @@
-"""Sections to one HTML file: no script, nothing from elsewhere, readable in print, small whatever the data.
-
-A report is made by `report_of` and rendered by `render`.
-"""
+"""Sections to one HTML file: no script, nothing from elsewhere, readable in print, small whatever the data."""
 
 from __future__ import annotations
 

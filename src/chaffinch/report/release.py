@@ -1,15 +1,12 @@
-"""TODO.
+"""The report on a synthetic table as one page: what is promised, the verdicts, where it is good and where it is bad, then figures and what they do not show.
 
-One rule about leaving: which page may leave, why, and what a page that may does not hold.
-
-A page with distributions of the original, or with figures that were taken from it, is kept inside. Its public variant holds measures over many
-people with masked counts, as `--json` does, and no distribution, no level, no note, no command and no seed; where privacy was promised, no figure that
-was taken from the original at all, since the promise covers none.
+One rule about leaving: a page with distributions of the original, or with figures that were taken from it, is kept inside. Its public variant holds measures over
+many people with masked counts, as `--json` does, and no distribution, no level, no note, no command and no seed; where privacy was promised, no figure that was
+taken from the original at all, since the promise covers none.
 """
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -28,7 +25,7 @@ from .heads import NOT_TESTED, looks_picture
 from .page import checked_picture, page
 from .promise import promise_of, promise_section
 from .result import ReportResult
-from .risk import risk_facts, risk_sections, risk_verdict_section
+from .risk import risk_facts, risk_sections, risk_verdict_section, setting_words
 from .sections import (
     Block,
     Cell,
@@ -49,6 +46,9 @@ from .utility import look_sections, utility_sections, verdict_section
 LARGEST = 1_900_000
 OPEN = frozenset(("promise", "tradeoff", "look-columns", "look-pairs", "why", "synthesis"))
 """Sections of a report that stand open; all others are behind a line that opens them, on paper too."""
+
+MOST_NOTES = 40
+MOST_LISTED = 500
 
 
 def render(
@@ -105,7 +105,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise, public=public)
     looks = (
-        look_sections(report.utility, Choices(report.synthesis))
+        look_sections(report.utility, Choices(report.synthesis).why)
         if report.utility is not None
         else ()
     )
@@ -145,11 +145,6 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
     )
 
 
-MOST_NOTES = 40
-MOST_SETTING = 300
-MOST_LISTED = 500
-
-
 def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
     """Return what a reader must know first: what is promised, the tables, the label, the seed, versions and date."""
     about, run = report.about, report.run
@@ -161,11 +156,11 @@ def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
     )
     facts = [
         *([("Promise", promise.line)] if promise is not None else []),
-        ("Original", _table(about.original)),
-        ("Synthetic", _table(about.synthetic)),
+        ("Original", _table_words(about.original)),
+        ("Synthetic", _table_words(about.synthetic)),
         (
             "Holdout",
-            no_holdout if about.holdout in (None, TableSummary()) else _table(about.holdout),
+            no_holdout if about.holdout in (None, TableSummary()) else _table_words(about.holdout),
         ),
         ("Label", "none given" if about.label is None else shown(about.label)),
         (
@@ -183,7 +178,7 @@ def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _table(table: TableSummary | None) -> str:
+def _table_words(table: TableSummary | None) -> str:
     if table is None:
         return "not named"
     parts = [shown(table.name)] if table.name else []
@@ -269,7 +264,7 @@ def _settings(result: UtilityResult) -> Details:
             else (key for key in one.decisive if key not in ("label", "task"))
         )
         for key, value in {**{key: getattr(one, key) for key in decisive}, **one.settings}.items():
-            rows.append((metric.title, shown(key), _plain(value)))
+            rows.append((metric.title, shown(key), setting_words(value)))
     if not rows:
         return Details("Settings of every measure", (Paragraph("None were recorded."),))
     table = PageTable(
@@ -279,11 +274,6 @@ def _settings(result: UtilityResult) -> Details:
         wide=frozenset({2}),
     )
     return Details("Settings of every measure", (table,))
-
-
-def _plain(value: Any) -> str:
-    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return shown(words, MOST_SETTING)
 
 
 INSIDE = Leaving(
@@ -355,13 +345,13 @@ def public_answers(
                 answer,
                 picture=looks_picture(f"box-{len(out) + 1}", part.question, looks),
                 notes=(),
-                sentence=_promised(part.sentence),
+                sentence=_without_tests(part.sentence),
             )
         )
     return tuple(out)
 
 
-def _promised(sentence: str) -> str:
+def _without_tests(sentence: str) -> str:
     """The promise in a sentence, without what was tested."""
     return f"{sentence.partition('; not tested:')[0].rstrip('.')}; what attacks on the table found is not on this page."
 

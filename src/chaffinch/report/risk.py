@@ -1,14 +1,14 @@
-"""Attacks as sections of a page: what each tells beside its references, which keys tell most, and what was not asked."""
+"""Attacks as sections of a page: the verdict, what each attack tells beside its references, which keys tell most, memorisation, several releases together."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from .._base.masking import THRESHOLD
 from .._base.text import NONE, between, count_noun, fixed, number, percent, shown, signed
-from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel
 from ..risk.attribution.result import RiskResult
@@ -23,7 +23,17 @@ from ..risk.attribution.verdict import (
 )
 from ..risk.memorisation import MEMORISATION_TESTS
 from ..risk.memorisation.finding import MemorisationFinding
-from .risk_figures import MOST, attacks_table, funnel, ladder, records, subset_map, with_interval
+from .risk_figures import (
+    MOST,
+    attacks_table,
+    count_words,
+    funnel,
+    ladder,
+    records,
+    subset_map,
+    used_sides,
+    with_interval,
+)
 from .sections import Block, Cell, Details, Heading, Listing, PageTable, Paragraph, Row, Section
 from .text import (
     CROSS_FIT_LINE,
@@ -38,6 +48,18 @@ from .text import (
 MOST_SENSITIVE = 8
 MOST_SETTING = 300
 MOST_OPEN = 24
+MOST_ROWS = 60
+MOST_ALONE = 6
+JOINT_HEAD = (
+    "Attack or test",
+    "Together",
+    "Holdout",
+    "Excess, together",
+    "Excess, each alone",
+    "Added to one",
+    "95 % interval",
+    "p, all together",
+)
 
 
 class _OnColumn(Protocol):
@@ -89,7 +111,7 @@ def _by_sensitive(rows: Iterable[T]) -> dict[str, list[T]]:
 
 
 def _some(groups: Mapping[str, list[T]]) -> Iterator[tuple[int, str, list[T]]]:
-    for i, (sensitive, rows) in enumerate(list(groups.items())[:MOST_SENSITIVE]):
+    for i, (sensitive, rows) in enumerate(islice(groups.items(), MOST_SENSITIVE)):
         yield i, sensitive, rows
 
 
@@ -351,7 +373,9 @@ def _memorisation(result: RiskResult) -> Iterator[Block]:
 
 
 def _definitions(result: RiskResult) -> Iterator[Block]:
-    attackers = [attacker_of(name) for name in _names(result.attacks)]
+    attackers = [
+        attacker_of(name) for name in dict.fromkeys(attack.measure for attack in result.attacks)
+    ]
     if not attackers:
         return
     rows = tuple(
@@ -366,7 +390,7 @@ def _definitions(result: RiskResult) -> Iterator[Block]:
     settings = result.about.settings
     if settings:
         cells = tuple(
-            (shown(key), _plain(value)) for key, value in list(settings.items())[: 2 * MOST]
+            (shown(key), setting_words(value)) for key, value in list(settings.items())[: 2 * MOST]
         )
         table = PageTable(
             "Settings of the attacks", ("Setting", "Value"), cells, wide=frozenset({1})
@@ -374,11 +398,8 @@ def _definitions(result: RiskResult) -> Iterator[Block]:
         yield Details("Settings of the attacks", (table,))
 
 
-def _names(attacks: Sequence[Attack]) -> Iterable[str]:
-    return dict.fromkeys(attack.measure for attack in attacks)
-
-
-def _plain(value: Any) -> str:
+def setting_words(value: Any) -> str:
+    """Return the value of a setting, as JSON where it is no text."""
     return shown(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), MOST_SETTING
     )
@@ -403,13 +424,13 @@ def memorisation_tests(findings: Sequence[MemorisationFinding]) -> Iterator[Bloc
     rows = tuple(
         (
             Cell(one.about.title, one.direction),
-            _value(one, one.value),
-            _value(one, one.holdout),
+            _test_value(one, one.value),
+            _test_value(one, one.holdout),
             signed(one.excess),
             between(one.excess_interval) if one.excess_interval else number(None),
             number(one.p_value),
             number(one.p_family),
-            _people(one),
+            count_words(one.n_people),
         )
         for one in findings
     )
@@ -429,33 +450,12 @@ def memorisation_tests(findings: Sequence[MemorisationFinding]) -> Iterator[Bloc
     yield Details("How each test is defined, and what it does not see", (table,))
 
 
-def _value(finding: MemorisationFinding, value: float | None) -> str:
+def _test_value(finding: MemorisationFinding, value: float | None) -> str:
     return (
         (percent(value) if finding.about.share else fixed(value))
         if value is not None
         else number(None)
     )
-
-
-def _people(finding: MemorisationFinding) -> str:
-    return (
-        shown(finding.n_people, 20)
-        if isinstance(finding.n_people, str)
-        else number(finding.n_people)
-    )
-
-
-MOST_ALONE = 6
-HEAD = (
-    "Attack or test",
-    "Together",
-    "Holdout",
-    "Excess, together",
-    "Excess, each alone",
-    "Added to one",
-    "95 % interval",
-    "p, all together",
-)
 
 
 def joint_blocks(result: RiskResult) -> Iterator[Block]:
@@ -466,23 +466,19 @@ def joint_blocks(result: RiskResult) -> Iterator[Block]:
     if joint is None:
         return
     yield Paragraph(joint.sentence, "lead")
-    yield Paragraph(_how(joint))
+    yield Paragraph(_joint_words(joint))
     table = PageTable(
         "What all releases tell together, and what that adds to one of them",
-        HEAD,
-        tuple(_row(one) for one in joint.ranked[:MOST]),
+        JOINT_HEAD,
+        tuple(_joint_row(one) for one in joint.ranked[:MOST]),
         frozenset(range(1, 8)),
         frozenset({0}),
     )
-    yield (
-        table
-        if len(table.rows) <= MOST_OPEN
-        else Details(f"{table.caption} ({count_noun(len(table.rows), 'row')})", (table,))
-    )
+    yield _folded(table)
     yield Listing(JOINT_LIMITS)
 
 
-def _how(joint: Together) -> str:
+def _joint_words(joint: Together) -> str:
     names = [shown(name, 40) for name in joint.names[:MOST_ALONE]]
     which = (
         f" Releases, in this order: {', '.join(names)}{' and others' if len(joint.names) > MOST_ALONE else ''}."
@@ -497,7 +493,7 @@ def _how(joint: Together) -> str:
     return f"The rows of all releases were attacked as one table, by attacks that do not learn and by all memorisation tests.{which}{model}"
 
 
-def _row(one: JointFinding) -> Row:
+def _joint_row(one: JointFinding) -> Row:
     about = f"on {shown(one.sensitive, 40)} knowing {keys_words(one.keys)}" if one.sensitive else ""
     alone = ", ".join("masked" if each is None else signed(each) for each in one.alone[:MOST_ALONE])
     return (
@@ -512,23 +508,13 @@ def _row(one: JointFinding) -> Row:
     )
 
 
-MOST_ROWS = 60
-SIDES = {
-    "guess": "Guess",
-    "marginals_only": "Marginals only",
-    "label_only": "Label only",
-    "holdout": "Holdout",
-    "original": "Original",
-}
-
-
 def risk_verdict_section(
     rows: Sequence[RiskVerdictRow], result: RiskResult | None = None
 ) -> Section:
     """Return the verdict on risk as a section; with its result, the headline of that stands first."""
     crossed = next((row for row in rows if row.id == "cross_fit"), None)
     alone = crossed is not None and not any(row.holdout is not None for row in rows)
-    blocks: list[Block] = [Paragraph(_lead(rows, crossed if alone else None), "lead")]
+    blocks: list[Block] = [Paragraph(_verdict_lead(rows, crossed if alone else None), "lead")]
     words = [EXCESS_LINE] if any(row.excess is not None or row.together for row in rows) else []
     words += [DETECTABLE_LINE] if any(row.detectable is not None for row in rows) else []
     words += [CROSS_FIT_LINE] if crossed is not None else []
@@ -536,17 +522,13 @@ def risk_verdict_section(
         blocks.append(Listing(tuple(words)))
     if result is not None and result.about.comparison:
         blocks.append(Listing(tuple(shown(sentence, 800) for sentence in result.about.comparison)))
-    used = {
-        side: name
-        for side, name in SIDES.items()
-        if any(getattr(row, side) is not None for row in rows)
-    }
+    used = used_sides(rows)
     head = ("Attack", "Value and 95 % interval", *used.values(), "Excess and 95 % interval", "Word")
     last = len(head) - 1
     table = PageTable(
         "How often each attack is right, beside its references",
         head,
-        tuple(_rows(rows, used, alone=alone)),
+        tuple(_verdict_rows(rows, used, alone=alone)),
         frozenset(range(1, last)),
         short=frozenset({last}),
         cards=True,
@@ -554,17 +536,17 @@ def risk_verdict_section(
     single = sum(not row.together for row in rows)
     many = f"{single} attack{'s' * (single != 1)}" if single else "All together"
     blocks.append(Details(f"{many}, with all numbers", (table,)))
-    if (every := len(_drawn(rows, alone=alone))) > table.length:
+    if (every := len(_in_order(rows, alone=alone))) > table.length:
         blocks.append(
             Paragraph(f"The first {table.length} of {every:,} rows; all are in the JSON.", "note")
         )
     return Section("risk-verdict", "What it gives away, attack by attack", tuple(blocks))
 
 
-def _lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None) -> str:
+def _verdict_lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None) -> str:
     """Return the words of all attacks together and how many found what; those of the cross-fit alone where there is no holdout."""
     if crossed is not None:
-        tests = _tests(rows)
+        tests = _tests_words(rows)
         return f"There is no holdout, so models of half the people speak. {shown(crossed.measure)}: {shown(crossed.words or crossed.word, 120)}.{tests} {crossed.sentence}".strip()
     single = [row for row in rows if not row.together and row.id not in MEMORISATION_TESTS]
     tally: dict[str, int] = {}
@@ -574,27 +556,29 @@ def _lead(rows: Sequence[RiskVerdictRow], crossed: RiskVerdictRow | None) -> str
     out = (
         f"Attribute disclosure by {count_noun(len(single), 'attack')}: {counts}." if single else ""
     )
-    out += _tests(rows)
+    out += _tests_words(rows)
     for row in rows:
         if row.together:
             out += f" {shown(row.measure)}: {shown(row.words or row.word, 120)}. {row.sentence}"
     return out.strip()
 
 
-def _tests(rows: Sequence[RiskVerdictRow]) -> str:
+def _tests_words(rows: Sequence[RiskVerdictRow]) -> str:
     tests = sum(row.id in MEMORISATION_TESTS for row in rows)
     return f" Memorisation tests with an excess: {tests}." if tests else ""
 
 
-def _drawn(rows: Sequence[RiskVerdictRow], *, alone: bool) -> list[RiskVerdictRow]:
+def _in_order(rows: Sequence[RiskVerdictRow], *, alone: bool) -> list[RiskVerdictRow]:
     """Return the rows of the table, those of all attacks together first; without a holdout the family has nothing to say."""
     together = [row for row in rows if row.together and not (alone and row.id == "family")]
     return [*together, *(row for row in rows if not row.together)]
 
 
-def _rows(rows: Sequence[RiskVerdictRow], used: dict[str, str], *, alone: bool) -> Iterator[Row]:
+def _verdict_rows(
+    rows: Sequence[RiskVerdictRow], used: dict[str, str], *, alone: bool
+) -> Iterator[Row]:
     group = None
-    for row in _drawn(rows, alone=alone)[:MOST_ROWS]:
+    for row in _in_order(rows, alone=alone)[:MOST_ROWS]:
         of_row = (
             TOGETHER
             if row.together

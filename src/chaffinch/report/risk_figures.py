@@ -1,4 +1,4 @@
-"""Pictures of attacks: the ladder of references, the funnel, risks of records, and the table of their numbers."""
+"""Pictures of attacks: the ladder of references, the funnel, risks of records, the map of sets of keys, and the table of their numbers."""
 
 from __future__ import annotations
 
@@ -23,30 +23,44 @@ from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.ladder import ladder_plot, sides_of
-from ..risk.attribution.verdict import keys_words, worse
-from .charts import SIGNED, UNKNOWN
+from ..risk.attribution.verdict import RiskVerdictRow, keys_words, worse
+from .charts import SIGNED, UNKNOWN, hex_colour
 from .sections import Cell, Figure, PageTable, Row
 
 MOST = 40
 DRAWN = 20
+MOST_KEYS = 16
+SIDES = {
+    "guess": "Guess",
+    "marginals_only": "Marginals only",
+    "label_only": "Label only",
+    "holdout": "Holdout",
+    "original": "Original",
+}
+"""References of an attack, and their names."""
+
+# The funnel.
+
+
+STEPS = {
+    "iS": "Keys are in the synthetic table (iS)",
+    "DiS": "… and have one value there (DiS)",
+    "DiSCO": "… which is the right one (DiSCO)",
+    "DiSDiO": "… also in the original (DiSDiO)",
+}
+OTHERS = {
+    "Dorig": "Keys have one value in the original (Dorig)",
+    "UiO": "Keys are unique in the original (UiO)",
+    "UiOiS": "… and are in the synthetic table (UiOiS)",
+    "repU": "… and unique there too (repU)",
+}
 
 
 def attacks_table(
     caption: str, attacks: Sequence[Attack], *, keys: bool, sensitive: bool = False
 ) -> PageTable:
     """Return attacks with all their numbers, one row each; `keys` and `sensitive` say whether these are named."""
-    sides = {
-        "guess": "Guess",
-        "marginals_only": "Marginals only",
-        "label_only": "Label only",
-        "holdout": "Holdout",
-        "original": "Original",
-    }
-    used = {
-        side: name
-        for side, name in sides.items()
-        if any(getattr(a, side) is not None for a in attacks)
-    }
+    used = used_sides(attacks)
     head = (
         "Attack",
         *(["Keys"] if keys else []),
@@ -59,25 +73,31 @@ def attacks_table(
     )
     rows: tuple[Row, ...] = tuple(
         (
-            Cell(_title(a), f"on {shown(a.sensitive, 40)}" if sensitive else ""),
+            Cell(shown(a.title, 80), f"on {shown(a.sensitive, 40)}" if sensitive else ""),
             *([keys_words(a.keys, most=8)] if keys else []),
             with_interval(fixed(a.value), a.interval),
             *(fixed(getattr(a, side)) for side in used),
             with_interval(signed(a.excess), a.excess_interval),
             number(a.p_family),
             detectable_words(a.detectable) if a.detectable is not None else number(None),
-            Cell(_count(a.n_matched), f"of {_count(a.n_records)}"),
+            Cell(count_words(a.n_matched), f"of {count_words(a.n_records)}"),
         )
         for a in attacks
     )
     return PageTable(caption, head, rows, frozenset(range(2 if keys else 1, len(head))))
 
 
-def _title(attack: Attack) -> str:
-    return shown(attack.title, 80)
+def used_sides(rows: Sequence[Attack] | Sequence[RiskVerdictRow]) -> dict[str, str]:
+    """Return the references that some of the rows have, with their names."""
+    return {
+        side: name
+        for side, name in SIDES.items()
+        if any(getattr(row, side) is not None for row in rows)
+    }
 
 
-def _count(count: int | str | None) -> str:
+def count_words(count: int | str | None) -> str:
+    """Return a count, which may be masked."""
     return shown(count, 20) if isinstance(count, str) else number(count)
 
 
@@ -109,23 +129,6 @@ def ladder(key: str, sensitive: str, attacks: Sequence[Attack], *, several: bool
     if many:
         note += f" The table has the {len(listed)} worst, the JSON all."
     return Figure(key, caption, (plot,), attacks_table(caption, listed, keys=several), note)
-
-
-# The funnel.
-
-
-STEPS = {
-    "iS": "Keys are in the synthetic table (iS)",
-    "DiS": "… and have one value there (DiS)",
-    "DiSCO": "… which is the right one (DiSCO)",
-    "DiSDiO": "… also in the original (DiSDiO)",
-}
-OTHERS = {
-    "Dorig": "Keys have one value in the original (Dorig)",
-    "UiO": "Keys are unique in the original (UiO)",
-    "UiOiS": "… and are in the synthetic table (UiOiS)",
-    "repU": "… and unique there too (repU)",
-}
 
 
 def funnel(key: str, row: Funnel, of: int) -> Figure | None:
@@ -172,9 +175,6 @@ def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
 def with_interval(value: str, interval: tuple[float, float] | None) -> Cell:
     """Return a value with its interval below it."""
     return Cell(value, f"{fixed(interval[0])} to {fixed(interval[1])}" if interval else "")
-
-
-MOST_KEYS = 16
 
 
 def subset_map(
@@ -318,7 +318,7 @@ def _cell(
     reach: float,
 ) -> str:
     colour = None if value is None else blend(SIGNED, (value + reach) / (2 * reach))
-    fill = UNKNOWN if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)
+    fill = UNKNOWN if colour is None else hex_colour(colour)
     said = (
         f"{shown(attack.title, 80)}, {keys_words(attack.keys)}: {signed(value)}"
         if attack
@@ -341,7 +341,7 @@ def _scale(x: float, y: float, reach: float) -> list[str]:
     steps, wide = 41, 5.0
     out = [
         f'<rect x="{x + i * wide:.1f}" y="{y:.1f}" width="{wide:.1f}" height="10" shape-rendering="crispEdges" '
-        f'fill="#{"".join(f"{c:02x}" for c in blend(SIGNED, i / (steps - 1)))}"/>'
+        f'fill="{hex_colour(blend(SIGNED, i / (steps - 1)))}"/>'
         for i in range(steps)
     ]
     for share in (0.0, 0.5, 1.0):

@@ -1,4 +1,4 @@
-"""More than two reports in one: each measure and each attack of all of them, named by what differs, on one picture of risk beside worth."""
+"""More than two reports in one: each measure and each attack of all of them, on one picture of risk beside worth, and names made of what differs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..risk.attribution.verdict import (
 from ..risk.memorisation.finding import MemorisationFinding
 from ..utility.metric import METRICS, Metric
 from ..utility.verdict import ladder, metrics_of
-from .decision import HEADLINES
+from .decision import HEADLINES, attack_words
 from .heads import (
     GIVES_AWAY,
     GOOD_FOR,
@@ -38,8 +38,10 @@ from .promise import promise_of
 from .release import FROM_JSON, promises
 from .result import ReportResult
 from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
-from .tradeoff import TradePoint, attack_words, headline_step, reference_lines, tradeoff_figure
+from .tradeoff import TradePoint, headline_step, reference_lines, tradeoff_figure
 
+MOST = 4
+NONE, NOT_TOLD, DEFAULT = "none", "not told", "default"
 SETTINGS = (
     "method",
     "conditionals",
@@ -53,10 +55,14 @@ SETTINGS = (
 )
 """Settings of a model by how soon they are named."""
 
-MOST = 4
-NONE, NOT_TOLD, DEFAULT = "none", "not told", "default"
 TOLD_ELSEWHERE = frozenset(("label", "sensitive", "epsilon", "delta", "rows", "network"))
 """Settings of a synthesiser that stand among the facts under another name, or as the report has them."""
+
+MOST_ATTACKS = 40
+UNCOVERED = Leaving(
+    False,
+    "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.",
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,210 @@ class ReportDifference:
 
     what: str
     values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SharedMeasure:
+    """A measure in all reports: values, intervals, and the letters of those that none is told to be nearer than."""
+
+    id: str
+    measure: str
+    direction: str
+    values: tuple[float | None, ...]
+    intervals: tuple[tuple[float, float] | None, ...]
+    nearest: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SharedAttack:
+    """An attack or a memorisation test in all reports: values, intervals, excesses, whether each was found, and the letters of those that none is shown to be safer than.
+
+    A test has no keys and no sensitive column. Attacks are ranked by their values, tests by their excesses; the intervals are of what ranks them.
+    """
+
+    measure: str
+    keys: tuple[str, ...]
+    sensitive: str
+    values: tuple[float | None, ...]
+    intervals: tuple[tuple[float, float] | None, ...]
+    excesses: tuple[float | None, ...]
+    safest: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether an excess was found in any of the reports."""
+        return FOUND in self.words
+
+
+class _Finding(Protocol):
+    @property
+    def found(self) -> bool: ...
+
+
+T = TypeVar("T", bound=_Finding)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SeveralReports:
+    """Three reports or more side by side: names made of what differs, shared measures and attacks, and what keeps them from being compared."""
+
+    names: tuple[str, ...]
+    differing: tuple[ReportDifference, ...]
+    measures: tuple[SharedMeasure, ...]
+    attacks: tuple[SharedAttack, ...]
+    notes: tuple[str, ...]
+    tests: tuple[SharedAttack, ...] = ()
+    picture: Figure | None = None
+    answers: tuple[PageAnswer, ...] = ()
+    leaving: Leaving = FROM_JSON
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data: `chaffinch-comparison`, version 2 for more than two reports."""
+        parts = ("differing", "measures", "attacks", "tests", "notes")
+        return {
+            "format": "chaffinch-comparison",
+            "version": 2,
+            "reports": dict(zip(self.letters, self.names, strict=True)),
+            **{name: to_plain(getattr(self, name)) for name in parts},
+        }
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What reports are called in tables."""
+        return tuple(letter(i) for i in range(len(self.names)))
+
+    def to_text(self) -> str:
+        """Return the comparison as plain text for a terminal."""
+        parts = [
+            "\n".join(f"{one}: {name}" for one, name in zip(self.letters, self.names, strict=True))
+        ]
+        rows = [
+            (row.measure, *map(number, row.values), _letters(row.nearest, self.letters))
+            for row in self.measures
+        ]
+        parts += [text_table(("measure", *self.letters, "nearest"), rows)] if rows else []
+        parts += [
+            "\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes)))
+            for part in self.answers[:1]
+        ]
+        found = [
+            (
+                ", ".join(_attack_words(row)),
+                *(
+                    f"{number(v)}, {told}"
+                    for v, told in zip(row.values, _findings(row), strict=True)
+                ),
+                _letters(row.safest, self.letters),
+            )
+            for row in most_telling((*self.attacks, *self.tests))
+        ]
+        parts += (
+            [text_table(("attacks and tests", *self.letters, "safest"), found)] if found else []
+        )
+        return "\n\n".join(
+            [*parts, *(["\n".join(f"- {note}" for note in self.notes)] if self.notes else [])]
+        )
+
+    def to_html(self) -> str:
+        """Return the comparison as one HTML file."""
+        facts = tuple(zip(self.letters, self.names, strict=True))
+        return page(
+            f"{len(self.names)} reports compared",
+            tuple(self.sections()),
+            facts=facts,
+            answers=self.answers,
+            leaving=self.leaving,
+        )
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the comparison as sections of a page."""
+        blocks = differing_blocks(self.names, self.differing)
+        yield Section(
+            "differing",
+            "What differs between them",
+            (*blocks, *([Listing(self.notes)] if self.notes else [])),
+        )
+        if self.picture is not None:
+            yield Section("tradeoff", "Risk beside worth", (self.picture,))
+        places = frozenset(range(1, len(self.names) + 1))
+        if self.measures:
+            cells: tuple[Row, ...] = tuple(
+                (
+                    Cell(row.measure, row.direction),
+                    *(_cell(v, i) for v, i in zip(row.values, row.intervals, strict=True)),
+                    _letters(row.nearest, self.letters),
+                )
+                for row in self.measures
+            )
+            yield Section(
+                "compared",
+                "Measure by measure",
+                (
+                    PageTable(
+                        "Each measure of every table",
+                        ("Measure", *self.letters, "Nearest"),
+                        cells,
+                        places,
+                        cards=True,
+                    ),
+                ),
+            )
+        every = (*self.attacks, *self.tests)
+        if every:
+            some = most_telling(every, MOST_ATTACKS)
+            found: tuple[Row, ...] = tuple(
+                (
+                    Cell(*_attack_words(row)),
+                    *(
+                        Cell(number(v), finding)
+                        for v, finding in zip(row.values, _findings(row), strict=True)
+                    ),
+                    _letters(row.safest, self.letters),
+                )
+                for row in some
+            )
+            of = "" if len(some) == len(every) else f", {len(some)} of {len(every):,}"
+            caption = f"Each attack and test of every table{of}, those with an excess found first"
+            yield Section(
+                "attacks",
+                "What they give away",
+                (
+                    PageTable(
+                        caption,
+                        ("Attack or test", *self.letters, "Safest"),
+                        found,
+                        places,
+                        cards=True,
+                    ),
+                ),
+            )
+
+
+def several_reports(
+    reports: Sequence[ReportResult],
+    *,
+    labels: Sequence[str] = (),
+    apart: frozenset[str] = frozenset(),
+    notes: Sequence[str] = (),
+) -> SeveralReports:
+    """Return reports side by side; `labels` say which run each is of, `apart` are ids of measures whose numbers cannot be compared, `notes` why."""
+    names = names_of_reports(reports, labels)
+    measured = dict.fromkeys(
+        name for report in reports if report.utility is not None for name in report.utility.results
+    )
+    metrics = metrics_of(name for name in measured if name in METRICS)
+    return SeveralReports(
+        names=names,
+        differing=differences(reports),
+        measures=tuple(_measure(metric, reports, apart) for metric in metrics),
+        attacks=tuple(_attacks(reports)),
+        tests=tuple(_tests(reports)),
+        notes=tuple(notes),
+        picture=tradeoff_of(reports, names),
+        answers=compared_answers(reports, names),
+        leaving=leaving_of_all(reports),
+    )
 
 
 def letter(place: int) -> str:
@@ -209,191 +419,6 @@ def _part(one: ReportDifference, place: int, report: ReportResult) -> str:
     return value if one.what in ("file", "title", "date", "method") else f"{one.what} {value}"
 
 
-UNCOVERED = Leaving(
-    False,
-    "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.",
-)
-MOST_ATTACKS = 40
-
-
-class _Finding(Protocol):
-    @property
-    def found(self) -> bool: ...
-
-
-T = TypeVar("T", bound=_Finding)
-
-
-@dataclass(frozen=True)
-class SharedMeasure:
-    """A measure in all reports: values, intervals, and the letters of those that none is told to be nearer than."""
-
-    id: str
-    measure: str
-    direction: str
-    values: tuple[float | None, ...]
-    intervals: tuple[tuple[float, float] | None, ...]
-    nearest: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SharedAttack:
-    """An attack or a memorisation test in all reports: values, intervals, excesses, whether each was found, and the letters of those that none is shown to be safer than.
-
-    A test has no keys and no sensitive column. Attacks are ranked by their values, tests by their excesses; the intervals are of what ranks them.
-    """
-
-    measure: str
-    keys: tuple[str, ...]
-    sensitive: str
-    values: tuple[float | None, ...]
-    intervals: tuple[tuple[float, float] | None, ...]
-    excesses: tuple[float | None, ...]
-    safest: tuple[str, ...]
-    words: tuple[str, ...] = ()
-
-    @property
-    def found(self) -> bool:
-        """Whether an excess was found in any of the reports."""
-        return FOUND in self.words
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SeveralReports:
-    """Three reports or more side by side: names made of what differs, shared measures and attacks, and what keeps them from being compared."""
-
-    names: tuple[str, ...]
-    differing: tuple[ReportDifference, ...]
-    measures: tuple[SharedMeasure, ...]
-    attacks: tuple[SharedAttack, ...]
-    notes: tuple[str, ...]
-    tests: tuple[SharedAttack, ...] = ()
-    picture: Figure | None = None
-    answers: tuple[PageAnswer, ...] = ()
-    leaving: Leaving = FROM_JSON
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data: `chaffinch-comparison`, version 2 for more than two reports."""
-        parts = ("differing", "measures", "attacks", "tests", "notes")
-        return {
-            "format": "chaffinch-comparison",
-            "version": 2,
-            "reports": dict(zip(self.letters, self.names, strict=True)),
-            **{name: to_plain(getattr(self, name)) for name in parts},
-        }
-
-    @property
-    def letters(self) -> tuple[str, ...]:
-        """What reports are called in tables."""
-        return tuple(letter(i) for i in range(len(self.names)))
-
-    def to_text(self) -> str:
-        """Return the comparison as plain text for a terminal."""
-        parts = [
-            "\n".join(f"{one}: {name}" for one, name in zip(self.letters, self.names, strict=True))
-        ]
-        rows = [
-            (row.measure, *map(number, row.values), _letters(row.nearest, self.letters))
-            for row in self.measures
-        ]
-        parts += [text_table(("measure", *self.letters, "nearest"), rows)] if rows else []
-        parts += [
-            "\n".join((f"{part.question} {part.sentence}", *(f"- {note}" for note in part.notes)))
-            for part in self.answers[:1]
-        ]
-        found = [
-            (
-                _words(row),
-                *(
-                    f"{number(v)}, {told}"
-                    for v, told in zip(row.values, _findings(row), strict=True)
-                ),
-                _letters(row.safest, self.letters),
-            )
-            for row in most_telling((*self.attacks, *self.tests))
-        ]
-        parts += (
-            [text_table(("attacks and tests", *self.letters, "safest"), found)] if found else []
-        )
-        return "\n\n".join(
-            [*parts, *(["\n".join(f"- {note}" for note in self.notes)] if self.notes else [])]
-        )
-
-    def to_html(self) -> str:
-        """Return the comparison as one HTML file."""
-        facts = tuple(zip(self.letters, self.names, strict=True))
-        return page(
-            f"{len(self.names)} reports compared",
-            tuple(self.sections()),
-            facts=facts,
-            answers=self.answers,
-            leaving=self.leaving,
-        )
-
-    def sections(self) -> Iterator[Section]:
-        """Yield the comparison as sections of a page."""
-        blocks = differing_blocks(self.names, self.differing)
-        yield Section(
-            "differing",
-            "What differs between them",
-            (*blocks, *([Listing(self.notes)] if self.notes else [])),
-        )
-        if self.picture is not None:
-            yield Section("tradeoff", "Risk beside worth", (self.picture,))
-        places = frozenset(range(1, len(self.names) + 1))
-        if self.measures:
-            cells: tuple[Row, ...] = tuple(
-                (
-                    Cell(row.measure, row.direction),
-                    *(_cell(v, i) for v, i in zip(row.values, row.intervals, strict=True)),
-                    _letters(row.nearest, self.letters),
-                )
-                for row in self.measures
-            )
-            yield Section(
-                "compared",
-                "Measure by measure",
-                (
-                    PageTable(
-                        "Each measure of every table",
-                        ("Measure", *self.letters, "Nearest"),
-                        cells,
-                        places,
-                        cards=True,
-                    ),
-                ),
-            )
-        every = (*self.attacks, *self.tests)
-        if every:
-            some = most_telling(every, MOST_ATTACKS)
-            found: tuple[Row, ...] = tuple(
-                (
-                    Cell(*_attack_words(row)),
-                    *(
-                        Cell(number(v), finding)
-                        for v, finding in zip(row.values, _findings(row), strict=True)
-                    ),
-                    _letters(row.safest, self.letters),
-                )
-                for row in some
-            )
-            of = "" if len(some) == len(every) else f", {len(some)} of {len(every):,}"
-            caption = f"Each attack and test of every table{of}, those with an excess found first"
-            yield Section(
-                "attacks",
-                "What they give away",
-                (
-                    PageTable(
-                        caption,
-                        ("Attack or test", *self.letters, "Safest"),
-                        found,
-                        places,
-                        cards=True,
-                    ),
-                ),
-            )
-
-
 def differing_blocks(names: Sequence[str], differing: Sequence[ReportDifference]) -> list[Block]:
     """Return which report each letter is, and what differs between them; a sentence where nothing does."""
     letters = [letter(i) for i in range(len(names))]
@@ -446,10 +471,6 @@ def _attack_words(row: SharedAttack) -> tuple[str, str]:
     ).title, f"{shown(row.sensitive, 40)}, knowing {keys_words(row.keys)}"
 
 
-def _words(row: SharedAttack) -> str:
-    return ", ".join(_attack_words(row))
-
-
 def _best(
     values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None], *, higher: bool
 ) -> tuple[str, ...]:
@@ -467,36 +488,6 @@ def _best(
         i for i in known if max(ends[i][0], ends[best][0]) <= min(ends[i][1], ends[best][1])
     ]
     return tuple(letter(i) for i in overlapping)
-
-
-def several_reports(
-    reports: Sequence[ReportResult],
-    *,
-    labels: Sequence[str] = (),
-    apart: frozenset[str] = frozenset(),
-    notes: Sequence[str] = (),
-) -> SeveralReports:
-    """Return reports side by side; `labels` say which run each is of, `apart` are ids of measures whose numbers cannot be compared, `notes` why."""
-    names = names_of_reports(reports, labels)
-    measures = [_measure(metric, reports, apart) for metric in _metrics(reports)]
-    return SeveralReports(
-        names=names,
-        differing=differences(reports),
-        measures=tuple(measures),
-        attacks=tuple(_attacks(reports)),
-        tests=tuple(_tests(reports)),
-        notes=tuple(notes),
-        picture=tradeoff_of(reports, names),
-        answers=compared_answers(reports, names),
-        leaving=leaving_of_all(reports),
-    )
-
-
-def _metrics(reports: Sequence[ReportResult]) -> list[Metric]:
-    every = [
-        name for report in reports if report.utility is not None for name in report.utility.results
-    ]
-    return metrics_of(name for name in dict.fromkeys(every) if name in METRICS)
 
 
 def _measure(
@@ -517,13 +508,7 @@ def _measure(
 
 
 def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
-    every = [
-        {
-            (one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one
-            for one in (() if report.risk is None else report.risk.attacks)
-        }
-        for report in reports
-    ]
+    every = [_by_attack(report) for report in reports]
     rows = []
     for key, first in every[0].items() if every else ():
         if not all(key in one for one in every):
@@ -631,7 +616,7 @@ def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
         DecisionFigure(label, one.value or 0.0, one.interval)
         for label, one in zip(labels, attacks, strict=True)
     ]
-    shared = f"{shown(first.title, 60)} on {shown(first.sensitive, 40)} knowing {keys_words(first.keys, most=4)}, the attack that is right most often in any of them: "
+    shared = f"{attack_words(first)}, the attack that is right most often in any of them: "
     shared += (
         "the 95 % intervals overlap."
         if len(best) == len(reports)
@@ -697,7 +682,10 @@ def leaving_of_all(reports: Sequence[ReportResult]) -> Leaving:
 
 def shared_attack(reports: Sequence[ReportResult]) -> tuple[Attack, ...] | None:
     """Return one attack that all reports have with a value, the worst in any of them; None where they share none."""
-    each = [_by_attack(report) for report in reports]
+    each = [
+        {key: one for key, one in _by_attack(report).items() if one.value is not None}
+        for report in reports
+    ]
     shared = [key for key in each[0] if all(key in one for one in each)] if each else []
     if not shared:
         return None
@@ -710,7 +698,6 @@ def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Attack]:
     return {
         (one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one
         for one in attacks
-        if one.value is not None
     }
 
 

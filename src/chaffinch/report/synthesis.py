@@ -1,4 +1,4 @@
-"""Why a table is as it is: what was cut on purpose, shown as chosen, and for each bad measure its columns and the setting that would mend it."""
+"""How a table was made, and why it is as it is: settings, the network, what was cut on purpose, and for each bad measure the setting that would mend it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,126 @@ from .._base.text import count_noun, fixed, is_number, number, percent, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
-from ..utility.jensen_shannon import JensenShannon
 from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
 from ..utility.verdict import VerdictRow
 from .result import ReportResult
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
+from .utility import columns_by_distance
 
-BAD = ("weak", "lost")
+SEED, EQUAL_ROWS = "Seed", "Rows equal to an original one"
+"""Names of facts that are not on every page."""
+
+MOST_DRAWN, MOST_LISTED = 15, 500
 MOST_CUTS, MOST_PAIRS = 8, 3
+BAD = ("weak", "lost")
+_BOUND = re.compile(r"<[0-9](\.[0-9]{1,12})?(e-[0-9]{1,3})?")
+"""A share that is told by a bound, as `masked_share` writes it; reports from strangers may hold anything."""
+
+
+def synthesis_section(
+    account: SynthesisAccount | None, picture: Markup | None, *, public: bool = False
+) -> Section | None:
+    """Return how the table was made, with the picture of its network; None where nothing is known.
+
+    A `public` page has no seed: whoever knows it can make the table again from a guess at the data, and see whether it is the same. Nor has it, beside a
+    promise, a figure that was taken from the original.
+    """
+    blocks: list[Block] = []
+    if account is not None:
+        inside = (
+            () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
+        )
+        rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
+        if rows:
+            blocks.append(
+                PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1}))
+            )
+    blocks += network_figures(account, picture)
+    return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
+
+
+def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
+    model, equal = account.model, account.rows_equal_to_an_original
+    yield "Method", shown(model.method)
+    yield "Search", ", ".join(shown(word) for word in (model.search, model.score) if word)
+    yield "Most parents of a column", "" if model.parents is None else number(model.parents)
+    yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
+    yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
+    yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
+    yield SEED, "" if account.seed is None else str(account.seed)
+    if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
+        share = (
+            percent(equal)
+            if isinstance(equal, float)
+            else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
+        )
+        yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
+
+
+def network_figures(account: SynthesisAccount | None, picture: Markup | None) -> list[Block]:
+    """Return the picture where there is one, and the strongest links; nothing where no network is known."""
+    model = ModelAccount() if account is None else account.model
+    out: list[Block] = []
+    if picture is None and not model.edges:
+        return out
+    choices = Choices(account)
+    strengths = model.strengths or (None,) * len(model.edges)
+    ranked = sorted(zip(model.edges, strengths, strict=False), key=lambda edge: -(edge[1] or 0.0))
+    measured = (
+        "Mutual information (nats, from released tables)"
+        if model.privacy
+        else "Mutual information (nats)"
+    )
+    rows = tuple(
+        (
+            shown(a, 40),
+            shown(b, 40),
+            number(strength),
+            choices.why((a, b)).removeprefix("chosen: this link was "),
+        )
+        for (a, b), strength in ranked[:MOST_LISTED]
+    )
+    table = PageTable(
+        "Edges of the network", ("From", "To", measured, "Chosen"), rows, frozenset({2})
+    )
+    if picture is not None:
+        out.append(
+            Figure(
+                "fig-network",
+                "The network that was learnt: wider edges tell more",
+                (picture,),
+                table,
+            )
+        )
+    known = {
+        f"{shown(a, 40)} → {shown(b, 40)}": float(strength)
+        for (a, b), strength in ranked
+        if strength is not None
+    }
+    if known:
+        some = dict(list(known.items())[:MOST_DRAWN])
+        of = f", the {len(some)} strongest of {len(known)} links" if len(some) < len(known) else ""
+        caption = f"What the ends of each link tell of each other{of}"
+        desc = "; ".join(f"{name}: {number(value)}" for name, value in some.items())
+        plot = bars("fig-links-plot", caption, desc, some)
+        listed = tuple((name, number(value)) for name, value in some.items())
+        out.append(
+            Figure(
+                "fig-links",
+                caption,
+                (plot,),
+                PageTable(caption, ("Link", measured), listed, frozenset({1})),
+            )
+        )
+    return out
+
+
+def why_section(report: ReportResult) -> Section | None:
+    """Return what was chosen and what would mend what is bad; None where there is neither."""
+    choices = Choices(report.synthesis)
+    blocks: list[Block] = [*_chosen(choices), *_mending(report, choices)]
+    return Section("why", "Why it is so, and what would mend it", tuple(blocks)) if blocks else None
 
 
 class Choices:
@@ -56,13 +167,6 @@ class Choices:
     def linked(self, names: Sequence[str]) -> bool:
         """Return whether the network has an edge between two columns."""
         return frozenset(names) in self.edges
-
-
-def why_section(report: ReportResult) -> Section | None:
-    """Return what was chosen and what would mend what is bad; None where there is neither."""
-    choices = Choices(report.synthesis)
-    blocks: list[Block] = [*_chosen(choices), *_mending(report, choices)]
-    return Section("why", "Why it is so, and what would mend it", tuple(blocks)) if blocks else None
 
 
 def _chosen(choices: Choices) -> Iterator[Block]:
@@ -128,7 +232,7 @@ def _mending(report: ReportResult, choices: Choices) -> Iterator[Block]:
 def _mend(row: VerdictRow, result: UtilityResult, choices: Choices) -> tuple[str, str]:
     """Return the columns at which a measure is worst, and the setting to change."""
     if row.id in ("jensen_shannon", "tvd_1"):
-        names = _worst_columns(result)
+        names = [shown(name, 40) for name, _ in columns_by_distance(result)[:MOST_PAIRS]]
         return ", ".join(names) or "no single column stands out", _single(names, choices)
     if row.id == "impossible":
         pairs = result.results.get("impossible")
@@ -136,14 +240,6 @@ def _mend(row: VerdictRow, result: UtilityResult, choices: Choices) -> tuple[str
         return _where(some, choices), _pairs_mended(some, choices, rules=True)
     some = _pairs(row, result)
     return _where(some, choices) or "over the whole table", _pairs_mended(some, choices)
-
-
-def _worst_columns(result: UtilityResult) -> list[str]:
-    distances = result.results.get("jensen_shannon")
-    known = distances.per_column if isinstance(distances, JensenShannon) else {}
-    return [
-        shown(name, 40) for name, _ in sorted(known.items(), key=lambda item: -item[1])[:MOST_PAIRS]
-    ]
 
 
 def _single(names: Sequence[str], choices: Choices) -> str:
@@ -216,112 +312,3 @@ def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: boo
         if words
         else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."
     )
-
-
-MOST_DRAWN, MOST_LISTED = 15, 500
-
-
-def network_figures(account: SynthesisAccount | None, picture: Markup | None) -> list[Block]:
-    """Return the picture where there is one, and the strongest links; nothing where no network is known."""
-    model = ModelAccount() if account is None else account.model
-    out: list[Block] = []
-    if picture is None and not model.edges:
-        return out
-    choices = Choices(account)
-    strengths = model.strengths or (None,) * len(model.edges)
-    ranked = sorted(zip(model.edges, strengths, strict=False), key=lambda edge: -(edge[1] or 0.0))
-    measured = (
-        "Mutual information (nats, from released tables)"
-        if model.privacy
-        else "Mutual information (nats)"
-    )
-    rows = tuple(
-        (
-            shown(a, 40),
-            shown(b, 40),
-            number(strength),
-            choices.why((a, b)).removeprefix("chosen: this link was "),
-        )
-        for (a, b), strength in ranked[:MOST_LISTED]
-    )
-    table = PageTable(
-        "Edges of the network", ("From", "To", measured, "Chosen"), rows, frozenset({2})
-    )
-    if picture is not None:
-        out.append(
-            Figure(
-                "fig-network",
-                "The network that was learnt: wider edges tell more",
-                (picture,),
-                table,
-            )
-        )
-    known = {
-        f"{shown(a, 40)} → {shown(b, 40)}": float(strength)
-        for (a, b), strength in ranked
-        if strength is not None
-    }
-    if known:
-        some = dict(list(known.items())[:MOST_DRAWN])
-        of = f", the {len(some)} strongest of {len(known)} links" if len(some) < len(known) else ""
-        caption = f"What the ends of each link tell of each other{of}"
-        desc = "; ".join(f"{name}: {number(value)}" for name, value in some.items())
-        plot = bars("fig-links-plot", caption, desc, some)
-        listed = tuple((name, number(value)) for name, value in some.items())
-        out.append(
-            Figure(
-                "fig-links",
-                caption,
-                (plot,),
-                PageTable(caption, ("Link", measured), listed, frozenset({1})),
-            )
-        )
-    return out
-
-
-SEED, EQUAL_ROWS = "Seed", "Rows equal to an original one"
-"""Names of facts that are not on every page."""
-
-
-def synthesis_section(
-    account: SynthesisAccount | None, picture: Markup | None, *, public: bool = False
-) -> Section | None:
-    """Return how the table was made, with the picture of its network; None where nothing is known.
-
-    A `public` page has no seed: whoever knows it can make the table again from a guess at the data, and see whether it is the same. Nor has it, beside a
-    promise, a figure that was taken from the original.
-    """
-    blocks: list[Block] = []
-    if account is not None:
-        inside = (
-            () if not public else (SEED,) if account.model.privacy is None else (SEED, EQUAL_ROWS)
-        )
-        rows = [(name, words) for name, words in _facts(account) if words and name not in inside]
-        if rows:
-            blocks.append(
-                PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1}))
-            )
-    blocks += network_figures(account, picture)
-    return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
-
-
-def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
-    model, equal = account.model, account.rows_equal_to_an_original
-    yield "Method", shown(model.method)
-    yield "Search", ", ".join(shown(word) for word in (model.search, model.score) if word)
-    yield "Most parents of a column", "" if model.parents is None else number(model.parents)
-    yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
-    yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
-    yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
-    yield SEED, "" if account.seed is None else str(account.seed)
-    if isinstance(equal, float) or (isinstance(equal, str) and _BOUND.fullmatch(equal)):
-        share = (
-            percent(equal)
-            if isinstance(equal, float)
-            else f"fewer than {100 * float(equal.removeprefix('<')):.3g}\xa0%"
-        )
-        yield EQUAL_ROWS, f"{share}, codes compared. By itself this is no measure of risk."
-
-
-_BOUND = re.compile(r"<[0-9](\.[0-9]{1,12})?(e-[0-9]{1,3})?")
-"""A share that is told by a bound, as `masked_share` writes it; reports from strangers may hold anything."""

@@ -9,11 +9,11 @@ from html import escape
 from markupsafe import Markup
 
 from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture, text
-from .._base.text import number, percent, shown
+from .._base.text import between, percent, shown
 from ..risk.attribution.attack import Attack
-from ..risk.attribution.verdict import keys_words, worse
+from ..risk.attribution.verdict import worse
 from ..utility.verdict import VerdictRow, ladder, way_between
-from .decision import HEADLINES, SHORT
+from .decision import HEADLINES, SHORT, attack_words
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section
 
@@ -31,11 +31,6 @@ class TradePoint:
     worth_interval: tuple[float, float] | None = None
     risk_interval: tuple[float, float] | None = None
     reference: bool = False
-
-
-def attack_words(attack: Attack) -> str:
-    """Return which attack is drawn, in words."""
-    return f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
 
 
 def headline_step(
@@ -80,6 +75,7 @@ def tradeoff_section(report: ReportResult) -> Section | None:
 
 
 def reference_lines(attack: Attack) -> list[tuple[str, float]]:
+    """Return how often an attack is right without the tables: levels to draw beside them."""
     sides = (
         ("a guess without keys", attack.guess),
         ("people who are not in the data", attack.holdout),
@@ -107,7 +103,7 @@ def tradeoff_figure(
             percent(point.worth),
             way_between(*point.worth_interval) if point.worth_interval else "",
             percent(point.risk),
-            _ends(point.risk_interval),
+            "" if point.risk_interval is None else between(point.risk_interval),
         )
         for point in points
     )
@@ -118,10 +114,6 @@ def tradeoff_figure(
         frozenset({1, 2, 3, 4}),
     )
     return Figure(id, caption, (_drawn(f"{id}-plot", caption, points, lines, kept),), table)
-
-
-def _ends(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f"{number(interval[0])} to {number(interval[1])}"
 
 
 def _drawn(

@@ -81,7 +81,11 @@ def tree_page(
         scores = audit.score, audit.score
     score = score_words(audit.model.kind, audit.scored_on)
     score = score[:1].upper() + score[1:]
-    after = None if pruned is None else _audited_again(audit, pruned)
+    after = (
+        None  # the attack on what is left, with the counts that only the keeper of the data still has
+        if pruned is None
+        else attack_trees(pruned.after, at_least=audit.at_least, threshold=audit.threshold)
+    )
     drawn = _worst(audit)
     sections = [
         Section("finding", "What was found", _finding(audit, after, pruned, scores, score)),
@@ -176,11 +180,6 @@ def _written_words(
         if not _told_together(audit, pruned)
         else f"{told} {certificate.sentence()}"
     )
-
-
-def _audited_again(audit: TreeAudit, pruned: PruneResult) -> TreeAudit:
-    """The attack on what is left, with the counts that only the keeper of the data still has."""
-    return attack_trees(pruned.after, at_least=audit.at_least, threshold=audit.threshold)
 
 
 def _isolating(audit: TreeAudit) -> list[set[int]]:
@@ -468,7 +467,12 @@ def tree_picture(
             continue
         name = "" if leaf else features[int(tree.feature[node])]
         parts.append(_node(x[depth], at, leaf, node in marked, shown(name), pitch))
-        if name and depth < min(NAMED, deepest) and _has_room(tree, node, y):
+        # A name meets no line where those to the children stand clear above and below it.
+        if (
+            name
+            and depth < min(NAMED, deepest)
+            and y[int(tree.right[node])] - y[int(tree.left[node])] >= 14.0
+        ):
             parts.append(
                 text(x[depth] + 7, at + 3.5, cut(name, x[depth + 1] - x[depth] - 12, 10), size=10)
             )
@@ -493,11 +497,6 @@ def _columns(deepest: int) -> list[float]:
     rest = (WIDTH - LEFT - wide * NAMED_WIDTH) / max(deepest - wide, 1)
     steps = [NAMED_WIDTH] * wide + [min(rest, NAMED_WIDTH / 2)] * (deepest - wide)
     return [LEFT, *(LEFT + np.cumsum(steps)).tolist()] if steps else [LEFT]
-
-
-def _has_room(tree: Tree, node: int, y: dict[int, float]) -> bool:
-    """Whether a name beside a split meets no line: its children's lines stand clear above and below."""
-    return y[int(tree.right[node])] - y[int(tree.left[node])] >= 14.0
 
 
 def _edge(tree: Tree, node: int, x: Sequence[float], y: dict[int, float], marked: bool) -> str:

@@ -1,4 +1,7 @@
-"""A result of utility as sections of a page: verdict first, then where it is good and where it is bad, then figures."""
+"""A result of utility as sections of a page: verdict first, then where it is good and where it is bad, then figures.
+
+Columns and the worst pairs of columns are drawn original beside synthetic, cells of few people hidden.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,20 @@ from ..utility.verdict import (
     ladder_plot,
     way_between,
 )
-from .charts import MOST_COLUMNS, NUMBERED, STRENGTH, Matrices, heat_maps
+from .charts import MOST_COLUMNS, NUMBERED, STRENGTH, Matrices, heat_maps, hex_colour
 from .sections import Block, Cell, Figure, Grid, Heading, PageTable, Paragraph, Row, Section
-from .synthesis import Choices
 from .uses import uses_sections
 
 FEW = 8
+WIDE, TALL, TOP, FOOT = 212.0, 150.0, 20.0, 16.0
+LABELS = 92.0
+PAIR_WIDE, PAIR_HEAD, PAIR_GAP = 374.0, 92.0, 22.0
+PAIR_LABELS, PAIR_SLANT = 92.0, 34.0
+"""Room for the names of rows, and for the last slanted name of a column."""
+
+ORIGINAL, SYNTHETIC = SERIES[0][0], SERIES[1][0]
+STUB = 4.0
+"""How high, in pixels, what is hidden is drawn: the same for all."""
 
 
 def utility_sections(result: UtilityResult, threshold: int = THRESHOLD) -> Iterator[Section]:
@@ -47,13 +58,18 @@ def utility_sections(result: UtilityResult, threshold: int = THRESHOLD) -> Itera
     yield from uses_sections(result, threshold)
 
 
-def look_sections(result: UtilityResult, choices: Choices) -> Iterator[Section]:
-    """Yield pictures of columns and of the worst pairs: nothing where the result was read from its plain data, which hold none."""
+def look_sections(
+    result: UtilityResult, chosen: Callable[[Sequence[str]], str]
+) -> Iterator[Section]:
+    """Yield pictures of columns and of the worst pairs: nothing where the result was read from its plain data, which hold none.
+
+    `chosen` says why a pair is as it is where that was asked for, "" where it was not.
+    """
     if result.shapes is None:
         return
     columns, pairs = (
-        columns_figure(result.shapes, dict(_by_column(result))),
-        pairs_figure(result.shapes, choices.why),
+        columns_figure(result.shapes, dict(columns_by_distance(result))),
+        pairs_figure(result.shapes, chosen),
     )
     if columns is not None:
         yield Section("look-columns", "Each column by itself", (columns,))
@@ -148,7 +164,7 @@ def _ladder(rows: Sequence[VerdictRow]) -> Iterator[Figure]:
 
 
 def _where(result: UtilityResult) -> Iterator[Block]:
-    ranked = _by_column(result)
+    ranked = columns_by_distance(result)
     half = min(FEW, max(len(ranked) // 2, 1))
     if len(ranked) > 1:
         best = ", ".join(shown(name, 32) for name, _ in ranked[::-1][:3])
@@ -173,14 +189,15 @@ def _where(result: UtilityResult) -> Iterator[Block]:
         yield Grid(tuple(tables))
 
 
-def _by_column(result: UtilityResult) -> list[tuple[str, float]]:
+def columns_by_distance(result: UtilityResult) -> list[tuple[str, float]]:
     """Return columns with their Jensen-Shannon distances, farthest first."""
     distances = result.results.get("jensen_shannon")
     known = distances.per_column if isinstance(distances, JensenShannon) else {}
     return sorted(known.items(), key=lambda item: -item[1])
 
 
-def _pair(names: Sequence[str]) -> str:
+def pair_words(names: Sequence[str]) -> str:
+    """Return a pair of columns, or more, in words."""
     return " × ".join(shown(name, 40) for name in names)
 
 
@@ -189,7 +206,7 @@ def _worst_pairs(result: UtilityResult) -> Iterator[PageTable]:
     if isinstance(phi, Association) and phi.worst:
         rows = tuple(
             (
-                _pair(pair.columns),
+                pair_words(pair.columns),
                 fixed(pair.original),
                 fixed(pair.synthetic),
                 signed(pair.difference),
@@ -204,7 +221,7 @@ def _worst_marginals(result: UtilityResult) -> Iterator[PageTable]:
     for name, distance in result.results.items():
         if isinstance(distance, MarginalDistance) and distance.largest:
             rows = tuple(
-                (_pair(clique.columns), fixed(clique.value)) for clique in distance.largest[:5]
+                (pair_words(clique.columns), fixed(clique.value)) for clique in distance.largest[:5]
             )
             width = name.partition(".")[2]
             caption = f"{width}-way tables farthest from the original ({number(distance.cliques)} of {number(distance.of)} measured)"
@@ -214,7 +231,7 @@ def _worst_marginals(result: UtilityResult) -> Iterator[PageTable]:
 def _impossible(result: UtilityResult) -> Iterator[PageTable]:
     pairs = result.results.get("impossible")
     if isinstance(pairs, ImpossiblePairs) and pairs.worst:
-        rows = tuple((_pair(pair.columns), percent(pair.share)) for pair in pairs.worst[:FEW])
+        rows = tuple((pair_words(pair.columns), percent(pair.share)) for pair in pairs.worst[:FEW])
         caption = (
             f"Pairs of values that no original record has: {count_noun(pairs.pairs, 'pair')} of columns, {number(pairs.cells)} "
             "combinations of values"
@@ -230,7 +247,7 @@ def _impossible(result: UtilityResult) -> Iterator[PageTable]:
 def _columns(result: UtilityResult) -> Iterator[Block]:
     if "jensen_shannon" not in result.results:
         return
-    ranked = _by_column(result)
+    ranked = columns_by_distance(result)
     if not ranked:
         yield Paragraph(not_applicable(result["jensen_shannon"]))
         return
@@ -288,13 +305,6 @@ def _map_figure(key: str, what: str, matrices: Matrices, signs: bool) -> Figure:
     return Figure(f"fig-{key}", caption, maps, table, note, across=2 if size <= NUMBERED else 1)
 
 
-WIDE, TALL, TOP, FOOT = 212.0, 150.0, 20.0, 16.0
-LABELS = 92.0
-ORIGINAL, SYNTHETIC = SERIES[0][0], SERIES[1][0]
-STUB = 4.0
-"""How high, in pixels, what is hidden is drawn: the same for all."""
-
-
 def columns_figure(shapes: TableShapes, distances: Mapping[str, float]) -> Figure | None:
     """Return all columns as small pictures, those farthest from the original first; None where there are none."""
     if not shapes.columns:
@@ -337,21 +347,15 @@ def _share(share: float | None, threshold: int) -> str:
     return hidden_words(threshold) if share is None else percent(share)
 
 
+def _largest(*sides: Shares) -> float:
+    return max([*(share for shares in sides for share in shares if share is not None), 0.01])
+
+
 def column_picture(
     key: str, shape: ColumnShape, threshold: int, distance: float | None = None
 ) -> Markup:
     """Return one column: upright bars in order for numbers, bars with names for levels."""
-    most = max(
-        [
-            *(
-                share
-                for side in (shape.original, shape.synthetic)
-                for share in side
-                if share is not None
-            ),
-            0.01,
-        ]
-    )
+    most = _largest(shape.original, shape.synthetic)
     body = [text(0, 12, cut(shape.name, WIDE - 62), bold=True)]
     if distance is not None:
         body.append(text(WIDE - 2, 12, f"JS {fixed(distance)}", anchor="end", size=11, fill=GREY))
@@ -448,11 +452,6 @@ def _named(shape: ColumnShape, most: float, threshold: int) -> list[str]:
     return out
 
 
-PAIR_WIDE, PAIR_HEAD, PAIR_GAP = 374.0, 92.0, 22.0
-PAIR_LABELS, PAIR_SLANT = 92.0, 34.0
-"""Room for the names of rows, and for the last slanted name of a column."""
-
-
 def pairs_figure(shapes: TableShapes, chosen: Callable[[Sequence[str]], str]) -> Figure | None:
     """Return the worst pairs drawn; `chosen` says why a pair is as it is where that was asked for, "" where it was not."""
     if not shapes.pairs:
@@ -495,23 +494,13 @@ def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") ->
     body = [text(0, 12, cut(names, PAIR_WIDE - width_of(value, 12) - 4) + value, bold=True)]
     if chosen:
         body.append(text(0, 27, cut(chosen, PAIR_WIDE, 11), size=11, fill="#5e2600"))
-    most = max(
-        [
-            *(
-                share
-                for shares in (pair.original, pair.synthetic)
-                for share in shares
-                if share is not None
-            ),
-            0.01,
-        ]
-    )
+    most = _largest(pair.original, pair.synthetic)
     top = PAIR_HEAD + (14 if chosen else 0)
     for place, (shares, title) in enumerate(
         ((pair.original, "original"), (pair.synthetic, "synthetic"))
     ):
         left = PAIR_LABELS + place * (side * len(columns) + PAIR_GAP)
-        body += _map(shares, pair, left, top, side, most, title, threshold)
+        body += _pair_map(shares, pair, left, top, side, most, title, threshold)
     for i, label in enumerate(rows):
         body.append(
             text(
@@ -533,7 +522,7 @@ def pair_picture(key: str, pair: PairShape, threshold: int, chosen: str = "") ->
     )
 
 
-def _map(
+def _pair_map(
     shares: Shares,
     pair: PairShape,
     left: float,
@@ -552,8 +541,8 @@ def _map(
         if share is None:
             paint = f'fill="none" stroke="{GREY}" stroke-opacity=".5" stroke-dasharray="2 3" class="hidden"'
         else:
-            red, green, blue = blend(STRENGTH, (share / most) ** 0.6)
-            paint = f'fill="#{red:02x}{green:02x}{blue:02x}" stroke="#bbb" stroke-width=".5"'
+            shade = hex_colour(blend(STRENGTH, (share / most) ** 0.6))
+            paint = f'fill="{shade}" stroke="#bbb" stroke-width=".5"'
         out.append(f"<rect {box} {paint}><title>{escape(said)}</title></rect>")
     for j, label in enumerate(columns):
         out.append(text(left + (j + 0.65) * side, top - 4, cut(label, 62, 11), size=11, turn=-60))

@@ -15,7 +15,7 @@ from chaffinch.workflows.frontier.choice import (
 )
 from chaffinch.workflows.frontier.evaluate import FrontierStudy
 
-from ...report.test_frontier_result import evaluation
+from ...report.test_frontier import evaluation
 
 
 def test_neighbours_are_the_next_safer_and_the_next_more_useful() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from chaffinch.report.result import report_of
 from chaffinch.report.sections import PageTable
-from chaffinch.report.synthesis import Choices, why_section
+from chaffinch.report.synthesis import Choices, network_figures, why_section
 from chaffinch.synth.account import SynthesisAccount
 
 
@@ -79,3 +81,22 @@ def test_nothing_chosen_and_nothing_bad_needs_no_section(study_of, risk_of):
     assert why_section(report_of(title="t", risk=risk_of())) is None
     unknown = why_section(report_of(study_of(6, noise=6.0), title="t"))
     assert "How the table was made is not known here" in str(unknown)
+
+
+def account(**network) -> SynthesisAccount:
+    return SynthesisAccount.from_dict(
+        {"network": {"method": "bayesnet", "nodes": ["a", "b", "c"], **network}}
+    )
+
+
+def test_links_stand_by_strength():
+    of = account(edges=[["a", "b"], ["a", "c"]], strengths=[0.1, 0.4], require=[["a", "c"]])
+    picture, links = network_figures(of, Markup("<svg></svg>"))
+    assert picture.table.rows == (("a", "c", "0.4", "required"), ("a", "b", "0.1", ""))
+    assert [row[0] for row in links.table.rows] == ["a → c", "a → b"]
+
+
+def test_without_edges_or_strengths_nothing_is_made_up():
+    assert network_figures(None, None) == []
+    assert network_figures(account(), None) == []
+    assert network_figures(account(edges=[["a", "b"]]), None) == []

@@ -21,13 +21,11 @@ from chaffinch.report.trees import tree_answers, tree_page
 from chaffinch.trees import audit as audit_tree
 
 from .test_accessible import outline
-from .test_audit import audit
+from .test_attacks import audit, membership, singling_out
 from .test_check import CASES as CHECKS
 from .test_check import CheckResult
 from .test_evolve import CASES as EVOLVED
 from .test_evolve import EvolveResult
-from .test_membership import membership
-from .test_singling_out import singling_out
 
 
 def test_members_are_told_beside_a_guess():

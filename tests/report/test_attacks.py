@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from chaffinch.report.attacks import membership_page
+import pytest
+
+from chaffinch._base.errors import InputError
+from chaffinch.report.attacks import audit_page, membership_page, singling_out_page
+from chaffinch.risk.auditing import AuditResult
 from chaffinch.risk.membership import MembershipResult
+from chaffinch.risk.singling_out import SinglingOutResult
+from chaffinch.risk.singling_out.chances import nobody_in
 
 PLAN = {
     "shadows": 1000,
@@ -79,7 +85,7 @@ def membership(**more):
     )
 
 
-def test_a_page_is_whole_and_calls_nobody(whole_drawing):
+def test_the_page_on_membership_is_whole_and_calls_nobody(whole_drawing):
     whole_drawing(membership_page(membership()))
 
 
@@ -144,3 +150,115 @@ def test_the_curve_never_stands_above_itself():
         (1.0, 0.9),
         (1.0, 1.0),
     ]
+
+
+def singling_out(**more):
+    def one(attributes, success):
+        return {
+            "attributes": attributes,
+            "success": success,
+            "interval": [success - 0.05, success + 0.05],
+            "weight": 0.001,
+            "blind_attacker": 0.16,
+            "without_release": 0.2,
+        }
+
+    return SinglingOutResult.from_dict(
+        {
+            "format": "chaffinch-singling-out",
+            "version": 1,
+            "success": 0.6,
+            "interval": [0.55, 0.65],
+            "direction": "lower is safer",
+            "baseline": 0.2,
+            "above_baseline": True,
+            "nobody_of_targets_in_data": 0.1,
+            "releases": 1000,
+            "targets": 12,
+            "rows": 200,
+            "population": 1000,
+            "duplicates_left_out": 0,
+            "closest_distance": one(3, 0.4),
+            "by_attributes": [one(1, 0.1), one(2, 0.5), one(3, 0.6)],
+            "attributes_that_suffice": 2.5,
+            "auc_of_attackers": {"mean": 0.7, "least": 0.5, "most": 0.9},
+            "settings": PLAN,
+            "run": {},
+            **more,
+        }
+    )
+
+
+def test_the_page_on_singling_out_is_whole_and_calls_nobody(whole_drawing):
+    whole_drawing(singling_out_page(singling_out()))
+
+
+def test_singling_out_stands_beside_guessing_and_draws_figure_5():
+    html = singling_out_page(singling_out())
+    text = html.replace("\xa0", " ")
+    assert (
+        "Somebody was singled out from 60 % of 1,000 releases (95 % interval 55 % to 65 %)" in text
+    )
+    assert "right in 20 %" in text
+    assert "People can be singled out" in text
+    assert f"with 12 it is {nobody_in(200, 1000, 12):.3g}" in text
+    with pytest.raises(InputError, match="by_attributes"):
+        singling_out(by_attributes=[])
+
+
+def audit(bound=0.4):
+    findings = [
+        {
+            "pair": "narrow",
+            "box": box,
+            "verdict": "claim broken" if value > 1 else "not refuted",
+            "measure": "epsilon",
+            "bound": value,
+            "claim": 1.0,
+            "runs": 2000,
+            "test_runs": 1000,
+            "guesses": 900,
+            "right": 500,
+            "factor": factor,
+            "attacker": "linear",
+        }
+        for box, value, factor in (("mechanism", bound, 2.3), ("black", 0.1, None))
+    ]
+    return AuditResult.from_dict(
+        {
+            "format": "chaffinch-audit",
+            "version": 2,
+            "synthesiser": "BayesNet(epsilon=1.0)",
+            "verdict": "claim broken" if bound > 1 else "not refuted",
+            "lead": "",
+            "epsilon": 1.0,
+            "delta": 1e-6,
+            "neighbours": "add or remove one record",
+            "level": 0.99,
+            "level_each": 0.995,
+            "findings": findings,
+            "skipped": [{"pair": "empty", "box": "", "reason": "the synthesiser refuses <it>"}],
+        }
+    )
+
+
+def test_the_page_on_an_audit_is_whole_and_calls_nobody(whole_drawing):
+    whole_drawing(audit_page(audit(2.0)))
+
+
+def test_an_audit_says_broken_or_not_refuted():
+    html = audit_page(audit(2.0))
+    assert "The claim is broken" in html
+    assert (
+        "Claim broken: epsilon 1.0, delta 1e-06 (add or remove one record) is claimed, and epsilon is at least 2."
+        in html
+    )
+    sound = audit_page(audit())
+    assert "The claim is broken" not in sound
+    assert "That is no proof" in sound
+    assert (
+        "A true epsilon of 2.3 times the claim would have been found with a probability of 80 %"
+        in sound
+    )
+    assert "hardly any violation" in sound
+    assert "the synthesiser refuses &lt;it&gt;" in sound
