@@ -23,12 +23,12 @@ from p3_population import declared, population
 
 from chaffinch import BayesNet, PrivBayes, Table
 from chaffinch.privacy.prepare import prepare
-from chaffinch.risk.membership.classifiers import learner
+from chaffinch.risk.membership.attacker import learner
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.rates import Trials
 from chaffinch.risk.membership.settings import ShadowSettings
 from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws, world_of
-from chaffinch.risk.singling_out.study import singling_out
+from chaffinch.risk.singling_out import singling_out
 from chaffinch.stats.intervals import clustered_auc
 
 FIGURES = {"figure12": ("adult", 1_000, 5_000), "figure15": ("cardio", 6_000, 30_000)}

@@ -25,8 +25,8 @@ from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.membership.combined import PARTS
 from chaffinch.risk.membership.study import campaign_against, part_strength
-from chaffinch.risk.membership.vulnerability import most_vulnerable, vulnerability
 from chaffinch.risk.shadows import Working
+from chaffinch.risk.shadows.vulnerability import most_vulnerable, vulnerability
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "data"
 RECORDS = 2_000

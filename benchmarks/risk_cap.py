@@ -121,13 +121,6 @@ def measure() -> list[list[object]]:
     totals = cells.statistic.totals(cells.statistic.check((cells.person_class, cells.person_right)))
     what_drawn = "1,000 resamples of people, P1's convention, weights given"
     add(what, what_drawn, best(lambda: totals(drawn, n_people, n_people)))
-    missing = [rng.random(keys.shape) < 0.03 for keys in (tables[0], tables[2])]
-    masks = {"people_missing": missing[0], "source_missing": missing[1]}
-    add(
-        what,
-        "match, 3 % of each key missing and matching anything",
-        best(lambda: match(*tables, **masks), repeats=3),
-    )
     return rows
 
 

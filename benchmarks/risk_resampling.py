@@ -11,7 +11,7 @@ from data import BUNDLED
 import chaffinch
 from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
+from chaffinch.risk.attribution.attacker import Attempt, Question, outcomes
 from chaffinch.stats.excess import excess, interval
 
 KEYS = ("age", "workclass", "occupation", "race", "sex")

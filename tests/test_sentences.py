@@ -93,7 +93,7 @@ from chaffinch.risk.attribution.together import Together
 from chaffinch.risk.attribution.verdict import ALPHA, LimitVerdict
 from chaffinch.risk.auditing.result import AuditResult
 from chaffinch.risk.membership.result import MembershipResult
-from chaffinch.risk.singling_out.result import SinglingOutResult
+from chaffinch.risk.singling_out import SinglingOutResult
 from chaffinch.stats.crossed import Estimate
 from chaffinch.stats.family import Family
 from chaffinch.stats.intervals import LimitState

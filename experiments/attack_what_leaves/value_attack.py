@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import chaffinch
 from chaffinch.risk.membership import ShadowSettings
-from chaffinch.risk.membership.classifiers import learner
+from chaffinch.risk.membership.attacker import learner
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.values import ValueSight
 from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws

@@ -25,7 +25,7 @@ from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.risk import ATTACKERS as REGISTERED  # noqa: E402
 from chaffinch.risk import RiskSettings  # noqa: E402
 from chaffinch.risk.attribution.attack_data import AttackData  # noqa: E402
-from chaffinch.risk.attribution.attempt import Attempt, outcomes  # noqa: E402
+from chaffinch.risk.attribution.attacker import Attempt, outcomes  # noqa: E402
 from chaffinch.stats.features import Encoder, standardised  # noqa: E402
 from chaffinch.stats.learners import chosen_models, fit, work  # noqa: E402
 from chaffinch.synth.bayesnet.rules import Protect  # noqa: E402

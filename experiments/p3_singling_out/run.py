@@ -31,12 +31,12 @@ from training import machine  # noqa: E402
 from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
 from chaffinch._base.runtime import one_thread  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.risk.membership.extra_trees import SEARCH  # noqa: E402
+from chaffinch.risk.membership.forests import SEARCH  # noqa: E402
 from chaffinch.risk.membership.learning import Campaign  # noqa: E402
 from chaffinch.risk.membership.settings import ShadowSettings  # noqa: E402
 from chaffinch.risk.shadows import Generator, Working, world_of  # noqa: E402
-from chaffinch.risk.shadows.draws import fresh_draws  # noqa: E402
-from chaffinch.risk.singling_out.study import judged  # noqa: E402
+from chaffinch.risk.shadows.world import fresh_draws  # noqa: E402
+from chaffinch.risk.singling_out import judged  # noqa: E402
 from chaffinch.stats.intervals import clopper_pearson  # noqa: E402
 
 FIGURES = {

@@ -268,8 +268,8 @@ def test_several_syntheses_and_key_sizes(folder, tmp_path):
             "repeats must be at least 1",
         ),
         (
-            ["--keys", KEYS, "--sensitive", SENSITIVE, "--missing", "drop"],
-            "Unknown --missing mode 'drop'",
+            ["--keys", KEYS, "--sensitive", SENSITIVE, "--numeric", "drop"],
+            "Unknown --numeric mode 'drop'",
         ),
     ],
 )

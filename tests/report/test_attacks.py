@@ -8,8 +8,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.report.attacks import audit_page, membership_page, singling_out_page
 from chaffinch.risk.auditing import AuditResult
 from chaffinch.risk.membership import MembershipResult
-from chaffinch.risk.singling_out import SinglingOutResult
-from chaffinch.risk.singling_out.chances import nobody_in
+from chaffinch.risk.singling_out import SinglingOutResult, nobody_in
 
 PLAN = {
     "shadows": 1000,

@@ -324,7 +324,7 @@ def test_attacks_of_two_reports_are_compared(risk_of):
     parts = Parts(found.to_html())
     for side in "AB":
         assert f"{side}: of 3 attacks and tests in both, no excess found by 3." in parts.said()
-    second["about"]["settings"]["missing"] = "wildcard"
+    second["about"]["settings"]["tau"] = 0.5
     assert {row.why for row in compare(first, second).attacks} == {
         "other settings",
         "other convention",

@@ -315,12 +315,6 @@ def check_word(option: str, word: str) -> None:
 def membership(
     wanted: AttackRequest,
     *,
-    secret: Annotated[
-        str | None,
-        typer.Option(
-            help="A column with two values: toss it for each target in each subset, and attack the coin, not membership."
-        ),
-    ] = None,
     max_auc: Annotated[
         float | None,
         typer.Option(help="End with 1 if the lower end of the AUC's interval is above this."),
@@ -335,7 +329,7 @@ def membership(
     from ..risk.membership.study import membership as attack_membership
 
     _check_limit("--max-auc", max_auc, require_shown=require_shown)
-    result: MembershipResult = wanted.run(attack_membership, secret=secret)
+    result: MembershipResult = wanted.run(attack_membership)
     result = wanted.finished(result, _policy("max_auc", max_auc, result.interval))
     wanted.write(result, lambda: membership_page(result))
     state = _show_limit("AUC", result.interval, max_auc, quiet=wanted.quiet)
@@ -369,7 +363,7 @@ def singling_out(
     For each release the attacker names one target. That is right if the target is in the data, and nobody else has the same values.
     """
     from ..report.attacks import singling_out_page
-    from ..risk.singling_out.study import singling_out as attack_singling_out
+    from ..risk.singling_out import singling_out as attack_singling_out
 
     _check_limit("--max-success", max_success, require_shown=require_shown)
     check_word("--combine", combine)

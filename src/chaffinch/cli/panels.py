@@ -109,7 +109,6 @@ ABOUT: dict[str, tuple[str, ...]] = {
         "look",
         "learner",
         "ranking",
-        "secret",
         "max_auc",
         "releases",
         "combine",

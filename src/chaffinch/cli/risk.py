@@ -115,9 +115,6 @@ def risk(
         ),
     ] = "values",
     tolerance: Tolerance = None,
-    missing: Annotated[
-        str, typer.Option(help="A missing key is a level, or matches anything: level or wildcard.")
-    ] = "level",
     repeats: Annotated[
         int, typer.Option(help="Draws of people for intervals and p-values.")
     ] = 1000,
@@ -191,7 +188,6 @@ def risk(
         convention=tcap_convention,
         numeric=numeric,
         rare=reading.rare,
-        missing=missing,
         repeats=repeats,
         svm_rows=svm_rows,
         tolerance=tolerance,
@@ -309,7 +305,6 @@ def risk_settings(
     convention: str,
     numeric: str = "values",
     rare: str = "keep",
-    missing: str = "level",
     repeats: int = 1000,
     svm_rows: int,
     tolerance: list[str] | None = None,
@@ -320,12 +315,8 @@ def risk_settings(
     """Return the settings that the options amount to."""
     from ..risk import RiskSettings
 
-    for what, word, known in (
-        ("--numeric", numeric, ("values", "bins")),
-        ("--missing", missing, ("level", "wildcard")),
-    ):
-        if word not in known:
-            raise unknown_name(f"{what} mode", word, known)
+    if numeric not in ("values", "bins"):
+        raise unknown_name("--numeric mode", numeric, ("values", "bins"))
     if repeats < 1:
         raise InputError(f"repeats must be at least 1. Got {repeats}.")
     return RiskSettings(
@@ -339,7 +330,6 @@ def risk_settings(
         convention=convention,  # type: ignore[arg-type]
         numeric=numeric,  # type: ignore[arg-type]
         rare=rare,  # type: ignore[arg-type]
-        missing=missing,  # type: ignore[arg-type]
         resamples=repeats,
         svm_rows=svm_rows or None,
         tolerance=_widths(tolerance),

@@ -15,8 +15,7 @@ from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from ..risk.membership import ATTACKERS
 from ..risk.membership.rates import Rates
 from ..risk.membership.result import MembershipResult
-from ..risk.singling_out.chances import nobody_in
-from ..risk.singling_out.result import SinglingOutResult
+from ..risk.singling_out import SinglingOutResult, nobody_in
 from .charts import Curve, Point, curves, frame
 from .heads import (
     GIVES_AWAY,
@@ -53,12 +52,6 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
         Section("limits", "What this does not say", (Listing(_membership_limits(result)),)),
     ]
     alarm = "Membership can be told from what is released." if result.above_baseline else ""
-    if result.secret is not None:
-        alarm = (
-            "Values of people can be told from what is released."
-            if result.secret.interval[0] > 0.5
-            else ""
-        )
     answers = membership_answers(result, _membership_limits(result)[1])
     return page(title, sections, facts=attack_facts(result), alarm=alarm, answers=answers)
 
@@ -67,8 +60,6 @@ def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer
     """Return how well members are told, how sure that is, and what was not tried."""
     found = result.above_baseline
     told = f"{'More than a guess' if found else 'No more than a guess'}: members and others are told apart with AUC {fixed(result.auc)}, where a guess has 0.5."
-    if result.secret is not None:
-        told, found = result.sentence, result.secret.interval[0] > 0.5
     sides = (
         ("the closest row alone", result.closest),
         ("attackers, all targets", result.pooled),
@@ -111,11 +102,7 @@ def _membership_finding(result: MembershipResult) -> tuple[Block, ...]:
         if result.above_baseline
         else "No more was found than guessing gives."
     )
-    lead = (
-        result.sentence
-        if result.secret is not None
-        else f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
-    )
+    lead = f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
     sides = (
         ("Attackers, all targets", result.pooled),
         ("Closest row alone", result.closest),

@@ -456,7 +456,7 @@ def _test_row(a: MemorisationFinding, b: MemorisationFinding, apart: bool) -> At
     )
 
 
-DECISIVE_OF_ATTACKS = ("numeric", "rare", "tolerance", "missing", "tau", "svm_rows")
+DECISIVE_OF_ATTACKS = ("numeric", "rare", "tolerance", "tau", "svm_rows")
 """Settings that decide what the numbers of attacks are numbers of."""
 
 

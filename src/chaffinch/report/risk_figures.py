@@ -22,7 +22,7 @@ from .._base.text import (
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import Funnel, RiskSpread
-from ..risk.attribution.ladder import ladder_plot, sides_of
+from ..risk.attribution.result import ladder_plot, sides_of
 from ..risk.attribution.verdict import RiskVerdictRow, keys_words, worse
 from .charts import SIGNED, UNKNOWN, hex_colour
 from .sections import Cell, Figure, PageTable, Row

@@ -11,8 +11,7 @@ from typing import Any
 from .._base.seeds import seed_sequence
 from ..privacy.scanning import DeclaredScan
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
-from ..risk.attribution.crossfit import HALF_SIZE
-from ..risk.attribution.crossfit_files import cross_fit_file
+from ..risk.attribution.crossfit import HALF_SIZE, cross_fit_file
 from ..risk.attribution.result import CrossFit
 from ..risk.attribution.study import ONE_ROW_EACH
 from ..stats.sampled import hash_key

@@ -44,16 +44,6 @@ def test_bins_are_those_of_the_schema(table):
     assert np.array_equal(scene.values("original", "age"), table.code("age"))
 
 
-def test_wildcards_mark_missing_keys(table):
-    scene = AttackData.of(
-        table, [table], columns=["age", "sex"], missing="wildcard", numeric="values"
-    )
-    age, sex = scene.gaps("original", ["age", "sex"])
-    assert age.sum() == 1
-    assert sex.sum() == 10
-    assert AttackData.of(table, [table], columns=["age"]).gaps("original", ["age"]) is None
-
-
 def test_marginals_keep_each_column_and_no_relation():
     rng = np.random.default_rng(1)
     a = rng.integers(0, 3, 6000)

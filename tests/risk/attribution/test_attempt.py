@@ -6,7 +6,7 @@ import pyarrow as pa
 import chaffinch
 from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
+from chaffinch.risk.attribution.attacker import Attempt, Question, outcomes
 
 
 def attempt(attackers=("dcap", "cap")):

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution import hamming
 from chaffinch.risk.attribution.cap import MEASURES, cap, dcap, dis, disco, disdio, in_source
 from chaffinch.risk.attribution.matching import Match, match
 from chaffinch.risk.attribution.tcap import weap
 
-Row = tuple[tuple[int | None, ...], int]
+Row = tuple[tuple[int, ...], int]
 
 
 def hand(text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -99,16 +98,12 @@ def test_all_keys_ambiguous() -> None:
 # Plain loops, from the definitions.
 
 
-def agree(one: Row, other: Row) -> bool:
-    return all(a is None or b is None or a == b for a, b in zip(one[0], other[0], strict=True))
-
-
 def slow_counts(rows: Sequence[Row], others: Sequence[Row]) -> list[tuple[int, int, int]]:
     out = []
     for row in rows:
         values: dict[int, int] = {}
         for other in others:
-            if agree(row, other):
+            if row[0] == other[0]:
                 values[other[1]] = values.get(other[1], 0) + 1
         out.append((sum(values.values()), values.get(row[1], 0), max(values.values(), default=0)))
     return out
@@ -147,26 +142,20 @@ def slow_measures(
 
 
 @st.composite
-def two_tables(draw: st.DrawFn, *, wild: bool) -> tuple[list[Row], list[Row]]:
+def two_tables(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     d = draw(st.integers(1, 4))
-    code = st.integers(0, 2) | st.none() if wild else st.integers(0, 2)
-    rows = st.lists(st.tuples(st.tuples(*[code] * d), st.integers(0, 3)), max_size=20)
+    rows = st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * d), st.integers(0, 3)), max_size=20)
     return draw(rows), draw(rows)
 
 
-def arrays(rows: Sequence[Row], d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return codes (any for a missing key), the mask of missing keys, and values."""
-    keys = np.array(
-        [[7 if k is None else k for k in row[0]] for row in rows], dtype=np.int64
-    ).reshape(-1, d)
-    missing = np.array([[k is None for k in row[0]] for row in rows], dtype=bool).reshape(-1, d)
-    return keys, missing, np.array([row[1] for row in rows], dtype=np.int64)
+def arrays(rows: Sequence[Row], d: int) -> tuple[np.ndarray, np.ndarray]:
+    keys = np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, d)
+    return keys, np.array([row[1] for row in rows], dtype=np.int64)
 
 
-def matched(people: Sequence[Row], source: Sequence[Row], *, wild: bool) -> Match:
+def matched(people: Sequence[Row], source: Sequence[Row]) -> Match:
     d = len((list(people) + list(source) + [((0,), 0)])[0][0])
-    (pk, pm, pv), (sk, sm, sv) = arrays(people, d), arrays(source, d)
-    return match(pk, pv, sk, sv, **({"people_missing": pm, "source_missing": sm} if wild else {}))
+    return match(*arrays(people, d), *arrays(source, d))
 
 
 def at(found: Match, tau: float) -> dict[str, float | None]:
@@ -177,8 +166,8 @@ def at(found: Match, tau: float) -> dict[str, float | None]:
     }  # type: ignore[call-arg]
 
 
-def check(people: Sequence[Row], source: Sequence[Row], tau: float, *, wild: bool) -> None:
-    found = matched(people, source, wild=wild)
+def check(people: Sequence[Row], source: Sequence[Row], tau: float) -> None:
+    found = matched(people, source)
     counts = list(
         zip(found.n_key.tolist(), found.n_both.tolist(), found.n_top.tolist(), strict=True)
     )
@@ -200,43 +189,18 @@ TAU = st.sampled_from([1.0, 0.75, 0.7, 0.5, 1 / 3, 0.1])
 
 
 @settings(deadline=None)
-@given(two_tables(wild=False), TAU)
+@given(two_tables(), TAU)
 def test_loops_agree(tables: tuple[list[Row], list[Row]], tau: float) -> None:
-    check(*tables, tau, wild=False)
-
-
-@settings(deadline=None)
-@given(two_tables(wild=True), TAU)
-def test_loops_agree_where_missing_matches_anything(
-    tables: tuple[list[Row], list[Row]], tau: float
-) -> None:
-    check(*tables, tau, wild=True)
-
-
-@settings(deadline=None)
-@given(two_tables(wild=True))
-def test_counts_merged_in_small_chunks(tables: tuple[list[Row], list[Row]]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hamming, "PENDING", 3)
-        check(*tables, 0.5, wild=True)
-
-
-@settings(deadline=None)
-@given(two_tables(wild=False))
-def test_a_mask_without_missing_keys_changes_nothing(tables: tuple[list[Row], list[Row]]) -> None:
-    plain, wild = (matched(*tables, wild=wild) for wild in (False, True))
-    for name in ("n_key", "n_both", "n_top", "people_key", "people_both", "people_value"):
-        assert getattr(plain, name).tolist() == getattr(wild, name).tolist(), name
+    check(*tables, tau)
 
 
 # Identities.
 
 
 @settings(deadline=None)
-@given(two_tables(wild=False) | two_tables(wild=True), st.booleans())
-def test_identities(tables: tuple[list[Row], list[Row]], wild: bool) -> None:
-    has_missing = any(None in row[0] for table in tables for row in table)
-    found = matched(*tables, wild=wild or has_missing)
+@given(two_tables())
+def test_identities(tables: tuple[list[Row], list[Row]]) -> None:
+    found = matched(*tables)
     values = {name: measure(found).value for name, measure in MEASURES.items()}
     if not tables[0]:
         assert {v for k, v in values.items() if k != "UiS"} == {None}
@@ -245,7 +209,7 @@ def test_identities(tables: tuple[list[Row], list[Row]], wild: bool) -> None:
     assert values["DiSDiO"] <= values["DiSCO"] <= values["DiS"] <= values["iS"] <= 1  # type: ignore[operator]
     assert values["DiSCO"] <= values["DCAP"] + 1e-12  # type: ignore[operator]
     assert values["repU"] <= values["UiOiS"] <= values["UiO"]  # type: ignore[operator]
-    copy = matched(tables[0], tables[0], wild=wild or has_missing)
+    copy = matched(tables[0], tables[0])
     at_copy = {name: measure(copy).value for name, measure in MEASURES.items()}
     assert at_copy["DiSCO"] == at_copy["DiSDiO"] == values["Dorig"]
     assert at_copy["DCAP"] == at_copy["CAP"] == values["CAPd"]
@@ -253,7 +217,7 @@ def test_identities(tables: tuple[list[Row], list[Row]], wild: bool) -> None:
 
 
 @settings(deadline=None)
-@given(two_tables(wild=True), st.randoms(use_true_random=False))
+@given(two_tables(), st.randoms(use_true_random=False))
 def test_order_of_rows_and_names_of_levels_do_not_matter(
     tables: tuple[list[Row], list[Row]], random: object
 ) -> None:
@@ -262,17 +226,14 @@ def test_order_of_rows_and_names_of_levels_do_not_matter(
     random.shuffle(names)  # type: ignore[attr-defined]
 
     def renamed(rows: list[Row]) -> list[Row]:
-        return [
-            (tuple(None if k is None else names[k] for k in keys), 5 - 3 * value)
-            for keys, value in rows
-        ]
+        return [(tuple(names[k] for k in keys), 5 - 3 * value) for keys, value in rows]
 
     order = list(range(len(people)))
     random.shuffle(order)  # type: ignore[attr-defined]
     shuffled = list(source)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    plain = matched(people, source, wild=True)
-    other = matched(renamed([people[i] for i in order]), renamed(shuffled), wild=True)
+    plain = matched(people, source)
+    other = matched(renamed([people[i] for i in order]), renamed(shuffled))
     for name in ("n_key", "n_both", "n_top", "people_key", "people_both", "people_value"):
         assert getattr(plain, name)[order].tolist() == getattr(other, name).tolist(), name
 
@@ -284,13 +245,11 @@ def test_edges() -> None:
     one = np.array([[4]]), np.array([2])
     none = np.empty((0, 1), dtype=int), np.empty(0, dtype=int)
     assert {m(match(*one, *one)).value for m in MEASURES.values()} == {1.0}
-    for wild in (False, True):
-        masks = [np.zeros((len(a), 1), dtype=bool) if wild else None for a in (one[0], none[0])]
-        nobody = match(*none, *one, people_missing=masks[1], source_missing=masks[0])
-        assert {m(nobody).value for k, m in MEASURES.items() if k != "UiS"} == {None}
-        nothing = match(*one, *none, people_missing=masks[0], source_missing=masks[1])
-        assert in_source(nothing).value == dcap(nothing).value == disco(nothing).value == 0.0
-        assert cap(nothing).value is None
+    nobody = match(*none, *one)
+    assert {m(nobody).value for k, m in MEASURES.items() if k != "UiS"} == {None}
+    nothing = match(*one, *none)
+    assert in_source(nothing).value == dcap(nothing).value == disco(nothing).value == 0.0
+    assert cap(nothing).value is None
 
 
 def test_one_class_gives_the_product_of_shares() -> None:
@@ -306,21 +265,12 @@ def test_a_hundred_thousand_levels() -> None:
     keys, values = np.arange(n)[:, None] * 10**9, np.arange(n)
     found = match(keys, values, keys[::-1], (values + values % 2)[::-1])
     assert disco(found).value == cap(found).value == 0.5
-    missing = np.zeros((n, 1), dtype=bool)
-    wild = match(keys, values, keys[::-1], (values + values % 2)[::-1], source_missing=missing)
-    assert disco(wild).value == 0.5
 
 
 def test_errors() -> None:
     keys, values = np.zeros((2, 1), dtype=int), np.zeros(2, dtype=int)
     with pytest.raises(InputError, match="different lengths"):
         match(keys, values[:1], keys, values)
-    with pytest.raises(InputError, match="different lengths"):
-        match(keys, values[:1], keys, values, people_missing=np.zeros((2, 1), dtype=bool))
-    with pytest.raises(InputError, match="mask of missing keys"):
-        match(keys, values, keys, values, people_missing=np.zeros((2, 2), dtype=bool))
-    with pytest.raises(InputError, match="mask of missing keys"):
-        match(keys, values, keys, values, people_missing=np.zeros((2, 1), dtype=int))
     for tau in (0.0, 1.1, float("nan")):
         with pytest.raises(InputError, match="tau must be above 0 and at most 1"):
             dis(match(keys, values, keys, values), tau=tau)

@@ -39,7 +39,7 @@ def near(a: object, b: object) -> bool:
 def small_batches(monkeypatch):
     """Files come in several batches, and groups are merged often."""
     monkeypatch.setattr("chaffinch.table.formats.format.BATCH_ROWS", 700)
-    monkeypatch.setattr("chaffinch.risk.attribution.key_counts.TOGETHER", 1000)
+    monkeypatch.setattr("chaffinch.risk.attribution.matching.TOGETHER", 1000)
 
 
 @pytest.fixture(scope="module")
@@ -207,11 +207,6 @@ def test_a_table_with_few_distinct_rows_is_sampled_by_place_and_that_is_said(tmp
         near(mine.value, theirs.value)
         for mine, theirs in zip(found.attacks, whole.attacks, strict=True)
     ][:4] == [True] * 4
-
-
-def test_missing_keys_that_match_anything_are_of_the_sample(adult):
-    files = of_files(adult, missing="wildcard", sample_rows=500, attackers=["gcap"], tests=())
-    assert {attack.records for attack in files.attacks} == {"sample"}
 
 
 def test_without_keys_memorisation_tests_alone(adult):

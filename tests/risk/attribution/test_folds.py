@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import chaffinch
-from chaffinch.risk.attribution.crossfit import halves_of
-from chaffinch.risk.attribution.folds import AttackedFold, attack_folds
+from chaffinch.risk.attribution.crossfit import AttackedFold, attack_folds, halves_of
 from chaffinch.risk.attribution.settings import RiskSettings
 from chaffinch.stats.splits import child
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution import classes, grouping, hamming
+from chaffinch.risk.attribution import classes, hamming
 from chaffinch.risk.attribution.gcap import Gcap, gcap
 
 SEARCHES = ("auto", "classes", "pairs")
@@ -21,14 +21,11 @@ SEARCHES = ("auto", "classes", "pairs")
 def brute(
     people: list, values: list, source: list, others: list, *, ties: str = "common"
 ) -> list[tuple[int, ...]]:
-    """Return radius, rows, right rows and vote of each person by walking over all pairs; None in a key matches anything."""
+    """Return radius, rows, right rows and vote of each person by walking over all pairs."""
     overall = Counter(others)
     out = []
     for key, value in zip(people, values, strict=True):
-        distances = [
-            sum(a != b for a, b in zip(key, other, strict=True) if a is not None and b is not None)
-            for other in source
-        ]
+        distances = [sum(a != b for a, b in zip(key, other, strict=True)) for other in source]
         radius = min(distances)
         near = [v for v, distance in zip(others, distances, strict=True) if distance == radius]
         votes = Counter(near)
@@ -43,21 +40,12 @@ def found(result: Gcap) -> list[tuple[int, ...]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def split(rows: list, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return codes and where they are missing; the code under a mask is one that would raise an error."""
-    codes = [[-1 if cell is None else cell for cell in row] for row in rows]
-    missing = [[cell is None for cell in row] for row in rows]
-    return np.array(codes, dtype=np.int64).reshape(-1, d), np.array(missing, dtype=bool).reshape(
-        -1, d
-    )
-
-
 @st.composite
-def problems(draw: st.DrawFn, wild: bool) -> dict[str, Any]:
+def problems(draw: st.DrawFn) -> dict[str, Any]:
     """Small alphabets, so that ties and every radius occur."""
     d, levels = draw(st.integers(1, 7)), draw(st.integers(1, 4))
     cells = st.integers(0, draw(st.integers(0, 3)))
-    row = st.tuples(*[st.one_of(st.none(), cells) if wild else cells] * d)
+    row = st.tuples(*[cells] * d)
     people, source = (
         draw(st.lists(row, min_size=1, max_size=12)),
         draw(st.lists(row, min_size=1, max_size=20)),
@@ -75,9 +63,7 @@ def problems(draw: st.DrawFn, wild: bool) -> dict[str, Any]:
 
 def check(problem: dict[str, Any], ties: str) -> None:
     """Compare every search with all pairs."""
-    people, people_missing = split(problem["people"], problem["d"])
-    source, source_missing = split(problem["source"], problem["d"])
-    wild = bool(people_missing.any() or source_missing.any())
+    people, source = (np.array(problem[side]) for side in ("people", "source"))
     expected = brute(
         problem["people"], problem["values"], problem["source"], problem["others"], ties=ties
     )
@@ -88,8 +74,6 @@ def check(problem: dict[str, Any], ties: str) -> None:
             source,
             np.array(problem["others"]),
             n_levels=problem["levels"],
-            people_missing=people_missing if wild else None,
-            source_missing=source_missing if wild else None,
             ties=ties,
             search=search,
             threads=1,
@@ -105,22 +89,14 @@ def check(problem: dict[str, Any], ties: str) -> None:
         assert result.vote_accuracy == np.mean(hits)
 
 
-@given(problems(wild=False), st.sampled_from(["common", "lowest"]))
+@given(problems(), st.sampled_from(["common", "lowest"]))
 @settings(max_examples=150, deadline=None)
 def test_agrees_with_all_pairs(problem: dict[str, Any], ties: str) -> None:
     check(problem, ties)
 
 
-@given(problems(wild=True), st.sampled_from(["common", "lowest"]))
-@settings(max_examples=150, deadline=None)
-def test_agrees_with_all_pairs_where_missing_matches_anything(
-    problem: dict[str, Any], ties: str
-) -> None:
-    check(problem, ties)
-
-
 @given(
-    problems(wild=True),
+    problems(),
     st.sampled_from([0, 3, 1 << 21]),
     st.sampled_from([1, 2, 7]),
     st.booleans(),
@@ -138,17 +114,16 @@ def test_limits_change_nothing(
             patch.setattr(classes, "SMALL_ROOM", 4)
             patch.setattr(classes, "ROOM", 0)
         if sort:
-            patch.setattr(grouping, "_few", lambda cells, n: False)
+            patch.setattr(hamming, "_few", lambda cells, n: False)
         check(problem, "common")
 
 
-@given(problems(wild=True), st.randoms(use_true_random=False))
+@given(problems(), st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
 def test_order_of_rows_and_keys_and_names_of_levels_do_not_matter(
     problem: dict[str, Any], random: Any
 ) -> None:
-    people, people_missing = split(problem["people"], problem["d"])
-    source, source_missing = split(problem["source"], problem["d"])
+    people, source = (np.array(problem[side]) for side in ("people", "source"))
     values, others = np.array(problem["values"]), np.array(problem["others"])
     plain = gcap(
         people,
@@ -156,21 +131,17 @@ def test_order_of_rows_and_keys_and_names_of_levels_do_not_matter(
         source,
         others,
         n_levels=problem["levels"],
-        people_missing=people_missing,
-        source_missing=source_missing,
     )
     rows, mixed, columns = (list(range(n)) for n in (len(people), len(source), problem["d"]))
     for order in (rows, mixed, columns):
         random.shuffle(order)
-    names = np.array(random.sample(range(1000), 5))  # the last is that of -1, which is masked
+    names = np.array(random.sample(range(1000), 4))
     again = gcap(
         names[people][rows][:, columns],
         values[rows],
         names[source][mixed][:, columns],
         others[mixed],
         n_levels=problem["levels"],
-        people_missing=people_missing[rows][:, columns],
-        source_missing=source_missing[mixed][:, columns],
     )
     assert found(again) == [found(plain)[i] for i in rows]
 
@@ -189,7 +160,7 @@ def test_larger_tables_agree_whatever_the_search_and_the_threads(
         monkeypatch.setattr(classes, "SMALL_ROOM", 60)  # two columns fill it
         monkeypatch.setattr(classes, "ROOM", 0)
     if sort:
-        monkeypatch.setattr(grouping, "_few", lambda cells, n: False)
+        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
     monkeypatch.setattr(hamming, "FOR_THREADS", 0)
     monkeypatch.setattr(hamming, "BLOCK", 1000)
     for search in SEARCHES:
@@ -383,15 +354,6 @@ class TestEdges:
             (0, 4, count, 1) for count in (1, 2, 2, 1)
         ]
 
-    def test_everything_missing_matches_all(self, search: str) -> None:
-        keys, values = np.array([[0, 0], [1, 1], [2, 2]]), np.array([0, 1, 1])
-        gone = np.ones((3, 2), dtype=bool)
-        result = gcap(keys, values, keys, values, n_levels=2, people_missing=gone, search=search)
-        assert found(result) == [(0, 3, right, 1) for right in (1, 2, 2)]
-        assert found(
-            gcap(keys, values, keys, values, n_levels=2, source_missing=gone, search=search)
-        ) == found(result)
-
     def test_codes_that_overflow_one_number(self, search: str) -> None:
         """Four keys of 2^61 possible codes each; the second person differs in the last key alone."""
         huge = (1 << 61) - np.arange(4)
@@ -489,11 +451,6 @@ def test_repr_shows_no_person() -> None:
             {"source_sensitive": np.array([0.0, 1, 1])},
             "source_sensitive must be an array of integer codes",
         ),
-        (
-            {"people_missing": np.zeros((3, 1), dtype=bool)},
-            "people_missing must be true or false for each of the 2",
-        ),
-        ({"source_missing": np.zeros((3, 2), dtype=int)}, "source_missing must be true or false"),
         ({"n_levels": 0}, "n_levels must be at least 1. Got 0"),
         ({"ties": "comon"}, "Unknown tie rule 'comon'. Did you mean 'common'"),
         ({"search": "al"}, "Unknown search 'al'"),

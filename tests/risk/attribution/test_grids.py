@@ -128,8 +128,6 @@ def test_coded_levels_stay_in_the_order_of_their_numbers():
     assert data.grids["grade"].labels == ("1", "2", "3", "4", "5", "(missing)")
     assert data.values("synthetic", "grade").tolist() == [0, 1, 2, 3, 4, 5]
     assert data.grids["grade"].n_values == 5
-    wild = AttackData.of(original, [synthetic], columns=["grade"], missing="wildcard")
-    assert wild.gaps("synthetic", ["grade"])[0].tolist() == [False] * 5 + [True]
 
 
 def test_numbers_are_compared_as_they_are_and_learners_see_them():

@@ -5,14 +5,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from chaffinch.risk.attribution import grouping
-from chaffinch.risk.attribution.grouping import align, distinct, pool
+from chaffinch.risk.attribution import hamming
+from chaffinch.risk.attribution.hamming import align, distinct, pool
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["table of cells", "sorting"])
 def test_aligned_codes_are_equal_exactly_where_they_were(few, monkeypatch):
     if not few:
-        monkeypatch.setattr(grouping, "_few", lambda cells, n: False)
+        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
     rng = np.random.default_rng(1)
     mine, theirs = rng.integers(0, 30, 40), rng.integers(10, 40, 50)
     one, other, size = align(mine, theirs)
@@ -20,20 +20,14 @@ def test_aligned_codes_are_equal_exactly_where_they_were(few, monkeypatch):
     assert max(one.max(), other.max()) < size
 
 
-@pytest.mark.parametrize("missing", [False, True])
-def test_distinct_keys_and_their_values(missing):
+def test_distinct_keys_and_their_values():
     rng = np.random.default_rng(2)
     columns, values = [rng.integers(0, 3, 50) for _ in range(2)], rng.integers(0, 2, 50)
-    mask = rng.random((2, 50)) < 0.3 if missing else None
-    found = distinct(columns, values, mask)
-    gone = np.zeros((2, 50), dtype=bool) if mask is None else mask
-    rows = [tuple(None if gone[j, i] else int(columns[j][i]) for j in range(2)) for i in range(50)]
+    found = distinct(columns, values)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
     counts = Counter(zip(rows, values.tolist(), strict=True))
     key_of = np.repeat(np.arange(found.n_keys), np.diff(found.starts))
-    keys = [
-        tuple(None if found.missing(j)[k] else int(found.columns[j][k]) for j in range(2))
-        for k in range(found.n_keys)
-    ]
+    keys = list(zip(*(column.tolist() for column in found.columns), strict=True))
     assert {
         (keys[k], int(v)): int(c)
         for k, v, c in zip(key_of, found.values, found.counts, strict=True)
@@ -46,6 +40,6 @@ def test_distinct_keys_and_their_values(missing):
 @pytest.mark.parametrize("few", [True, False], ids=["table of cells", "sorting"])
 def test_pooled_counts_are_a_counters(few, monkeypatch):
     if not few:
-        monkeypatch.setattr(grouping, "_few", lambda cells, n: False)
+        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
     cells, counts = np.array([7, 2, 7, 0]), np.array([1, 5, 3, 2])
     assert [part.tolist() for part in pool(cells, counts, 10)] == [[0, 2, 7], [2, 5, 4]]

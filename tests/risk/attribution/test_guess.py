@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.risk import ATTACKERS, RiskSettings, cross_fit, measure_risk
-from chaffinch.risk.attribution.attack_data import AttackData, AttackSide
-from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
-from chaffinch.risk.attribution.grids import CodeGrid
-from chaffinch.risk.attribution.guess import Guess, guess, pooled
+from chaffinch.risk.attribution.attack_data import AttackData, AttackSide, CodeGrid
+from chaffinch.risk.attribution.attacker import Attempt, Guess, Question, guess, outcomes, pooled
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 
 N_KEYS, N_LEVELS, N_VALUES = 2, 2, 3
@@ -33,7 +31,7 @@ def rows(least):
     return st.lists(st.tuples(keys, st.integers(0, N_VALUES - 1)), min_size=least, max_size=9)
 
 
-def data_of(people: list[Row], source: list[Row], wildcard: bool) -> AttackData:
+def data_of(people: list[Row], source: list[Row]) -> AttackData:
     def side(table):
         codes = {
             name: np.array([keys[j] for keys, _ in table], dtype=np.int64)
@@ -45,19 +43,16 @@ def data_of(people: list[Row], source: list[Row], wildcard: bool) -> AttackData:
 
     grids = {name: CodeGrid(GAP + 1, N_LEVELS, np.arange(GAP + 1.0)) for name in KEYS}
     grids["value"] = CodeGrid(N_VALUES, N_VALUES, np.arange(float(N_VALUES)))
-    return AttackData({"original": side(people), "synthetic": side(source)}, grids, wildcard)
+    return AttackData({"original": side(people), "synthetic": side(source)}, grids)
 
 
 def brute_force(
-    name: str, people: list[Row], source: list[Row], wildcard: bool, convention: str, tau: Fraction
+    name: str, people: list[Row], source: list[Row], convention: str, tau: Fraction
 ) -> Fraction | None:
     """Return the guess by the definitions: loops over people, rows and all answers."""
 
-    def alike(a, b):
-        return all(x == y or (wildcard and GAP in (x, y)) for x, y in zip(a, b, strict=True))
-
     def with_keys(table, keys):
-        return [value for others, value in table if alike(keys, others)]
+        return [value for others, value in table if keys == others]
 
     def share(values, value):
         return Fraction(values.count(value), len(values)) if values else Fraction(0)
@@ -103,18 +98,15 @@ def brute_force(
 @given(
     people=rows(1),
     source=rows(1),
-    wildcard=st.booleans(),
     tau=st.sampled_from([Fraction(1), Fraction(1, 2)]),
 )
 @hypothesis_settings(max_examples=60, deadline=None)
-def test_no_answer_without_keys_scores_more(convention, people, source, wildcard, tau):
+def test_no_answer_without_keys_scores_more(convention, people, source, tau):
     question = Question(KEYS, "value", ATTACKERS.names, convention, float(tau))
-    found = outcomes(
-        Attempt(data_of(people, source, wildcard), "synthetic", ["original"], question)
-    )
+    found = outcomes(Attempt(data_of(people, source), "synthetic", ["original"], question))
     assert tuple(found) == ATTACKERS.names
     for name, (outcome,) in found.items():
-        expected = brute_force(name, people, source, wildcard, convention, tau)
+        expected = brute_force(name, people, source, convention, tau)
         beside = outcome.guess.by(ATTACKERS[name].guess_by)
         if expected is None:
             assert beside is None
@@ -133,7 +125,7 @@ def test_the_attacks_themselves_are_the_guess_where_all_have_the_same_keys(peopl
     same = [((0, 0), value) for _, value in people]
     question = Question(KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
     for name, (outcome,) in outcomes(
-        Attempt(data_of(same, same, False), "synthetic", ["original"], question)
+        Attempt(data_of(same, same), "synthetic", ["original"], question)
     ).items():
         assert outcome.value == pytest.approx(outcome.guess.by(ATTACKERS[name].guess_by)), name
 
@@ -147,7 +139,7 @@ def test_a_guess_by_hand():
     source = [((k, 0), v) for k, v in zip("ABBD", (1, 2, 2, 1), strict=True)]
     codes = {"A": 0, "B": 1, "C": 2, "D": 3}
     people, source = ([((codes[k], z), v) for (k, z), v in table] for table in (people, source))
-    data = data_of(people, source, False)
+    data = data_of(people, source)
     question = Question(KEYS, "value", ("cap", "dcap", "tcap", "gcap_vote"))
     guesses = {
         name: one[0].guess.by(ATTACKERS[name].guess_by)

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from chaffinch.errors import InputError
 from chaffinch.risk.attribution.cap import MEASURES
 from chaffinch.risk.attribution.classes import KeySpace
-from chaffinch.risk.attribution.key_counts import KeyCounts, WholeCounts, count_keys
-from chaffinch.risk.attribution.matching import match, match_counts
+from chaffinch.risk.attribution.matching import (
+    KeyCounts,
+    WholeCounts,
+    count_keys,
+    match,
+    match_counts,
+)
 from chaffinch.risk.attribution.tcap import CONVENTIONS, tcap_of
 
 SIZES = {"a": 3, "b": 4, "s": 2}
@@ -55,7 +60,7 @@ def as_dict(counts: KeyCounts) -> dict[tuple[int, ...], int]:
 )
 def test_batches_count_as_the_whole_and_projections_as_counting_without(table, ends, together):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("chaffinch.risk.attribution.key_counts.TOGETHER", together)
+        patch.setattr("chaffinch.risk.attribution.matching.TOGETHER", together)
         whole, pair = count_keys(cut(table, ends), [("a", "b", "s"), ("b", "a")], SIZES)
     assert as_dict(whole) == Counter(zip(*(table[name].tolist() for name in "abs"), strict=True))
     assert (

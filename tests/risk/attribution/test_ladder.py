@@ -1,7 +1,7 @@
 """The picture of attacks between their references."""
 
 from chaffinch.risk.attribution.attack import Attack
-from chaffinch.risk.attribution.ladder import ladder_plot, sides_of
+from chaffinch.risk.attribution.result import ladder_plot, sides_of
 
 ATTACKS = [
     Attack(

@@ -7,7 +7,7 @@ import pytest
 import chaffinch
 from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
+from chaffinch.risk.attribution.attacker import Attempt, Question, outcomes
 from chaffinch.risk.attribution.learners import FEWEST, LEARNERS, MOST_VALUES
 from chaffinch.table import Schema
 from chaffinch.table.schema import Column

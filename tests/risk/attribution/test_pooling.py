@@ -9,10 +9,9 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.risk.attribution.crossfit import cross_fit
-from chaffinch.risk.attribution.pooling import pooled_table
 from chaffinch.risk.attribution.result import RiskResult
 from chaffinch.risk.attribution.settings import RiskSettings
-from chaffinch.risk.attribution.together import JointFinding, Together
+from chaffinch.risk.attribution.together import JointFinding, Together, pooled_table
 from chaffinch.table.align import align
 from chaffinch.table.read import read
 

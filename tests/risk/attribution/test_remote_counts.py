@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 import chaffinch
-from chaffinch.risk.attribution.grids import column_coder
-from chaffinch.risk.attribution.remote_counts import _CodedColumns, _IndependentColumns, _LabelDraws
+from chaffinch.risk.attribution.attack_data import column_coder
+from chaffinch.risk.attribution.files import _CodedColumns, _IndependentColumns, _LabelDraws
 
 
 def test_independent_columns_have_the_shares_of_the_counts():

@@ -9,7 +9,7 @@ import pytest
 import chaffinch
 from chaffinch._base.runtime import silent
 from chaffinch.risk.attribution.attack_data import AttackData
-from chaffinch.risk.attribution.attempt import Question
+from chaffinch.risk.attribution.attacker import Question
 from chaffinch.risk.attribution.run import Run
 from chaffinch.workflows.policy import RiskPolicy
 

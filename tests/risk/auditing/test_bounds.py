@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.auditing.bounds import Threshold, choose_threshold, divided, epsilon_lower
+from chaffinch.risk.auditing.claims import Threshold, choose_threshold, divided, epsilon_lower
 
 
 def test_a_perfect_attacker_by_hand():

@@ -12,7 +12,7 @@ import chaffinch
 from chaffinch.privacy.relation import Unit
 from chaffinch.risk.auditing.canaries import made_canaries, run_canaries
 from chaffinch.risk.auditing.pairs import Pair
-from chaffinch.risk.auditing.watch import Look, Watched
+from chaffinch.risk.auditing.runs import Look, Watched
 from chaffinch.risk.shadows import Working
 from chaffinch.risk.shadows.generator import coded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaffinch.risk.auditing.features import table_features
+from chaffinch.risk.auditing.runs import table_features
 
 
 def test_features_against_a_loop():

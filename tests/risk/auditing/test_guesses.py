@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom, binomtest, norm
 
 from chaffinch.errors import InputError
-from chaffinch.risk.auditing.guesses import (
+from chaffinch.risk.auditing.claims import (
+    Claim,
     Rule,
     choose_rule,
     guess,
@@ -15,7 +16,6 @@ from chaffinch.risk.auditing.guesses import (
     least_share,
     power,
 )
-from chaffinch.risk.auditing.measures import Claim
 
 EPSILON = Claim("epsilon", 1.0, 1.0)
 MU = Claim("mu", 0.5, 2.0, 1e-6)

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
 from chaffinch.privacy.gaussian import amount_to_epsilon, epsilon_to_amount
-from chaffinch.risk.auditing.measures import MEASURES, Claim, claim_of
+from chaffinch.risk.auditing.claims import MEASURES, Claim, claim_of
 
 
 def test_by_hand():

@@ -11,8 +11,7 @@ import pytest
 
 from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
 from chaffinch.privacy.prepare import prepare
-from chaffinch.risk.auditing.guesses import Guessed
-from chaffinch.risk.auditing.measures import claim_of
+from chaffinch.risk.auditing.claims import Guessed, claim_of
 from chaffinch.risk.auditing.mechanism import (
     CERTAIN,
     attack_mechanism,

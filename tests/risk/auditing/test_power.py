@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from chaffinch.privacy.relation import Unit
-from chaffinch.risk.auditing.guesses import POWER, power
-from chaffinch.risk.auditing.measures import Claim
+from chaffinch.risk.auditing.claims import POWER, Claim, power
 from chaffinch.risk.auditing.mechanism import couple
 from chaffinch.risk.auditing.pairs import made_pair
 from chaffinch.risk.auditing.power import (

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from chaffinch.risk.auditing.guesses import least_share
-from chaffinch.risk.auditing.measures import Claim
+from chaffinch.risk.auditing.claims import Claim, least_share
 from chaffinch.risk.auditing.mechanism import settling_runs
 from chaffinch.risk.auditing.ratios import (
     STEPS,

@@ -8,8 +8,7 @@ import pytest
 from chaffinch.errors import InputError
 from chaffinch.privacy.relation import Unit
 from chaffinch.risk.auditing.pairs import made_pair
-from chaffinch.risk.auditing.runs import coins, run_pair
-from chaffinch.risk.auditing.watch import OUTSIDE, Look, Watched
+from chaffinch.risk.auditing.runs import OUTSIDE, Look, Watched, coins, run_pair
 from chaffinch.risk.shadows import Working
 from chaffinch.risk.shadows.generator import coded
 

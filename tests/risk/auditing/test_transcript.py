@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch.privacy.noise import SeededNoise
-from chaffinch.risk.auditing.transcript import (
+from chaffinch.risk.auditing.mechanism import (
     KINDS,
     DivergedError,
     Query,

@@ -7,7 +7,7 @@ import pytest
 
 from chaffinch.privacy.relation import Unit
 from chaffinch.risk.auditing import made_pair
-from chaffinch.risk.auditing.watch import OUTSIDE, Look, Watched
+from chaffinch.risk.auditing.runs import OUTSIDE, Look, Watched
 from chaffinch.risk.shadows.generator import coded
 from chaffinch.synth.privbayes import PrivBayes
 

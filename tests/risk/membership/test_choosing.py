@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.membership.choosing import chosen, exclude_weak, weights_by_auc
+from chaffinch.risk.singling_out import chosen, exclude_weak, weights_by_auc
 
 
 def test_weights_and_exclusion_before_the_choice():

@@ -11,9 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from chaffinch._base.errors import InputError, UnknownNameError
-from chaffinch.risk.membership import extra_trees
-from chaffinch.risk.membership.attacker import calibrated, folds
-from chaffinch.risk.membership.classifiers import learner
+from chaffinch.risk.membership import forests as extra_trees
+from chaffinch.risk.membership.attacker import calibrated, folds, learner
 
 ODDS = 1e-6
 LEARNERS = [("linear", {}), ("extra-trees", {"draws": 1})]

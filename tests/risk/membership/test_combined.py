@@ -13,8 +13,7 @@ from chaffinch.risk.membership.combined import (
     combined_of,
     stacked,
 )
-from chaffinch.risk.membership.focused import learner_for
-from chaffinch.risk.membership.layout import FeatureLayout
+from chaffinch.risk.membership.layout import FeatureLayout, learner_for
 from chaffinch.stats.scoring import auc
 
 LAYOUT = FeatureLayout(

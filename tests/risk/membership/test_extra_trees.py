@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaffinch.risk.membership import extra_trees
-from chaffinch.risk.membership.classifiers import learner
-from chaffinch.risk.membership.extra_trees import chances_out_of_fold, grown, in_columns, searched
+from chaffinch.risk.membership import forests as extra_trees
+from chaffinch.risk.membership.attacker import learner
+from chaffinch.risk.membership.forests import chances_out_of_fold, grown, in_columns, searched
 
 PLAIN = {
     "n_estimators": 60,

@@ -6,8 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.membership.features import BLACK_BOXES, black_box
-from chaffinch.risk.membership.matches import match_counts, sampled_counts, subset_columns
+from chaffinch.risk.membership.features import (
+    BLACK_BOXES,
+    black_box,
+    match_counts,
+    sampled_counts,
+    subset_columns,
+)
 
 
 def some_tables(

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.risk.membership.focused import learner_for, sees_something
-from chaffinch.risk.membership.layout import FeatureLayout
+from chaffinch.risk.membership.layout import FeatureLayout, learner_for, sees_something
 
 LAYOUT = FeatureLayout({"table": 4, "exact": 2, "nearest": 1})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.risk.membership.forest_kernels import add_votes, grow_forest
+from chaffinch.risk.membership.forests import add_votes, grow_forest
 from chaffinch.stats.scoring import auc
 
 

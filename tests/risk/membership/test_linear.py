@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from chaffinch.risk.membership import linear
-from chaffinch.risk.membership.classifiers import learner
+from chaffinch.risk.membership.attacker import learner
 
 
 def test_ridge_logistic_is_that_of_sklearn(shadows):

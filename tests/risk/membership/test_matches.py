@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, TooLargeError
-from chaffinch.risk.membership.matches import (
+from chaffinch.risk.membership.features import (
     closest_matches,
     level_counts,
     match_counts,

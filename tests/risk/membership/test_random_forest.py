@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.risk.membership.random_forest import RandomForest
+from chaffinch.risk.membership.forests import RandomForest
 
 
 def test_an_interaction_is_found():

@@ -6,8 +6,8 @@ import pytest
 
 from chaffinch import read
 from chaffinch.errors import InputError
-from chaffinch.risk.membership.ranking import RANKINGS, extremeness, rarity, targets_by
 from chaffinch.risk.shadows.generator import value_reader
+from chaffinch.risk.shadows.vulnerability import RANKINGS, extremeness, rarity, targets_by
 
 
 @pytest.fixture(scope="module")

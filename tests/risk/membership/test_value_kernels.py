@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from chaffinch.risk.membership.value_kernels import NEAREST, count_beyond, look_at_rows, outermost
+from chaffinch.risk.membership.values import NEAREST, count_beyond, look_at_rows, outermost
 
 
 def test_a_table_worked_by_hand():

@@ -3,15 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaffinch.risk.memorisation.copied_row import (
+from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
+from chaffinch.risk.memorisation.whole_rows import (
     COPIES,
     RATIO,
     alike_weights,
     chance_of_row,
     copied_row,
+    exact_row,
 )
-from chaffinch.risk.memorisation.exact_row import exact_row
-from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
 from chaffinch.stats.excess import excess
 
 from .conftest import case_of, people, with_copies

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaffinch.risk.memorisation.density_ratio import density_ratio
+from chaffinch.risk.memorisation.distances import density_ratio, distances_of
 
 from .conftest import case_of, people, with_copies
 
@@ -21,6 +21,7 @@ def test_copies_raise_the_ratio_of_members_and_fresh_rows_do_not(rng: np.random.
 
 def test_it_is_the_share_of_released_rows_in_both_densities(rng: np.random.Generator) -> None:
     case = case_of(*(people(60, rng, 3) for _ in range(3)))
-    p, q = case.distances.released_density, case.distances.people_density
+    places = distances_of(case)
+    p, q = places.released_density, places.people_density
     expected = [0.5 if a + b == 0 else a / (a + b) for a, b in zip(p, q, strict=True)]
     assert np.allclose(density_ratio(case).numerator, expected)

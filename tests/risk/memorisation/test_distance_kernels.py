@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.risk.memorisation.distance_kernels import all_distances, neighbours
+from chaffinch.risk.memorisation.distances import all_distances, neighbours
 
 
 @pytest.mark.parametrize(("n_numbers", "n_levels"), [(2, 3), (0, 3), (2, 0)])

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch.risk.memorisation.distances import REACH, Distances
+from chaffinch.risk.memorisation.distances import REACH, Distances, distances_of
 
 from .conftest import case_of, people
 
@@ -36,7 +36,7 @@ def tables(rng: np.random.Generator, n: int = 45) -> list[pa.Table]:
 
 def test_distances_are_gowers(rng: np.random.Generator) -> None:
     released, members, others = tables(rng)
-    places = case_of(released, members, others).distances
+    places = distances_of(case_of(released, members, others))
     everybody = members.to_pylist() + others.to_pylist()
     to_rows = np.sort(gower(everybody, released.to_pylist(), everybody), axis=1)
     assert np.allclose(places.nearest, to_rows[:, 0], atol=1e-6)
@@ -46,7 +46,7 @@ def test_distances_are_gowers(rng: np.random.Generator) -> None:
 def test_nobody_is_in_the_density_they_are_held_against(rng: np.random.Generator) -> None:
     released, members, others = tables(rng)
     everybody = members.to_pylist() + others.to_pylist()
-    places = case_of(released, members, others).distances
+    places = distances_of(case_of(released, members, others))
     among = gower(everybody, everybody, everybody)
     np.fill_diagonal(among, np.inf)
     width = 0.5 * np.median(
@@ -72,20 +72,21 @@ def test_of_many_people_some_are_looked_at(rng: np.random.Generator) -> None:
     scores = places.scores(np.full(20, 0.5))
     assert (scores.weight.sum(), scores.numerator.sum(), scores.n_people) == (20.0, 10.0, 90)
     assert (
-        np.isin(places.nearest, case.distances.nearest).sum() < 20
+        np.isin(places.nearest, distances_of(case).nearest).sum() < 20
     )  # fewer rows: some nearest ones are gone
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_change_nothing(rng: np.random.Generator, threads: int) -> None:
     one, some = (
-        case_of(*tables(np.random.default_rng(1), 400), threads=n).distances for n in (1, threads)
+        distances_of(case_of(*tables(np.random.default_rng(1), 400), threads=n))
+        for n in (1, threads)
     )
     assert np.array_equal(one.people_density, some.people_density)
 
 
 def test_equal_rows_all_over_have_a_bandwidth() -> None:
     table = pa.table({"a": ["x", "y"] * 30, "b": ["u", "v"] * 30})
-    places = case_of(table, table, table).distances
+    places = distances_of(case_of(table, table, table))
     assert places.nearest.max() == 0.0
     assert np.allclose(places.released_density, places.people_density, rtol=0.05)

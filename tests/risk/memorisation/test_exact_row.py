@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaffinch.risk.memorisation.exact_row import exact_row
+from chaffinch.risk.memorisation.whole_rows import exact_row
 from chaffinch.stats.excess import excess
 
 from .conftest import case_of, people, with_copies

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from chaffinch.risk.memorisation.k_map import k_map
+from chaffinch.risk.memorisation.key_matches import k_map
 
 from .conftest import case_of, people
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaffinch.risk.memorisation.linkability_kernels import COUNTS, shared_neighbours
+from chaffinch.risk.memorisation.linkability import COUNTS, shared_neighbours
 
 
 def test_counts_are_those_of_all_distances() -> None:

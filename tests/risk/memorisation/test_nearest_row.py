@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch.risk.memorisation.nearest_row import distance_ratios, nearest_distances
+from chaffinch.risk.memorisation.distances import distance_ratios, nearest_distances
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
 
 from .conftest import case_of, people

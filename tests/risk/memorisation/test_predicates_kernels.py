@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaffinch.risk.memorisation.predicates_kernels import count_matches, only_match
+from chaffinch.risk.memorisation.predicates import count_matches, only_match
 
 
 def test_predicates_are_true_of_the_rows_whose_codes_lie_between() -> None:

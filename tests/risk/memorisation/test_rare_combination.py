@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from chaffinch.risk.memorisation.protocol import NotApplicableError
-from chaffinch.risk.memorisation.rare_combination import rare_combinations
+from chaffinch.risk.memorisation.rare_values import rare_combinations
 
 from .conftest import case_of, people, with_copies
 

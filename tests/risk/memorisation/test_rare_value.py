@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, NotApplicableError
-from chaffinch.risk.memorisation.rare_value import rare_values
+from chaffinch.risk.memorisation.rare_values import rare_values
 
 from .conftest import case_of, people
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from chaffinch.risk.memorisation.replicated_uniques import replicated_uniques
+from chaffinch.risk.memorisation.key_matches import replicated_uniques
 
 from .conftest import case_of, people
 

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.risk.shadows.store import (
-    FolderStore,
-    ShadowPart,
-    UnnamedStore,
-    store_for,
-    stored_seed,
-)
+from chaffinch.risk.shadows.run import FolderStore, ShadowPart, UnnamedStore, store_for, stored_seed
 
 
 def part(first, shadows, **seen):
@@ -63,7 +57,7 @@ def test_a_store_without_a_name_can_be_left_in_a_folder(tmp_path, monkeypatch):
 def test_a_run_that_is_ended_leaves_no_shadows(how, tmp_path):
     code = (
         "import os, numpy as np\n"
-        "from chaffinch.risk.shadows.store import ShadowPart, UnnamedStore\n"
+        "from chaffinch.risk.shadows.run import ShadowPart, UnnamedStore\n"
         "store = UnnamedStore('f')\n"
         "store.add(ShadowPart(np.arange(2), np.ones((2, 1, 500, 3), dtype=np.uint8)))\n"
         f"os.kill(os.getpid(), {int(how)})\n"

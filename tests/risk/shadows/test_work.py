@@ -7,7 +7,7 @@ import pytest
 
 from chaffinch.errors import InputError
 from chaffinch.risk.shadows import Generator, Working
-from chaffinch.risk.shadows.work import OutOfTime, ShadowJob, within, work
+from chaffinch.risk.shadows.run import OutOfTime, ShadowJob, within, work
 
 
 def job(maker, base, draws, limit=None):

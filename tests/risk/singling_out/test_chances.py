@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from chaffinch.errors import InputError
-from chaffinch.risk.singling_out.chances import (
+from chaffinch.risk.singling_out import (
     baseline,
     blind_chance,
     blind_chance_at_most,

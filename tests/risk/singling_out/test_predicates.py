@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from chaffinch.risk.singling_out.predicates import isolates, lightest
+from chaffinch.risk.singling_out import isolates, lightest
 
 
 def matches(codes, target, columns):

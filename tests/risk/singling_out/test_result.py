@@ -5,8 +5,7 @@ import json
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.risk.singling_out import SinglingOutResult
-from chaffinch.risk.singling_out.result import AttackerSkill, Isolation
+from chaffinch.risk.singling_out import AttackerSkill, Isolation, SinglingOutResult
 
 
 def result(success=0.6, **more):

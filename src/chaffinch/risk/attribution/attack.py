@@ -9,8 +9,7 @@ import numpy as np
 
 from ..._base.masking import is_small, masked_count
 from ...stats.sampled import Records
-from .attacker import Attacker, attacker_of
-from .guess import By
+from .attacker import Attacker, By, attacker_of
 
 
 @dataclass(frozen=True, kw_only=True)

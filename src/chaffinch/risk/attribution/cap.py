@@ -21,7 +21,7 @@ from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_scores
 from .matching import Match, share
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attacker import Attempt
 
 
 def cap(matches: Match) -> Scores:

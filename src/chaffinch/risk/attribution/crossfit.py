@@ -2,28 +2,44 @@
 
 Each person is once a member, attacked from the table of their own half, and once not, attacked from the other half's. What is
 found is the excess of models of half the size, which see each person more closely than a model of all: a careful figure.
+
+Cross-fitting of a file larger than memory: on a sample of its people, chosen by a keyed hash, who are the whole table of that study.
+
+Models of half of a sample are fitted to far fewer people than the released one. A record weighs the more in a model the fewer others there are,
+so what these models give away about their own people is, as a rule, more than what the released one does: the excess is a careful figure. Its
+interval is that of the sample's people.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..._base.errors import InputError
+from ..._base.masking import masked_count
 from ..._base.results import RunFacts
-from ..._base.runtime import Progress, silent
+from ..._base.runtime import Progress, giving_back, silent
 from ..._base.seeds import Seed, generator, seed_sequence
+from ...stats.rates import ClassStatistic
+from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...synth.protocol import promises_privacy
+from ...table.long import LongOrigin
+from ...table.sample import choose_of_scan, choose_rows
+from ...table.scan import Scan
 from ...table.table import Table
-from .folds import AttackedFold, attack_folds, fold_people
-from .pooling import pool_of, together
+from ..memorisation.battery import stacked
+from .attack import Attack, mean_of
+from .attacker import Outcome, Question, pooled
 from .result import RiskResult
+from .run import Run
 from .settings import RiskSettings
-from .study import ONE_ROW_EACH, about_risk, attacked_data, without_small
+from .study import ONE_ROW_EACH, about_risk, attacked_data, people_of, without_small
+from .together import pool_of, together
 
 HALF_SIZE = (
     "No holdout was given: the generator was fitted on each half of the people in turn, and the other half stood for people who are "
@@ -126,3 +142,138 @@ def halves_of(original: Table, rng: np.random.Generator) -> list[Table]:
         return [original.take(np.sort(part)) for part in parts]
     persons = np.unique(original.person_of, return_inverse=True)[1]
     return [original.take(np.flatnonzero(np.isin(persons, part))) for part in parts]
+
+
+_SAMPLE = 12
+"""The random stream that the sample is chosen by; attacks and halves have their own."""
+
+CAREFUL = "A model of so few people keeps more of each of them, as a rule, than one of all: the excess is a careful figure, as wide as the sample makes it."
+
+
+def cross_fit_file(
+    original: Scan | LongOrigin,
+    generate: Any,
+    settings: RiskSettings,
+    *,
+    person: str | None = None,
+    copies: int = 1,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> tuple[RiskResult, SampledRecords]:
+    """Return what `cross_fit` gives for a sample of about `settings.sample_rows` records of a file, or of a table on a cluster, and what the sample is.
+
+    Where the file has no more records than that, the result is that of all of them, as in memory. `person`: the column that says whose row it is, where
+    some have several: all rows of a person are then in the sample, or none. Without it each record is a person.
+    """
+    progress = giving_back(progress)
+    progress("choosing a sample", -1)
+    key = hash_key(child(seed_sequence(seed), _SAMPLE))
+    if isinstance(original, LongOrigin):
+        people, n_rows = _chosen_there(original, settings.sample_rows, key)
+    else:
+        people, n_rows = (
+            choose_of_scan(original, settings.sample_rows, key=key, person=person),
+            original.n_rows,
+        )
+    chosen, total = (masked_count(n, settings.threshold) for n in (people.n_rows, n_rows))
+    sample = SampledRecords(
+        "place" if person is None else "person", people.n_rows == n_rows, chosen, of_original=total
+    )
+    if not sample.whole:
+        sample = sample.saying((), ("models of halves of the people",), CAREFUL)
+    return cross_fit(
+        people, generate, settings, copies=copies, seed=seed, threads=threads, progress=progress
+    ), sample
+
+
+def _chosen_there(original: LongOrigin, most: int, key: int) -> tuple[Table, int]:
+    """Return about so many rows of an original elsewhere, and how many it has."""
+    with original.beside() as (whole,):
+        people = choose_rows({"original": whole}, most, key=key, by="place")["original"]
+        return replace(
+            people, schema=replace(people.schema, rules=original.schema.rules)
+        ), whole.n_rows
+
+
+@dataclass(frozen=True, eq=False)
+class AttackedFold:
+    """Tables that were made of some people, these, and people they were not made of."""
+
+    members: Table
+    tables: Sequence[Any]
+    others: Any
+
+
+def fold_people(fold: AttackedFold, number: int, root: np.random.SeedSequence) -> tuple[Table, Any]:
+    """Return whom the attacks of a fold are about: one row of each person where people have several."""
+    return people_of(fold.members, fold.others, child(root, 10, number))
+
+
+def attack_folds(
+    folds: Sequence[AttackedFold],
+    questions: Sequence[Question],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Run:
+    """Return one run of the attacks and tests on the first table of each fold, the people of all folds together; two folds at most."""
+    runs = []
+    for number, fold in enumerate(folds):
+        members, others = fold_people(fold, number, root)
+        data = attacked_data(members, fold.tables[:1], others, settings, child(root, 6, number))
+        run = Run(data, child(root, 3), settings.resamples, threads, progress)
+        for question in questions:
+            run.attack(question, settings.label)
+        run.test(settings)
+        runs.append(run)
+    joint, *more = runs
+    for other in more:
+        joint.attacks = [_joined(a, b) for a, b in zip(joint.attacks, other.attacks, strict=True)]
+        joint.outcomes = [
+            [_stacked(a[0], b[0])] for a, b in zip(joint.outcomes, other.outcomes, strict=True)
+        ]
+        joint.trials = [
+            [stacked(a[0], b[0])] for a, b in zip(joint.trials, other.trials, strict=True)
+        ]
+    return joint
+
+
+def _joined(first: Attack, second: Attack) -> Attack:
+    """Return an attack whose references are the means over both halves."""
+    sides = {
+        name: mean_of([getattr(first, name), getattr(second, name)])
+        for name in ("original", "marginals_only", "label_only")
+    }
+    matched = None if first.n_matched is None else int(first.n_matched) + int(second.n_matched or 0)
+    return replace(
+        first,
+        n_records=int(first.n_records or 0) + int(second.n_records or 0),
+        n_matched=matched,
+        reason=first.reason or second.reason,
+        **sides,  # type: ignore[arg-type]
+    )
+
+
+def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of both halves as one: all people as members, and all people as others."""
+    out = []
+    for a, b in zip(first, second, strict=True):
+        if isinstance(a.statistic, ClassStatistic) and isinstance(b.statistic, ClassStatistic):
+            shift = len(a.statistic.weights)
+            moved = np.where(b.group[0] >= 0, b.group[0] + shift, -1)
+            statistic: Any = ClassStatistic(
+                np.concatenate([a.statistic.weights, b.statistic.weights]), a.statistic.empty
+            )
+            group = (np.concatenate([a.group[0], moved]), np.concatenate([a.group[1], b.group[1]]))
+            value = statistic.value(group)
+        else:
+            statistic = a.statistic
+            group = tuple(np.concatenate(parts) for parts in zip(a.group, b.group, strict=True))  # type: ignore[assignment]
+            total = float(group[1].sum())
+            value = float(group[0].sum()) / total if total > 0 else None
+        reason = "" if value is not None else a.reason or b.reason
+        out.append(Outcome(statistic, group, value, pooled([a.guess, b.guess]), None, reason))
+    return out

@@ -131,7 +131,7 @@ def equal_rows(
 
 
 def matched(data: AttackData, source: str, keys: Sequence[str], sensitive: str) -> Match:
-    """Return what the original's people share with a source, missing keys as levels: all of them, where the data are samples of files."""
+    """Return what the original's people share with a source: all of them, where the data are samples of files."""
     if data.whole is not None:
         nobody = np.zeros(0, dtype=np.int64)
         people, rows = (data.whole.of([side], keys, sensitive) for side in ("original", source))

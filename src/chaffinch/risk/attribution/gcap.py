@@ -21,11 +21,10 @@ from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
 from .classes import Ints
-from .grouping import Mask, align, distinct
-from .hamming import Search, find_nearest
+from .hamming import Search, align, distinct, find_nearest
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attacker import Attempt
 
 
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
@@ -57,7 +56,7 @@ class Gcap:
         )
 
     @property
-    def correct(self) -> Mask:
+    def correct(self) -> NDArray[np.bool_]:
         """Whether the vote is right, for each person."""
         return self.vote == self.value
 
@@ -84,8 +83,6 @@ def gcap(
     source_sensitive: NDArray[Any],
     *,
     n_levels: int,
-    people_missing: Keys | None = None,
-    source_missing: Keys | None = None,
     ties: Ties = "common",
     search: Search = "auto",
     threads: int | None = None,
@@ -97,12 +94,9 @@ def gcap(
     ----------
     people_keys, source_keys
         Codes (integers from 0) shared by both: a matrix of rows x keys, or a sequence of arrays, one a key. Without any key every
-        source row is at distance 0.
+        source row is at distance 0. A missing key is a value of its own, with a code.
     people_sensitive, source_sensitive
         Codes of the sensitive value, from 0 to below `n_levels`.
-    people_missing, source_missing
-        Where a key is missing, in the shape of the keys. A missing key, on either side, differs from nothing; the code there
-        is not looked at. To treat missing as a value of its own, give it a code and no mask.
     ties
         Which of equally frequent values wins the vote: the one that is most frequent in the whole source and, of those, the lowest
         code ("common"), or the lowest code ("lowest", as a mode in pandas). The papers do not say. Their figures for the
@@ -129,8 +123,8 @@ def gcap(
         raise unknown_name("search", search, ("auto", "classes", "pairs"))
     value = _values("people_sensitive", people_sensitive, n_levels)
     other = _values("source_sensitive", source_sensitive, n_levels)
-    mine, mine_missing = _keys("people", people_keys, people_missing, len(value))
-    theirs, their_missing = _keys("source", source_keys, source_missing, len(other))
+    mine = _keys("people_keys", people_keys, len(value))
+    theirs = _keys("source_keys", source_keys, len(other))
     if len(mine) != len(theirs):
         raise InputError(
             f"people_keys and source_keys must have the same keys. Got {len(mine)} and {len(theirs)} of them."
@@ -148,8 +142,8 @@ def gcap(
 
     aligned = [align(first, second) for first, second in zip(mine, theirs, strict=True)]
     sizes = [size for _, _, size in aligned]
-    people = distinct([first for first, _, _ in aligned], rank[value], mine_missing)
-    source = distinct([second for _, second, _ in aligned], rank[other], their_missing)
+    people = distinct([first for first, _, _ in aligned], rank[value])
+    source = distinct([second for _, second, _ in aligned], rank[other])
     nearest = find_nearest(
         people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress
     )
@@ -185,32 +179,8 @@ def _values(name: str, values: NDArray[Any], n_levels: int) -> Ints:
     return out.astype(np.int64)
 
 
-def _keys(
-    side: str, keys: Keys, missing: Keys | None, n_rows: int
-) -> tuple[list[NDArray[Any]], Mask | None]:
-    """Return the columns of the keys, 0 where missing, and by column where they are missing; checked."""
-    columns = _columns(f"{side}_keys", keys, n_rows)
-    mask = None
-    if missing is not None:
-        absent = _columns(f"{side}_missing", missing, n_rows)
-        if len(absent) != len(columns) or any(column.dtype != bool for column in absent):
-            raise InputError(
-                f"{side}_missing must be true or false for each of the {len(columns)} keys."
-            )
-        mask = np.array(absent, dtype=bool).reshape(len(columns), n_rows)
-        columns = [np.where(gone, 0, column) for gone, column in zip(mask, columns, strict=True)]
-    for j, column in enumerate(columns):
-        if len(column) and not np.issubdtype(column.dtype, np.integer):
-            raise InputError(f"{side}_keys must be integer codes. Key {j} has {column.dtype}.")
-        if len(column) and (column.min() < 0 or column.max() >= 1 << 62):
-            raise InputError(
-                f"{side}_keys must be codes from 0 to below 2^62. Key {j} is not; code its values anew."
-            )
-    return columns, mask
-
-
-def _columns(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
-    """Return a matrix or a sequence of arrays as a list of columns, each with an entry a row."""
+def _keys(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
+    """Return a matrix or a sequence of arrays as a list of columns of codes, each with an entry a row; checked."""
     if isinstance(keys, np.ndarray) and keys.ndim != 2:
         raise InputError(
             f"{name} must be a matrix of rows x keys, or a sequence of arrays. Got {keys.ndim} dimensions."
@@ -218,10 +188,16 @@ def _columns(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
     columns = (
         list(keys.T) if isinstance(keys, np.ndarray) else [np.asarray(column) for column in keys]
     )
-    for column in columns:
+    for j, column in enumerate(columns):
         if column.shape != (n_rows,):
             raise InputError(
                 f"{name} must have an entry for each of the rows of the sensitive value. Lengths differ."
+            )
+        if len(column) and not np.issubdtype(column.dtype, np.integer):
+            raise InputError(f"{name} must be integer codes. Key {j} has {column.dtype}.")
+        if len(column) and (column.min() < 0 or column.max() >= 1 << 62):
+            raise InputError(
+                f"{name} must be codes from 0 to below 2^62. Key {j} is not; code its values anew."
             )
     return columns
 
@@ -244,13 +220,10 @@ def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[Attempt], list[
 
 
 def _nearest(attempt: Attempt) -> Gcap:
-    people, source = attempt.rows(attempt.people), attempt.rows([attempt.source])
     return gcap(
-        *people[:2],
-        *source[:2],
+        *attempt.rows(attempt.people),
+        *attempt.rows([attempt.source]),
         n_levels=attempt.data.grids[attempt.question.sensitive].size,
-        people_missing=people[2],
-        source_missing=source[2],
         threads=attempt.threads,
         progress=attempt.progress,
     )

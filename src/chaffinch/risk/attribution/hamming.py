@@ -6,7 +6,6 @@ is tried, each only for the keys that have found nothing yet, on every choice of
 Why the counts of these choices add. Let r be the smallest distance of a key to any row, and let a row differ from it exactly in the columns D.
 The row agrees with the key on the columns kept when R is left out if and only if D is a subset of R. With |R| = r: no row has |D| < r
 (r is the smallest); |D| = r happens for the one choice R = D; |D| > r for none. So each row at distance r is met once, and no other row.
-With values that match anything, D is taken among the columns where neither side has one, and the same holds for the rows of each pattern.
 """
 
 from __future__ import annotations
@@ -22,7 +21,129 @@ from numpy.typing import NDArray
 
 from ..._base.runtime import Progress, silent, thread_count, thread_map
 from .classes import Ints, KeySpace
-from .grouping import Distinct, pool, spread
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Distinct keys, in the order of their codes, and the values that rows with each have.
+
+    `columns`: by key column, the code of each distinct key. `starts`: where the values of each key begin, and
+    the end of all. `values`, `counts`: distinct values of one key after the other, and the number of rows with that key and value.
+    `inverse`: for each row that was given, its place in `values`.
+    """
+
+    columns: list[NDArray[Any]]
+    starts: Ints
+    values: Ints
+    counts: Ints
+    inverse: Ints
+
+    @property
+    def n_keys(self) -> int:
+        """The number of distinct keys."""
+        return len(self.starts) - 1
+
+
+def align(mine: NDArray[Any], theirs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Return two columns of codes with equal codes exactly where they were equal across them, as narrow as may be; and their size.
+
+    Codes that one side alone has can agree with nothing on the other: each side has one code for all of them. So there are fewer distinct
+    keys, and none is lost: who is how far from whom stays as it was.
+
+    Examples
+    --------
+    >>> [part if isinstance(part, int) else part.tolist() for part in align(np.array([5, 9, 2, 7]), np.array([9, 3, 2]))]
+    [[2, 1, 0, 2], [1, 3, 0], 4]
+    """
+    size = int(max(mine.max(), theirs.max())) + 1
+    if _few(size, len(mine) + len(theirs)):
+        seen, both = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+        seen[mine] = True
+        both[theirs] = True
+        both &= seen
+        codes, n = np.cumsum(both) - 1, int(np.count_nonzero(both))
+        narrow = np.min_scalar_type(n + 1)
+        return (
+            np.where(both, codes, n).astype(narrow)[mine],
+            np.where(both, codes, n + 1).astype(narrow)[theirs],
+            n + 2,
+        )
+    shared = np.intersect1d(mine, theirs)
+    return (
+        _place(mine, shared, len(shared)),
+        _place(theirs, shared, len(shared) + 1),
+        len(shared) + 2,
+    )
+
+
+def _place(codes: NDArray[Any], among: NDArray[Any], otherwise: int) -> NDArray[Any]:
+    """Return the place of codes among sorted ones, or `otherwise`."""
+    narrow = np.min_scalar_type(len(among) + 1)
+    if not len(among):
+        return np.full(len(codes), otherwise, dtype=narrow)
+    at = np.minimum(np.searchsorted(among, codes), len(among) - 1)
+    return np.where(among[at] == codes, at, otherwise).astype(narrow)
+
+
+def distinct(columns: Sequence[NDArray[Any]], values: NDArray[Any]) -> Distinct:
+    """Return the distinct keys of rows, with the values that go with them."""
+    classes = KeySpace.of([*columns, values]).classes()
+    inverse, n_found = classes.ids[0], classes.n_classes
+    row = np.empty(n_found, dtype=np.intp)
+    row[inverse] = np.arange(len(values))  # any row will do for those that it is equal to
+    new = np.zeros(n_found, dtype=bool)
+    new[:1] = True
+    for column in columns:
+        codes = column[row]
+        new[1:] |= codes[1:] != codes[:-1]
+    first = np.flatnonzero(new)
+    heads = row[first]
+    return Distinct(
+        columns=[column[heads] for column in columns],
+        starts=np.append(first, n_found),
+        values=values[row].astype(np.int64),
+        counts=np.bincount(inverse, minlength=n_found),
+        inverse=inverse,
+    )
+
+
+def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
+    """Return the distinct cells in order, and the sum of the counts of each (counts are above 0).
+
+    Examples
+    --------
+    >>> [part.tolist() for part in pool(np.array([7, 2, 7]), np.array([1, 5, 3]), 10)]
+    [[2, 7], [5, 4]]
+    """
+    if _few(n_cells, len(cells)):
+        sums = np.bincount(
+            cells, weights=counts, minlength=n_cells
+        )  # exact: sums of integers below 2^53
+        filled = np.flatnonzero(sums)
+        return filled, sums[filled].astype(np.int64)
+    order = np.argsort(cells)
+    cells = cells[order]
+    first = np.flatnonzero(np.diff(cells, prepend=-1))
+    return cells[first], np.add.reduceat(counts[order], first)
+
+
+def spread(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+    """Return runs written out: for each of their entries the run's number and the place that it points to.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in spread(np.array([5, 0]), np.array([2, 1]))]
+    [[0, 0, 1], [5, 6, 0]]
+    """
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    ends = np.cumsum(lengths)
+    return owner, np.arange(len(owner)) + (starts - ends + lengths)[owner]
+
+
+def _few(cells: int, n: int) -> bool:
+    """Return whether a table of cells costs less than sorting n numbers; it is at most 64 MB."""
+    return cells <= min(16 * n + (1 << 12), 1 << 23)
+
 
 Search = Literal["auto", "classes", "pairs"]
 
@@ -43,7 +164,7 @@ PER_PAIR = 2e-10
 
 @dataclass(eq=False)
 class Found:
-    """What was found: for each key its radius, rows, those with their most frequent value, and that value; for each key and value the rows with it.
+    """What was found: for each key its radius, rows, and their most frequent value; for each key and value the rows with it.
 
     `people`: distinct people; `people.starts` says where the values of a key begin. `n_levels`: the number of values. Values are ranks:
     of equally frequent ones, the lowest wins the vote.
@@ -53,13 +174,12 @@ class Found:
     n_levels: int
     radius: Ints = field(init=False)
     near: Ints = field(init=False)
-    top: Ints = field(init=False)
     vote: Ints = field(init=False)
     right: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         self.radius, self.vote = (np.full(self.people.n_keys, -1, dtype=np.int64) for _ in range(2))
-        self.near, self.top = (np.zeros(self.people.n_keys, dtype=np.int64) for _ in range(2))
+        self.near = np.zeros(self.people.n_keys, dtype=np.int64)
         self.right = np.zeros(len(self.people.values), dtype=np.int64)
 
     @property
@@ -79,7 +199,6 @@ class Found:
         self.radius[resolved] = np.broadcast_to(radius, keys.shape)[local[first]]
         self.near[resolved] = np.add.reduceat(counts, first)
         highest = np.maximum.reduceat(counts, first)
-        self.top[resolved] = highest
         top = np.flatnonzero(counts == np.repeat(highest, np.diff(first, append=len(cells))))
         winner = top[np.flatnonzero(np.diff(local[top], prepend=-1))]
         self.vote[resolved] = cells[winner] % self.n_levels
@@ -102,50 +221,38 @@ class _Hunt:
     by: Search
     threads: int
     progress: Progress
-    farthest: int
 
-    def resolve(self, keys: Ints, columns: Sequence[int]) -> None:
-        """Find the neighbours of keys that lack no column of these: radius by radius, or all pairs if that costs less."""
-        lots = self._lots(columns)
+    def resolve(self) -> None:
+        """Find the neighbours of all keys: radius by radius, or all pairs if that costs less."""
+        keys, n_columns, n_theirs = (
+            np.arange(self.people.n_keys),
+            len(self.sizes),
+            self.source.n_keys,
+        )
         spent = 0.0
-        for radius in range(min(self.farthest, len(columns)) + 1):
-            cost = sum(
-                comb(len(compared), radius) * (PER_GROUPING + PER_ROW * (len(keys) + len(theirs)))
-                for theirs, compared in lots
-            )
-            pairs = PER_PAIR * len(columns) * len(keys) * self.source.n_keys
+        for radius in range(n_columns + 1):
+            cost = comb(n_columns, radius) * (PER_GROUPING + PER_ROW * (len(keys) + n_theirs))
+            pairs = PER_PAIR * n_columns * len(keys) * n_theirs
             # What smaller radii have cost counts too: so the whole never costs much more than twice the pairs.
             if self.by == "pairs" or (self.by == "auto" and spent + cost > pairs):
-                self._compare(keys, columns)
+                self._compare(keys)
                 return
             spent += cost
-            # No radius is above the columns of a lot: when all of them are left out, its rows agree with every key.
-            choices = [
-                (theirs, remaining)
-                for theirs, compared in lots
-                for remaining in combinations(compared, len(compared) - radius)
-            ]
+            choices = list(combinations(range(n_columns), n_columns - radius))
             keys = self._group(keys, choices, radius)
             if not len(keys):
                 return
 
-    def _lots(self, columns: Sequence[int]) -> list[tuple[Ints, tuple[int, ...]]]:
-        """Return the source's keys put together by which of the columns they have, with those columns."""
-        lots: dict[tuple[int, ...], list[Ints]] = {}
-        for missing, keys in self.source.by_pattern():
-            lots.setdefault(tuple(j for j in columns if not missing[j]), []).append(keys)
-        return [(np.concatenate(parts), compared) for compared, parts in lots.items()]
-
     # By classes of kept columns.
 
-    def _group(self, keys: Ints, choices: list[tuple[Ints, tuple[int, ...]]], radius: int) -> Ints:
+    def _group(self, keys: Ints, choices: list[tuple[int, ...]], radius: int) -> Ints:
         """Note the rows that agree with a key on one of the choices, and return the keys that have none."""
         cells, counts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         n_cells = len(keys) * self.found.n_levels
         threads = self.threads if len(keys) + self.source.n_keys > FOR_THREADS else 1
         for done in range(0, len(choices), threads):
             batch = choices[done : done + threads]
-            some = thread_map(lambda choice: self._agreeing(keys, *choice), batch, threads=threads)
+            some = thread_map(lambda choice: self._agreeing(keys, choice), batch, threads=threads)
             parts = [part for part in some if part is not None]
             if len(parts) == len(some):
                 cells, counts = pool(
@@ -160,23 +267,21 @@ class _Hunt:
         self.found.take(keys, cells, counts, radius)
         return keys[self.found.radius[keys] < 0]
 
-    def _agreeing(
-        self, keys: Ints, theirs: Ints, remaining: tuple[int, ...]
-    ) -> tuple[Ints, Ints] | None:
+    def _agreeing(self, keys: Ints, remaining: tuple[int, ...]) -> tuple[Ints, Ints] | None:
         """Return the cells (key and value) of rows that agree on the kept columns, with counts; None if they are too many."""
         codes = [
-            np.concatenate([self.people.columns[j][keys], self.source.columns[j][theirs]])
+            np.concatenate([self.people.columns[j][keys], self.source.columns[j]])
             for j in remaining
         ]
         classes = KeySpace(
-            tuple(codes), tuple(self.sizes[j] for j in remaining), (len(keys), len(theirs))
+            tuple(codes), tuple(self.sizes[j] for j in remaining), (len(keys), self.source.n_keys)
         ).classes()
         (mine_in, theirs_in), n_classes = classes.ids, classes.n_classes
         shared = np.zeros(n_classes, dtype=bool)
         shared[mine_in] = True
         met = np.flatnonzero(shared[theirs_in])
         met_in = theirs_in[met]
-        owner, row = self._rows_of(theirs[met])
+        owner, row = self._rows_of(met)
         levels = self.found.n_levels
         cells, counts = pool(
             met_in[owner] * levels + self.source.values[row],
@@ -197,25 +302,19 @@ class _Hunt:
 
     # By comparing all pairs, in blocks.
 
-    def _compare(self, keys: Ints, columns: Sequence[int]) -> None:
+    def _compare(self, keys: Ints) -> None:
         """Note the nearest rows of keys by the distances of all pairs of distinct keys, a block at a time."""
-        theirs = [self.source.columns[j] for j in columns]
-        present = [
-            None if there.all() else there for there in (~self.source.missing(j) for j in columns)
-        ]
         n_theirs = self.source.n_keys
         height = max(1, BLOCK // len(self.source.values))
         blocks = [keys[start : start + height] for start in range(0, len(keys), height)]
         wave = self.threads * max(1, (32 * BLOCK) // (height * n_theirs))
-        narrow = np.uint8 if len(columns) < 256 else np.uint16
+        narrow = np.uint8 if len(self.sizes) < 256 else np.uint16
 
         def compare(block: Ints) -> None:
             distance = np.zeros((len(block), n_theirs), dtype=narrow)
             differs = np.empty(distance.shape, dtype=bool)
-            for j, other, there in zip(columns, theirs, present, strict=True):
-                np.not_equal(self.people.columns[j][block][:, None], other, out=differs)
-                if there is not None:
-                    differs &= there
+            for mine, other in zip(self.people.columns, self.source.columns, strict=True):
+                np.not_equal(mine[block][:, None], other, out=differs)
                 distance += differs.view(np.uint8)
             nearest = distance.min(axis=1)
             owner, near = np.divmod(np.flatnonzero(distance == nearest[:, None]), n_theirs)
@@ -241,25 +340,12 @@ def find_nearest(
     by: Search = "auto",
     threads: int | None = None,
     progress: Progress = silent,
-    farthest: int | None = None,
 ) -> Found:
     """Return, for each distinct key of people, the rows of the source at the smallest Hamming distance.
 
     `sizes` has the number of levels of each key column. `by` is "classes" (groupings of kept columns), "pairs" (all pairs of distinct keys and
-    rows, in blocks), or "auto": whichever is expected to cost less. They give the same, but that `farthest`, the largest distance to look
-    at, is for classes alone.
+    rows, in blocks), or "auto": whichever is expected to cost less. They give the same.
     """
     nearest = Found(people, n_levels)
-    hunt = _Hunt(
-        nearest,
-        people,
-        source,
-        tuple(sizes),
-        by,
-        thread_count(threads),
-        progress,
-        len(sizes) if farthest is None else farthest,
-    )
-    for missing, keys in people.by_pattern():
-        hunt.resolve(keys, [j for j in range(len(sizes)) if not missing[j]])
+    _Hunt(nearest, people, source, tuple(sizes), by, thread_count(threads), progress).resolve()
     return nearest

@@ -21,7 +21,7 @@ from .classes import class_ids
 from .gcap import PAPERS
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attacker import Attempt
 
 
 FEWEST = 10

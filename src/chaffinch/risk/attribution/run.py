@@ -22,8 +22,7 @@ from ..memorisation.battery import Trial, findings, trials, with_family
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack, mean_of
 from .attack_data import AttackData
-from .attacker import ATTACKERS, Outcome
-from .attempt import Attempt, Question, outcomes
+from .attacker import ATTACKERS, Attempt, Outcome, Question, outcomes
 from .settings import RiskSettings
 
 
@@ -225,11 +224,7 @@ class Run:
             or others.value is None
             or not members.statistic.counted(members.group) > 0
         ):
-            reason = (
-                members.reason
-                or others.reason
-                or "people cannot be drawn anew where a missing key matches anything"
-            )
+            reason = members.reason or others.reason or "nobody is in a class that counts"
             return Excess(value=None, reason=reason, **sizes)  # type: ignore[arg-type]
         return excess(
             members.group,

@@ -14,11 +14,9 @@ from ..._base.results import THOROUGH, LeftOut
 from ...stats.sampled import SAMPLE_ROWS, check_sample_rows
 from ...table.schema import Schema
 from ..memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, Parts
-from .attack_data import Missing
-from .attacker import ATTACKERS, Attacker, attacker_words, checked_names
-from .attempt import Question
+from .attack_data import Numeric, Rare
+from .attacker import ATTACKERS, Attacker, Question, attacker_words, checked_names
 from .classes import count_subsets, key_subsets
-from .grids import Numeric, Rare
 from .matching import check_tau
 from .tcap import Convention, check_convention
 
@@ -50,7 +48,7 @@ class RiskSettings:
     convention, tau
         Of TCAP. "matched_rows" is that of Elliot, Little and Allmendinger's appendix A, since their figures are what others will compare
         with: the mean over synthetic records that answer for certain, those that match nobody left out.
-    numeric, rare, tolerance, missing
+    numeric, rare, tolerance
         How values are compared, see `AttackData`: by default as whoever holds the file can compare them, numbers as they are and rare levels
         by name, whatever bins and pools the synthesiser had.
     resamples
@@ -79,7 +77,6 @@ class RiskSettings:
     numeric: Numeric = "values"
     rare: Rare = "keep"
     tolerance: Mapping[str, float] = field(default_factory=dict)
-    missing: Missing = "level"
     resamples: int = 1000
     svm_rows: int | None = 5000
     threshold: int = THRESHOLD
@@ -215,7 +212,6 @@ class RiskSettings:
             "numeric": self.numeric,
             "rare": self.rare,
             "tolerance": dict(self.tolerance),
-            "missing": self.missing,
             "resamples": self.resamples,
             "svm_rows": self.svm_rows,
             **({} if self.threshold == THRESHOLD else {"threshold": self.threshold}),

@@ -38,19 +38,16 @@ from ...table.table import Table
 from ...table.weights import without_weight
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack
-from .attack_data import AttackData, Missing
-from .attacker import ATTACKERS
-from .attempt import Question
+from .attack_data import AttackData, Numeric, Rare
+from .attacker import ATTACKERS, Question
 from .exposure import equal_rows, exposed_records, funnel, matched, spread
 from .files import FilesAttacked, data_of_files
-from .grids import Numeric, Rare
 from .matching import Match, match_counts
-from .pooling import MODEL_TIMES, pool_of, together
 from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
 from .settings import RiskSettings
 from .tcap import Convention
-from .together import Together
+from .together import MODEL_TIMES, Together, pool_of, together
 from .verdict import coarse_sentence
 
 WHOLE_RECORDS = (
@@ -85,7 +82,6 @@ def risk(
     numeric: Numeric = "values",
     rare: Rare = "keep",
     tolerance: Mapping[str, float] | None = None,
-    missing: Missing = "level",
     resamples: int = 1000,
     svm_rows: int | None = 5000,
     threshold: int = THRESHOLD,
@@ -117,7 +113,7 @@ def risk(
         seed is seed 0). They are the holdout, the others the original.
     model
         A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
-    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold, thorough, sample_rows
+    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, resamples, svm_rows, threshold, thorough, sample_rows
         See `RiskSettings`.
 
     Raises
@@ -149,7 +145,6 @@ def risk(
         numeric=numeric,
         rare=rare,
         tolerance=tolerance or {},
-        missing=missing,
         resamples=resamples,
         svm_rows=svm_rows,
         threshold=threshold,
@@ -460,7 +455,6 @@ def attacked_data(
         numeric=settings.numeric,
         rare=settings.rare,
         tolerance=settings.tolerance,
-        missing=settings.missing,
     )
     return with_references(data.with_last_as("model") if further else data, settings, root)
 

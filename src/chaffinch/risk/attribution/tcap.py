@@ -27,15 +27,13 @@ from ..._base.errors import UnknownNameError, unknown_name
 from ..._base.masking import masked_count
 from ...stats.rates import ClassStatistic, Ratio
 from ...stats.scores import Scores
-from .attacker import ATTACKERS, Attacker, Outcome
+from .attacker import ATTACKERS, Attacker, Guess, Outcome, guess
 from .cap import TAUB
 from .classes import Ints, KeyCells, Keys
-from .guess import Guess, guess
 from .matching import Match, check_tau, match
-from .wildcard import wild_sums
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
+    from .attacker import Attempt
 
 
 Floats = NDArray[np.float64]
@@ -102,7 +100,7 @@ class Tcap:
     `value`, `reason`: the number, or None and the reason. `n_source_selected`: source rows with WEAP of at least tau. `n_matched`:
     matched_rows, all_rows: those of them whose key some person has. Else: people over whom the mean goes. `scores`: the score of each
     person; None for matched_rows and all_rows, which are no mean over people. `cells`: matched_rows and all_rows: what is needed to
-    draw people anew; None else, and where a missing key matches anything (a person then stands in several classes). `counted`: what the
+    draw people anew; None else. `counted`: what the
     value divides by: source rows for matched_rows and all_rows, else people. `n_people`: people whom the value is about, by whom it is masked: with the
     keys of a selected source row; else as `n_matched`.
     """
@@ -125,9 +123,7 @@ class Tcap:
         return f"Tcap({shown}, convention: {self.convention}, tau: {self.tau:g}, matched: {masked_count(self.n_matched)})"
 
 
-def weap(
-    source_keys: Keys, source_sensitive: NDArray[Any], *, source_missing: Keys | None = None
-) -> Floats:
+def weap(source_keys: Keys, source_sensitive: NDArray[Any]) -> Floats:
     """Return for each source row the share of source rows with its key that have its value: WEAP, in (0, 1].
 
     Examples
@@ -135,8 +131,7 @@ def weap(
     >>> weap(np.array([[0], [0], [1]]), np.array([1, 2, 2])).tolist()
     [0.5, 0.5, 1.0]
     """
-    rows = (source_keys, source_sensitive)
-    own = match(*rows, *rows, people_missing=source_missing, source_missing=source_missing)
+    own = match(source_keys, source_sensitive, source_keys, source_sensitive)
     return own.n_both / own.n_key
 
 
@@ -148,10 +143,8 @@ def tcap(
     *,
     convention: Convention = "matched_rows",
     tau: float = 1.0,
-    people_missing: Keys | None = None,
-    source_missing: Keys | None = None,
 ) -> Tcap:
-    """Return TCAP under one convention; codes and missing masks are those of `match`.
+    """Return TCAP under one convention; codes are those of `match`.
 
     Examples
     --------
@@ -159,12 +152,8 @@ def tcap(
     >>> tcap(keys[0], np.array([1, 1, 2, 2, 3, 4]), keys[1], np.array([1, 2, 3, 4]))
     Tcap(0.8333, convention: matched_rows, tau: 1, matched: <10)
     """
-    rows = (people_keys, people_sensitive, source_keys, source_sensitive)
-    return tcap_of(
-        match(*rows, people_missing=people_missing, source_missing=source_missing),
-        convention=convention,
-        tau=tau,
-    )
+    matches = match(people_keys, people_sensitive, source_keys, source_sensitive)
+    return tcap_of(matches, convention=convention, tau=tau)
 
 
 def tcap_of(matches: Match, *, convention: Convention = "matched_rows", tau: float = 1.0) -> Tcap:
@@ -188,11 +177,7 @@ def _over_source(matches: Match, convention: Convention, tau: float) -> Tcap:
     selected = rows.weap >= tau
     met = selected & (rows.people_key > 0)
     n_selected, n_met = int(rows.weight[selected].sum()), int(rows.weight[met].sum())
-    cells = (
-        TcapCells.of(matches.sides, tau=tau, zero=convention == "all_rows")
-        if isinstance(matches.sides, KeyCells)
-        else None
-    )
+    cells = TcapCells.of(matches.cells, tau=tau, zero=convention == "all_rows")
     count = n_selected if convention == "all_rows" else n_met
     reason = ""
     if not matches.n_people:
@@ -257,17 +242,11 @@ def tcap_credit(matches: Match, result: Tcap) -> Floats:
         out = np.zeros(matches.n_entries)
         out[here] = cells.weight[at] / matches.people_key[here]
         return out
-    if result.scores is not None:
-        counts = result.scores.weight > 0
-        return (
-            counts & matches.people_at(result.tau) if result.convention == "certain" else counts
-        ).astype(np.float64)
-    rows = matches.source_rows
-    met = (rows.weap >= result.tau) & (rows.people_key > 0)
-    assert not isinstance(matches.sides, KeyCells)
-    return wild_sums(
-        *matches.sides, np.where(met, rows.weight / np.maximum(rows.people_key, 1), 0.0)
-    )
+    assert result.scores is not None
+    counts = result.scores.weight > 0
+    return (
+        counts & matches.people_at(result.tau) if result.convention == "certain" else counts
+    ).astype(np.float64)
 
 
 # As an attacker.
@@ -281,35 +260,23 @@ def _attack(attempt: Attempt) -> list[Outcome]:
         _guess(result, one) for result, one in zip(results, attempt.whole_matches, strict=True)
     ]
     people = [one.n_people if attempt.counts is not None else None for one in attempt.whole_matches]
-    if results[0].scores is not None or attempt.data.wildcard:
-        persons = [tcap_of(one, convention=convention, tau=tau) for one in attempt.matches]  # type: ignore[arg-type]
+    if results[0].scores is not None:
+        persons = [tcap_of(one, convention=convention, tau=tau).scores for one in attempt.matches]  # type: ignore[arg-type]
+        groups = [(own.numerator, own.weight) for own in persons if own is not None]
         return [
-            Outcome(
-                Ratio(), _group(own, one), result.value, beside, result.n_people, result.reason, n
-            )
-            for result, own, one, beside, n in zip(
-                results, persons, attempt.matches, guesses, people, strict=True
-            )
+            Outcome(Ratio(), group, result.value, beside, result.n_people, result.reason, n)
+            for result, group, beside, n in zip(results, groups, guesses, people, strict=True)
         ]
     cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells  # type: ignore[arg-type]
     assert cells is not None
-    groups = zip(
+    classes = zip(
         *(np.split(part, attempt.ends) for part in (cells.person_class, cells.person_right)),
         strict=True,
     )
     return [
         Outcome(cells.statistic, group, result.value, beside, result.n_people, result.reason, n)
-        for result, beside, group, n in zip(results, guesses, groups, people, strict=True)
+        for result, beside, group, n in zip(results, guesses, classes, people, strict=True)
     ]
-
-
-def _group(result: Tcap, matches: Match) -> tuple[Floats, Floats]:
-    if result.scores is not None:
-        return result.scores.numerator, result.scores.weight
-    nobody = np.zeros(
-        matches.n_entries
-    )  # a person stands in several classes: people cannot be drawn anew
-    return nobody, nobody
 
 
 def _guess(result: Tcap, matches: Match) -> Guess:

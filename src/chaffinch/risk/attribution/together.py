@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..._base.masking import THRESHOLD, masked_count
 from ..._base.results import from_plain, to_plain
 from ..._base.text import between, number, shown, signed
+from ...stats.contrast import Contrast, ScoreComparison, contrasts
+from ...stats.excess import NO_HOLDOUT, excess
+from ...stats.rates import ClassStatistic, Group, Ratio, Statistic
+from ...stats.splits import child
+from ...table.codes import Codes
+from ...table.table import Table
+from ..memorisation.battery import Trial, trials
 from ..memorisation.protocol import memorisation_test_of
-from .attacker import attacker_of
+from .attack_data import AttackData
+from .attacker import ATTACKERS, Attempt, Outcome, Question, attacker_of, outcomes
+from .settings import RiskSettings
 from .verdict import keys_words
 
 ALPHA = 0.05
@@ -192,3 +206,327 @@ class Together:
             {name: value for name, value in data.items() if name != "sentence"},
             what="'together'",
         )
+
+
+MODEL_TIMES = 10
+"""Rows that are drawn from a released model, in tables of the original's size: more change no attack by much."""
+
+FEW = "It is about fewer than {threshold} people, so its numbers do not leave; whether it is more than chance does."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledAttack:
+    """An attack or a test from all releases (first) and from each by itself: groups of members and of others, and what they are.
+
+    `question`: of an attack, None of a test. `counted`: how many of the members each group is about, for masking; None for all.
+    """
+
+    name: str
+    question: Question | None
+    members: tuple[Group, ...]
+    others: tuple[Group, ...] | None
+    statistics: tuple[Statistic, ...]
+    counted: tuple[int | None, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool:
+    """Every attack and test from all releases and from each by itself."""
+
+    attacks: tuple[PooledAttack, ...]
+    tables: int
+    model_rows: int | None = None
+
+    def stacked(self, other: Pool) -> Pool:
+        """Return the pools of two halves of the people as one: all their members, and all their others."""
+        return replace(
+            self,
+            attacks=tuple(_stacked(a, b) for a, b in zip(self.attacks, other.attacks, strict=True)),
+        )
+
+
+def pool_of(
+    data: AttackData,
+    questions: Sequence[Question],
+    settings: RiskSettings,
+    root: np.random.SeedSequence,
+    *,
+    alone: Sequence[Sequence[Trial]] | None = None,
+    threads: int | None = None,
+) -> Pool:
+    """Return what attacks that do not learn, and memorisation tests, score people by, from all releases and from each by itself.
+
+    The data have several synthetic sides, or one and a model's. `alone`: trials of each test on each table, where they were made before.
+    """
+    tables = data.synthetics
+    sides = [*tables, *(["model"] if "model" in data.sides else [])]
+    data = data.with_union(sides, name="together")
+    people = ["original", *(["holdout"] if "holdout" in data.sides else [])]
+    out: list[PooledAttack] = []
+    for place, question in enumerate(questions):
+        matching = replace(
+            question,
+            attackers=tuple(name for name in question.attackers if not ATTACKERS[name].learns),
+        )
+        seed = int(child(root, 0, place).generate_state(1)[0] % (1 << 31))
+        every = [
+            outcomes(Attempt(data, side, people, matching, seed=seed, threads=threads))
+            for side in ("together", *sides)
+        ]
+        out += [_attack(name, matching, [one[name] for one in every]) for name in every[0]]
+    released = {side: data.tables[side] for side in sides}
+
+    def scored(
+        table: Table, names: Sequence[str], release_of: NDArray[np.int64] | None = None
+    ) -> list[Trial]:
+        return trials(
+            table,
+            data.tables["original"],
+            data.tables.get("holdout"),
+            names,
+            keys=settings.keys,
+            parts=settings.parts,
+            tolerance=settings.tolerance,
+            seed=child(root, 1),
+            threads=threads,
+            release_of=release_of,
+        )
+
+    release_of = np.repeat(
+        np.arange(len(sides), dtype=np.int64), [table.n_rows for table in released.values()]
+    )
+    names = settings.memorisation_tests
+    every_trial = scored(
+        pooled_table(list(released.values())), (*names, *settings.joint_tests), release_of
+    )
+    all_rows, joint = every_trial[: len(names)], every_trial[len(names) :]
+    by_side = [
+        scored(table, names) for side, table in released.items() if alone is None or side == "model"
+    ]
+    by_test = zip(*by_side, strict=True) if by_side else [()] * len(all_rows)
+    before = alone if alone is not None else [()] * len(all_rows)
+    out += [
+        _test([first, *known, *more])
+        for first, known, more in zip(all_rows, before, by_test, strict=True)
+    ]
+    out += [_test([one, *[_nothing(one)] * len(sides)]) for one in joint]
+    rows = data.sides["model"].n_rows if "model" in data.sides else None
+    return Pool(tuple(out), len(tables), rows)
+
+
+def together(
+    pool: Pool,
+    root: np.random.SeedSequence,
+    *,
+    resamples: int,
+    threshold: int = THRESHOLD,
+    threads: int | None = None,
+) -> Together:
+    """Return what the releases of a pool tell together, and what that adds to one of its tables by itself; as it may leave."""
+    added: list[Contrast] = [Contrast() for _ in pool.attacks]
+    comparable = {
+        j: ScoreComparison(
+            one.members[: pool.tables + 1],
+            one.others[: pool.tables + 1],
+            one.statistics[: pool.tables + 1],
+        )
+        for j, one in enumerate(pool.attacks)
+        if one.others is not None and not one.reason
+    }
+    for j, contrast in zip(
+        comparable,
+        contrasts(
+            list(comparable.values()), resamples=resamples, seed=child(root, 0), threads=threads
+        ),
+        strict=True,
+    ):
+        added[j] = contrast
+    findings = tuple(
+        _finding(one, contrast, child(root, 1, j), resamples, threshold, threads)
+        for j, (one, contrast) in enumerate(zip(pool.attacks, added, strict=True))
+    )
+    alone = all(one.others is None for one in pool.attacks)
+    return Together(
+        tables=pool.tables,
+        model_rows=_model_rows(pool, threshold),
+        findings=findings,
+        reason=NO_HOLDOUT if alone else "",
+    )
+
+
+def _model_rows(pool: Pool, threshold: int) -> int | str | None:
+    """Return the rows drawn from a model, from the masked number of the original's: ten times that number would tell it."""
+    if pool.model_rows is None:
+        return None
+    rows = masked_count(pool.model_rows // MODEL_TIMES, threshold)
+    return rows if isinstance(rows, str) else MODEL_TIMES * rows
+
+
+def pooled_table(tables: Sequence[Table]) -> Table:
+    """Return the rows of tables under one schema as one table."""
+    first = tables[0]
+    names = list(first.schema.names)
+    data = pa.concat_tables(
+        [table.data.select(names) for table in tables], promote_options="permissive"
+    )
+    codes = [np.concatenate([table.codes[j] for table in tables]) for j in range(len(first.codes))]
+    return replace(first, data=data, codes=Codes.of(codes, first.schema.sizes), notes=())
+
+
+def _attack(name: str, question: Question, every: Sequence[Sequence[Outcome]]) -> PooledAttack:
+    members, *others = zip(*every, strict=True)
+    reason = next((one.reason for sides in every for one in sides if one.value is None), "")
+    matched = ATTACKERS[name].people == "matched"
+    return PooledAttack(
+        name,
+        question,
+        tuple(one.group for one in members),
+        tuple(one.group for one in others[0]) if others else None,
+        tuple(one.statistic for one in members),
+        tuple(one.n_matched if matched else None for one in members),
+        reason,
+    )
+
+
+def _test(every: Sequence[Trial]) -> PooledAttack:
+    others = tuple(one.others for one in every if one.others is not None)
+    reason = next((one.reason for one in every if one.reason), "")
+    return PooledAttack(
+        every[0].test.name,
+        None,
+        tuple(one.members for one in every),
+        others or None,
+        (Ratio(),) * len(every),
+        (None,) * len(every),
+        reason,
+    )
+
+
+def _nothing(trial: Trial) -> Trial:
+    """Return the trial of one release by a test that needs several: nobody is found by it."""
+    groups = [
+        None if group is None else (np.zeros_like(group[0]), group[1])
+        for group in (trial.members, trial.others)
+    ]
+    assert groups[0] is not None
+    return replace(trial, members=groups[0], others=groups[1])
+
+
+def _finding(
+    one: PooledAttack,
+    contrast: Contrast,
+    root: np.random.SeedSequence,
+    resamples: int,
+    threshold: int,
+    threads: int | None,
+) -> JointFinding:
+    question = one.question
+    out = JointFinding(kind="test", measure=one.name, reason=one.reason or contrast.reason or None)
+    if question is not None:
+        convention = question.convention if ATTACKERS[one.name].conventions else None
+        out = replace(
+            out,
+            kind="attack",
+            convention=convention,
+            keys=question.keys,
+            sensitive=question.sensitive,
+        )
+    if one.reason:
+        return out
+    if one.others is None:
+        value = None if _few(one, 0, threshold) else _value(one.statistics[0], one.members[0])
+        value = 1.0 - value if value is not None and _safer_high(one) else value
+        return replace(out, value=value, reason=out.reason or NO_HOLDOUT)
+    found = [
+        excess(
+            m,
+            o,
+            statistic=rule,
+            resamples=resamples if j == 0 else 2,
+            seed=child(root, j),
+            threads=threads,
+        )
+        for j, (m, o, rule) in enumerate(zip(one.members, one.others, one.statistics, strict=True))
+    ]
+    few = [_few(one, j, threshold) for j in range(len(found))]
+    first = found[0]
+    out = replace(
+        out,
+        p_value=first.p_value,
+        alone=tuple(
+            None if hide else each.value for each, hide in zip(found[1:], few[1:], strict=True)
+        ),
+        added_p=contrast.p_value,
+        added_p_family=contrast.p_family,
+    )
+    if not few[0]:
+        sides = [
+            side if side is None or not _safer_high(one) else 1.0 - side
+            for side in (first.members, first.others)
+        ]
+        out = replace(
+            out,
+            value=sides[0],
+            holdout=sides[1],
+            excess=first.value,
+            excess_interval=first.interval,
+        )
+    if not any(few):
+        return replace(out, added=contrast.value, added_interval=contrast.interval)
+    return replace(out, reason=out.reason or FEW.format(threshold=threshold))
+
+
+def _safer_high(one: PooledAttack) -> bool:
+    """Return whether a test's value is the other way round than its scores, which are towards risk."""
+    return one.question is None and memorisation_test_of(one.name).direction == "higher is safer"
+
+
+def _value(statistic: Statistic, group: Group) -> float | None:
+    n = len(group[0])
+    above, below = statistic.totals(group)(np.ones((1, n)), n, n)
+    return float(above[0] / below[0]) if below[0] > 0 else None
+
+
+def _few(one: PooledAttack, j: int, threshold: int) -> bool:
+    """Return whether numbers are about few people: those who are matched, or those in whom the score of a group lies."""
+    counted = one.counted[j]
+    if counted is not None:
+        return 0 < counted < threshold
+    if not isinstance(one.statistics[j], Ratio):
+        return False
+    groups = [one.members[j], *([] if one.others is None else [one.others[j]])]
+    return any(0 < np.count_nonzero(group[0]) < threshold for group in groups)
+
+
+def _stacked(first: PooledAttack, second: PooledAttack) -> PooledAttack:
+    assert first.others is not None
+    assert second.others is not None
+    members, others, statistics = [], [], []
+    for j, (rule, other_rule) in enumerate(zip(first.statistics, second.statistics, strict=True)):
+        shift = 0
+        if isinstance(rule, ClassStatistic) and isinstance(other_rule, ClassStatistic):
+            shift = len(rule.weights)
+            rule = ClassStatistic(np.concatenate([rule.weights, other_rule.weights]), rule.empty)
+        members.append(_joined(first.members[j], second.members[j], shift))
+        others.append(_joined(first.others[j], second.others[j], shift))
+        statistics.append(rule)
+    counted = tuple(
+        None if a is None or b is None else a + b
+        for a, b in zip(first.counted, second.counted, strict=True)
+    )
+    return PooledAttack(
+        first.name,
+        first.question,
+        tuple(members),
+        tuple(others),
+        tuple(statistics),
+        counted,
+        first.reason or second.reason,
+    )
+
+
+def _joined(first: Group, second: Group, shift: int) -> Group:
+    """Return two groups as one; classes of the second are numbered after those of the first."""
+    moved = np.where(second[0] >= 0, second[0] + shift, -1) if shift else second[0]
+    return np.concatenate([first[0], moved]), np.concatenate([first[1], second[1]])

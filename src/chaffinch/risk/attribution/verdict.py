@@ -12,7 +12,7 @@ from ...stats.family import Family
 from ...stats.intervals import LimitState, limit_state
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack
-from .guess import By
+from .attacker import By
 
 if TYPE_CHECKING:
     from .result import CrossFit, RiskResult

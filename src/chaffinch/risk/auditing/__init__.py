@@ -1,10 +1,22 @@
 """Is a promise of privacy kept? Runs on neighbouring tables, and what they prove about epsilon."""
 
 from .attacker import ATTACKERS, AuditAttacker
-from .bounds import Threshold, choose_threshold, divided, epsilon_lower
 from .canaries import Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
-from .guesses import Guessed, Rule, choose_rule, guess, power
-from .measures import MEASURES, Claim, Measure, claim_of
+from .claims import (
+    MEASURES,
+    Claim,
+    Guessed,
+    Measure,
+    Rule,
+    Threshold,
+    choose_rule,
+    choose_threshold,
+    claim_of,
+    divided,
+    epsilon_lower,
+    guess,
+    power,
+)
 from .mechanism import MechanismRuns, attack_mechanism, couple, run_mechanism
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
 from .result import AuditFinding, AuditResult, ClaimVerdict

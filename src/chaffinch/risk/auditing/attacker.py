@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from ..._base.registry import Registry
 from ...stats.splits import child
-from .bounds import choose_threshold
-from .guesses import Guessed, Rule, choose_rule, guess
-from .measures import Claim
+from .claims import Claim, Guessed, Rule, choose_rule, choose_threshold, guess
 from .power import separation
 
 Scores = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -140,7 +138,7 @@ def _linear(
     from sklearn.linear_model import LogisticRegression
 
     if train.shape[1] > WIDE:
-        from ..membership.classifiers import learner
+        from ..membership.attacker import learner
 
         counts = bool((train >= 0).all() and (train == np.rint(train)).all())
         attacker = learner("linear", kind="counts" if counts else "real").fit(

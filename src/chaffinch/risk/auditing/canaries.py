@@ -21,14 +21,11 @@ from ...privacy.relation import Unit
 from ...stats.splits import child
 from ...table.table import Table
 from ..shadows.generator import coded
-from ..shadows.work import Working
+from ..shadows.run import Working
 from .attacker import attack
-from .features import table_features
-from .guesses import Guessed, least_share
-from .measures import Claim
+from .claims import Claim, Guessed, least_share
 from .pairs import COLUMNS, small_domain
-from .runs import Played, play
-from .watch import OUTSIDE, Look, Watched
+from .runs import OUTSIDE, Look, Played, Watched, play, table_features
 
 CANARIES = "canaries"
 """The name of the tables with several canaries."""

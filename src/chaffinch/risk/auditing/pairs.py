@@ -163,7 +163,7 @@ def average_pair(
 
     The pair says how a person of this table fares. It is no worst case: a claim that survives it may well be wrong.
     """
-    from ..membership.vulnerability import most_vulnerable, vulnerability
+    from ..shadows.vulnerability import most_vulnerable, vulnerability
 
     if table.n_rows < 3:
         return Skipped(

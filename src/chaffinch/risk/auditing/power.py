@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...privacy.samplers import draw_gaussian, draw_laplace
-from .guesses import POWER, choose_rule, power
-from .measures import Claim
-from .mechanism import Coupled
+from .claims import POWER, Claim, choose_rule, power
+from .mechanism import Coupled, Query, log_law
 from .ratios import ratio_power
-from .transcript import Query, log_law
 
 MOST = 100.0
 """Noise that is more times too small than this is not asked about."""

@@ -25,8 +25,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .guesses import DELTA_PART, Guessed, Rule, guess, least_share, power
-from .measures import Claim
+from .claims import DELTA_PART, Claim, Guessed, Rule, guess, least_share, power
 
 STEPS = 8
 """Into how many whole numbers weights are cut."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import THRESHOLD
 from ...privacy.relation import Neighbours
-from .bounds import divided
+from .claims import divided
 from .pairs import PAIRS, Pair
 
 Box = Literal["mechanism", "white", "black"]

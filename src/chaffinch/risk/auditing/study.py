@@ -21,13 +21,10 @@ from ...synth.bayesnet.network import Network
 from ...table.read import read
 from ...table.table import Table
 from ..shadows.generator import coded
-from ..shadows.work import OutOfTime, Working, within
+from ..shadows.run import OutOfTime, Working, within
 from .attacker import attack
-from .bounds import divided
 from .canaries import CANARIES, Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
-from .features import table_features
-from .guesses import Guessed
-from .measures import Claim, claim_of
+from .claims import Claim, Guessed, claim_of, divided
 from .mechanism import MechanismRuns, attack_mechanism, run_mechanism
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
 from .power import (
@@ -40,9 +37,8 @@ from .power import (
     times_too_small,
 )
 from .result import AuditFinding, AuditResult
-from .runs import PairRuns, run_pair
+from .runs import MOST_RECORDS, OUTSIDE, Look, PairRuns, Watched, readable, run_pair, table_features
 from .settings import BOXES, LEVEL, AuditSettings
-from .watch import MOST_RECORDS, OUTSIDE, Look, Watched, readable
 
 ROWS = 500
 """Rows that are drawn of each model: the more, the more a table shows of its model. A promise holds for any number."""

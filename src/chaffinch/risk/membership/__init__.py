@@ -4,11 +4,11 @@ from .attacker import ATTACKERS, MembershipAttacker
 
 # isort: off
 # The order of registration.
-from . import combined, linear, extra_trees, random_forest, kernel, ranked
+from . import combined, linear, forests, kernel, ranked
 
 # isort: on
 from .rates import Rates
-from .result import MembershipResult, PartStrength, SecretBit
+from .result import MembershipResult, PartStrength
 from .settings import ShadowSettings
 from .study import membership
 
@@ -18,9 +18,8 @@ __all__ = [
     "MembershipResult",
     "PartStrength",
     "Rates",
-    "SecretBit",
     "ShadowSettings",
     "membership",
 ]
 
-del combined, linear, extra_trees, random_forest, kernel, ranked
+del combined, linear, forests, kernel, ranked

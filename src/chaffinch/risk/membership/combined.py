@@ -33,8 +33,7 @@ from .attacker import (
     calibrated,
     folds,
 )
-from .focused import FocusedAttacker, learner_for, sees_something
-from .layout import TABLE, FeatureLayout
+from .layout import TABLE, FeatureLayout, FocusedAttacker, learner_for, sees_something
 from .ranked import VALUE_GROUPS
 
 PARTS = ("linear", "kernel", "exact", "extremes", "nearest", "density", "presence", "values")

@@ -12,17 +12,13 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from ...stats.splits import child
 from ...synth.protocol import promises_privacy
-from ..shadows.draws import Draws, neighbour_draws, shared_draws
 from ..shadows.generator import Generator
-from ..shadows.run import Shadows, run_shadows
-from ..shadows.work import Working
-from ..shadows.world import World
+from ..shadows.run import Shadows, Working, run_shadows
+from ..shadows.world import Draws, World, neighbour_draws, shared_draws
 from .attacker import ATTACKERS, Learner, TargetAttacker
 from .combined import combined_of
-from .features import BlackBox, black_box
-from .focused import learner_for
-from .layout import TABLE, FeatureLayout
-from .matches import closest_matches
+from .features import BlackBox, black_box, closest_matches
+from .layout import TABLE, FeatureLayout, learner_for
 from .settings import ShadowSettings
 from .values import ValueSight
 from .whitebox import WhiteBox

@@ -10,7 +10,6 @@ from markupsafe import Markup
 
 from ..._base.results import to_plain
 from ..._base.svg import Dot, dots
-from ..._base.text import percent
 from ...stats.intervals import Interval
 from ..shadows.world import World
 from ..shown import ShadowFigures, ShadowResult, Words
@@ -34,15 +33,6 @@ class PartStrength:
     evidence: str = ""
 
 
-@dataclass(frozen=True)
-class SecretBit:
-    """How often the tossed value of a column was guessed, a guess being right in one half: the attack was on it, not on membership."""
-
-    column: str
-    accuracy: float
-    interval: Interval
-
-
 @dataclass(frozen=True, kw_only=True)
 class MembershipFigures(ShadowFigures):
     """What plain data hold of a result."""
@@ -52,7 +42,6 @@ class MembershipFigures(ShadowFigures):
     worst: Rates
     target_aucs: tuple[float, ...]
     strengths: tuple[PartStrength, ...] = ()
-    secret: SecretBit | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -67,9 +56,6 @@ class MembershipResult(MembershipFigures, ShadowResult):
         The AUC of every target, the highest first.
     strengths
         How well each part of a combined attacker does alone, the strongest first; none for other attackers.
-    secret
-        The column whose value was tossed for each target, and how often the coin was guessed; then all rates are of the coin, and "member" is one of
-        the two values. None in attacks on membership.
     each, world
         Every target's rates in the order of their vulnerability, and the population; absent where plain data were read.
 
@@ -107,25 +93,11 @@ class MembershipResult(MembershipFigures, ShadowResult):
     def sentence(self) -> str:
         """The result in words."""
         low, high = self.interval
-        if self.secret is not None:
-            return self._secret_sentence(self.secret)
         head = f"Members and others are told apart with AUC {self.auc:.3f} (95 % interval {low:.3f} to {high:.3f}); "
         near = f"by the closest row alone {self.closest.auc:.3f}. "
         if self.above_baseline:
             return head + near + self.explanation + "What is released tells who is in the data."
         return head + near + "A guess has 0.5: no more was found than guessing gives."
-
-    def _secret_sentence(self, secret: SecretBit) -> str:
-        low, high = secret.interval
-        head = f"The tossed value of '{secret.column}' is guessed in {percent(secret.accuracy)} (95 % interval {percent(low)} to {percent(high)}; AUC {self.auc:.3f}); "
-        if low > 0.5:
-            return (
-                head
-                + "a guess is right in 50.0%. "
-                + self.explanation
-                + "What is released tells values of the people in the data."
-            )
-        return head + "a guess is right in 50.0%: no more was found than guessing gives."
 
     @property
     def explanation(self) -> str:
@@ -144,7 +116,6 @@ class MembershipResult(MembershipFigures, ShadowResult):
             "worst_target": {k: v for k, v in self.worst.to_dict().items() if k != "roc"},
             "auc_of_targets": list(self.target_aucs),
             **({"parts": to_plain(self.strengths)} if self.strengths else {}),
-            **({} if self.secret is None else {"secret": to_plain(self.secret)}),
         }
         return rates, {}
 

@@ -23,15 +23,13 @@ from ...stats.scoring import auc
 from ...table.read import read
 from ...table.table import Table
 from ..shadows.generator import Generator
-from ..shadows.store import stored_seed
-from ..shadows.work import Working
+from ..shadows.run import Working, stored_seed
+from ..shadows.vulnerability import Ranking
 from ..shadows.world import Duplicates, world_of
 from .attacker import ATTACKERS
 from .learning import Campaign, Learnt, Seen
-from .ranking import Ranking
 from .rates import Rates, Trials, rates
 from .result import MembershipResult, PartStrength
-from .secret_bit import guessed, secret_campaign
 from .settings import ShadowSettings
 
 
@@ -45,7 +43,6 @@ def membership(
     rows: int | None = None,
     duplicates: Duplicates = "drop",
     ranking: Ranking = "union",
-    secret: str | None = None,
     threshold: int = THRESHOLD,
     seed: Seed = None,
     workers: int | None = None,
@@ -67,8 +64,6 @@ def membership(
         How attackers learn: a `ShadowSettings`, or its options by name.
     targets, rows, duplicates, ranking
         Whom to attack, and what is drawn from: see `shadows.world_of`.
-    secret
-        A column with two values: targets are in every subset, with a value that is tossed each time, and the attack is on the coin. See `secret_bit`.
     workers, executor, keep, time_limit
         See `shadows.Working`.
     """
@@ -84,12 +79,9 @@ def membership(
         duplicates=duplicates,
         ranking=ranking,
     )
-    if secret is not None:
-        campaign = secret_campaign(campaign, secret)
     learnt = campaign.learnt()
     seen = learnt.look(campaign.drawn(campaign.plan.tests, 3), "test", 4)
-    result = judged(learnt, seen, threshold)
-    return result if secret is None else replace(result, secret=guessed(seen, secret))
+    return judged(learnt, seen, threshold)
 
 
 def campaign_against(

@@ -4,19 +4,7 @@ from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, 
 
 # isort: off
 # The order of registration: tests run and show in it.
-from . import (
-    exact_row,
-    copied_row,
-    rare_value,
-    rare_combination,
-    density_ratio,
-    nearest_row,
-    k_map,
-    replicated_uniques,
-    linkability,
-    predicates,
-    repeated,
-)
+from . import whole_rows, rare_values, distances, key_matches, linkability, predicates, repeated
 
 # isort: on
 from .finding import MemorisationFinding
@@ -29,16 +17,4 @@ __all__ = [
     "ReleaseCase",
 ]
 
-del (
-    exact_row,
-    copied_row,
-    rare_value,
-    rare_combination,
-    density_ratio,
-    nearest_row,
-    k_map,
-    replicated_uniques,
-    linkability,
-    predicates,
-    repeated,
-)
+del whole_rows, rare_values, distances, key_matches, linkability, predicates, repeated

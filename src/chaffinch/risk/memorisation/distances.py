@@ -1,4 +1,7 @@
-"""Where people stand among the released rows, and among each other: nearest rows and densities by Gower's distance.
+"""Tests by distance: how near the nearest released row is to a person (DCR, NNDR), and how dense released rows are around one.
+
+DCR and NNDR are what people ask for. A copy, exact or not, makes the released rows dense where people are not. All are held against people who are not in the
+data, by Gower's distance.
 
 The distance of two rows is the mean over columns of: the difference of two numbers over the range of the people's (at most 1), 0 or 1 for equal or
 different levels; a missing value is as far from any other as can be (Gower, 1971). The range is that of all people together, members
@@ -10,34 +13,143 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_map
 from ...stats.scores import Scores
 from ...stats.splits import child
+from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase, draw_at_most
 from .values import ColumnValues
 
-if TYPE_CHECKING:
-    from .protocol import ReleaseCase
+
+def density_ratio(case: ReleaseCase) -> Scores:
+    """Return for each person p / (p + q), with p the density of released rows and q that of other people, at the person's place.
+
+    It is the logistic function of log p - log q, and 1/2 where both are 0. The density of people is of all others, members or not: with
+    the holdout's alone, members and others would be held against different references, and could not be exchanged.
+    """
+    places = distances_of(case)
+    released, people = places.released_density, places.people_density
+    total = released + people
+    return places.scores(np.where(total > 0, released / np.where(total > 0, total, 1.0), 0.5))
+
+
+DENSITY_RATIO = MEMORISATION_TESTS.register(
+    MemorisationTest(
+        name="density_ratio",
+        score=density_ratio,
+        title="Density ratio",
+        definition=(
+            "Mean over people of p / (p + q): p is the density of released rows at the person's place, q that of other people. 1/2 where the "
+            "released rows are as dense as people are."
+        ),
+        sentence=(
+            "Released rows around a person are at {value} of the two densities for the people in the data, and at {holdout} for people who are not "
+            "(50 % is as dense as people are)"
+        ),
+        blindness="A mean over people hides a few who are copied among many who are not, and distances over many columns are all alike.",
+        reference="After van Breugel, Sun, Qian and van der Schaar (2023), DOMIAS, with a kernel estimate and a reference of all people",
+    )
+)
+
+
+NO_EVIDENCE = (
+    "Tables that pass it are broken by membership attacks all the same: it sees copies and near copies, not what a model gives away by the shares of "
+    "its rows (Ganev and De Cristofaro, 2023; Yao and others, 2025). It is no evidence of privacy."
+)
+
+
+def nearest_distances(case: ReleaseCase) -> Scores:
+    """Return the distance of each person to the nearest released row, 0 to 1."""
+    places = distances_of(case)
+    return places.scores(np.minimum(places.nearest, 1.0))
+
+
+def distance_ratios(case: ReleaseCase) -> Scores:
+    """Return the distance to the nearest released row over that to the second nearest, 0 to 1; 1 where both are 0."""
+    places = distances_of(case)
+    first, second = places.nearest, places.second
+    known = np.isfinite(second) & (second > 0)
+    return places.scores(np.where(known, first / np.where(known, second, 1.0), 1.0))
+
+
+DCR = MEMORISATION_TESTS.register(
+    MemorisationTest(
+        name="dcr",
+        score=nearest_distances,
+        title="Distance to the closest record (DCR)",
+        definition=(
+            "Mean over people of Gower's distance to the nearest released row: numbers over the range of all people, 0 or 1 for levels, the mean over "
+            "columns."
+        ),
+        sentence=(
+            "The nearest released row is at a mean distance of {value} of the people in the data, and at {holdout} of people who are not"
+        ),
+        blindness=NO_EVIDENCE,
+        reference="Park and others (2018); held against a holdout as in Platzer and Reutterer (2021)",
+        direction="higher is safer",
+        share=False,
+    )
+)
+
+
+NNDR = MEMORISATION_TESTS.register(
+    MemorisationTest(
+        name="nndr",
+        score=distance_ratios,
+        title="Nearest-neighbour distance ratio (NNDR)",
+        definition="Mean over people of the distance to the nearest released row over the distance to the second nearest; 1 where both are 0.",
+        sentence=(
+            "The nearest released row is at a mean of {value} of the distance of the second nearest for the people in the data, and at {holdout} for "
+            "people who are not"
+        ),
+        blindness=f"A person who is copied twice looks safe. {NO_EVIDENCE}",
+        reference="Lowe (2004); for synthetic data Zhao and others (2021)",
+        direction="higher is safer",
+        share=False,
+    )
+)
 
 
 Ints = NDArray[np.int64]
+
+
 Floats = NDArray[np.float64]
+
+
 Rows = tuple[NDArray[np.float32], NDArray[np.int32]]
 """Numbers and levels, one row for each column."""
 
+
 PILOT = 200
 """People by whom the bandwidth is chosen."""
+
+
 CELLS = 4096
 """Steps in which the kernel is tabulated."""
+
+
 REACH = 6.0
 """Bandwidths beyond which the kernel is 0."""
+
+
 BLOCK = 256
 """People whom a thread takes at a time."""
+
+
+ROWS = 2048
+"""Rows whose sums are made at a time, over all columns: they stay in the nearest memory."""
+
+
+MOST_PEOPLE = 20_000
+"""People whom tests by distance score; of more, so many are drawn at random, whoever is a member."""
+
+
 ABSENT = 3.0
 """The number of a missing value: further from any scaled one than 1, which is the most that counts."""
 
@@ -62,8 +174,11 @@ class Distances:
     def of(cls, case: ReleaseCase, *, most_people: int, most_rows: int) -> Distances:
         """Return the places of people, at most so many, among rows and other people, at most so many; the rest is left out at random."""
         rng = np.random.default_rng(child(case.seed, 0))
-        people = some(case.n_people, most_people, rng)
-        rows, others = some(case.n_released, most_rows, rng), some(case.n_people, most_rows, rng)
+        people = draw_at_most(case.n_people, most_people, rng)
+        rows, others = (
+            draw_at_most(case.n_released, most_rows, rng),
+            draw_at_most(case.n_people, most_rows, rng),
+        )
         released, everybody = scaled(case.columns)
         near, reference, looked_at = (
             _take(released, rows),
@@ -99,9 +214,11 @@ class Distances:
         )
 
 
-def some(n: int, most: int, rng: np.random.Generator) -> Ints:
-    """Return all numbers below n, or so many of them at random, in rising order."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+def distances_of(case: ReleaseCase) -> Distances:
+    """Return where people stand among the released rows, and among each other: worked out once for all tests by distance."""
+    return case.once(
+        "distances", lambda: Distances.of(case, most_people=MOST_PEOPLE, most_rows=MOST_ROWS)
+    )
 
 
 def scaled(columns: Sequence[ColumnValues]) -> tuple[Rows, Rows]:
@@ -137,8 +254,6 @@ def _take(rows: Rows, which: Ints) -> Rows:
 
 def _bandwidth(people: Rows, reference: Rows, own: Ints) -> float:
     """Return half the median distance to the second nearest other person, over the first people; a small number where that is 0."""
-    from .distance_kernels import all_distances
-
     n = min(PILOT, people[0].shape[1])
     out = np.empty((n, reference[0].shape[1]), dtype=np.float32)
     all_distances(*_take(people, np.arange(n)), *reference, own[:n], out)
@@ -151,8 +266,6 @@ def _bandwidth(people: Rows, reference: Rows, own: Ints) -> float:
 def _among(
     people: Rows, rows: Rows, own: Ints, width: float, threads: int | None
 ) -> tuple[Floats, Floats, Floats]:
-    from .distance_kernels import neighbours
-
     n = people[0].shape[1]
     step = REACH * width / CELLS
     kernel = np.exp(-0.5 * ((np.arange(CELLS) + 0.5) * step / width) ** 2)
@@ -169,3 +282,58 @@ def _among(
 
     thread_map(block, list(range(0, n, BLOCK)), threads=threads)
     return nearest.astype(np.float64), second.astype(np.float64), density
+
+
+@compiled
+def _to_rows(numbers, levels, i, row_numbers, row_levels, out):  # type: ignore[no-untyped-def]
+    """Set `out` to the summed distance of person i to each row: a number's difference, at most 1; 1 for another level."""
+    for start in range(0, out.size, ROWS):
+        sums = out[start : start + ROWS]
+        sums[:] = np.float32(0.0)
+        for j in range(numbers.shape[0]):
+            x, column = numbers[j, i], row_numbers[j, start : start + ROWS]
+            for r in range(sums.size):
+                sums[r] += min(abs(x - column[r]), np.float32(1.0))
+        for j in range(levels.shape[0]):
+            level, column = levels[j, i], row_levels[j, start : start + ROWS]
+            for r in range(sums.size):
+                sums[r] += np.float32(level != column[r])
+
+
+@compiled
+def all_distances(numbers, levels, row_numbers, row_levels, own, out):  # type: ignore[no-untyped-def]
+    """Set `out` to the distances of each person to each row, infinite to row `own[i]`: for few people."""
+    for i in range(out.shape[0]):
+        _to_rows(numbers, levels, i, row_numbers, row_levels, out[i])
+        if own[i] >= 0:
+            out[i, own[i]] = np.inf
+
+
+@compiled
+def neighbours(  # type: ignore[no-untyped-def]
+    numbers, levels, row_numbers, row_levels, own, kernel, step, nearest, second, density
+):
+    """Set for each person the distances to the nearest two rows, and the sum over rows of `kernel[distance / step]` (0 beyond its end).
+
+    Row `own[i]` is the person's own, and left out; -1 for none.
+    """
+    m = row_numbers.shape[1] if row_numbers.shape[0] else row_levels.shape[1]
+    distances = np.empty(m, dtype=np.float32)
+    reach = np.float32(step * (kernel.size - 1))
+    per_step = np.float32(1.0 / step)
+    for i in range(nearest.size):
+        _to_rows(numbers, levels, i, row_numbers, row_levels, distances)
+        if own[i] >= 0:
+            distances[own[i]] = np.float32(np.inf)
+        first, next_one = np.float32(np.inf), np.float32(np.inf)
+        near = 0.0
+        for r in range(m):
+            d = distances[r]
+            if d < reach:
+                near += kernel[np.int64(d * per_step)]
+            if d < next_one:
+                if d < first:
+                    first, next_one = d, first
+                else:
+                    next_one = d
+        nearest[i], second[i], density[i] = first, next_one, near

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_count, thread_map
@@ -64,8 +65,6 @@ class Predicates:
 
     def counts(self, codes: Ints, *, most: int | None = None, threads: int | None = None) -> Ints:
         """Return how many rows each is true of; `codes` has one row a column. Counting ends above `most`."""
-        from .predicates_kernels import count_matches
-
         out = np.zeros(len(self), dtype=np.int64)
         limit = codes.shape[1] if most is None else most
         self._blocks(
@@ -78,8 +77,6 @@ class Predicates:
 
     def only(self, codes: Ints, *, threads: int | None = None) -> Ints:
         """Return the row that each isolates: the only one that it is true of; -1 where that is none or several."""
-        from .predicates_kernels import only_match
-
         if self.columns.shape[1] == 1:
             return self._only_by_code(codes)
         out = np.full(len(self), -1, dtype=np.int64)
@@ -244,3 +241,45 @@ def _register(name: str, most_columns: int) -> MemorisationTest:
 
 SINGLED_OUT = _register("singled_out", 1)
 SINGLED_OUT_BY_SEVERAL = _register("singled_out_by_several", SEVERAL)
+
+
+@compiled
+def count_matches(codes, columns, low, high, most, out):  # type: ignore[no-untyped-def]
+    """Write the number of rows that each predicate is true of; counting ends above `most`.
+
+    `codes`: one row a column. A predicate is true of a row if in each of its columns the code lies between `low` and `high`.
+    """
+    for p in range(columns.shape[0]):
+        count = 0
+        for row in range(codes.shape[1]):
+            true = True
+            for c in range(columns.shape[1]):
+                code = codes[columns[p, c], row]
+                if code < low[p, c] or code > high[p, c]:
+                    true = False
+                    break
+            if true:
+                count += 1
+                if count > most:
+                    break
+        out[p] = count
+
+
+@compiled
+def only_match(codes, columns, low, high, out):  # type: ignore[no-untyped-def]
+    """Write the row that a predicate is true of where it is true of one alone, else -1."""
+    for p in range(columns.shape[0]):
+        only = -1
+        for row in range(codes.shape[1]):
+            true = True
+            for c in range(columns.shape[1]):
+                code = codes[columns[p, c], row]
+                if code < low[p, c] or code > high[p, c]:
+                    true = False
+                    break
+            if true:
+                if only >= 0:
+                    only = -1
+                    break
+                only = row
+        out[p] = only

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +25,12 @@ from ...stats.scores import Scores
 from ...table.table import Table
 from .values import ColumnValues, column_values, joint_codes
 
-if TYPE_CHECKING:
-    from .distances import Distances
-
-
 T = TypeVar("T")
 Ints = NDArray[np.int64]
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 """Two sets of columns that have none in common."""
 
 Direction = Literal["lower is safer", "higher is safer"]
-
-MOST_PEOPLE = 20_000
-"""People whom tests by distance score; of more, so many are drawn at random, whoever is a member."""
 
 MOST_ROWS = 20_000
 """Rows that tests by distance look for neighbours among; of more, so many are drawn at random."""
@@ -141,13 +134,6 @@ class ReleaseCase:
         """The classes of whole rows: worked out once for all tests of them."""
         return self.classes()
 
-    @cached_property
-    def distances(self) -> Distances:
-        """Where people stand among the released rows, and among each other: worked out once for all tests by distance."""
-        from .distances import Distances
-
-        return Distances.of(self, most_people=MOST_PEOPLE, most_rows=MOST_ROWS)
-
     def __repr__(self) -> str:
         return (
             f"ReleaseCase({len(self.columns)} columns, released: {masked_count(self.n_released)}, "
@@ -214,6 +200,11 @@ class MemorisationTest:
     def stream(self) -> int:
         """The number of its own random stream."""
         return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
+
+
+def draw_at_most(n: int, most: int, rng: np.random.Generator) -> Ints:
+    """Return all numbers below n, or so many of them at random, in rising order."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
 MEMORISATION_TESTS: Registry[MemorisationTest] = Registry("memorisation test")

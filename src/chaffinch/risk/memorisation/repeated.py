@@ -15,7 +15,7 @@ from .protocol import (
     NotApplicableError,
     ReleaseCase,
 )
-from .rare_value import RARE_BELOW
+from .rare_values import RARE_BELOW
 
 Ints = NDArray[np.int64]
 

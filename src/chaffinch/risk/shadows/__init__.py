@@ -1,10 +1,8 @@
 """Many fits on subsets of one table, each with its own noise: what attacks on a synthesiser learn from."""
 
-from .draws import Draws, fresh_draws, neighbour_draws, shared_draws
 from .generator import Generator
-from .run import Shadows, run_shadows
-from .work import Working
-from .world import World, world_of
+from .run import Shadows, Working, run_shadows
+from .world import Draws, World, fresh_draws, neighbour_draws, shared_draws, world_of
 
 __all__ = [
     "Draws",

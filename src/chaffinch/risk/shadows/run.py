@@ -1,30 +1,44 @@
 """Fit all shadows: over processes, with progress and a time estimate, kept as they finish.
 
 Each shadow draws its randomness from its own number, so neither the number of workers nor a kill in between changes a result.
+
+Finished shadows on disk: arrays in open files, so that a killed run goes on where it stopped.
+
+A folder holds `shadows.json` (what the shadows are of, as a fingerprint, and their seed) and for each part two files of arrays, written
+beside and renamed into place. The tables in it are synthetic, yet a model without a promise may have copied records: the folder is the
+owner's alone and its files are as confidential as the data. Where no folder is named, tables go to a file without a name, which the system takes
+back however the process ends, killed or not.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
+import secrets
+import signal
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, InputError
-from ..._base.runtime import thread_count
+from ..._base.errors import ChaffinchError, FileError, InputError
+from ..._base.files import replacing, write_text
+from ..._base.runtime import Progress, one_blas_thread, one_thread, silent, thread_count
 from ..._base.seeds import Seed, seed_sequence
+from ...stats.splits import child
 from ...table.table import Table
 from .generator import Generator, coded, value_reader
-from .store import ShadowPart, Store, store_for
-from .work import Done, ShadowJob, Working, work
 
 PARTS, SMALLEST, LARGEST = 100, 4, 50
 """Jobs to cut a run into, and the fewest and the most shadows of one: a kill loses what is being worked on."""
@@ -269,3 +283,306 @@ def _fingerprint(
     for taken in draws:
         digest.update(np.ascontiguousarray(taken, dtype=np.int64).tobytes() + b"\0")
     return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Working:
+    """Who works on fits and for how long; none of it changes a result.
+
+    Parameters
+    ----------
+    workers, executor
+        Processes to use (joblib's; every core unless said), or any `concurrent.futures.Executor` to use instead. With one worker all
+        is done in this process.
+    keep
+        A folder for finished shadows: a run that was stopped goes on from there.
+    time_limit
+        Seconds that one fit may take.
+    """
+
+    workers: int | None = None
+    executor: Executor | None = None
+    keep: Path | None = None
+    time_limit: float | None = None
+    progress: Progress = field(default=silent, repr=False)
+
+    def check(self, what: str) -> None:
+        """Raise unless the time limit leaves time."""
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(
+                f"The time limit of a {what} must be above 0 seconds. Got {self.time_limit:g}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class ShadowJob:
+    """Some shadows to fit: their numbers, and for each the rows of the population it is fitted to."""
+
+    generator: Generator
+    ids: NDArray[np.int64]
+    rows: tuple[NDArray[np.int64], ...]
+    tables: int
+    n_rows: int | None
+    seed: np.random.SeedSequence
+    white: Any
+    time_limit: float | None
+    sight: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What came of a job: the shadows before the first that failed, and of that one its number and the reason."""
+
+    part: ShadowPart | None
+    failed: int | None = None
+    reason: str = ""
+
+
+class OutOfTime(BaseException):
+    """Raised in a fit that takes too long. Not an Exception: a generator that catches those does not catch this."""
+
+
+def work(job: ShadowJob) -> Done:
+    """Return the shadows of a job. A shadow's randomness depends on its number alone, so who works on it changes nothing."""
+    codes, nodes, cells, values = [], [], [], []
+    failed, reason = None, ""
+    with one_thread(), one_blas_thread():
+        for number, rows in zip(job.ids, job.rows, strict=True):
+            stream = child(job.seed, int(number))
+            try:
+                with within(job.time_limit):
+                    table = job.generator.subset(rows)
+                    n_rows = len(rows) if job.n_rows is None else job.n_rows
+                    release = job.generator.release(
+                        table, tables=job.tables, rows=n_rows, seed=stream, sight=job.sight
+                    )
+                    if job.white is not None:
+                        nodes.append(job.white.nodes(release.model))
+                        cells.append(job.white.cells(release.model))
+                codes.append(release.codes)
+                if release.values is not None:
+                    values.append(release.values)
+            except OutOfTime:
+                failed, reason = (
+                    int(number),
+                    f"it took longer than the limit of {job.time_limit:g} s",
+                )
+            except ChaffinchError as error:
+                failed, reason = int(number), str(error)
+            except (
+                Exception
+            ) as error:  # a stranger's message may quote a record: it is not passed on
+                failed, reason = int(number), f"the generator raised {type(error).__name__}"
+            if failed is not None:
+                break
+    n_done = len(codes)
+    if not n_done:
+        return Done(None, failed, reason)
+    seen = (
+        {}
+        if job.white is None
+        else {"nodes": np.stack(nodes[:n_done]), "cells": np.stack(cells[:n_done])}
+    )
+    if job.sight is not None:
+        seen["values"] = np.stack(values)
+    return Done(ShadowPart(job.ids[:n_done], np.stack(codes), **seen), failed, reason)
+
+
+@contextlib.contextmanager
+def within(limit: float | None) -> Iterator[None]:
+    """Interrupt the block after `limit` seconds, where the system can: in the main thread of a process, on Unix."""
+    able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if limit is None or not able:
+        yield
+        return
+
+    def stop(_signal: int, _frame: Any) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+ABOUT = "shadows.json"
+
+
+@dataclass(frozen=True, eq=False)
+class ShadowPart:
+    """Some shadows: their numbers, codes (shadows, tables, rows, columns), and what was seen of their models and values, if anything.
+
+    `nodes`, `cells`: of models. `values`: of released values, (shadows, tables, targets, features).
+    """
+
+    ids: NDArray[np.int64]
+    codes: NDArray[Any]
+    nodes: NDArray[np.float32] | None = None
+    cells: NDArray[np.float32] | None = None
+    values: NDArray[np.float32] | None = None
+
+
+class Store(Protocol):
+    """Where finished shadows are."""
+
+    def add(self, part: ShadowPart) -> None:
+        """Add a part."""
+        ...
+
+    def parts(self) -> list[ShadowPart]:
+        """Return what is there; codes stay on disk until they are looked at."""
+        ...
+
+    def leave(self) -> Path:
+        """Return a folder with what is there, to go on from in another run."""
+        ...
+
+
+def store_for(folder: Path | None, fingerprint: str) -> Store:
+    """Return the store in a folder, or one that nobody else can open and that ends with its run."""
+    return UnnamedStore(fingerprint) if folder is None else FolderStore(folder, fingerprint)
+
+
+class UnnamedStore:
+    """Shadows in a file without a name (where the system has such; else one that is deleted when it is closed)."""
+
+    def __init__(self, fingerprint: str) -> None:
+        self._fingerprint = fingerprint
+        self._file = tempfile.TemporaryFile(prefix="chaffinch-shadows-")  # noqa: SIM115 (it lives as long as the store)
+        self._parts: list[ShadowPart] = []
+
+    def add(self, part: ShadowPart) -> None:
+        """Add a part; its codes go to the file."""
+        codes = np.ascontiguousarray(part.codes)
+        offset = self._file.seek(0, 2)
+        self._file.write(codes.tobytes())
+        self._file.flush()
+        mapped = (
+            np.memmap(self._file, codes.dtype, "r", offset, codes.shape) if codes.size else codes
+        )
+        self._parts.append(replace(part, codes=mapped))
+
+    def parts(self) -> list[ShadowPart]:
+        """Return what is there; codes stay on disk until they are looked at."""
+        return list(self._parts)
+
+    def leave(self) -> Path:
+        """Return a folder, the owner's alone, that what is there was written to."""
+        store = FolderStore(Path(tempfile.mkdtemp(prefix="chaffinch-shadows-")), self._fingerprint)
+        for part in self._parts:
+            store.add(part)
+        return store.folder
+
+
+class FolderStore:
+    """A folder of finished shadows that was named: it is kept."""
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self.folder = _made(folder)
+        self._check(fingerprint)
+
+    def leave(self) -> Path:
+        """Return the folder."""
+        return self.folder
+
+    def _check(self, fingerprint: str) -> None:
+        about = _about(self.folder)
+        own = about.get("fingerprint")
+        if own is None:
+            write_text(
+                self.folder / ABOUT,
+                json.dumps({**about, "fingerprint": fingerprint}),
+                mode=0o600,
+                overwrite=True,
+            )
+        elif own != fingerprint:
+            raise InputError(
+                f"The folder '{self.folder}' holds shadows of other data or other settings. Name another, or delete it."
+            )
+
+    def add(self, part: ShadowPart) -> None:
+        """Write a part; it is there when its second file is."""
+        name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
+        with (
+            replacing(self.folder / f"codes-{name}.npy", mode=0o600) as path,
+            open(path, "wb") as handle,
+        ):
+            np.save(handle, part.codes)
+        seen = {
+            key: value
+            for key in ("nodes", "cells", "values")
+            if (value := getattr(part, key)) is not None
+        }
+        with (
+            replacing(self.folder / f"shadows-{name}.npz", mode=0o600) as path,
+            open(path, "wb") as handle,
+        ):
+            np.savez(handle, ids=part.ids, **seen)
+
+    def parts(self) -> list[ShadowPart]:
+        """Return what is there; codes stay on disk until they are looked at. Files are arrays of numbers: numpy loads no objects unless told to."""
+        out = []
+        for path in sorted(self.folder.glob("shadows-*.npz")):
+            codes = path.with_name("codes-" + path.stem.removeprefix("shadows-") + ".npy")
+            try:
+                with np.load(path) as archive:
+                    seen = {key: archive[key] for key in archive.files}
+                out.append(ShadowPart(seen.pop("ids"), np.load(codes, mmap_mode="r"), **seen))
+            except (OSError, ValueError, KeyError, EOFError) as error:
+                raise FileError(
+                    f"The file '{path.name}' in '{self.folder}' is damaged. Delete it: its shadows are fitted again."
+                ) from error
+        return out
+
+
+def stored_seed(folder: Path | None, seed: Seed) -> Seed:
+    """Return the seed of the shadows in a folder where none is given, so that a run without a seed can be resumed too."""
+    if folder is None:
+        return seed
+    path = _made(folder)
+    about = _about(path)
+    if "seed" not in about:
+        number = (
+            seed
+            if isinstance(seed, int)
+            else int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+        )
+        about["seed"] = number
+        write_text(path / ABOUT, json.dumps(about), mode=0o600, overwrite=True)
+    return int(about["seed"]) if seed is None else seed
+
+
+def _made(folder: Path) -> Path:
+    """Return the folder for shadows, which is the owner's alone; make it if need be."""
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise FileError(f"Cannot keep shadows in '{path}': it is a file. Name a folder.")
+    if path.is_dir() and any(path.iterdir()) and not (path / ABOUT).exists():
+        raise FileError(
+            f"Cannot keep shadows in '{path}': it holds other files. Name an empty folder or one with shadows."
+        )
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"Cannot make the folder '{path}': {error.strerror or 'the system refused'}."
+        ) from error
+    return path
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    path = folder / ABOUT
+    if not path.exists():
+        return {}
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"The file '{path}' is damaged. Delete the folder to begin anew."
+        ) from error
+    if not isinstance(facts, dict):
+        raise FileError(f"The file '{path}' is not about shadows. Name another folder.")
+    return facts

@@ -30,7 +30,7 @@ from ...report.frontier_result import (
     RiskFigure,
     WorthFigure,
 )
-from ...risk.attribution.folds import AttackedFold, attack_folds
+from ...risk.attribution.crossfit import AttackedFold, attack_folds
 from ...stats.intervals import jackknife, mean_interval
 from ...stats.rates import Group, Ratio, Statistic
 from ...stats.splits import child

@@ -16,8 +16,33 @@ from ..._base.compiled import compiled
 from ..._base.runtime import thread_map
 from ...stats.scores import Scores
 from ...stats.splits import child
-from .distances import some
-from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase
+from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase, draw_at_most
+
+
+def exact_row(case: ReleaseCase) -> Scores:
+    """Return for each person whether a released row has all their values: all columns but identifiers and free text."""
+    released, people, size = case.whole_rows
+    there = np.zeros(size, dtype=bool)
+    there[released] = True
+    return Scores(there[people], np.ones(case.n_people))
+
+
+EXACT_ROW = MEMORISATION_TESTS.register(
+    MemorisationTest(
+        name="exact_row",
+        score=exact_row,
+        title="Exact row",
+        definition=(
+            "Share of people whose whole row is in the released table, all columns but identifiers and free text, values as they stand in the file."
+        ),
+        sentence="The whole row is in the released table for {value} of the people in the data, and for {holdout} of people who are not",
+        blindness=(
+            "Rows that are changed in one value are not seen, and in a table of few columns rows are equal by chance, which hides copies."
+        ),
+        reference="The exact-match test of Raab, Nowok and Dibben (2024), held against people who are not in the data",
+    )
+)
+
 
 COPIES = 0.005
 """The share of members who are copied, of which a match's chance to be a copy is worked out: the test is sharpest for shares of about this."""
@@ -84,7 +109,10 @@ def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS
     if not equal > 0 or not len(people):
         return np.zeros(len(people))
     rng = np.random.default_rng(child(case.seed, 2))
-    pilot, others = some(case.n_people, PILOT, rng), some(case.n_people, most_rows, rng)
+    pilot, others = (
+        draw_at_most(case.n_people, PILOT, rng),
+        draw_at_most(case.n_people, most_rows, rng),
+    )
     codes = np.stack([column.people.astype(np.int32) for column in case.columns])
     rows = np.ascontiguousarray(codes[:, others])
     weights = RATIO ** np.arange(len(codes) + 1.0)
@@ -92,7 +120,6 @@ def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS
     place[others] = np.arange(len(others))
 
     def kernel(some_people: Ints) -> Floats:
-
         out = np.empty(len(some_people))
         alike_weights(
             np.ascontiguousarray(codes[:, some_people]), rows, place[some_people], weights, out

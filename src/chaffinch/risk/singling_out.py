@@ -1,0 +1,598 @@
+"""Predicate singling out: from a released table, name somebody in the data, and say how often that is right.
+
+The attacker knows the population D and the synthesiser, learns one classifier for each of k targets, and for each release takes the target
+whose classifier is surest. The predicate "every attribute equals the target's" isolates if the target is in X. Success is counted over fresh
+X's, beside what a blind guess reaches: |X| / |D|.
+
+Beyond the paper: the weight of the predicate and the chance of a blind attacker at that weight, as Cohen and Nissim define singling out; and
+predicates of fewer attributes, of which the lightest of each size is taken.
+
+What an attacker reaches who has not looked: chances to isolate one record, in closed form.
+
+A predicate isolates if it is true of exactly one record of the data (Cohen and Nissim). Its weight is the chance that it is true of a
+record drawn from the population. Isolation by a light predicate is a finding; with weight 1/n it succeeds in 37 of 100 cases blindly.
+
+Predicates about a target: equality on all attributes, as in Sedlmeyr (2024), or on fewer, with their weight.
+
+The records of the population that match a target on every set of attributes are counted at once (`membership.matches`). Of all sets of
+a size the lightest is taken: it is true of the fewest records of the population.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from math import exp, lgamma, log, log1p
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import ArrayLike, NDArray
+
+from .._base.errors import InputError
+from .._base.masking import THRESHOLD
+from .._base.results import to_plain
+from .._base.runtime import Progress, silent
+from .._base.seeds import Seed
+from .._base.svg import Dot, dots
+from ..stats.intervals import Interval, clopper_pearson
+from .membership.attacker import Bools, Floats, Ints
+from .membership.features import match_counts
+from .membership.learning import Learnt, Seen
+from .membership.settings import ShadowSettings
+from .membership.study import campaign_against, sizes_of
+from .shadows.run import Working
+from .shadows.vulnerability import Ranking
+from .shadows.world import Duplicates, World, fresh_draws
+from .shown import ShadowFigures, ShadowResult, Words
+
+
+def singling_out(
+    original: Any,
+    synthesiser: Any,
+    population: Any = None,
+    *,
+    settings: ShadowSettings | None = None,
+    targets: int | Sequence[int] = 50,
+    rows: int | None = None,
+    releases: int = 1000,
+    duplicates: Duplicates = "drop",
+    ranking: Ranking = "union",
+    threshold: int = THRESHOLD,
+    seed: Seed = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    keep: Path | None = None,
+    time_limit: float | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> SinglingOutResult:
+    """Attack a synthesiser by predicate singling out, and return how often it names somebody who is in the data.
+
+    Parameters
+    ----------
+    releases
+        Fresh subsets X to attack, one synthetic table of each.
+
+    Notes
+    -----
+    The others are those of `chaffinch.membership`.
+    """
+    if releases < 1:
+        raise InputError(f"There must be at least 1 release to attack. Got {releases}.")
+    campaign = campaign_against(
+        original,
+        synthesiser,
+        population,
+        settings or ShadowSettings(**options),
+        seed,
+        Working(workers, executor, keep, time_limit, progress),
+        targets=targets,
+        rows=rows,
+        duplicates=duplicates,
+        ranking=ranking,
+    )
+    world = campaign.world
+    learnt = campaign.learnt()
+    rng = np.random.default_rng(campaign.stream(5))
+    draws = fresh_draws(
+        world.n_population, world.targets, rows=world.rows, shadows=releases, rng=rng
+    )
+    return judged(learnt, learnt.look(draws, "attack", 6), rng, threshold)
+
+
+def judged(
+    learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int = THRESHOLD
+) -> SinglingOutResult:
+    """Return the result of naming one target for each release."""
+    world, plan, sizes = learnt.campaign.world, learnt.campaign.plan, sizes_of(learnt, threshold)
+    named = _choice(seen.log_odds, learnt.aucs, plan.combine, rng)
+    nearest = _choice(seen.closest, learnt.aucs, "argmax", rng)
+    known = [lightest(world.records, world.records[target]) for target in world.targets]
+    isolations = _isolations(world, seen, named, known)
+    aucs = tuple(float(auc) for auc in learnt.aucs)
+    return SinglingOutResult(
+        isolations=isolations,
+        closest=_isolations(world, seen, nearest, known)[-1],
+        guess=baseline(world.rows, world.n_population),
+        nobody=nobody_in(world.rows, world.n_population, len(world.targets)),
+        releases=len(seen.draws),
+        attributes_that_suffice=float(
+            np.mean([min(one.shortest, len(isolations)) for one in known])
+        ),
+        skill=AttackerSkill(float(np.mean(aucs)), min(aucs), max(aucs)),
+        aucs=aucs,
+        named=named,
+        right=seen.draws.member[np.arange(len(named)), named],
+        **{**sizes, "settings": {**sizes["settings"], "releases": len(seen.draws)}},
+    )
+
+
+def _choice(
+    scores: NDArray[np.float64], aucs: NDArray[np.float64], combine: str, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The target named for each release. Of equal scores one is drawn: the first would favour the most vulnerable."""
+    order = rng.permutation(scores.shape[1])
+    weights = weights_by_auc(aucs)[order] if combine == "weighted" else None
+    keep = exclude_weak(aucs, 0.5)[order] if combine == "strong" else None
+    return np.asarray(order[chosen(scores[:, order], weights=weights, keep=keep)])
+
+
+def _isolations(
+    world: World, seen: Seen, named: NDArray[np.int64], known: Sequence[Lightest]
+) -> tuple[Isolation, ...]:
+    """How often the lightest predicates of each size about the named targets isolated."""
+    records, targets = world.records, world.records[world.targets]
+    hits = np.stack(
+        [
+            isolates(records[rows], targets[k], known[k].columns)
+            for rows, k in zip(seen.draws.rows, named, strict=True)
+        ]
+    )
+    matches = np.stack([known[k].matches for k in named])
+    out = []
+    for a in range(hits.shape[1]):
+        weights = matches[:, a] / world.n_population
+        each = {
+            int(m): drawn_chance(int(m), world.rows, world.n_population)
+            for m in np.unique(matches[:, a])
+        }
+        out.append(
+            Isolation(
+                attributes=a + 1,
+                success=float(hits[:, a].mean()),
+                interval=clopper_pearson(int(hits[:, a].sum()), len(hits)),
+                weight=float(weights.mean()),
+                blind_attacker=float(
+                    np.mean([blind_chance_at_most(float(w), world.rows) for w in weights])
+                ),
+                without_release=float(np.mean([each[int(m)] for m in matches[:, a]])),
+            )
+        )
+    return tuple(out)
+
+
+def weights_by_auc(aucs: ArrayLike) -> Floats:
+    """Return a weight from 0 (no better than a guess) to 1 for each classifier, 2 AUC - 1: tried and dropped in Sedlmeyr (2024).
+
+    Examples
+    --------
+    >>> weights_by_auc([0.4, 0.5, 0.75, 1.0]).tolist()
+    [0.0, 0.0, 0.5, 1.0]
+    """
+    return np.clip(2 * np.asarray(aucs, dtype=np.float64) - 1, 0.0, 1.0)
+
+
+def exclude_weak(aucs: ArrayLike, share: float) -> Bools:
+    """Return which classifiers stay when the share with the lowest AUC goes (rounded down; one stays): tried and dropped in Sedlmeyr (2024).
+
+    Examples
+    --------
+    >>> exclude_weak([0.6, 0.5, 0.9, 0.7], 0.5).tolist()
+    [False, False, True, True]
+    """
+    if not 0 <= share <= 1:
+        raise InputError(
+            f"The share of weak classifiers to exclude must lie between 0 and 1. Got {share}."
+        )
+    values = np.asarray(aucs, dtype=np.float64)
+    keep = np.ones(len(values), dtype=bool)
+    keep[np.argsort(values, kind="stable")[: min(int(share * len(values)), len(values) - 1)]] = (
+        False
+    )
+    return keep
+
+
+def chosen(
+    log_odds: ArrayLike, *, weights: ArrayLike | None = None, keep: ArrayLike | None = None
+) -> Ints:
+    """Return for each release (row) the target (column) whose chance, times its weight, is highest; the first of equals.
+
+    Without options that is the largest log-odds. Weights multiply chances: log-odds have two signs, and a weak classifier's
+    "no" would become less of a no.
+
+    Examples
+    --------
+    >>> chosen([[0.1, 2.0, 1.9]]).tolist(), chosen([[0.1, 2.0, 1.9]], weights=[1, 0.5, 1]).tolist()
+    ([1], [2])
+    """
+    values = np.asarray(log_odds, dtype=np.float64)
+    score = values
+    if weights is not None:
+        with np.errstate(divide="ignore"):
+            score = np.log(np.asarray(weights, dtype=np.float64)) - np.logaddexp(0.0, -values)
+    if keep is not None:
+        score = np.where(np.asarray(keep, dtype=bool), score, -np.inf)
+    return np.asarray(score.argmax(axis=-1), dtype=np.int64)
+
+
+HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """How often a predicate of so many attributes isolated, and what a blind attacker reaches.
+
+    `success`, `interval`: share of releases in which exactly one record of X matched; exact 95 % interval. `weight`: mean weight of the
+    predicates: the share of the population that they are true of. `blind_attacker`: what a blind attacker reaches with predicates no
+    heavier (Cohen and Nissim), records drawn independently. `without_release`: what the same predicates reach when X is drawn without
+    replacement and nothing is released.
+    """
+
+    attributes: int
+    success: float
+    interval: Interval
+    weight: float
+    blind_attacker: float
+    without_release: float
+
+    def words(self, more: str = "") -> list[str]:
+        """Return the row of a table."""
+        low, high = self.interval
+        return [
+            f"{self.attributes}{more}",
+            f"{self.success:.3f}",
+            f"{low:.3f} to {high:.3f}",
+            f"{self.weight:.2g}",
+            f"{self.blind_attacker:.3f}",
+            f"{self.without_release:.3f}",
+        ]
+
+
+@dataclass(frozen=True)
+class AttackerSkill:
+    """The AUCs of attackers on fits that they did not learn from."""
+
+    mean: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinglingOutFigures(ShadowFigures):
+    """What plain data hold of a result."""
+
+    isolations: tuple[Isolation, ...]
+    closest: Isolation
+    guess: float
+    nobody: float
+    releases: int
+    attributes_that_suffice: float
+    skill: AttackerSkill
+    above: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SinglingOutResult(SinglingOutFigures, ShadowResult):
+    """The result of an attack by predicate singling out. Holds no record that leaves; `confidential()` does, for the steward alone.
+
+    Parameters
+    ----------
+    isolations, closest
+        By number of attributes, all of them last; and by the closest row alone.
+    guess
+        What a blind guess reaches, |X| / |D|.
+    nobody
+        The chance that none of the targets is in the data.
+    attributes_that_suffice
+        How many attributes tell a target from everybody, in the mean.
+    skill
+        How well attackers tell members.
+    above
+        Whether the attack does better than a guess, where plain data say so; else it is worked out.
+    aucs, named, right, world
+        Of each target its attacker's AUC; for each release the target that was named and whether that was right; the population. Absent
+        where plain data were read.
+
+    Notes
+    -----
+    The others are those of `ShadowFigures`.
+    """
+
+    title: ClassVar[str] = "Can somebody be singled out?"
+    format: ClassVar[str] = "chaffinch-singling-out"
+    what: ClassVar[str] = "the attack by singling out"
+    command: ClassVar[str] = "singling-out"
+    value_name: ClassVar[str] = "success"
+    plain: ClassVar[type[ShadowFigures]] = SinglingOutFigures
+
+    aucs: tuple[float, ...] = ()
+    named: NDArray[np.int64] | None = None
+    right: NDArray[np.bool_] | None = None
+    world: World | None = None
+
+    @property
+    def success(self) -> float:
+        """The share of releases from which somebody was singled out by all attributes: 0 to 1, lower is safer."""
+        return self.isolations[-1].success
+
+    @property
+    def interval(self) -> Interval:
+        """The exact 95 % interval of `success`."""
+        return self.isolations[-1].interval
+
+    @property
+    def baseline(self) -> float:
+        """The guess as it is told everywhere, to three digits: one more would tell the size of the population."""
+        return round(self.guess, 3)
+
+    @property
+    def above_baseline(self) -> bool:
+        """Whether the attack does better than a blind guess: the whole interval is above it."""
+        return self.interval[0] > self.guess if self.above is None else self.above
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        low, high = self.interval
+        head = f"Somebody was singled out from {self.success:.1%} of {self.releases:,} releases (95 % interval {low:.1%} to {high:.1%}); "
+        guess = f"a guess without any release is right in {self.baseline:.1%}: "
+        if self.above_baseline:
+            return f"{head}{guess}the releases tell who is in the data."
+        return f"{head}{guess}no more was found than guessing gives."
+
+    def figures(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what stands before and after the sizes of the attack."""
+        after = {
+            "closest_distance": to_plain(self.closest),
+            "by_attributes": to_plain(self.isolations),
+            "attributes_that_suffice": self.attributes_that_suffice,
+            "auc_of_attackers": to_plain(self.skill),
+        }
+        return {"nobody_of_targets_in_data": self.nobody, "releases": self.releases}, after
+
+    @classmethod
+    def parts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what plain data hold under other names than those of fields."""
+        if not data.get("by_attributes"):
+            raise InputError("The data are no study of singling out: 'by_attributes' is missing.")
+        names = {
+            "isolations": "by_attributes",
+            "closest": "closest_distance",
+            "guess": "baseline",
+            "nobody": "nobody_of_targets_in_data",
+            "skill": "auc_of_attackers",
+            "above": "above_baseline",
+        }
+        return {name: data.get(word) for name, word in names.items()}
+
+    def confidential(self) -> dict[str, Any]:
+        """Return the predicates with their constants, and how often each was right."""
+        predicates: list[dict[str, Any]] = []
+        if self.world is None or self.named is None or self.right is None:
+            return {"confidential": True, "predicates": predicates}
+        table = self.world.table
+        names = table.schema.names
+        for k, row in enumerate(self.world.targets):
+            record = table.data.select(list(names)).slice(int(row), 1).to_pylist()[0]
+            mine = self.named == k
+            predicates.append(
+                {
+                    "conditions": [[name, "==", _plain(record[name])] for name in names],
+                    "releases_that_named_it": int(mine.sum()),
+                    "of_these_right": int((mine & self.right).sum()),
+                    "auc": self.aucs[k],
+                }
+            )
+        return {"confidential": True, "predicates": predicates}
+
+    def table(self, *, page: bool = False) -> Words:
+        """Return the success by number of attributes, the closest row alone last."""
+        return HEAD, [
+            *(one.words() for one in self.isolations),
+            self.closest.words(", closest row"),
+        ]
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return f"SinglingOutResult(success {self.success:.4g} [{low:.4g}, {high:.4g}], baseline {self.baseline:.4g}, {self.releases:,} releases)"
+
+    def plot(self) -> Markup:
+        """Return the success by number of attributes, beside a guess."""
+        lines = [
+            (
+                f"{one.attributes} attributes",
+                [
+                    Dot("attack", one.success, *one.interval),
+                    Dot("blind attacker", one.blind_attacker),
+                ],
+            )
+            for one in self.isolations
+        ]
+        words = "; ".join(f"{name}: {marks[0].value:.3f}" for name, marks in lines)
+        return dots(
+            "singling-out",
+            "How often somebody is singled out",
+            words,
+            lines,
+            ("attack", "blind attacker"),
+            line=self.baseline,
+            low=0.0,
+            high=1.0,
+            label="share of releases; the upright line is a guess; bars: 95 % interval",
+        )
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def baseline(n_rows: int, n_population: int) -> float:
+    """Return the chance that one record of the population is in the data: |X| / |D| (Sedlmeyr 2024, equation 1).
+
+    Examples
+    --------
+    >>> baseline(1000, 5000)
+    0.2
+    """
+    _check(n_rows, n_population)
+    return n_rows / n_population
+
+
+def nobody_in(n_rows: int, n_population: int, targets: int) -> float:
+    """Return the chance that none of several records of the population is in the data (Sedlmeyr 2024, equation 2, figure 5).
+
+    The product of (|D| - |X| - i) / (|D| - i) for i below the number of targets.
+
+    Examples
+    --------
+    >>> round(nobody_in(1000, 5000, 30), 4)
+    0.0012
+    """
+    _check(n_rows, n_population)
+    if not 0 <= targets <= n_population:
+        raise InputError(f"There must be 0 to {n_population:,} targets. Got {targets:,}.")
+    if targets > n_population - n_rows:
+        return 0.0
+    return exp(_log_choose(n_population - targets, n_rows) - _log_choose(n_population, n_rows))
+
+
+def blind_chance(weight: float, n_rows: int) -> float:
+    """Return the chance that a predicate of this weight isolates in n independent records: n w (1 - w)^(n - 1).
+
+    Examples
+    --------
+    >>> round(blind_chance(1 / 1000, 1000), 3)
+    0.368
+    """
+    if not 0 <= weight <= 1:
+        raise InputError(f"A weight is a chance, 0 to 1. Got {weight:g}.")
+    if weight in (0.0, 1.0):
+        return float(weight == 1.0 and n_rows == 1)
+    return exp(log(n_rows) + log(weight) + (n_rows - 1) * log1p(-weight))
+
+
+def blind_chance_at_most(weight: float, n_rows: int) -> float:
+    """Return the best chance of a blind attacker whose predicate may weigh at most this: that of `weight`, or of 1/n if that is less."""
+    return blind_chance(min(weight, 1 / n_rows), n_rows)
+
+
+def drawn_chance(matches: int, n_rows: int, n_population: int) -> float:
+    """Return the chance that exactly one of `matches` records of the population is in a subset drawn without replacement.
+
+    Examples
+    --------
+    >>> round(drawn_chance(1, 1000, 5000), 6)
+    0.2
+    """
+    _check(n_rows, n_population)
+    if not 0 <= matches <= n_population:
+        raise InputError(f"There are 0 to {n_population:,} records to match. Got {matches:,}.")
+    if matches == 0 or n_rows - 1 > n_population - matches:
+        return 0.0
+    return exp(
+        log(matches)
+        + _log_choose(n_population - matches, n_rows - 1)
+        - _log_choose(n_population, n_rows)
+    )
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def _check(n_rows: int, n_population: int) -> None:
+    if not 1 <= n_rows <= n_population:
+        raise InputError(
+            f"The data must have 1 to {n_population:,} records of the population. Got {n_rows:,}."
+        )
+
+
+ALL_SUBSETS = 16
+"""Columns up to which every set of attributes is tried; above, one is added at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lightest:
+    """For each number of attributes, the set of them that is true of the fewest records of the population.
+
+    `columns`: (sizes, columns): row a - 1 marks the attributes of the set of size a. `matches`: records of the population that match
+    the target on them, the target included.
+    """
+
+    columns: NDArray[np.bool_]
+    matches: NDArray[np.int64]
+
+    @property
+    def shortest(self) -> int:
+        """The fewest attributes that are true of the target alone; all of them if none are."""
+        alone = np.flatnonzero(self.matches == 1)
+        return int(alone[0]) + 1 if len(alone) else len(self.matches)
+
+
+def lightest(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
+    """Return the lightest predicate of every number of attributes about a target.
+
+    Up to 16 columns of all sets; above, attributes are added one at a time, each the one that leaves the fewest records.
+
+    Examples
+    --------
+    >>> found = lightest(np.array([[0, 0], [0, 1], [1, 1], [1, 1]], dtype=np.uint8), np.array([0, 1], dtype=np.uint8))
+    >>> found.columns.tolist(), found.matches.tolist(), found.shortest
+    ([[True, False], [True, True]], [2, 1], 2)
+    """
+    n_columns = population.shape[1]
+    if n_columns > ALL_SUBSETS:
+        return _one_by_one(population, target)
+    same = (population == target).astype(
+        np.uint8
+    )  # whether it is the target's value: records may have more values than codes have room for
+    counts = match_counts(same[None], np.ones(n_columns, dtype=np.uint8))[0]
+    masks = np.arange(1 << n_columns)
+    size = np.array([int(mask).bit_count() for mask in masks])
+    best = [masks[size == a][np.argmin(counts[size == a])] for a in range(1, n_columns + 1)]
+    columns = (np.array(best)[:, None] >> np.arange(n_columns)) & 1 == 1
+    return Lightest(columns, counts[best].astype(np.int64))
+
+
+def _one_by_one(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
+    n_columns = population.shape[1]
+    same = population == target
+    left = np.ones(len(population), dtype=bool)
+    chosen: list[int] = []
+    columns = np.zeros((n_columns, n_columns), dtype=bool)
+    matches = np.empty(n_columns, dtype=np.int64)
+    for a in range(n_columns):
+        after = (same & left[:, None]).sum(axis=0)
+        after[chosen] = len(population) + 1
+        chosen.append(int(np.argmin(after)))
+        left &= same[:, chosen[-1]]
+        columns[a, chosen] = True
+        matches[a] = left.sum()
+    return Lightest(columns, matches)
+
+
+def isolates(
+    data: NDArray[Any], target: NDArray[Any], columns: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return for each set of attributes whether exactly one record of the data matches the target on it.
+
+    `columns` is (sets, columns).
+    """
+    missed = (data != target).astype(np.int32) @ columns.T.astype(
+        np.int32
+    )  # attributes on which a record differs
+    alone: NDArray[np.bool_] = (missed == 0).sum(axis=0) == 1
+    return alone
