@@ -46,7 +46,7 @@ test-package: $(VENV)/.plain ## Build the package and install it in clean enviro
 
 test-lowest: $(LOWEST_VENV)/.lowest ## Run a part of the tests with the lowest versions that pyproject.toml allows
 	$(LOWEST_VENV)/bin/python -m pytest -q -m "not slow" tests/_base/test_compiled.py tests/cli/test_arrow.py tests/counts/test_counter.py \
-	  tests/cli/test_synth.py tests/cli/test_app.py tests/table/test_grid.py tests/utility/test_tvd.py tests/risk/attribution/test_cap.py
+	  tests/cli/test_synth.py tests/cli/test_app.py tests/table/test_types.py tests/utility/test_tvd.py tests/risk/attribution/test_cap.py
 
 package: $(PACKAGE_VENV)/.package ## Build the sdist and the wheel into dist/
 	$(PACKAGE_VENV)/bin/python -m hatchling build

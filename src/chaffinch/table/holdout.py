@@ -594,6 +594,7 @@ def set_aside(
 
     Examples
     --------
+    >>> from chaffinch.table.sources import open_source
     >>> rest, aside = set_aside(open_source(pa.table({"who": [1, 1, 2, 2, 3, 3] * 50, "x": range(300)})), 0.34, seed=3, person="who")
     >>> sorted(set(rest.table()["who"].to_pylist())), sorted(set(aside.table()["who"].to_pylist()))
     ([1, 3], [2])
