@@ -226,20 +226,8 @@ def test_a_column_of_few_values_with_a_thousand_records_each_has_a_level_for_eac
     assert fit(many, bins=30).size == 30  # somebody asked
 
 
-def fit_apart(values, **declared):
-    values = np.asarray(values)
-    whole = values.dtype.kind == "i"
-    distinct, counts = np.unique(values, return_counts=True)
-    return fit_intervals(
-        Column("x", "integer" if whole else "float", **declared),
-        distinct,
-        counts.astype(float),
-        whole=whole,
-    )
-
-
 def drawn(values, n=40_000, **declared):
-    codec = fit_apart(values, **declared)
+    codec = fit(values, **declared)
     codes = np.random.default_rng(1).permutation(codec.encode(np.asarray(values)))
     return codec.decode(np.resize(codes, n), np.random.default_rng(2))
 
@@ -341,19 +329,7 @@ def test_nothing_is_drawn_in_a_wide_gap():
     assert wide_gaps(*np.unique(values, return_counts=True)).tolist() == [301]
 
 
-def fit_sketch(values, **declared):
-    values = np.asarray(values)
-    whole = values.dtype.kind == "i"
-    distinct, counts = np.unique(values, return_counts=True)
-    return fit_intervals(
-        Column("x", "integer" if whole else "float", **declared),
-        distinct,
-        counts.astype(float),
-        whole=whole,
-    )
-
-
-def drawn_sketch(codec, values, n):
+def draw_values(codec, values, n):
     """As many draws from a codec as asked, with the codes of values in their own shares: ranks inside bins are even, so shares are those of the sketch."""
     codes = np.repeat(codec.encode(np.asarray(values)), -(-n // len(values)))
     return codec.decode(codes, np.random.default_rng(1))
@@ -368,9 +344,7 @@ def test_values_that_ten_records_share_come_back_with_their_share(seed, whole, b
     rest = np.exp(rng.normal(6, 1, 3_000))
     values = np.concatenate([np.repeat(heaps, rng.integers(10, 90, 12)), rest])
     values = np.rint(values).astype(np.int64) if whole else np.round(values, 2)
-    out = drawn_sketch(
-        fit_sketch(values, bins=bins, **({} if whole else {"decimals": 2})), values, 200_000
-    )
+    out = draw_values(fit(values, bins=bins, **({} if whole else {"decimals": 2})), values, 200_000)
     for heap in np.unique(heaps):
         share = (values == heap).mean()
         assert (out == heap).mean() == pytest.approx(
@@ -386,7 +360,7 @@ def test_a_value_of_fewer_than_ten_records_is_not_drawn_by_construction(seed):
     values = np.concatenate(
         [rng.normal(size=600), np.repeat(rng.normal(size=5), 9), np.repeat(rng.normal(size=5), 10)]
     )
-    out = drawn_sketch(fit_sketch(values), values, 20_000)
+    out = draw_values(fit(values), values, 20_000)
     distinct, counts = np.unique(values, return_counts=True)
     assert not np.isin(out, distinct[counts < 10]).any()
     assert np.isin(distinct[counts >= 10], out).all()
@@ -401,7 +375,7 @@ def test_the_spread_of_a_long_tail_is_kept():
     ratios = []
     for _ in range(60):
         values = np.exp(rng.normal(size=1_000) * 2)
-        ratios.append(drawn_sketch(fit_sketch(values), values, 20_000).std() / values.std())
+        ratios.append(draw_values(fit(values), values, 20_000).std() / values.std())
     assert 0.75 < np.median(ratios) < 1.35
 
 
@@ -419,8 +393,7 @@ def test_one_record_barely_moves_the_tail():
         far[-1] *= 1_000
         ranks = (np.arange(100_000) + 0.5) / 100_000
         tops = [
-            np.interp(ranks, *fit_sketch(some).knots[-1]).mean()
-            for some in (values, far, values[:-1])
+            np.interp(ranks, *fit(some).knots[-1]).mean() for some in (values, far, values[:-1])
         ]
         assert tops[0] == tops[1]
         moves.append(abs(np.log(tops[2] / tops[0])))
@@ -431,11 +404,11 @@ def test_one_record_barely_moves_the_tail():
 def test_a_bin_that_is_cut_draws_the_same_values_with_the_same_shares():
     rng = np.random.default_rng(8)
     values = np.concatenate([np.repeat([500, 700, 730], 40), rng.integers(0, 1_000, 2_000)])
-    codec = fit_sketch(values)
-    whole = drawn_sketch(codec, values, 400_000)
+    codec = fit(values)
+    whole = draw_values(codec, values, 400_000)
     for cut in (500, 501, 700, 715):
         parts = cut_intervals(codec, [cut])
-        out = drawn_sketch(parts, values, 400_000)
+        out = draw_values(parts, values, 400_000)
         assert np.array_equal(parts.encode(out) >= parts.encode(np.array([cut])), out >= cut)
         for value in (500, 700, 730):
             assert (out == value).mean() == pytest.approx((whole == value).mean(), abs=0.002)

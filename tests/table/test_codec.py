@@ -1,4 +1,4 @@
-"""Codecs rest on many records."""
+"""Codes: of a table in the narrowest types, of values and back, looked up or searched for, and numbers drawn for them."""
 
 from __future__ import annotations
 

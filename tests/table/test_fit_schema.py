@@ -1,4 +1,4 @@
-"""Fitting a schema: what one file stores as whole numbers, another may not."""
+"""Fitting a schema: what is declared stands, the rest is inferred, and what is lost is said."""
 
 from __future__ import annotations
 
@@ -132,15 +132,15 @@ def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
     assert says in str(caught.value), str(caught.value)
 
 
-def test_a_million_levels():
-    words = pa.array([f"w{i}" for i in range(1_000_100)])
-    frame = pa.table({"a": pa.concat_arrays([words, words]), "b": pa.array(["x", "y"] * 1_000_100)})
+def test_more_levels_than_can_be_modelled():
+    words = pa.array([f"w{i}" for i in range(200_100)])
+    frame = pa.table({"a": pa.concat_arrays([words, words]), "b": pa.array(["x", "y"] * 200_100)})
     schema = chaffinch.Schema(
         (chaffinch.Column("a", "categorical", rare="keep"), chaffinch.Column("b", "categorical"))
     )
     fails(
         frame,
-        "Column 'a' has 1,000,100 levels; at most 200,000",
+        "Column 'a' has 200,100 levels; at most 200,000",
         chaffinch.errors.SchemaError,
         schema=schema,
     )

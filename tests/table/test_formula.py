@@ -1,4 +1,4 @@
-"""Formulas of tables: the grammar against patsy's, and what must be refused."""
+"""Formulas of tables: the grammar and the design against patsy's, and what must be refused."""
 
 from __future__ import annotations
 

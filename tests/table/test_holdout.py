@@ -122,17 +122,17 @@ def test_honest_splits_are_not_refused(data, columns):
     ],
 )
 def test_one_honest_split_in_a_thousand_is_refused(data, file, columns):
-    """1,000 splits into halves and quarters, whole check: with one refusal in 1,000, more than six are refused once in 12,000 runs of the test."""
+    """500 splits into halves and quarters, whole check: with one refusal in 1,000, more than four are refused once in 5,800 runs of the test."""
     table = chaffinch.read(data / file, rare="keep")
     table = table.take(np.arange(min(table.n_rows, 5000)))
     table = table if columns is None else table[columns]
     rng = np.random.default_rng(7)
     refused = 0
-    for i in range(1000):
+    for i in range(500):
         order = rng.permutation(table.n_rows)
         size = table.n_rows // (2 if i % 2 else 4)
         refused += not explained(RowClasses.of(table.take(order[size:]), table.take(order[:size])))
-    assert refused <= 6
+    assert refused <= 4
 
 
 def test_splits_that_are_stratified_by_the_label_are_not_refused(data):

@@ -71,12 +71,12 @@ def test_a_scan_is_fitted_as_a_read_is(tmp_path, monkeypatch, data):
     """Small batches, mixed types, text and typed files: a scan's schema and counts equal those of a read."""
     monkeypatch.setattr(parquet, "BATCH_ROWS", 997)
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 20_000)
-    table = chaffinch.read(data / "adult_train.parquet")
+    table = chaffinch.read(data / "adult_train.parquet")[:8_000]
     for ending in (".parquet", ".csv", ".arrow"):
         path = tmp_path / f"t{ending}"
         table.write(path)
         scanned, read = chaffinch.scan(path), chaffinch.read(path)
-        assert scanned.n_rows == read.n_rows == 32_561
+        assert scanned.n_rows == read.n_rows == 8_000
         for a, b in zip(scanned.schema.modelled, read.schema.modelled, strict=True):
             assert a.codec.to_dict() == b.codec.to_dict(), a.name
         cliques = [("age", "income"), ("capital_gain", "sex", "race"), ("native_country",)]
@@ -105,7 +105,7 @@ def test_a_stream_of_batches_can_be_scanned():
 
 @pytest.mark.slow
 def test_memory_stays_bounded_on_a_long_file(tmp_path):
-    """Counting 20 million rows takes less than 600 MB more than importing does."""
+    """Counting 10 million rows takes less than 600 MB more than importing does."""
     import subprocess
     import sys
 
@@ -113,7 +113,7 @@ def test_memory_stays_bounded_on_a_long_file(tmp_path):
     rng = np.random.default_rng(0)
     schema = pa.schema([(f"c{i}", pa.int8()) for i in range(6)] + [("x", pa.float64())])
     with pq.ParquetWriter(path, schema) as writer:
-        for _ in range(20):
+        for _ in range(10):
             columns = [pa.array(rng.integers(0, 9, 1_000_000), pa.int8()) for _ in range(6)]
             writer.write_table(
                 pa.Table.from_arrays(
@@ -125,7 +125,7 @@ def test_memory_stays_bounded_on_a_long_file(tmp_path):
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "scanned = chaffinch.scan(sys.argv[1])\n"
         "out = chaffinch.StreamCounter(scanned).marginals(list(itertools.combinations(scanned.schema.names, 2)))\n"
-        "assert all(m.total == 20_000_000 for m in out)\n"
+        "assert all(m.total == 10_000_000 for m in out)\n"
         "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)\n"
     )
     used = float(

@@ -1,4 +1,4 @@
-"""Secrets planted in single records come out of no table, schema, codec, note or message."""
+"""Reading and scanning: secrets planted in single records come out of no table, schema, codec, note or message, and a scan gives what a read does."""
 
 from __future__ import annotations
 

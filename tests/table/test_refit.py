@@ -1,4 +1,4 @@
-"""Finer numbers: the same from a table and from a scan, no level of fewer than ten records, and only where nobody said how to cut."""
+"""Tables fitted anew: finer numbers, no level of fewer than ten records; and subsets as files of their rows alone would be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column's rules are checked when it is made, and messages name the column and the rule."""
+"""Columns, schemas, what functions map to and notes: rules are checked when they are made, and messages name the column and the rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of a text file come back as they were written."""
+"""Columns of text files: numbers with whatever signs, times and words come back as they were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of types: every type that a column may have is named and found again, and no other name is taken."""
+"""Arrow types: each that a column may have is named and found again, no other name is taken; and numbers become values of them."""
 
 from __future__ import annotations
 

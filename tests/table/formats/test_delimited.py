@@ -1,4 +1,4 @@
-"""Text files: spelling, delimiters, quotes and packing survive."""
+"""Text files: tops given and found, spelling, delimiters, quotes and packing survive, and no record stops a tolerant reader."""
 
 from __future__ import annotations
 

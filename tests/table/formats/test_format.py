@@ -1,4 +1,4 @@
-"""A file format is one place: a toy one, registered, is read, written, listed in help and refused where it must be."""
+"""A file format is one place: a toy one, registered, is read, written, listed in help and refused where it must be; options, changed files and refused kinds are said."""
 
 from __future__ import annotations
 

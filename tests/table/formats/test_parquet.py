@@ -1,4 +1,4 @@
-"""Parquet files: the header first, batches of chosen columns, and a shape without reading."""
+"""Parquet and Arrow files, and folders of them: the header first, batches of chosen columns, and a shape without reading."""
 
 from __future__ import annotations
 
@@ -72,12 +72,13 @@ def test_bytes_that_were_read_are_let_go(tmp_path, monkeypatch, group_rows):
 
 @pytest.mark.parametrize(
     ("columns", "rows", "bytes_of", "groups"),
-    [(2, 21, 1000, [10, 10, 10, 7]), (70, 21, 1000, [30, 7]), (70, 1000, 15, [20, 17])],
+    [(2, 21, 1000, [10, 10, 10, 7]), (4, 21, 1000, [30, 7]), (4, 1000, 15, [20, 17])],
 )
 def test_small_tables_of_many_columns_are_gathered_into_row_groups(
     tmp_path, monkeypatch, columns, rows, bytes_of, groups
 ):
     """Few columns: a group a table. Many: a group is full with the table of ten rows that brings it to 21 rows, or to the bytes of 15 or more."""
+    monkeypatch.setattr(parquet, "GATHERED_FROM", 3)
     monkeypatch.setattr(parquet, "GROUP_ROWS", rows)
     monkeypatch.setattr(parquet, "GROUP_BYTES", bytes_of * 8 * columns)
     values = [i % 5 for i in range(37)]
@@ -90,7 +91,7 @@ def test_small_tables_of_many_columns_are_gathered_into_row_groups(
     assert pq.read_table(tmp_path / "t.parquet").column("c1").to_pylist() == values
 
 
-ROWS_folder = {
+IN_PARTS = {
     "sex": ["f", "m"] * 30,
     "ill": ["no", "no", "yes"] * 20,
     "age": [30 + i % 40 for i in range(60)],
@@ -99,7 +100,7 @@ ROWS_folder = {
 
 @pytest.fixture
 def parts(tmp_path):
-    whole = pa.table(ROWS_folder)
+    whole = pa.table(IN_PARTS)
     for i in range(3):
         pq.write_table(whole.slice(20 * i, 20), tmp_path / f"part-{i}.parquet")
     (tmp_path / "_SUCCESS").write_text("")
@@ -110,7 +111,7 @@ def parts(tmp_path):
 def test_a_folder_and_a_pattern_are_one_table(parts):
     for source in (parts, str(parts / "part-*.parquet")):
         table = chaffinch.read(source)
-        assert table.data.to_pydict() == ROWS_folder
+        assert table.data.to_pydict() == IN_PARTS
         assert table.origin.layout.format == "folder"
         scanned = chaffinch.scan(source)
         assert scanned.n_rows == 60
@@ -119,7 +120,7 @@ def test_a_folder_and_a_pattern_are_one_table(parts):
 
 def test_values_in_the_names_of_folders(tmp_path):
     ds.write_dataset(
-        pa.table(ROWS_folder),
+        pa.table(IN_PARTS),
         tmp_path / "d",
         format="parquet",
         partitioning=["sex"],
@@ -127,7 +128,7 @@ def test_values_in_the_names_of_folders(tmp_path):
     )
     table = chaffinch.read(tmp_path / "d")
     assert sorted(table.columns) == ["age", "ill", "sex"]
-    assert sorted(table.data["sex"].to_pylist()) == sorted(ROWS_folder["sex"])
+    assert sorted(table.data["sex"].to_pylist()) == sorted(IN_PARTS["sex"])
 
 
 def test_what_is_not_one_table(parts):

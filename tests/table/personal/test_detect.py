@@ -31,7 +31,7 @@ from chaffinch.table.profile import Profile
 from chaffinch.table.schema import Reason
 
 
-def people(n=600):
+def named_people(n=600):
     rng = np.random.default_rng(7)
     return {
         "nachname": rng.choice(["Huber", "Maier", "Gruber", "Wagner"], n),
@@ -46,11 +46,11 @@ def people(n=600):
 def test_columns_are_named_with_what_to_do_and_no_value():
     words = r"nachname \(surnames, by its name\), svnr \(Austrian social insurance numbers, by its name\), v3 \(numbers that were given out once, by its numbers\)"
     with pytest.warns(chaffinch.errors.PersonalDataWarning, match=words) as caught:
-        table = chaffinch.read(pa.table(people()))
+        table = chaffinch.read(pa.table(named_people()))
     assert caught[0].filename == __file__
     (note,) = [note for note in table.notes if note.what == "personal"]
     assert str(note) == str(caught[0].message)
-    assert not any(str(value) in str(note) for value in ("Huber", people()["svnr"][0], "600"))
+    assert not any(str(value) in str(note) for value in ("Huber", named_people()["svnr"][0], "600"))
     assert {column.name for column in table.schema if column.evidence is not None} == {
         "nachname",
         "svnr",
@@ -59,7 +59,7 @@ def test_columns_are_named_with_what_to_do_and_no_value():
     assert table.schema["v3"].evidence.reason == Reason.NUMBERS
     assert schema_text(table.schema).count('write output = "drop", "fake" or "keep"') == 3
     with pytest.warns(chaffinch.errors.PersonalDataWarning):
-        chaffinch.scan(pa.table(people()))
+        chaffinch.scan(pa.table(named_people()))
 
 
 @pytest.mark.parametrize("decision", ["drop", "keep", "fake"])
@@ -67,9 +67,9 @@ def test_decided_columns_are_not_pointed_out(tmp_path, decision):
     decided = dict.fromkeys(("nachname", "svnr", "v3"), decision)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        table = chaffinch.read(pa.table(people()), decided)
+        table = chaffinch.read(pa.table(named_people()), decided)
         chaffinch.write_schema(table.schema, tmp_path / "s.toml")
-        again = chaffinch.read(pa.table(people()), tmp_path / "s.toml")
+        again = chaffinch.read(pa.table(named_people()), tmp_path / "s.toml")
     assert (
         table.schema.names
         == again.schema.names
@@ -359,7 +359,7 @@ def test_nothing_that_was_expected_is_no_surprise():
     assert _poisson_below(0.0, 0.0) == 1.0
 
 
-def people_decisions(n=200):
+def undecided_people(n=200):
     rng = np.random.default_rng(3)
     return pa.table(
         {
@@ -373,7 +373,7 @@ def people_decisions(n=200):
 @pytest.fixture
 def table():
     with pytest.warns(chaffinch.errors.PersonalDataWarning):
-        return chaffinch.read(people_decisions())
+        return chaffinch.read(undecided_people())
 
 
 def test_one_message_names_all_and_has_the_lines_to_write(table, tmp_path):
@@ -386,16 +386,16 @@ def test_one_message_names_all_and_has_the_lines_to_write(table, tmp_path):
     block = re.search(r"\n\n(format.*)\n\nOn the", message, re.DOTALL)[1]
     assert tomllib.loads(block)["columns"] == {"nach name": "drop", "svnr": "drop"}
     (tmp_path / "s.toml").write_text(block)
-    assert chaffinch.read(people_decisions(), tmp_path / "s.toml").schema.names == ("sex",)
+    assert chaffinch.read(undecided_people(), tmp_path / "s.toml").schema.names == ("sex",)
     python = re.search(r"schema=(\{.*\}), for", message)[1]
     assert python == '{"nach name": "drop", "svnr": "drop"}'
 
 
 def test_fits_stop(table):
-    for data in (table, people_decisions()):
+    for data in (table, undecided_people()):
         with pytest.raises(chaffinch.errors.PersonalDataError, match="nach name"):
             chaffinch.BayesNet().fit(data)
-    decided = chaffinch.read(people_decisions(), {"nach name": "keep", "svnr": "drop"})
+    decided = chaffinch.read(undecided_people(), {"nach name": "keep", "svnr": "drop"})
     assert chaffinch.BayesNet().fit(decided).schema.names == ("nach name", "sex")
 
 

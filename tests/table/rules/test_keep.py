@@ -1,4 +1,4 @@
-"""Rules of a table: said, refused where the schema says so, and masked."""
+"""Rules of a table: said, refused where the schema says so, masked, and put on codes."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ import random
 import struct
 import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -351,12 +350,6 @@ def seconds(moment: datetime.date, epoch: datetime.datetime = SPSS_EPOCH) -> flo
     return (moment - epoch).total_seconds()
 
 
-def raw_limits(path: Path):
-    """Return cells and metadata as pyreadstat has them."""
-    read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_dta
-    return read(path, user_missing=True, disable_datetime_conversion=True, output_format="dict")
-
-
 class TestMoments:
     @pytest.mark.parametrize("form", ["sav", "dta"])
     def test_pyreadstat_counts_time_in_the_same_way(self, tmp_path, form):
@@ -375,7 +368,7 @@ class TestMoments:
         )
         path = tmp_path / f"a.{form}"
         (pyreadstat.write_sav if form == "sav" else pyreadstat.write_dta)(frame, path)
-        cells, _ = raw_limits(path)
+        cells, _ = raw(path)
         numbers = np.array([(day - datetime.date(1970, 1, 1)).days for day in days])
         assert DATES[form].outgoing(numbers).tolist() == cells["day"]
         assert DATES[form].incoming(np.array(cells["day"])).tolist() == numbers.tolist()
