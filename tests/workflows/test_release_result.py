@@ -50,7 +50,7 @@ def test_the_json_of_a_release_is_read_back_into_results(result, tmp_path):
 
 
 def test_a_save_that_fails_leaves_nothing(result, tmp_path, monkeypatch):
-    monkeypatch.setattr("chaffinch.report.release.render", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("chaffinch.workflows.release.render", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         result.save(tmp_path / "folder")
     assert list(tmp_path.iterdir()) == []
