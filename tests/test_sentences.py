@@ -35,15 +35,15 @@ from chaffinch.cli import on_spark
 from chaffinch.cli.app import app
 from chaffinch.cli.attack import _check_limit, _show_limit
 from chaffinch.cli.attack import _print as attack_lines
-from chaffinch.cli.audit import _show as audit_lines
+from chaffinch.cli.attack import _show as audit_lines
 from chaffinch.cli.check import _show as check_lines
 from chaffinch.cli.check import mitigation_lines
 from chaffinch.cli.estimates import Work, _time, say_drawing, say_measuring, say_work
 from chaffinch.cli.evolve import _show as evolve_lines
 from chaffinch.cli.frontier import _show as frontier_lines
 from chaffinch.cli.ledger import _show_project, show_account
+from chaffinch.cli.options import console
 from chaffinch.cli.risk import family_line, show_attacks
-from chaffinch.cli.screen import console
 from chaffinch.cli.settings import choose
 from chaffinch.cli.synth import say_synthesis
 from chaffinch.outputs.check import CheckResult
@@ -100,10 +100,9 @@ from chaffinch.stats.intervals import LimitState
 from chaffinch.synth import BayesNet
 from chaffinch.synth.account import SynthesisAccount
 from chaffinch.table import Column, Schema
-from chaffinch.utility.result import TableSummary
-from chaffinch.utility.settings import UtilitySettings
+from chaffinch.utility.metric import UtilitySettings
+from chaffinch.utility.result import SHARES, TableSummary, VerdictRow
 from chaffinch.utility.shapes import ColumnShape, PairShape, TableShapes
-from chaffinch.utility.verdict import SHARES, VerdictRow
 from chaffinch.web import guard
 from chaffinch.web.decisions import Checker, _check_reason, put_down, read_records
 from chaffinch.web.guard import Keys

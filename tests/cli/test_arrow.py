@@ -13,7 +13,7 @@ pytest.importorskip("pandas")
 START = """
 import sys
 import pyarrow as pa
-from chaffinch.cli.arrow import start_arrow
+from chaffinch.cli.options import start_arrow
 start_arrow(2)
 assert pa.cpu_count() == 2
 """

@@ -14,8 +14,14 @@ import pandas as pd
 import pytest
 import typer
 
-from chaffinch.cli.options import chosen_engine, command_line, expanded, ledger_allows, reading_of
-from chaffinch.cli.screen import show_table
+from chaffinch.cli.options import (
+    chosen_engine,
+    command_line,
+    expanded,
+    ledger_allows,
+    reading_of,
+    show_table,
+)
 from chaffinch.errors import BudgetError, InputError, LedgerError
 from chaffinch.table import sources
 from chaffinch.workflows.synthesise import ReadSettings

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from chaffinch.cli.app import app
-from chaffinch.cli.panels import ABOUT, BASIC, FIRST, PANELS, panel_of
+from chaffinch.cli.help import ABOUT, BASIC, FIRST, PANELS, panel_of
 
 
 def commands():

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from chaffinch.cli.config import overwritable
 from chaffinch.cli.help import RegistryCommand
-from chaffinch.cli.plan import plan
+from chaffinch.cli.ledger import plan
 from chaffinch.errors import ChaffinchError, InputError, PrivacyError
 
 app = typer.Typer(pretty_exceptions_enable=False)

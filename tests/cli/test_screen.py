@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.cli.screen import columns_that_fit, show_lines, show_table
+from chaffinch.cli.options import columns_that_fit, show_lines, show_table
 
 CELLS = st.lists(
     st.lists(st.text("ab1.[]", max_size=30), min_size=5, max_size=5), min_size=1, max_size=4

@@ -25,7 +25,7 @@ from chaffinch.report.sections import Cell, PageTable
 from chaffinch.report.synthesis import synthesis_section
 from chaffinch.report.text import UTILITY_ALONE, UTILITY_BESIDE
 from chaffinch.risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, LimitVerdict
-from chaffinch.utility.verdict import NOT_APPLICABLE, WORDS
+from chaffinch.utility.result import NOT_APPLICABLE, WORDS
 
 
 def promised(*, test_only: bool = False) -> dict:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.sql import text as module
-from chaffinch.sql.text import codes_sql, counts_sql, literal, quoted_name
+from chaffinch.sql import counter as module
+from chaffinch.sql.counter import codes_sql, counts_sql, literal, quoted_name
 from chaffinch.table import Table
 
 

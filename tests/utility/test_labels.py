@@ -10,8 +10,8 @@ import pytest
 import chaffinch
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.table.align import align
-from chaffinch.utility.labels import LearningLabel, shown_levels
 from chaffinch.utility.learning import learning
+from chaffinch.utility.trials import LearningLabel, shown_levels
 
 
 def people(n: int, seed: int, *, noise: float = 0.6, share: float = 0.7) -> pa.Table:

@@ -8,7 +8,7 @@ import pytest
 
 import chaffinch
 from chaffinch.utility.learning import learning
-from chaffinch.utility.person_scores import person_scores
+from chaffinch.utility.trials import person_scores
 
 
 def table(n: int, seed: int, *, number: bool = False) -> chaffinch.Table:

@@ -20,8 +20,7 @@ from chaffinch.stats.intervals import jackknife
 from chaffinch.table import Categories, Column, Schema, Table
 from chaffinch.table.groups import GROUPS
 from chaffinch.utility.mu import mu, mu_from
-from chaffinch.utility.phi_k import phi_k
-from chaffinch.utility.phi_k_coefficient import phi_k_of_counts
+from chaffinch.utility.phi_k import phi_k, phi_k_of_counts
 
 NUMERIC = ("integer", "float", "date", "datetime")
 Coded = Callable[[Sequence[Sequence[int]], Sequence[int]], Table]

@@ -1,6 +1,7 @@
 """phi_k against the phik library, against quadrature of the bivariate normal, and against what is known of it."""
 
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from phik.phik import phik_from_hist2d
 from scipy.special import ndtr
 
 from chaffinch.errors import InputError
-from chaffinch.utility import phi_k_coefficient
-from chaffinch.utility.phi_k_coefficient import (
+from chaffinch.utility.phi_k import (
+    _curve,
     chi_square_from_phi_k,
     phi_k_from_chi_square,
     phi_k_of_counts,
 )
 
+MODULE = import_module("chaffinch.utility.phi_k")  # the package has the function by that name
 SHARES = [1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.8, 0.95, 0.99, 0.999]
 SHAPES = [(2, 2), (2, 3), (2, 10), (3, 3), (10, 10), (7, 16), (16, 7), (42, 10), (42, 42)]
 
@@ -167,7 +169,7 @@ def test_there_and_back(r: int, c: int, share: float, n: int) -> None:
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (9, 16), (30, 200)], ids=str)
 def test_curve_rises_from_0_to_1(shape: tuple[int, int]) -> None:
-    curve = phi_k_coefficient._curve(*shape)
+    curve = _curve(*shape)
     assert curve[0] == 0.0
     assert curve[-1] == 1.0
     assert (np.diff(curve) >= 0).all()
@@ -175,9 +177,9 @@ def test_curve_rises_from_0_to_1(shape: tuple[int, int]) -> None:
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = phi_k_coefficient._curve(31, 40)
-    monkeypatch.setattr(phi_k_coefficient, "BLOCK", 1)
-    np.testing.assert_allclose(phi_k_coefficient._curve.__wrapped__(31, 40), whole, atol=1e-12)
+    whole = _curve(31, 40)
+    monkeypatch.setattr(MODULE, "BLOCK", 1)
+    np.testing.assert_allclose(_curve.__wrapped__(31, 40), whole, atol=1e-12)
 
 
 @pytest.mark.parametrize("levels", [200, 3000])
@@ -196,9 +198,9 @@ def test_coarser_cells_for_large_shapes_move_phi_k_by_less_than_1e_4(
     shape = (500, 600)
     shares = np.concatenate([np.linspace(0, 1, 101), [1e-4, 1e-3]])
     coarse = phi_k_from_chi_square(shares * 499, 1, shape)
-    whole = phi_k_coefficient._curve.__wrapped__
-    monkeypatch.setattr(phi_k_coefficient, "MOST_LEVELS", 1000)
-    monkeypatch.setattr(phi_k_coefficient, "_curve", whole)
+    whole = _curve.__wrapped__
+    monkeypatch.setattr(MODULE, "MOST_LEVELS", 1000)
+    monkeypatch.setattr(MODULE, "_curve", whole)
     fine = phi_k_from_chi_square(shares * 499, 1, shape)
     assert 0 < np.abs(coarse - fine).max() < 1e-4
 

@@ -13,9 +13,9 @@ import chaffinch
 from chaffinch import BayesNet, Independent
 from chaffinch.errors import InputError
 from chaffinch.stats.result import Result
+from chaffinch.utility.composite import sweep
 from chaffinch.utility.delta import delta
 from chaffinch.utility.mu import mu
-from chaffinch.utility.sweep import sweep
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chaffinch.stats.result import Result
 from chaffinch.utility import METRICS, References, UtilityResult
 from chaffinch.utility.learning import Learning, LearningRow
-from chaffinch.utility.verdict import VerdictRow, ladder, rules, verdict_row, way_between
+from chaffinch.utility.result import VerdictRow, ladder, rules, verdict_row, way_between
 
 LOWER, HIGHER = "lower is better", "higher is better"
 

@@ -15,25 +15,19 @@ import typer
 from .. import __version__
 from .._base.errors import ChaffinchError
 from .._base.runtime import TERMINATED, raising_on_sigterm
-from .attack import attack
-from .audit import audit
+from .attack import attack, audit
 from .check import check
 from .compare import compare
 from .config import configurable, overwritable
-from .describe import describe
 from .evolve import evolve
-from .fit import fit
 from .frontier import frontier
 from .help import RegistryCommand, stopped
-from .inspect import inspect
-from .ledger import ledger
+from .ledger import ledger, plan
 from .open import open_page
-from .plan import plan
 from .release import release
 from .risk import risk
-from .sample import sample
-from .schema import schema
-from .synth import synth
+from .schema import describe, schema
+from .synth import fit, inspect, sample, synth
 from .tree import tree
 from .utility import utility
 

@@ -11,8 +11,7 @@ import typer
 
 from .._base.errors import listed
 from .._base.text import percent, signed
-from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_options
-from .screen import show_table
+from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_options, show_table
 
 if TYPE_CHECKING:
     from ..outputs.check import CheckResult
@@ -236,8 +235,7 @@ def check(
     from ..outputs.check import CheckSettings
     from ..workflows.check import CheckDelivery, DataSource, check_request
     from ..workflows.check_request import CheckRequest
-    from .arrow import start_arrow
-    from .options import key_sizes_of, names_of, run_facts, without_warnings
+    from .options import key_sizes_of, names_of, run_facts, start_arrow, without_warnings
 
     settings = CheckSettings(
         keys=names_of(keys),

@@ -11,8 +11,7 @@ import typer
 
 from .._base.files import check_outputs
 from .._base.text import count_noun
-from .options import HtmlOut, JsonOut, Quiet, Threads
-from .screen import number, show_table
+from .options import HtmlOut, JsonOut, Quiet, Threads, number, show_table
 
 if TYPE_CHECKING:
     from ..outputs.evolve import EvolveResult
@@ -100,8 +99,7 @@ def evolve(
     from .._base.runtime import progress_bar
     from ..outputs.evolve import check_copies
     from ..workflows.synthesise import copy_paths
-    from .arrow import start_arrow
-    from .options import run_facts, write_json
+    from .options import run_facts, start_arrow, write_json
 
     check_copies(copies)
     paths = copy_paths(output, copies)

@@ -12,7 +12,6 @@ from .._base.errors import InputError
 from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
 from .._base.text import count_noun
-from .arrow import start_arrow
 from .options import (
     Attackers,
     Formula,
@@ -29,10 +28,11 @@ from .options import (
     ledger_allows,
     names_of,
     reading_of,
+    show_lines,
     show_promise,
+    start_arrow,
     write_json,
 )
-from .screen import show_lines
 from .settings import OrderBy, PersonId, WeightIn
 
 if TYPE_CHECKING:

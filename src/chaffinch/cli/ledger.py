@@ -1,21 +1,156 @@
-"""`chaffinch ledger`: what a model promises and spent, or what the releases of a project add up to."""
+"""Commands about privacy budgets: `chaffinch plan` says what to expect of one before it is spent, and does not open the data; `chaffinch ledger` says what a model
+promises and spent, or what the releases of a project add up to.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._base.files import check_outputs
-from .options import JsonOut, write_json
-from .screen import console, show_table
+from .._base.text import count_noun
+from .options import JsonOut, SchemaIn, console, show_table, write_json
+from .settings import DiscoverIn
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..privacy.account import Account
     from ..privacy.project import Project
+    from ..workflows.plan import PlanResult
+    from ..workflows.synthesise import ReadSettings
+    from .settings import Choice
+
+
+def plan(
+    *,
+    input: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The data, if you like: not opened, and may be left out.", show_default=False
+        ),
+    ] = None,
+    schema: SchemaIn = None,
+    epsilon: Annotated[float, typer.Option(help="The budget to weigh.", show_default=False)],
+    delta: Annotated[
+        float | None, typer.Option(help="The chance that the promise may fail with.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="{private_methods}.")] = "bayesnet",
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt unless given."
+        ),
+    ] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(help="add-remove or replace-one. Each method has its own default.")
+    ] = None,
+    person_id: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
+    rows_per_person: Annotated[int, typer.Option(help="The most rows kept of one person.")] = 1,
+    rows: Annotated[
+        int | None, typer.Option(help="The number of rows; that of the schema unless given.")
+    ] = None,
+    discover: DiscoverIn = None,
+    json: JsonOut = None,
+) -> None:
+    """Say what to expect of a privacy budget before it is spent: from the schema, the number of rows and epsilon alone.
+
+    The data are not opened, so this may be asked as often as you like. With --discover and without a schema their header is read.
+    """
+    from .._base.errors import InputError
+    from ..workflows.plan import plan as plan_budget
+    from ..workflows.synthesise import ReadSettings
+    from .settings import choose
+
+    if json is not None:
+        check_outputs(input or Path("."), json)
+    promise: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rows_per_person": rows_per_person,
+        "neighbours": neighbours,
+    }
+    choice = choose(method=method, person_id=person_id, groups=groups, discover=discover, **promise)
+    if discover is not None and schema is None and input is None:
+        raise InputError(
+            "--discover all without a schema takes the names of columns from the data: name the input."
+        )
+    given = (
+        schema
+        if discover is None
+        else choice.promised(ReadSettings(schema=schema)).promised_schema(input)
+    )
+    result = plan_budget(given, choice.settings, rows=rows, person=person_id, neighbours=neighbours)
+    if json is not None:
+        write_json(json, result.to_dict())
+    _show(console(), result)
+
+
+def _show(screen: Console, result: PlanResult) -> None:
+    """Print the advice, then how the chosen method would split the budget."""
+    from ..privacy.budget import HEAD as SPLIT
+    from ..workflows.plan import HEAD
+
+    advice, chosen, split = result.advice, result.advice.chosen, result.split
+    screen.print(
+        f"{count_noun(advice.rows, 'row')}, {count_noun(advice.columns, 'column')}, {count_noun(chosen.pairs, 'pair')} of columns. The data were not opened; "
+        "nothing has been spent.",
+        markup=False,
+    )
+    show_table(HEAD, result.rows())
+    screen.print(f"{chosen.method}: {chosen.verdict.words}", markup=False)
+    if advice.warning:
+        screen.print(advice.warning, markup=False)
+    for sentence in advice.remedies:
+        screen.print(f"- {sentence}", markup=False)
+    for sentence in result.discovery:
+        screen.print(sentence, markup=False)
+    budget = split.budget
+    delta = "" if budget.delta is None else f", delta {budget.delta:g}"
+    screen.print(
+        f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.words}:",
+        markup=False,
+    )
+    show_table(SPLIT, split.rows_table())
+
+
+def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | None) -> None:
+    """Print how the budget would be split, and what discovery costs. The data are not opened; without a schema their header is read."""
+    from .._base.errors import InputError
+    from ..privacy.budget import HEAD
+    from ..privacy.domain import undeclared
+    from ..privacy.opening import opening_of, promised_schema
+    from ..privacy.prepare import left_out
+    from ..privacy.price import discovery_price
+
+    if not choice.private:
+        raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
+    settings = choice.settings
+    given = choice.promised(reading).promised_schema(input)
+    if given is None:
+        raise undeclared()
+    schema = promised_schema(
+        given, person=choice.person, rows_per_person=settings.unit.rows_per_person
+    )
+    plan = settings.plan(schema)
+    price = discovery_price(opening_of(schema, settings.budget, settings.unit))
+    screen = console()
+    screen.print(
+        f"Budget: epsilon {plan.budget.epsilon:g}"
+        + (f", delta {plan.budget.delta:g}" if plan.budget.delta is not None else "")
+        + f"; {plan.unit.words}. Nothing has been spent.",
+        markup=False,
+    )
+    show_table(HEAD, plan.rows_table())
+    for sentence in () if price is None else price.sentences:
+        screen.print(sentence, markup=False)
+    for note in left_out(schema) if choice.discover is not None and reading.schema is None else ():
+        screen.print(str(note), markup=False)
+    if json is not None:
+        discovery = {} if price is None else {"discovery": price.to_dict()}
+        write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict(), **discovery})
 
 
 NO_PROMISE = "This model carries no promise: it was fitted without epsilon."

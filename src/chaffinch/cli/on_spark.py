@@ -82,7 +82,7 @@ def fit_on_spark(
     from .._base.files import check_outputs
     from ..workflows import on_spark as workflow
     from ..workflows.run import RunOptions
-    from .fit import say_model
+    from .synth import say_model
 
     check_outputs(None, output, json, paid=[output] if settings.private else [])
     with ledger_allows():

@@ -1,16 +1,27 @@
-"""What commands share: options, how they are put into a command, how words are read, and how tables are printed."""
+"""What commands share: options, how they are put into a command, how words are read, how lines and tables are printed so that they fit the terminal, and
+how Arrow starts.
+
+Arrow imports pandas, where it is installed, at the first array it makes: to know a frame if it were given one. That takes longer than most small jobs, and
+swallows a Ctrl-C. So Arrow finds none at first, and looks again when pandas is imported for something: it then knows frames as ever.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import json
+import os
 import shlex
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +29,8 @@ import typer
 from .._base.errors import InputError, LedgerError, PersonalDataWarning, unknown_name
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..synth import Model
     from ..table import FileOptions, Note
     from ..table.sources import EngineChoice
@@ -492,3 +505,151 @@ def show_promise(model: Model | None) -> None:
     """Say what is promised, in one sentence."""
     if model is not None and model.privacy is not None:
         typer.echo(model.privacy.sentence, err=True)
+
+
+def show_lines(*lines: str) -> None:
+    """Print sentences, a line each, broken where the screen ends; empty ones are left out."""
+    screen = console()
+    for line in lines:
+        if line:
+            screen.print(line, markup=False, soft_wrap=False)
+
+
+def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Console:
+    """Print a table, without a heading where there is none, and return where it was printed.
+
+    What is wider than the screen is printed in parts below each other, the first column in each: words may break, numbers never.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    screen, lines = console(), [tuple(row) for row in rows]
+    parts = columns_that_fit(head, lines, screen.width)
+    for number, part in enumerate(parts):
+        if number:
+            screen.print()
+        table = Table(box=None, pad_edge=False, show_header=bool(head))
+        for j in part:
+            table.add_column(Text(head[j]) if head else "", overflow="fold")
+        for line in lines:
+            table.add_row(
+                *(Text(line[j]) for j in part)
+            )  # names may hold brackets, which are markup
+        screen.print(table)
+    return screen
+
+
+def columns_that_fit(
+    head: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> list[list[int]]:
+    """Return the columns of each part of a table that may be so wide: all in one where they fit, else the first column in every part.
+
+    Examples
+    --------
+    >>> columns_that_fit(["a", "b", "c"], [["one", "0.1234", "0.5678"]], 14), columns_that_fit(["a", "b"], [["one", "0.1"]], 80)
+    ([[0, 1], [0, 2]], [[0, 1]])
+    """
+    n = len(head) or len(rows[0]) if head or rows else 0
+    cells = [max((len(row[j]) for row in rows), default=0) for j in range(n)]
+    names = [len(head[j]) if head else 0 for j in range(n)]
+    if sum(map(max, zip(cells, names, strict=True))) + 2 * (n - 1) <= width:
+        return [list(range(n))]
+    words = [
+        max(map(len, head[j].split()), default=0) if head else 0 for j in range(n)
+    ]  # a heading may break between words
+    most = max(width // 3, 1)
+    needs = [min(max(cells[j], words[j]), most) for j in range(n)]
+    parts, used = [[0]], needs[0]
+    for j in range(1, n):
+        if used + 2 + needs[j] > width and len(parts[-1]) > 1:
+            parts.append([0])
+            used = needs[0]
+        parts[-1].append(j)
+        used += 2 + needs[j]
+    return parts
+
+
+def console() -> Console:
+    """Return where tables are printed: as wide as the terminal or COLUMNS say, or 160 characters where neither does."""
+    from rich.console import Console
+
+    return Console(
+        width=None if sys.stdout.isatty() or os.environ.get("COLUMNS") else 160, highlight=False
+    )
+
+
+def number(value: float | None) -> str:
+    """Return a number for a table on the screen: three digits, nothing where there is none.
+
+    Examples
+    --------
+    >>> number(0.123456), number(None)
+    ('0.123', '')
+    """
+    return "" if value is None else f"{value:.3g}"
+
+
+def start_arrow(threads: int | None) -> None:
+    """Keep Arrow to the number of threads asked for, and have it look for pandas when that is imported, not before."""
+    import pyarrow as pa
+
+    from .._base.runtime import thread_count
+
+    if "pandas" not in sys.modules and not any(
+        isinstance(finder, _PandasFinder) for finder in sys.meta_path
+    ):
+        finder = _PandasFinder()
+        sys.meta_path.insert(0, finder)
+        pa.array([0])
+        finder.hides = False
+        held = (
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            if hasattr(signal, "pthread_sigmask")
+            else None
+        )
+        try:
+            pa.array(
+                [0]
+            )  # an old Arrow (17) looks again at every array: let it find pandas now, while Ctrl-C waits
+        finally:
+            if held is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    if threads is not None:
+        pa.set_cpu_count(thread_count(threads))
+
+
+class _PandasFinder(MetaPathFinder):
+    """Hides pandas while Arrow looks for it; later, finds it once and has Arrow look again."""
+
+    hides = True
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "pandas":
+            return None
+        if self.hides:
+            raise ModuleNotFoundError("pandas is not looked for yet", name=fullname)
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _PandasLoader(spec.loader)
+        return spec
+
+
+class _PandasLoader(Loader):
+    """Loads pandas as its own loader does, then has Arrow know it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__.loader = module.__loader__ = self.loader  # as if it had been there alone
+        self.loader.exec_module(module)
+        import pyarrow as pa
+
+        pa.array([0]).to_pandas()  # for this Arrow looks for pandas again, where it found none

@@ -12,7 +12,6 @@ import typer
 from .._base.errors import InputError
 from .._base.files import check_outputs
 from .._base.masking import THRESHOLD
-from .arrow import start_arrow
 from .options import (
     Attackers,
     Cache,
@@ -44,10 +43,11 @@ from .options import (
     ledger_allows,
     names_of,
     reading_of,
+    show_lines,
     show_promise,
+    start_arrow,
     write_json,
 )
-from .screen import show_lines
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def release(
     from ..workflows.run import RunOptions
     from ..workflows.synthesise import copy_paths
     from .estimates import Speaker, Work
+    from .ledger import show_plan
     from .on_spark import check_here
-    from .plan import show_plan
     from .risk import end, risk_settings, show_attacks, show_limit
     from .utility import show_verdict, utility_settings
 

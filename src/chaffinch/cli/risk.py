@@ -36,15 +36,17 @@ from .options import (
     Tolerance,
     Verbose,
     chosen_engine,
+    console,
     expanded,
     file_options,
     key_sizes_of,
     names_of,
     reading_of,
     run_facts,
+    show_lines,
+    show_table,
     write_confidential,
 )
-from .screen import console, show_lines, show_table
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
@@ -164,9 +166,8 @@ def risk(
     from ..table.holdout import UNSEEN, check_holdout_file, check_holdout_share, set_aside
     from ..table.sources import open_source
     from ..workflows.policy import RiskPolicy
-    from .arrow import start_arrow
     from .on_spark import check_here, risk_on_spark
-    from .options import write_json
+    from .options import start_arrow, write_json
     from .reading import open_beside, open_input
 
     check_holdout_share(holdout_share, holdout)

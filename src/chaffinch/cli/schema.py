@@ -1,4 +1,8 @@
-"""`chaffinch schema`: what each column is taken for, as a file to read and edit."""
+"""Commands that look at a table: `chaffinch schema` and `chaffinch describe`.
+
+`schema` writes what each column is taken for, as a file to read and edit, or goes through the columns with a question for each, a suggestion where there is
+one, and nothing assumed. `describe` prints columns, kinds, levels and missing, with small counts hidden.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.errors import InputError
 from .._base.files import check_outputs
 from .._base.text import count_noun
-from .arrow import start_arrow
 from .options import (
+    Cache,
     ClusterEngine,
+    HtmlOut,
     JsonOut,
     Place,
     Quiet,
@@ -20,12 +26,14 @@ from .options import (
     expanded,
     reading_of,
     show_notes,
+    show_table,
+    start_arrow,
     write_json,
 )
 
 if TYPE_CHECKING:
     from ..spark.scanning import SparkScan
-    from ..table.scan import Scan
+    from ..table import Scan
     from ..workflows.synthesise import ReadSettings
 
 
@@ -70,7 +78,6 @@ def schema(
     With --blank it lists names and stored types only, for you to fill in: what a private fit needs. --from takes what a codebook
     declares into it: value labels, allowed values, ranges. With --edit a question is asked of each column; answers may come from a pipe.
     """
-    from .._base.errors import InputError
     from .._base.runtime import progress_bar
     from ..table import schema_text, write_schema
     from .on_spark import check_here, schema_on_spark
@@ -136,7 +143,7 @@ def _write_blank(
     input: Path, output: Path | None, reading: ReadSettings, codebook: Path | None, *, quiet: bool
 ) -> None:
     """Write a schema to fill in. The header, the stored types and a codebook are read; no row has a say in it."""
-    from .._base.errors import InputError, listed
+    from .._base.errors import listed
     from .._base.files import write_text
     from ..table.codebooks import read_codebook
     from ..table.formats import Tagged
@@ -166,3 +173,59 @@ def _write_blank(
         known = [] if declared is None else [column.name for column in declared]
         if declared is not None and (absent := [name for name in types if name not in known]):
             typer.echo(f"The codebook does not have: {listed(absent)}.", err=True)
+
+
+@expanded(reading=reading_of)
+def describe(
+    *,
+    input: Place,
+    reading: ReadSettings,
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
+    json: JsonOut = None,
+    html: HtmlOut = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Show what a table holds: its columns, their kinds, levels and missing values.
+
+    Shows no value and no count that fewer than ten records share; other counts are rounded to tens.
+    """
+    from .._base.results import html_page, write_page
+    from .._base.runtime import progress_bar
+    from ..counts import StreamCounter
+    from ..counts import describe as describe_counter
+    from ..table.personal.detect import PERSONAL
+    from ..table.schema import note_lines
+    from ..workflows.on_spark import described_on_spark
+    from .on_spark import check_here
+    from .reading import scan_input
+
+    source = Path(input)
+    check_outputs(source, json, html)
+    start_arrow(threads)
+    scanned: Scan | SparkScan
+    if engine == "spark":
+        scanned, description = described_on_spark(input, reading, cache=cache)
+    else:
+        check_here(engine, cache)
+        with progress_bar(quiet=quiet) as progress:
+            scanned = scan_input(source, reading, progress)
+            counter = StreamCounter(scanned, threads=threads, progress=progress)
+            description = describe_counter(
+                counter, notes=tuple(str(note) for note in scanned.notes)
+            )
+    if json is not None:
+        write_json(json, description.to_dict())
+    if html is not None:
+        write_page(html, html_page(f"{source.name}", description._repr_html_()))
+    typer.echo(
+        f"{count_noun(description.n_rows, 'row')} x {count_noun(len(description.columns), 'column')}"
+    )
+    screen = show_table(description.HEAD, description.rows())
+    personal = [note for note in scanned.notes if note.what == PERSONAL]
+    show_notes(personal)
+    for line in (
+        () if quiet else note_lines(note for note in scanned.notes if note.what != PERSONAL)
+    ):
+        screen.print(f"Note: {line}", markup=False)

@@ -1,17 +1,16 @@
-"""`chaffinch synth`: a synthetic table from a table, in one go."""
+"""Commands that make a synthetic table: `chaffinch synth` in one go; `fit`, `inspect` and `sample` with a model file in between."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._base.files import check_outputs
 from .._base.text import count_noun
-from .arrow import start_arrow
 from .options import (
     Cache,
     ClusterEngine,
@@ -22,10 +21,15 @@ from .options import (
     Quiet,
     RowCount,
     Threads,
+    console,
     expanded,
     ledger_allows,
+    names_of,
     reading_of,
+    row_count,
     show_promise,
+    show_table,
+    start_arrow,
     write_json,
 )
 from .settings import Choice, choose
@@ -77,8 +81,8 @@ def synth(
     from ..workflows.run import RunOptions
     from ..workflows.synthesise import Synthesis, copy_paths
     from .estimates import Speaker, Work
+    from .ledger import show_plan
     from .on_spark import check_here, synth_on_spark
-    from .plan import show_plan
 
     choice.check_counts(rows, copies)
     choice.check_protected()
@@ -133,3 +137,193 @@ def say_synthesis(outputs: Sequence[Path], model: Path | None, *, rows: int, pri
             "it holds released tables" if private else "it holds counts of records, confidential"
         )
         typer.echo(f"Wrote {model}: {contents}.", err=True)
+
+
+@expanded(choice=choose, reading=reading_of)
+def fit(
+    *,
+    input: Place,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
+    choice: Choice,
+    reading: ReadSettings,
+    engine: ClusterEngine = "auto",
+    cache: Cache = None,
+    ledger: LedgerIn = None,
+    dry_run: DryRun = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Seed of searches that draw. With --epsilon: for tests only, no privacy."
+        ),
+    ] = None,
+    json: JsonOut = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Learn a network of the columns and save it as one file that opens without running code.
+
+    Without --epsilon the file holds counts of records: treat it as confidential.
+    """
+    from .._base.runtime import progress_bar
+    from ..workflows.run import RunOptions
+    from ..workflows.synthesise import Synthesis
+    from .estimates import Speaker, Work
+    from .ledger import show_plan
+    from .on_spark import check_here, fit_on_spark
+
+    choice.check_protected()
+    source = Path(input)
+    if dry_run:
+        show_plan(choice, source, reading, json)
+        return
+    if engine == "spark":
+        settings = choice.synthesis(reading, output, ledger=ledger)
+        fit_on_spark(settings, input, output, cache=cache, seed=seed, json=json, quiet=quiet)
+        return
+    check_here(engine, cache)
+    check_outputs(source, output, json, updated=[ledger], paid=[output] if choice.private else [])
+    settings = choice.synthesis(reading, output, ledger=ledger, engine=engine)
+    speaker = Speaker(quiet, reading, Work(choice.settings, source))
+    start_arrow(threads)
+    run = RunOptions(seed=seed, threads=threads, observer=speaker)
+    with (
+        progress_bar(quiet=quiet, plain=not choice.private) as progress,
+        ledger_allows(),
+        Synthesis(settings, replace(run, progress=progress)) as synthesis,
+    ):
+        model, _ = synthesis.fit(synthesis.read(source))
+    model.save(output)
+    if json is not None:
+        write_json(json, model.to_dict())
+    if not quiet:
+        say_model(output, model)
+
+
+def say_model(output: Path, model: Any) -> None:
+    """Say where a model is, and what it promises."""
+    warning = " It holds counts of records, confidential." if model.confidential else ""
+    typer.echo(f"Wrote {output}: {model}.{warning}", err=True)
+    show_promise(model)
+
+
+ModelIn = Annotated[
+    Path, typer.Argument(help="A model file, as `chaffinch fit` writes.", show_default=False)
+]
+
+
+def inspect(
+    model: ModelIn,
+    svg: Annotated[Path | None, typer.Option(help="Draw the network into this SVG file.")] = None,
+    error_bars: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a private model: what noise may have done to the counts of these columns, as A,B."
+        ),
+    ] = None,
+    json: JsonOut = None,
+) -> None:
+    """Print a model's network: each column with its parents, how much they tell of it, what protection cut, what is promised."""
+    from .._base.errors import InputError
+    from ..synth import load_model
+
+    check_outputs(model, svg, json)
+    loaded = load_model(model)
+    bars = None if error_bars is None else loaded.error_bars(names_of(error_bars))
+    if json is not None:
+        write_json(
+            json, {**loaded.to_dict(), **({} if bars is None else {"error_bars": bars.to_dict()})}
+        )
+    if svg is not None:
+        if (drawing := loaded.plot()) is None:
+            raise InputError(
+                f"A model of method '{loaded.method}' has nothing to draw: leave out --svg."
+            )
+        drawing.save(svg)
+    description = loaded.describe()
+    screen = console()
+    screen.print(description.summary, markup=False)
+    if description.promise is not None:
+        screen.print(f"Promise: {description.promise}", markup=False)
+    show_table(
+        ("column", "role", description.heading),
+        [(c.name, c.role, c.detail) for c in description.columns],
+    )
+    for sentence in description.notes:
+        screen.print(sentence, markup=False)
+    if bars is not None:
+        screen.print(bars.sentence, markup=False)
+        show_table((*bars.columns, "count", "low", "high"), bars.rows())
+
+
+def sample(
+    model: ModelIn,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            parser=str,
+            metavar="PATH",
+            help="File to write; its ending says the format. With --engine spark: a folder of Parquet files, or an address.",
+        ),
+    ],
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows",
+            "-n",
+            parser=row_count,
+            metavar="INTEGER",
+            help="Rows to draw, as 50000 or 1e9; as many as the model saw unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=VALUE that every row is to have; may be given again."),
+    ] = None,
+    engine: ClusterEngine = "auto",
+    seed: Annotated[
+        int | None, typer.Option(help="Seed: the same seed gives the same rows.")
+    ] = None,
+    json: JsonOut = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
+    from .._base.runtime import progress_bar
+    from ..table.write import file_format
+    from ..workflows.run import RunOptions
+    from ..workflows.synthesise import sample_to_file
+    from .estimates import DrawingSpeaker
+    from .on_spark import check_here, sample_on_spark
+
+    values = _given(given)
+    if engine == "spark":
+        sample_on_spark(model, output, rows=rows, given=values, seed=seed, json=json, quiet=quiet)
+        return
+    check_here(engine)
+    target = Path(output)
+    file_format(target)
+    check_outputs(model, target, json)
+    start_arrow(threads)
+    with progress_bar(quiet=quiet) as progress:
+        speaker = DrawingSpeaker(quiet, [target])
+        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
+        result = sample_to_file(model, target, rows=rows, given=values, run=run)
+    if json is not None:
+        write_json(json, result.to_dict())
+    if not quiet:
+        typer.echo(f"Wrote {output}: {count_noun(result.rows, 'row')}.", err=True)
+
+
+def _given(words: list[str] | None) -> dict[str, Any]:
+    from .._base.errors import InputError
+
+    out: dict[str, Any] = {}
+    for word in words or []:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise InputError(f"--given takes COLUMN=VALUE. Got '{name}'.")
+        out[name] = value if value else None
+    return out

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .._base.files import check_outputs
-from .arrow import start_arrow
 from .config import overwritable
 from .help import RegistryCommand
-from .options import Decimal, HtmlOut, JsonOut, Quiet, Threads, write_confidential, write_json
-from .screen import show_table
+from .options import (
+    Decimal,
+    HtmlOut,
+    JsonOut,
+    Quiet,
+    Threads,
+    show_table,
+    start_arrow,
+    write_confidential,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ..trees import OpenedModel

@@ -34,10 +34,12 @@ from .options import (
     chosen_engine,
     expanded,
     names_of,
+    number,
     reading_of,
     run_facts,
+    show_lines,
+    show_table,
 )
-from .screen import number, show_lines, show_table
 
 if TYPE_CHECKING:
     from ..report.result import ReportResult
@@ -92,10 +94,9 @@ def utility(
     from .._base.runtime import progress_bar
     from ..table.holdout import check_holdout_file
     from ..utility import measure_utility
-    from .arrow import start_arrow
     from .estimates import say_measuring
     from .on_spark import check_here, utility_on_spark
-    from .options import write_json
+    from .options import start_arrow, write_json
     from .reading import open_beside, open_input
 
     check_holdout_file(original, holdout)

@@ -20,8 +20,7 @@ from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric
-from ..utility.result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult
-from ..utility.verdict import metrics_of
+from ..utility.result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, metrics_of
 from .charts import Matrices
 from .page import page
 from .promise import PromiseLine, promise_notes, promise_rows

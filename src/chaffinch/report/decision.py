@@ -26,7 +26,7 @@ from ..risk.attribution.verdict import (
     keys_words,
 )
 from ..risk.memorisation.finding import MemorisationFinding
-from ..utility.verdict import VerdictRow, ladder
+from ..utility.result import VerdictRow, ladder
 from .heads import (
     GIVES_AWAY,
     GOOD_FOR,

@@ -18,8 +18,7 @@ from markupsafe import Markup
 from .._base.results import Leaving, write_page
 from .._base.text import count_noun, number, percent, shown
 from ..risk.attribution.verdict import ALPHA
-from ..utility.result import TableSummary, UtilityAbout, UtilityResult
-from ..utility.verdict import SHARES, metrics_of, rules
+from ..utility.result import SHARES, TableSummary, UtilityAbout, UtilityResult, metrics_of, rules
 from .decision import Decision, answers_of, decision_of
 from .heads import NOT_TESTED, looks_picture
 from .page import checked_picture, page

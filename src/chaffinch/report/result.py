@@ -13,8 +13,7 @@ from .._base.text import shown
 from ..risk.attribution.result import AttackedTable, RiskResult
 from ..risk.attribution.verdict import RiskVerdictRow
 from ..synth.account import SynthesisAccount
-from ..utility.result import TableSummary, UtilityAbout, UtilityResult
-from ..utility.verdict import VerdictRow
+from ..utility.result import TableSummary, UtilityAbout, UtilityResult, VerdictRow
 from .promise import PromiseRow, promise_of
 
 FORMAT, VERSION = "chaffinch-report", 1

@@ -21,7 +21,7 @@ from ..risk.attribution.verdict import (
 )
 from ..risk.memorisation.finding import MemorisationFinding
 from ..utility.metric import METRICS, Metric
-from ..utility.verdict import ladder, metrics_of
+from ..utility.result import ladder, metrics_of
 from .decision import HEADLINES, attack_words
 from .heads import (
     GIVES_AWAY,

@@ -12,9 +12,8 @@ from .._base.text import count_noun, fixed, is_number, number, percent, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
-from ..utility.result import UtilityResult
+from ..utility.result import UtilityResult, VerdictRow
 from ..utility.tvd import MarginalDistance
-from ..utility.verdict import VerdictRow
 from .result import ReportResult
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 from .utility import columns_by_distance

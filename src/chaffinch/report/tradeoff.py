@@ -12,7 +12,7 @@ from .._base.svg import GREY, INK, SERIES, Axis, PointLabels, cut, mark, picture
 from .._base.text import between, percent, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import worse
-from ..utility.verdict import VerdictRow, ladder, way_between
+from ..utility.result import VerdictRow, ladder, way_between
 from .decision import HEADLINES, SHORT, attack_words
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section

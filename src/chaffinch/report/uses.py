@@ -13,11 +13,11 @@ from markupsafe import Markup
 from .._base.masking import THRESHOLD
 from .._base.svg import GREY, INK, SERIES, Axis, Dot, cut, dots, picture, text
 from .._base.text import between, count_noun, fixed, number, shown
+from ..utility.composite import Sweep
 from ..utility.delta import Delta, DeltaRow
 from ..utility.learning import Confusion, Learning, LearningRow
 from ..utility.regression import CoefficientRow, Regression
 from ..utility.result import UtilityResult
-from ..utility.sweep import Sweep
 from .charts import MOST_COLUMNS
 from .sections import Block, Details, Figure, Grid, Listing, PageTable, Paragraph, Section
 

@@ -17,18 +17,18 @@ from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
 from ..utility.jensen_shannon import JensenShannon
-from ..utility.result import UtilityResult
-from ..utility.shapes import ColumnShape, PairShape, Shares, TableShapes
-from ..utility.tvd import MarginalDistance
-from ..utility.verdict import (
+from ..utility.result import (
     LADDER,
     NOT_APPLICABLE,
     WORDS,
+    UtilityResult,
     VerdictRow,
     ladder,
     ladder_plot,
     way_between,
 )
+from ..utility.shapes import ColumnShape, PairShape, Shares, TableShapes
+from ..utility.tvd import MarginalDistance
 from .charts import MOST_COLUMNS, NUMBERED, STRENGTH, Matrices, heat_maps, hex_colour
 from .sections import Block, Cell, Figure, Grid, Heading, PageTable, Paragraph, Row, Section
 from .uses import uses_sections

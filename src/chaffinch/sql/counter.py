@@ -1,27 +1,34 @@
-"""Counting in a database: a group-by for each set of columns, a statement for many at a time. Only counts leave it."""
+"""Counting in a database: a group-by for each set of columns, a statement for many at a time. Only counts leave it.
+
+The SQL is text that codes the rows of a table and counts combinations of codes. A code is a CASE over the values of its column, as `encode_column` has
+them; -1 stands for a value that the schema does not know. Many sets of columns are counted by one statement, in which each has a number and a group-by of
+its own, over a key of its columns: the codes plus one as digits, the last column's counting fastest. GROUPING SETS over the columns themselves take
+DuckDB 2.6 times and PostgreSQL 1.9 times as long.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from math import prod
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, SchemaError, TooLargeError
-from ..counts.marginal import Marginal, SparseCounts
+from .._base.errors import InputError, SchemaError, TooLargeError, unknown_name
+from ..counts.marginal import Marginal, SparseCounts, packed_spans
 from ..counts.plan import COVERING_CELLS, cover
 from ..counts.tally import DENSE_CELLS, resolve
-from ..table.schema import Schema
-from .text import CountStatement, Dialect, codes_sql, counts_sql, quoted_name
+from ..table.codec import OTHER, Categories, Intervals, Scalar
+from ..table.schema import Column, Schema
+from ..table.types import is_words, parse_type, value_type
 
 Rows = Sequence[Sequence[Any]] | NDArray[np.int64]
+
 Query = Callable[[str], Rows]
 """Runs a statement and returns the rows of its result: numbers, and nothing where one is missing."""
-
-MOST_ROWS = 1 << 24
-"""Combinations of a statement's sets that are fetched, at most."""
 
 
 def query_of(connection: Any) -> Query:
@@ -49,6 +56,10 @@ def query_of(connection: Any) -> Query:
     raise InputError(
         f"A database connection is needed, or a function that runs SQL. Got a {type(connection).__name__}."
     )
+
+
+MOST_ROWS = 1 << 24
+"""Combinations of a statement's sets that are fetched, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +220,258 @@ def _of_columns(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
     return np.stack(
         [np.ma.filled(column, 0).astype(np.int64) for column in columns.values()], axis=1
     )
+
+
+Dialect = Literal["duckdb", "postgresql", "standard"]
+
+MOST_LEVELS = 2000
+"""Levels of a column that SQL codes, at most: a CASE has a line for each."""
+
+MOST_SETS = 64
+"""Sets of a statement."""
+
+UNKNOWN_CODE = -1
+
+_ONCE = {"duckdb": "MATERIALIZED ", "postgresql": "MATERIALIZED ", "standard": ""}
+
+_NAN = {"duckdb": "isnan({x})", "postgresql": "{x} = 'NaN'", "standard": "{x} <> {x}"}
+
+_DAYS = {
+    "duckdb": "({x} - DATE '1970-01-01')",
+    "postgresql": "({x} - DATE '1970-01-01')",
+    "standard": "CAST(({x} - DATE '1970-01-01') DAY AS BIGINT)",
+}
+
+
+@dataclass(frozen=True)
+class CountStatement:
+    """A statement that counts some sets of columns. A row of its result has the number of a set, its key, or several, and a count.
+
+    `sets`: the columns of each set. `sizes`: how many codes each of these has.
+    """
+
+    sql: str
+    sets: tuple[tuple[str, ...], ...]
+    sizes: tuple[tuple[int, ...], ...]
+
+    def codes(self, number: int, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the codes of a set's columns, a column for each, from rows of its keys; -1 for what the schema does not know.
+
+        Examples
+        --------
+        >>> statement, = counts_sql([("sex", "ill")], {"sex": 2, "ill": 3}, '"coded"')
+        >>> statement.codes(0, np.array([[1 * 4 + 3], [2 * 4 + 0]])).tolist()
+        [[0, 2], [1, -1]]
+        """
+        sizes = self.sizes[number]
+        out: NDArray[np.int64] = np.zeros((len(keys), len(sizes)), dtype=np.int64)
+        for place, span in enumerate(key_spans(sizes)):
+            rest = keys[:, place]
+            for j in reversed(span):
+                rest, digit = np.divmod(rest, sizes[j] + 1)
+                out[:, j] = digit - 1
+        return out
+
+
+def key_spans(sizes: Sequence[int]) -> list[list[int]]:
+    """Return runs of columns whose codes fit into a key of 63 bits.
+
+    Examples
+    --------
+    >>> key_spans([9, 9]), key_spans([2**40, 2**40])
+    ([[0, 1]], [[0], [1]])
+    """
+    return packed_spans([size + 1 for size in sizes])
+
+
+def quoted_name(name: str | Sequence[str]) -> str:
+    """Return a name as SQL reads it, whatever it holds; of several parts those of a table in a schema.
+
+    Examples
+    --------
+    >>> quoted_name(("public", 'odd"name'))
+    '"public"."odd""name"'
+    """
+    parts = [name] if isinstance(name, str) else list(name)
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def codes_sql(schema: Schema, table: str | Sequence[str], *, dialect: Dialect = "duckdb") -> str:
+    """Return the SELECT of the codes of all modelled columns, under the names of the columns."""
+    if dialect not in get_args(Dialect):
+        raise unknown_name("dialect", dialect, get_args(Dialect))
+    lines = [
+        f"  CAST({_code(column, dialect)} AS {'SMALLINT' if column.size < 1 << 15 else 'INTEGER'}) AS {quoted_name(column.name)}"
+        for column in schema.modelled
+    ]
+    return "SELECT\n" + ",\n".join(lines) + f"\nFROM {quoted_name(table)}"
+
+
+def counts_sql(
+    sets: Sequence[Sequence[str]],
+    sizes: Mapping[str, int],
+    coded: str,
+    *,
+    dialect: Dialect = "duckdb",
+) -> Iterator[CountStatement]:
+    """Return statements that count sets of columns, each once, up to 64 in one; `sizes`: how many codes each column has.
+
+    `coded`: the table of codes as SQL names it, or the SELECT that makes it, which is then run once for each statement.
+    """
+    distinct = {frozenset(columns): tuple(columns) for columns in reversed(sets)}
+    wanted = tuple(reversed(distinct.values()))
+    for start in range(0, len(wanted), MOST_SETS):
+        yield _statement(wanted[start : start + MOST_SETS], sizes, coded, dialect)
+
+
+def _statement(
+    sets: tuple[tuple[str, ...], ...], sizes: Mapping[str, int], coded: str, dialect: Dialect
+) -> CountStatement:
+    made = coded.startswith("SELECT")
+    source = "coded" if made else coded
+    own = tuple(tuple(sizes[name] for name in columns) for columns in sets)
+    n_keys = max(1, *(len(key_spans(some)) for some in own))
+    keys = [f"chaffinch_key{i or ''}" for i in range(n_keys)]
+    lines = []
+    for number, (columns, some) in enumerate(zip(sets, own, strict=True)):
+        spans = key_spans(some)
+        values = [_key([columns[j] for j in span], [some[j] for j in span]) for span in spans] + [
+            "0"
+        ] * (n_keys - len(spans))
+        inner = ", ".join(f"{value} AS {key}" for value, key in zip(values, keys, strict=True))
+        groups = f" GROUP BY {', '.join(keys[: len(spans)])}" if spans else ""
+        names = [*keys[: len(spans)], *(f"0 AS {key}" for key in keys[len(spans) :])]
+        selected = ", ".join([f"{number} AS chaffinch_set", *names, "COUNT(*) AS chaffinch_count"])
+        lines.append(f"SELECT {selected} FROM (SELECT {inner} FROM {source}) AS keyed{groups}")  # noqa: S608 - names are quoted
+    head = f"WITH coded AS {_ONCE[dialect]}(\n{coded}\n)\n" if made else ""
+    return CountStatement(head + "\nUNION ALL ".join(lines), sets, own)
+
+
+def _key(columns: Sequence[str], sizes: Sequence[int]) -> str:
+    """The key of some columns: their codes plus one as digits, so that what has no code is told from what has the first."""
+    strides = [prod(size + 1 for size in sizes[j + 1 :]) for j in range(len(sizes))]
+    wide = prod(size + 1 for size in sizes) >= 1 << 31
+    names = [f"CAST({quoted_name(name)} AS {'BIGINT' if wide else 'INTEGER'})" for name in columns]
+    return " + ".join(
+        [
+            *(
+                name if stride == 1 else f"{name} * {stride}"
+                for name, stride in zip(names, strides, strict=True)
+            ),
+            str(sum(strides)),
+        ]
+    )
+
+
+def _code(column: Column, dialect: Dialect) -> str:
+    codec, kind = column.fitted_codec, value_type(parse_type(column.type))
+    if column.spelled and codec.missing:
+        raise InputError(
+            f"Column '{column.name}' has missing codes that a file spelled beside its values: a database has no such cells."
+        )
+    x = _number(column, kind, dialect)
+    cases: list[tuple[str, int]] = []
+    absent = [f"{x} IS NULL"]
+    if pa.types.is_floating(kind):
+        absent.append(_NAN[dialect].format(x=x))
+    outside = isinstance(codec, Categories) and codec.other and not is_words(kind)
+    nothing = codec.n_values if codec.null else codec.n_values - 1 if outside else UNKNOWN_CODE
+    cases += [(condition, nothing) for condition in absent]
+    cases += [
+        (f"{x} = {literal(code)}", codec.n_values + codec.null + i)
+        for i, code in enumerate(codec.missing)
+        if _comparable(code, kind)
+    ]
+    last = UNKNOWN_CODE
+    if isinstance(codec, Intervals):
+        own, last = _interval_cases(column, codec, x)
+        cases += own
+    elif not codec.n_values and codec.null and not is_words(kind):
+        last = codec.n_values  # too few numbers to keep: made missing
+    else:
+        if len(codec.levels) > MOST_LEVELS:
+            raise InputError(
+                f"Column '{column.name}' has {len(codec.levels):,} levels, and SQL codes at most {MOST_LEVELS:,}. Pool rare ones, or declare fewer."
+            )
+        cases += [
+            (f"{x} = {literal(level)}", code)
+            for code, level in enumerate(codec.levels)
+            if _comparable(level, kind)
+        ]
+        if codec.other:
+            last = len(codec.levels)
+            cases += [(f"{x} = {literal(OTHER)}", last)] if is_words(kind) else []
+    return f"CASE {' '.join(f'WHEN {condition} THEN {code}' for condition, code in cases)} ELSE {last} END"
+
+
+def _number(column: Column, kind: pa.DataType, dialect: Dialect) -> str:
+    """The expression of a column's values; dates as days."""
+    name = quoted_name(column.name)
+    if pa.types.is_date32(kind):
+        return _DAYS[dialect].format(x=name)
+    if pa.types.is_temporal(kind):
+        raise InputError(
+            f"Column '{column.name}' has moments or times ({column.type}), which are not coded in SQL. Make a date or a number of it in a view."
+        )
+    return f"CAST({name} AS DOUBLE PRECISION)" if pa.types.is_decimal(kind) else name
+
+
+def _interval_cases(column: Column, codec: Intervals, x: str) -> tuple[list[tuple[str, int]], int]:
+    """The cases of atoms and bins, and the code of what is beyond them all."""
+    cases: list[tuple[str, int]] = []
+    bounds = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
+    if bounds is not None:
+        low, high = (int(bound) if codec.whole else float(bound) for bound in bounds)
+        if column.out_of_range == "error":
+            cases.append((f"{x} < {literal(low)} OR {x} > {literal(high)}", UNKNOWN_CODE))
+        else:
+            ends = codec.encode(
+                np.array([low, high], dtype=np.int64 if codec.whole else np.float64)
+            ).tolist()
+            cases += [(f"{x} < {literal(low)}", ends[0]), (f"{x} > {literal(high)}", ends[1])]
+    if not len(codec.starts):
+        if not len(codec.atoms):
+            return cases, 0
+        middles = ((codec.atoms[:-1].astype(np.float64) + codec.atoms[1:]) / 2).tolist()
+        cases += [
+            (f"{x} < {literal(middle)}", int(code))
+            for middle, code in zip(middles, codec.atom_codes[:-1], strict=True)
+        ]
+        return cases, int(codec.atom_codes[-1])
+    cases += [
+        (f"{x} = {literal(atom)}", int(code))
+        for atom, code in zip(codec.atoms.tolist(), codec.atom_codes, strict=True)
+    ]
+    cases += [
+        (f"{x} < {literal(start)}", int(code))
+        for start, code in zip(codec.starts[1:].tolist(), codec.bin_codes[:-1], strict=True)
+    ]
+    return cases, int(codec.bin_codes[-1])
+
+
+def _comparable(value: Scalar, kind: pa.DataType) -> bool:
+    """Whether a level or a missing code can stand in a column of this type."""
+    if pa.types.is_boolean(kind):
+        return isinstance(value, bool)
+    return isinstance(value, str) if is_words(kind) else not isinstance(value, str | bool)
+
+
+def literal(value: Scalar) -> str:
+    """Return a value as SQL reads it: words in quotes, and fractions in the form that is no decimal.
+
+    Examples
+    --------
+    >>> literal("it's"), literal(0.1), literal(3), literal(True)
+    ("'it''s'", '0.1e0', '3', 'TRUE')
+    """
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise InputError(
+                "A level holds a character that no SQL text can (a zero byte). Leave the column out, or clean it in a view."
+            )
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float):
+        return repr(value) if "e" in repr(value) else f"{value!r}e0"
+    return str(int(value))

@@ -22,11 +22,10 @@ from .delta import delta
 from .composite import baseline_weights, composite
 
 # isort: on
-from .result import UtilityResult
-from .settings import UtilitySettings
+from .composite import sweep
+from .metric import UtilitySettings
+from .result import UtilityResult, VerdictRow
 from .study import measure_utility, utility
-from .sweep import sweep
-from .verdict import VerdictRow
 
 __all__ = [
     "METRICS",

@@ -22,8 +22,7 @@ from ..counts.tally import DENSE_CELLS
 from .jensen_shannon import distance_of_shares
 from .marginals import Clique, in_runs
 from .mu import mu_from
-from .phi_k import PhiK
-from .phi_k_coefficient import phi_k_of_counts
+from .phi_k import PhiK, phi_k_of_counts
 from .tvd import MOST, chosen_cliques, distance_of
 
 BATCH_CELLS = 1 << 24

@@ -19,10 +19,10 @@ from ..stats.intervals import jackknife
 from ..stats.learners import LearnerFit, Models, chosen_models, fit, work
 from ..stats.scoring import auc
 from ..stats.splits import child, split, subsample
+from ..table import Table
 from ..table.align import align
-from ..table.table import Table
-from .labels import LearningLabel, check_repeats, label_column
 from .metric import METRICS, Distance, Metric, UtilityRun
+from .trials import LearningLabel, check_repeats, label_column
 
 SCORES = ("error", "balanced_error", "auc")
 """Misclassification; its mean over classes; the area under the curve of each class against the rest, mean over classes."""

@@ -15,10 +15,10 @@ from .._base.masking import THRESHOLD, masked_count
 from ..counts.marginal import Marginal
 from ..stats.intervals import wilson
 from ..stats.pair import pair_up
+from ..table import Table
 from ..table.codes import Codes
 from ..table.groups import GROUPS
 from ..table.long import LongTable, codes_of
-from ..table.table import Table
 from .marginals import Clique, in_batches
 from .metric import METRICS, Distance, Metric
 

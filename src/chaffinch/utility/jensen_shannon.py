@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ..stats.intervals import jackknife
 from ..stats.pair import pair_up
+from ..table import Table
 from ..table.groups import GROUPS
 from ..table.long import LongTable
-from ..table.table import Table
 from .marginals import shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric
 

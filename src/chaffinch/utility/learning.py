@@ -14,11 +14,19 @@ from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.intervals import mean_interval
 from ..stats.learners import chosen_models, is_svm
+from ..table import Table
 from ..table.align import align
-from ..table.table import Table
-from .labels import FEWEST, LearningLabel, label_column, shown_levels
 from .metric import METRICS, Distance, Metric, References, UtilityRun
-from .trials import FitScores, LearningSettings, LearningTrials, Scored
+from .trials import (
+    FEWEST,
+    FitScores,
+    LearningLabel,
+    LearningSettings,
+    LearningTrials,
+    Scored,
+    label_column,
+    shown_levels,
+)
 
 MOST_LEVELS = 50
 """Levels of a label above which confusion matrices do not stand in the plain data."""

@@ -1,4 +1,5 @@
-"""A metric of utility in one place: its quantity, its name and direction, its references, its sentences, what it needs.
+"""What is measured, and how: the settings of a study of utility, and a metric in one place: its quantity, its name and direction, its references, its
+sentences, what it needs.
 
 A metric is measured on the synthetic table and, beside it, on tables that give its number a scale. It registers itself in
 `METRICS`, and is then found by results, pages, comparisons and `--help`:
@@ -9,24 +10,90 @@ A metric is measured on the synthetic table and, beside it, on tables that give 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from .._base.checks import check_at_least
 from .._base.errors import InputError, unknown_name
+from .._base.masking import THRESHOLD
 from .._base.registry import Registry
 from .._base.results import LeftOut, to_plain
 from .._base.runtime import Progress, silent
 from .._base.text import number, percent
-from ..stats.learners import CLASSIFIERS, QUICK
+from ..stats.features import Encoding
+from ..stats.learners import CLASSIFIERS, QUICK, Models
 from ..stats.result import Direction, Result
-from ..stats.sampled import Records
+from ..stats.sampled import SAMPLE_ROWS, Records, check_sample_rows
 from ..stats.splits import child
+from ..table import Table
 from ..table.long import LongTable
-from ..table.table import Table
-from .settings import ALL_SPLITS, QUICK_SPLITS, UtilitySettings
+
+Weights = Literal["given", "baselines"]
+"""Where the weights of G come from: named, or from what a table of independent columns scores."""
+
+QUICK_SPLITS, ALL_SPLITS = 3, 10
+"""Splits for learners unless named: of a quick run and of a thorough one. The first three are the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UtilitySettings:
+    """Which metrics are measured, and the options that metrics have.
+
+    `label` is the column that learners predict, `formula` a regression to fit on both tables, `measures` are the words that ask for
+    metrics (all unless named). `models`, `repeats`, `encoding` and `svm_rows` are of learners, `norm` of mu, `alpha` and `beta` of G
+    (`weights` = "baselines" sets them by what independent columns score, see `baseline_weights`), `pmse_model` of pMSE. `threshold` is how many records must share a value or a cell before it may show.
+
+    What is not named is what a quick run takes: measures that no support vector machine is behind, learners that fit in a moment, three splits.
+    `thorough` takes all measures, all learners and ten splits. `sample_rows` is about how many records of the largest table measures that
+    learn are given, where tables are in files that are read part by part; tables in memory are measured whole.
+    """
+
+    label: str | None = None
+    formula: str | None = None
+    measures: Sequence[str] | None = None
+    models: Models = None
+    repeats: int | None = None
+    norm: str = "frobenius"
+    encoding: Encoding = "codes"
+    pmse_model: str = "tree"
+    alpha: float = 1.0
+    beta: float = 1.0
+    weights: Weights = "given"
+    svm_rows: int | None = 5000
+    threshold: int = THRESHOLD
+    thorough: bool = False
+    sample_rows: int = SAMPLE_ROWS
+
+    def __post_init__(self) -> None:
+        check_sample_rows(self.sample_rows)
+        if self.weights not in get_args(Weights):
+            raise unknown_name("way to weigh G", self.weights, get_args(Weights))
+        if self.weights == "baselines" and (self.alpha, self.beta) != (1.0, 1.0):
+            raise InputError(
+                "alpha and beta are given, and weights = 'baselines' sets them: leave out either."
+            )
+        check_at_least("repeats", self.splits, 1)
+        check_at_least("threshold", self.threshold, 1)
+
+    @property
+    def splits(self) -> int:
+        """How often learners are trained and tested: as often as was asked for, else three times, or ten to be thorough."""
+        return (
+            self.repeats
+            if self.repeats is not None
+            else ALL_SPLITS
+            if self.thorough
+            else QUICK_SPLITS
+        )
+
+    @property
+    def learners(self) -> Models:
+        """The learners of the label: those that were named, else the quick ones, or all to be thorough."""
+        return QUICK if self.models is None and not self.thorough else self.models
+
 
 GROUPS = {
     "columns": "Each column by itself",

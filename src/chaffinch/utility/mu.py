@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import unknown_name
 from ..stats.intervals import jackknife
-from ..table.table import Table
+from ..table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
 from .phi_k import PhiK, phi_k
 

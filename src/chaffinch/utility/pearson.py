@@ -11,13 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..stats.pair import dealer, pair_up
+from ..table import Table
 from ..table.codes import Codes
 from ..table.groups import GROUPS
 from ..table.long import LongTable, codes_of
-from ..table.table import Table
 from .association import Association, associated, too_few
 from .metric import METRICS, Metric
-from .phi_k_grid import with_and_without
+from .phi_k import with_and_without
 
 Floats = NDArray[np.float64]
 

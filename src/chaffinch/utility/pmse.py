@@ -21,7 +21,7 @@ from .._base.runtime import Progress, silent, thread_map
 from .._base.seeds import Seed, seed_sequence
 from ..stats.pair import TablePair, pair_up
 from ..stats.splits import child
-from ..table.table import Table
+from ..table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
 
 MODELS = ("tree", "logistic")

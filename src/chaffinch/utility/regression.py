@@ -27,8 +27,8 @@ from ..stats.glm import (
 )
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
+from ..table import Table
 from ..table.formula import Coded, ColumnFactor, Design, RegressionFormula, design, formula_of
-from ..table.table import Table
 from .metric import METRICS, Metric, UtilityRun
 
 Interval = tuple[float, float]

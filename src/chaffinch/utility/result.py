@@ -1,12 +1,26 @@
-"""What a study of utility returns: results by name, references beside them, and what was compared."""
+"""What a study of utility returns: results by name, references beside them, and what was compared.
+
+A verdict says in words what each number means for someone who wants to work with the synthetic table. A word says how much of the way a metric goes from a table of independent columns, which keeps no relation, to the best that can
+be had: the holdout's value where there is one; else that of the original's own records drawn with replacement, which keep all
+relations and have the noise of drawing alone; else what identical tables score. That share is `kept`,
+
+    kept = (independent - value) / (independent - best), held to 0 ... 1,
+
+and the word is `close` from 0.9, `fair` from 0.6, `weak` from 0.2, `lost` below. Some numbers have no such scale and go by limits of
+their own (see `rules`): those that independent columns keep by construction, the pMSE ratio (Raab, Nowok and Dibben 2021 advise to
+stay below 3 or 10), a regression's overlap, which has no lower end. Where independent columns come as near as the best that can be
+had, there is nothing to keep: a value as good as either, or whose interval reaches so far, is close, any other lost.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from .._base.errors import unknown_name
 from .._base.results import (
@@ -20,13 +34,13 @@ from .._base.results import (
     without_none,
     write_page,
 )
-from .._base.text import between, number, shown, text_table
+from .._base.svg import Dot, dots
+from .._base.text import NONE, between, number, percent, shown, text_table
 from ..stats.result import Result
 from ..stats.sampled import SampledRecords
-from .metric import METRICS, References
+from .composite import Sweep
+from .metric import GROUPS, METRICS, Metric, References
 from .shapes import TableShapes
-from .sweep import Sweep
-from .verdict import VerdictRow, ladder, ladder_plot, verdict
 
 FORMAT = "chaffinch-utility"
 VERSION = 1
@@ -253,3 +267,236 @@ def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
         )
         entry = entry if first and "not_applicable" in entry else entry.get(member)
     return entry if isinstance(entry, Mapping) else None
+
+
+WORDS = ("close", "fair", "weak", "lost")
+NOT_APPLICABLE = "not applicable"
+SHARES = (0.9, 0.6, 0.2)
+"""The shares of the way from which a value is called close, fair, weak."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictRow:
+    """A metric's number, its references, a word and a sentence."""
+
+    section: str = "utility"
+    id: str = ""
+    measure: str = ""
+    question: str = ""
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    direction: str = ""
+    identical: float | None = None
+    marginals: float | None = None
+    resample: float | None = None
+    holdout: float | None = None
+    best: float | None = (
+        None  # that can be had: the holdout's value, else a resample's, else that of identical tables
+    )
+    kept: float | None = (
+        None  # the share of the way from independent columns to the best; None without such a scale
+    )
+    word: str = ""
+    sentence: str = ""
+
+    @property
+    def group(self) -> str:
+        """What the metric looks at, as the heading of its rows; the section where the metric is not known."""
+        group = next((metric.group for metric in METRICS if metric.id == self.id), "")
+        return GROUPS[group] if group else self.section.capitalize()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> VerdictRow:
+        """Return the row that plain data hold."""
+        return from_plain(cls, data, what="a row of the verdict")
+
+
+def metrics_of(results: Iterable[str]) -> list[Metric]:
+    """Return the metrics of some results in the order of a page."""
+    names = set(results)
+    groups = list(GROUPS)
+    return sorted(
+        (m for m in METRICS if m.name in names),
+        key=lambda metric: (groups.index(metric.group), metric.place),
+    )
+
+
+def rules() -> tuple[str, ...]:
+    """Return the rules above in sentences for readers, a footnote of every report."""
+    own = "; ".join(
+        f"{metric.title}: {', '.join(number(limit) for limit in metric.limits)} away from identical tables"
+        for metric in metrics_of(METRICS.names)
+        if metric.limits and metric.scaled
+    )
+    return (
+        "Words say how much of the way the synthetic table goes from independent columns (nothing kept) to the best that can be had: the "
+        "holdout's value where there is one, else that of the original's own records drawn with replacement. Close: 90 % or more; fair: 60 % or more; weak: 20 % or more; lost: "
+        "less. They describe nearness to the original, nothing else.",
+        "Independent columns keep single columns by construction, so these go by limits of their own: Jensen-Shannon distance up to 0.05 is "
+        "close, 0.1 fair, 0.2 weak; distance of 1-way tables up to 0.03, 0.07, 0.15; as good as the best that can be had is close.",
+        "The pMSE ratio of a fresh sample is 1: up to 3 is close, up to 10 fair, up to 30 weak; no better than independent columns is lost.",
+        "The overlap of a regression's confidence intervals has no lower end: from 0.9 is close, from 0.6 fair, from 0.2 weak; as good as the holdout "
+        "is close, no better than independent columns is lost.",
+        f"Where no table of independent columns was measured, words go by limits of each measure: {own}.",
+    )
+
+
+def verdict(result: UtilityResult) -> tuple[VerdictRow, ...]:
+    """Return one row for each metric of a result, in the order of a page."""
+    return tuple(
+        verdict_row(metric, result.results[metric.name], result.references[metric.name])
+        for metric in metrics_of(result.results)
+    )
+
+
+def kept_share(value: float, marginals: float, best: float) -> float | None:
+    """Return how much of the way from `marginals` to `best` a value goes, 0 to 1; None where the two are equal.
+
+    Examples
+    --------
+    >>> kept_share(0.25, 1.0, 0.0), kept_share(2.0, 1.0, 0.0), kept_share(0.9, 0.5, 1.0)
+    (0.75, 0.0, 0.8)
+    """
+    if marginals == best:
+        return None
+    return round(min(max((marginals - value) / (marginals - best), 0.0), 1.0), 12)
+
+
+def verdict_row(metric: Metric, result: Result, references: References) -> VerdictRow:
+    """Return the row of one result: its number, its references, a word and a sentence."""
+    known = (references.holdout, references.resample, result.identical)
+    row = VerdictRow(
+        id=metric.id,
+        measure=metric.title,
+        question=metric.question,
+        value=result.value,
+        interval=None if result.value is None else result.interval,
+        direction=result.direction,
+        identical=result.identical,
+        **{part.name: getattr(references, part.name) for part in fields(references)},
+        best=next(reference for reference in known if reference is not None),
+        word=NOT_APPLICABLE,
+    )
+    if result.value is None:
+        return replace(row, sentence=f"Not applicable: {result.reason.rstrip('.')}.")
+    kept, place, tail = _judged(metric, row, result.value, row.best or 0.0)
+    if place is None:
+        return replace(row, sentence=f"{metric.title} is {number(result.value)}. {tail}")
+    sentence = f"{metric.sentence(place, result.value)} {tail}".strip()
+    return replace(row, kept=kept, word=WORDS[place], sentence=sentence)
+
+
+def _judged(
+    metric: Metric, row: VerdictRow, value: float, best: float
+) -> tuple[float | None, int | None, str]:
+    """Return what is kept, the place of the word, and what else the sentence says."""
+    marginals = row.marginals if metric.group != "columns" else None
+    no_worse = _comparer(row.direction)
+    as_best = (row.holdout is not None or row.resample is not None) and no_worse(value, best)
+    tail = (
+        "Real records that were not used come no nearer."
+        if as_best and row.holdout is not None
+        else ""
+    )
+    if marginals is not None and metric.scaled and no_worse(marginals, best):
+        reaches = row.interval is not None and row.interval[0] <= best <= row.interval[1]
+        near = no_worse(value, best) or no_worse(value, marginals) or reaches
+        return (
+            None,
+            0 if near else 3,
+            "Independent columns come as near, so there is little here to keep.",
+        )
+    if marginals is not None and no_worse(marginals, value):
+        return 0.0 if metric.scaled else None, 3, "That is no better than independent columns."
+    if marginals is not None and metric.scaled:
+        kept = kept_share(value, marginals, best)
+        return kept, sum((kept or 0.0) < limit for limit in SHARES), tail
+    if metric.limits is None:
+        return (
+            None,
+            None,
+            "No table of independent columns was measured beside it, so there is no scale for a word.",
+        )
+    if as_best:
+        return None, 0, tail
+    identical = row.identical or 0.0
+    away = identical - value if row.direction == "higher is better" else value - identical
+    return None, sum(away > limit for limit in metric.limits), ""
+
+
+def _comparer(direction: str) -> Callable[[float, float], bool]:
+    higher = direction == "higher is better"
+    return lambda one, other: one >= other if higher else one <= other
+
+
+# The ladder: metrics that have a scale, each from independent columns to the best that can be had.
+
+LADDER = "How far from independent columns to the best that can be had"
+
+
+def ladder(rows: Sequence[VerdictRow]) -> list[tuple[VerdictRow, Dot]]:
+    """Return the rows that have a scale, and where each stands on it with the ends of its interval."""
+    steps = []
+    for row in rows:
+        if (
+            row.kept is None
+            or row.value is None
+            or row.marginals is None
+            or row.best is None
+            or row.marginals == row.best
+        ):
+            continue
+        shares = [(row.marginals - end) / (row.marginals - row.best) for end in row.interval or ()]
+        # The share itself is held to 0 and 1. Its interval is not, or one beyond an end would be a point.
+        ends: list[float | None] = (
+            [min(*shares, row.kept), max(*shares, row.kept)] if shares else []
+        )
+        steps.append((row, Dot("synthetic table", row.kept, *ends)))
+    return steps
+
+
+def way_between(low: float | None, high: float | None) -> str:
+    """Return an interval of a share of the way in words; it may lie beyond the ends, where shares are held to 0 and 1.
+
+    Examples
+    --------
+    >>> [way_between(*ends).replace("\\xa0", " ") for ends in ((0.9, 0.95), (0.97, 1.1), (1.0, 1.2), (-0.2, 0.0), (-0.1, 1.1))]
+    ['90 % to 95 %', '97 % to 100 % or more', '100 % or more', '0 % or less', '0 % or less to 100 % or more']
+    >>> way_between(None, None)
+    '–'
+    """
+    if low is None or high is None:
+        return NONE
+    ends = [
+        f"{percent(min(max(end, 0.0), 1.0))}{' or more' * (end > 1)}{' or less' * (end < 0)}"
+        for end in (low, high)
+    ]
+    if low >= 1:
+        return ends[1]
+    return ends[0] if high <= 0 else " to ".join(ends)
+
+
+def ladder_plot(key: str, steps: Sequence[tuple[VerdictRow, Dot]]) -> Markup:
+    """Return the picture of a ladder."""
+    sides = {"as the holdout": "holdout", "as the original drawn again": "resample"}
+    known = (
+        words
+        for words, side in sides.items()
+        if any(getattr(row, side) is not None for row, _ in steps)
+    )
+    return dots(
+        key,
+        LADDER,
+        "; ".join(f"{row.measure}: {dot.value:.0%}" for row, dot in steps),
+        [(row.measure, [dot]) for row, dot in steps],
+        ("synthetic table",),
+        label="share of the way; the bar is the 95 % interval",
+        low=0.0,
+        high=1.0,
+        ends=("0: independent columns", f"1: {next(known, 'as identical tables')}"),
+    )

@@ -9,9 +9,9 @@ import numpy as np
 
 from .._base.masking import THRESHOLD
 from ..stats.intervals import wilson
+from ..table import Table
 from ..table.align import align
 from ..table.rules.keep import rules_broken_by
-from ..table.table import Table
 from .metric import METRICS, Distance, Metric
 
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from .._base.masking import THRESHOLD, masked_count
 from .._base.text import number, shown
 from ..stats.result import Result
+from ..table import Table
 from ..table.codec import OTHER, Intervals
-from ..table.table import Table
 from ..table.types import from_numbers, is_numeric, to_numbers
 from .association import Association
 from .tvd import MarginalDistance

@@ -1,9 +1,14 @@
-"""All metrics of a synthetic table's worth in one go, each beside its references: `chaffinch.utility`."""
+"""All metrics of a synthetic table's worth in one go, each beside its references: `chaffinch.utility`.
+
+Of tables in files larger than memory all records are taken where counts are enough, a sample where a measure learns. The references are those of tables in
+memory, drawn part by part: with a sample of all records every figure is the same.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -14,27 +19,26 @@ from .._base.masking import THRESHOLD, masked_count
 from .._base.results import RunFacts
 from .._base.runtime import Progress, giving_back, silent
 from .._base.seeds import Seed, generator, seed_sequence
+from ..counts.counter import StreamCounter
 from ..stats.features import Encoding
 from ..stats.learners import Models
 from ..stats.pair import pair_up
+from ..stats.resampling import times_drawn
 from ..stats.result import Result
-from ..stats.sampled import SAMPLE_ROWS, SampledRecords
+from ..stats.sampled import SAMPLE_ROWS, SampledRecords, hash_key
 from ..stats.splits import child
 from ..synth.independent import Independent
-from ..table.align import align
+from ..table import Scan, Schema, Table
+from ..table.align import align, files_on_one_grid
 from ..table.formats import Source
-from ..table.holdout import check_aligned, check_holdout_file
-from ..table.long import LongOrigin
+from ..table.holdout import check_aligned, check_holdout_file, check_long_holdout
+from ..table.long import LongOrigin, LongTable
 from ..table.read import open_table
-from ..table.scan import Scan
-from ..table.schema import Schema
+from ..table.sample import choose_rows
 from ..table.sources import open_source
-from ..table.table import Table
-from .files import MARGINALS, RESAMPLE, run_of_files
-from .metric import METRICS, UtilityRun, asked_metrics, left_out
+from .metric import METRICS, UtilityRun, UtilitySettings, Weights, asked_metrics, left_out
 from .mu import Norm
 from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, saying_of
-from .settings import UtilitySettings, Weights
 from .shapes import shapes_of
 
 
@@ -217,6 +221,58 @@ def _measured(source: Table | Scan | LongOrigin, run: UtilityRun, seed: Seed) ->
     )
 
 
+@contextmanager
+def run_of_files(
+    original: Scan | LongOrigin,
+    synthetic: Any,
+    holdout: Any,
+    settings: UtilitySettings,
+    root: np.random.SeedSequence,
+    *,
+    holdout_checked: bool = False,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Iterator[UtilityRun]:
+    """Yield the run of a study of files: they, their references, and samples of all. Codes that are kept meanwhile are removed at the end."""
+    others = (synthetic, *([] if holdout is None else [holdout]))
+    with (
+        original.beside(*others, progress=progress)
+        if isinstance(original, LongOrigin)
+        else files_on_one_grid(original, *others, progress=progress) as aligned
+    ):
+        first, second, *rest = aligned
+        notes = (
+            check_long_holdout(first, rest[0], original, holdout)
+            if rest and not holdout_checked
+            else ()
+        )
+        files = {
+            "original": first,
+            "synthetic": second,
+            "marginals": _independent(first, second.n_rows, child(root, MARGINALS), threads),
+        }
+        files["resample"] = _resampled(first, second.n_rows, child(root, RESAMPLE))
+        files |= dict(zip(("holdout",), rest, strict=False))
+        progress("choosing a sample", -1)
+        sample = choose_rows(
+            files, settings.sample_rows, key=hash_key(child(root, _SAMPLE)), by="place"
+        )
+        mine = sample.pop("original")
+        mine = replace(
+            mine, schema=replace(mine.schema, rules=original.schema.rules)
+        )  # a shared grid has none of its own
+        yield UtilityRun(
+            original=mine,
+            tables=sample,
+            settings=settings,
+            root=root,
+            threads=threads,
+            progress=progress,
+            files=files,
+            holdout_notes=notes,
+        )
+
+
 def _label(schema: Schema, label: str | None) -> str | None:
     """Return the label that was named, or the schema's."""
     name = label if label is not None else next(iter(schema.with_role("label")), None)
@@ -257,3 +313,44 @@ def _about(
         left_out=left_out(run.settings),
         sample=sample,
     )
+
+
+MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
+"""Random streams of the references and of the sample; metrics have their own."""
+
+
+def _independent(
+    first: LongTable, n_rows: int, seed: np.random.SeedSequence, threads: int | None
+) -> LongTable:
+    """Return a table of independent columns, drawn anew each time it is read."""
+    if first.remote is not None:
+        return replace(
+            first,
+            n_rows=n_rows,
+            remote=first.remote.independent(n_rows, seed),
+            notes=(),
+            _shared={},
+        )
+    model = Independent().fit(StreamCounter(first))
+
+    def parts(_: Collection[str] | None) -> Iterator[Table]:
+        for part in model.batches(n_rows, seed=seed, threads=threads):
+            yield replace(part, schema=first.schema)
+
+    return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()
+
+
+def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> LongTable:
+    """Return the records of a table drawn with replacement, in their order."""
+    if first.remote is not None:
+        remote = first.remote.resampled(n_rows, seed)
+        return replace(first, n_rows=remote.count_rows(), remote=remote, notes=(), _shared={})
+    times = times_drawn(first.n_rows, n_rows, generator(seed))
+
+    def parts(columns: Collection[str] | None) -> Iterator[Table]:
+        at = 0
+        for part in first.parts(columns):
+            yield part.take(np.repeat(np.arange(part.n_rows), times(at, at + part.n_rows)))
+            at += part.n_rows
+
+    return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()

@@ -1,4 +1,4 @@
-"""The fits behind a learning table: what trains, what tests, and what each fit scored."""
+"""The fits behind a learning table: the label, what trains, what tests, what each fit scored, and how well each person's label is predicted."""
 
 from __future__ import annotations
 
@@ -10,16 +10,131 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
-from .._base.runtime import Progress
+from .._base.runtime import Progress, silent
+from .._base.seeds import Seed, seed_sequence
 from ..counts.counter import MemoryCounter
-from ..stats.features import Encoder, Encoding, Matrix, standardised
-from ..stats.learners import Models, fit, is_random, is_svm, work
+from ..stats.features import Encoder, Encoding, Matrix, numbers_of, standardised
+from ..stats.learners import QUICK, Models, Task, chosen_models, fit, is_random, is_svm, work
 from ..stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rmse
 from ..stats.splits import Rows, child, split, subsample
 from ..synth.independent import Independent
-from ..table.table import Table
-from .labels import LearningLabel, check_repeats
+from ..table import Table
+from ..table.align import align
+from ..table.encode import level_labels
+from ..table.schema import Column
+
+FEWEST = 10
+"""Records with a label that a table needs before anything is learnt from it; more where the threshold is higher."""
+MOST_CLASSES = 10
+"""Numeric labels with more distinct values than this are numbers to predict, not classes."""
+RARE_LEVEL = "(rare level)"
+_NUMERIC = ("integer", "float", "date", "datetime")
+
+
+@dataclass(frozen=True)
+class LearningLabel:
+    """A column to predict, as classes (its codes) or as numbers."""
+
+    column: Column
+    task: Task
+
+    @classmethod
+    def of(cls, table: Table, name: str | None, task: str | None = None) -> LearningLabel:
+        """Return the label of a table: the named column, or the one with the role; the task is found unless it is named.
+
+        Numbers, dates and times with more than ten distinct values are regression; all else is classification.
+        """
+        column = label_column(table, name)
+        numeric = column.kind in _NUMERIC
+        if task not in (None, "classification", "regression"):
+            raise unknown_name("task", task, ("classification", "regression"))
+        if task == "regression" and not numeric:
+            raise InputError(
+                f"Label '{column.name}' is {column.kind}: regression needs numbers. Leave task out."
+            )
+        if task is None:
+            numbers = numbers_of(table, column.name) if numeric else np.empty(0)
+            task = (
+                "regression"
+                if len(np.unique(numbers[~np.isnan(numbers)])) > MOST_CLASSES
+                else "classification"
+            )
+        return cls(column, "regression" if task == "regression" else "classification")
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.column.name
+
+    @property
+    def n_classes(self) -> int:
+        """The number of codes that are classes: levels and `(other)`, not missing."""
+        assert self.column.codec is not None
+        return self.column.codec.n_values
+
+    def values(self, table: Table) -> NDArray[Any]:
+        """Return the codes of a table's labels, or its numbers; codes from `n_classes` on and NaN are missing."""
+        if self.task == "regression":
+            return numbers_of(table, self.name)
+        return table.code(self.name).astype(np.int64)
+
+    def present(self, table: Table) -> NDArray[np.bool_]:
+        """Return which records have a label."""
+        values = self.values(table)
+        return ~np.isnan(values) if self.task == "regression" else values < self.n_classes
+
+    def labelled(self, table: Table) -> Table:
+        """Return the records of a table that have a label."""
+        present = self.present(table)
+        return table if present.all() else table.take(np.flatnonzero(present))
+
+    def reason(self, table: Table, which: str, threshold: int = THRESHOLD) -> str:
+        """Return why nothing can be learnt from a table that `which` names, or nothing."""
+        values, fewest = self.values(table)[self.present(table)], max(FEWEST, threshold)
+        if len(values) < fewest:
+            return f"the {which} table has fewer than {fewest} records with a label '{self.name}'"
+        if len(np.unique(values)) > 1:
+            return ""
+        only = "class" if self.task == "classification" else "value"
+        return f"label '{self.name}' has one {only} in the {which} table"
+
+
+def label_column(table: Table, name: str | None) -> Column:
+    """Return the column of a label that is named, or of the schema's label."""
+    if name is None:
+        if not (named := table.schema.with_role("label")):
+            raise InputError(
+                "Name the column that learners predict: label = ... No column has the role label."
+            )
+        name = named[0]
+    column = table.schema[name]
+    if not column.modelled:
+        raise InputError(
+            f"Column '{name}' cannot be the label: it is {column.kind}. Name a column with levels or numbers."
+        )
+    return column
+
+
+def shown_levels(
+    label: LearningLabel, original: Table, codes: Sequence[int], threshold: int = THRESHOLD
+) -> tuple[str, ...]:
+    """Return the names of classes for showing; those that fewer original records have than the threshold share a name."""
+    counts = np.bincount(original.code(label.name), minlength=label.column.size)
+    names = level_labels(label.column)
+    return tuple(names[code] if counts[code] >= threshold else RARE_LEVEL for code in codes)
+
+
+def check_repeats(repeats: int, test_share: float, option: str, most: int | None) -> None:
+    """Raise unless tasks can be repeated so often, with such a share for tests and so many records at most."""
+    if repeats < 1:
+        raise InputError(f"repeats must be at least 1. Got {repeats}.")
+    if not 0 < test_share < 1:
+        raise InputError(f"test_share must lie between 0 and 1. Got {test_share}.")
+    if most is not None and most < 10:
+        raise InputError(f"{option} must be at least 10, or None for all. Got {most}.")
+
 
 Scored = dict[tuple[str, str], list["FitScores"]]
 """Scores of each fit, by model and by what it was trained on."""
@@ -235,3 +350,89 @@ class LearningTrials:
             counts=counts,
             converged=done.converged,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class PersonScores:
+    """For each person with a label the mean over models of being right (1 or 0), or for numbers of 1 - squared error / variance; their mean is accuracy or R2.
+
+    Empty, with `reason`, where nothing can be learnt.
+    """
+
+    scores: NDArray[np.float64]
+    task: str
+    reason: str = ""
+
+
+def person_scores(
+    original: Table,
+    learnt: Any,
+    people: Any,
+    *,
+    label: str,
+    models: Models = None,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> PersonScores:
+    """Return how well models that learnt from a table predict the labels of people.
+
+    Parameters
+    ----------
+    original
+        The table that the columns, the grid and the kind of label are those of.
+    learnt, people
+        The table that models learn from, and the people whose labels they predict.
+    models
+        As in `learning`; the quick ones unless named.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, chaffinch
+    >>> table = chaffinch.read(pa.table({"a": ["x", "y"] * 50, "b": ["p", "q"] * 50}))
+    >>> float(person_scores(table, table, table, label="b").scores.mean())
+    1.0
+    """
+    whole = align(original, learnt, people, names=("learnt", "people"))
+    name = label_column(original, label).name
+    target = LearningLabel.of(whole[0], name, None)
+    estimators, _ = chosen_models(QUICK if models is None else models, task=target.task)
+    tables = [target.labelled(table) for table in whole]
+    root = seed_sequence(seed)
+    if (
+        not estimators
+        or len(tables[0].schema.names) < 2
+        or min(table.n_rows for table in tables[1:]) < FEWEST
+    ):
+        return PersonScores(
+            np.empty(0),
+            target.task,
+            f"too few records have a label '{name}', or there is nothing to learn from",
+        )
+    trials = LearningTrials(
+        label=target,
+        tables=tables,
+        models=estimators,
+        settings=LearningSettings(label=name, repeats=1, marginals=False),
+        root=root,
+        threads=threads,
+        progress=silent,
+    )
+    train, asked = standardised(
+        trials.encoder.matrix(tables[1]),
+        trials.encoder.matrix(tables[2]),
+        scaled=trials.encoder.scaled,
+    )
+    labels, truth = target.values(tables[1]), target.values(tables[2])
+    state = int(child(root, 1).generate_state(1)[0])
+
+    def one(model: Any) -> NDArray[np.float64]:
+        answer = (
+            fit(model, train, labels, [asked], task=target.task, seed=state).answers[0].predicted
+        )
+        if target.task == "classification":
+            return np.asarray(answer == truth, dtype=np.float64)
+        spread = float(np.var(truth)) or 1.0
+        return np.asarray(1 - (truth - answer) ** 2 / spread, dtype=np.float64)
+
+    every = work(one, list(estimators.values()), threads=threads)
+    return PersonScores(np.mean(every, axis=0), target.task)

@@ -22,9 +22,9 @@ from ..counts.marginal import Marginal, SparseCounts
 from ..counts.tally import DENSE_CELLS
 from ..stats.intervals import Interval, jackknife
 from ..stats.pair import TablePair, pair_up
+from ..table import Table
 from ..table.groups import GROUPS
 from ..table.long import LongTable
-from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric, UtilityRun
 

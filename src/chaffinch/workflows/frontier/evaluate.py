@@ -38,10 +38,10 @@ from ...synth.generator import TableGenerator
 from ...table import Table, read
 from ...table.align import align
 from ...table.rules.keep import with_found_rules
-from ...utility.person_scores import person_scores
 from ...utility.phi_k import phi_k
 from ...utility.pmse import pmse
 from ...utility.regression import regression
+from ...utility.trials import person_scores
 from ...utility.tvd import marginal_distance
 from ..synthesise import synthesiser_for
 from .search import Space

@@ -11,7 +11,7 @@ from ..._base.runtime import Progress, silent
 from ...report.frontier_result import CandidateSettings, SettingCurve
 from ...stats.learners import QUICK
 from ...stats.splits import child
-from ...utility.sweep import sweep
+from ...utility.composite import sweep
 from ..synthesise import synthesiser_for
 from .evaluate import FrontierStudy
 
