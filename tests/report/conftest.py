@@ -317,48 +317,117 @@ def no_value() -> Callable[..., dict[str, Any]]:
     return absent
 
 
-class Balanced(HTMLParser):
-    """Reads a page: which tags are still open, and which ids it has."""
+VOID = {"meta", "br", "hr", "img", "link", "input", "base", "col"}
 
-    VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "col", "path", "circle", "rect"})
 
-    def __init__(self) -> None:
-        super().__init__()
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"&'",
+    "</td></table><h1>x",
+    "x" * 5000,
+    "عمر المريض",
+    "naïve 名前 🐦",
+    "\u202eevil",
+    "a\x00b\nc",
+    "{{ 7*7 }}",
+    "javascript:alert(1)",
+    "' onmouseover='alert(1)",
+    "-->",
+    "]]>",
+    "%s{0}",
+    "",
+    " ",
+]
+
+
+class Page(HTMLParser):
+    """A page taken apart: faults in its nesting, its text, attributes and identifiers."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
         self.open: list[str] = []
-        self.ids: list[str | None] = []
+        self.faults: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(html)
+        self.close()
+        self.faults += [f"<{tag}> is never closed" for tag in self.open]
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.ids += [value for name, value in attrs if name == "id"]
-        if tag not in self.VOID:
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if len(dict(attrs)) < len(attrs):
+            self.faults.append(f"<{tag}> has an attribute twice")
+        if tag not in VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in self.VOID:
-            assert self.open.pop() == tag
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> closes something else at {self.getpos()}")
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.text.append(data)
+
+    @property
+    def ids(self) -> list[str]:
+        return [attrs["id"] for _, attrs in self.tags if "id" in attrs]
+
+    def said(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.text))
 
 
-@pytest.fixture
-def whole_page() -> Callable[[str], None]:
-    """Assert that a page closes what it opens, has each id once, and calls nobody."""
+def whole_page(html: str) -> Page:
+    """Return a page taken apart, after what every page must keep to."""
+    found = Page(html)
+    assert found.faults == []
+    assert len(found.ids) == len(set(found.ids))
+    for tag, attrs in found.tags:
+        assert tag not in (
+            "script",
+            "iframe",
+            "object",
+            "embed",
+            "link",
+            "img",
+            "form",
+            "input",
+            "base",
+            "audio",
+            "video",
+        )
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "action", "xlink:href", "style")
+            if name == "href":
+                assert value.startswith("#")
+                assert value[1:] in found.ids
+            if name == "aria-labelledby":
+                assert set(value.split()) <= set(found.ids)
+    assert "http" not in html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert "url(" not in html.replace("url(#tip)", "")
+    assert "default-src 'none'" in next(
+        a["content"] for t, a in found.tags if a.get("http-equiv") == "Content-Security-Policy"
+    )
+    odd = re.search(r".{0,60}\b(nan|None|inf|undefined)\b.{0,60}", found.said())
+    assert odd is None, odd
+    return found
 
-    def check(html: str) -> None:
-        parser = Balanced()
-        parser.feed(html)
-        assert parser.open == []
-        assert len(parser.ids) == len(set(parser.ids))
-        assert "<script" not in html
-        assert not re.search(r"""(?:src|href)=["'](?!#)""", html)
 
-    return check
-
-
-@pytest.fixture
-def whole_drawing(whole_page: Callable[[str], None]) -> Callable[[str], None]:
-    """Assert the same of a page with pictures, and that no number of it is missing."""
-
-    def check(html: str) -> None:
-        whole_page(html)
-        assert "nan" not in re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL).lower().split()
-        assert html.count("<svg") == html.count("</svg>") >= 1
-
-    return check
+def whole_figures(html: str) -> int:
+    """Return how many figures a page has; each has pictures with a title and a description, and its numbers."""
+    figures = re.findall(r"<figure .*?</figure>", html, flags=re.DOTALL)
+    for figure in figures:
+        svgs = re.findall(r"<svg .*?</svg>", figure, flags=re.DOTALL)
+        assert svgs
+        for svg in svgs:
+            assert re.match(
+                r'<svg [^>]*role="img" aria-labelledby="[^"]+"><title id="[^"]+">[^<]+</title><desc id="[^"]+">[^<]+</desc>',
+                svg,
+            )
+        assert re.search(
+            r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL
+        )
+    return len(figures)

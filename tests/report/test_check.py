@@ -22,6 +22,8 @@ from chaffinch.report.sections import Cell, Listing, PageTable, Paragraph
 from chaffinch.stats.crossed import Estimate
 from chaffinch.workflows.check import check
 
+from .conftest import whole_page
+
 
 def page_of(told):
     """The page on plain data, as they come back from a file."""
@@ -335,11 +337,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_page_is_whole_and_calls_nobody(name, whole_page):
+def test_a_page_is_whole_and_calls_nobody(name):
     html = page_of(CASES[name])
     whole_page(html)
-    text = re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL)
-    assert not {"nan", "None", "inf"} & set(re.findall(r"\w+", text))
     assert "wanted&lt;1&gt;.toml" in html
 
 

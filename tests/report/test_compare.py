@@ -538,26 +538,12 @@ def test_one_report_or_other_columns_are_refused(study_of):
 
 def test_tests_of_whole_records_are_compared_too(study_of, risk_of):
     """The excess of one test is found in B alone: it comes first, and no sentence says that the tables are alike."""
-    told = []
-    for excess, p_family in ((0.01, 0.8), (0.154, 0.007), (0.02, 0.6)):
-        risk = risk_of(extras=False)
-        finding = {
-            "test": "rare_combination",
-            "value": 0.7,
-            "holdout": 0.7 - excess,
-            "excess": excess,
-            "excess_interval": [excess - 0.05, excess + 0.05],
-        }
-        risk["memorisation_tests"] = [
-            {
-                **finding,
-                "p_value": p_family,
-                "p_family": p_family,
-                "lower_bound": excess - 0.1,
-                "n_people": 300,
-            }
-        ]
-        told.append(report_of(study_of(6), title="", risk=risk))
+    told = [
+        report_of(
+            study_of(6), title="", risk=with_test_of(risk_of, p_family=p_family, excess=excess)
+        )
+        for excess, p_family in ((0.01, 0.8), (0.154, 0.007), (0.02, 0.6))
+    ]
     found = compare_all(told, ["run 3", "run 5", "run 9"])
     assert [name.split(":")[0] for name in found.names] == ["run 3", "run 5", "run 9"]
     (test,) = found.tests

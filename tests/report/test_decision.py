@@ -10,9 +10,6 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.privacy.budget import Budget, Charge
-from chaffinch.privacy.ledger import Ledger
-from chaffinch.privacy.relation import Unit
 from chaffinch.report.decision import (
     Decision,
     answers_of,
@@ -42,6 +39,8 @@ from chaffinch.risk.memorisation.finding import MemorisationFinding
 from chaffinch.stats.family import Family
 from chaffinch.stats.intervals import LimitState
 from chaffinch.utility import VerdictRow
+
+from .test_promise import account, synthesis
 
 ROWS = (
     VerdictRow(id="mu", measure="mu", value=0.1, word="close", sentence="Pairs are kept."),
@@ -345,24 +344,6 @@ def test_one_column_has_no_relations_to_speak_of():
     assert "relation" not in part.sentence
 
 
-def network(**privacy) -> dict:
-    return {"network": {"method": "bayesnet", "nodes": ["a", "b"], "edges": [], **privacy}}
-
-
-def account(*, test_only: bool) -> dict:
-    ledger = Ledger(Budget(1.0, None), Unit("add-remove"))
-    ledger.charge(
-        Charge(
-            "table of a",
-            "single columns",
-            epsilon=1.0,
-            mechanism="discrete Laplace",
-            noise="scale 1",
-        )
-    )
-    return {"privacy": ledger.account(test_only=test_only, rows=100, rows_how="declared").to_dict()}
-
-
 def third(study, made: dict | None) -> tuple[str, str, str]:
     part = decision_of(report_of(study, title="t", synthesis=made)).answers[2]
     return part.sentence, part.looks[0].state, part.looks[0].words
@@ -371,12 +352,12 @@ def third(study, made: dict | None) -> tuple[str, str, str]:
 def test_promises_are_told_and_seeds_void_them(study_of):
     study = study_of(2)
     assert third(study, None)[1:] == ("no", "none is known of")
-    assert third(study, network())[0].startswith("No formal promise: ")
-    assert third(study, network(**account(test_only=False)))[1:] == ("yes", "epsilon 1")
-    sentence, state, words = third(study, network(**account(test_only=True)))
+    assert third(study, synthesis(None))[0].startswith("No formal promise: ")
+    assert third(study, synthesis(account(delta=None)))[1:] == ("yes", "epsilon 1")
+    sentence, state, words = third(study, synthesis(account(delta=None, test_only=True)))
     assert sentence.startswith(TEST_ONLY.rstrip("."))
     assert (state, words) == ("no", "test only: none")
-    kept = third(study, network(**account(test_only=False), kept=["a"]))
+    kept = third(study, synthesis(account(delta=None), kept=["a"]))
     assert (kept[0].startswith("NO PROMISE FOR THIS TABLE"), kept[1]) == (True, "no")
 
 

@@ -6,7 +6,6 @@ import copy
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -28,63 +27,15 @@ from chaffinch.risk.attribution.together import JointFinding, Together
 from chaffinch.risk.memorisation import MEMORISATION_TESTS, MemorisationFinding
 from chaffinch.stats.family import Family
 
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "\"&'",
-    "</td></table><h1>x",
-    "x" * 5000,
-    "عمر المريض",
-    "a\x00b\nc",
-    "{{ 7*7 }}",
-    "",
-]
+from .conftest import HOSTILE, Page, whole_page
 
 
-class Parts(HTMLParser):
-    """The identifiers, tags and text of a page, and whether its tags are nested well."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.ids: list[str] = []
-        self.tags: list[str] = []
-        self.open: list[str] = []
-        self.words: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.ids += [value for name, value in attrs if name == "id"]
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, self.getpos()
-
-    def handle_data(self, data):
-        if self.open[-1:] != ["style"]:
-            self.words.append(data)
-
-    def said(self) -> str:
-        return re.sub(r"\s+", " ", " ".join(self.words))
-
-
-def look(report) -> Parts:
+def look(report) -> Page:
     """Return the parts of a rendered report, after what every page must keep to."""
     html = render(report)
     assert html == render(json.loads(json.dumps(report.to_dict(), allow_nan=False)))
     assert len(html.encode()) < 2_000_000
-    parts = Parts(html)
-    assert parts.open == []
-    assert len(parts.ids) == len(set(parts.ids))
-    assert not {"script", "img", "iframe", "link", "form"} & set(parts.tags)
-    assert parts.tags.count("h1") == 1
-    assert re.search(r"\b(nan|None|inf)\b", parts.said()) is None
-    return parts
-
-
-def plain(words: str) -> str:
-    return words.replace("\xa0", " ")
+    return whole_page(html)
 
 
 # The page.
@@ -125,7 +76,7 @@ def test_both_studies_make_one_page(study_of, risk_of):
         if key in ("verdict", "risk-verdict", "where", "risk-attacks", "limits")
     ]
     assert order == ["verdict", "risk-verdict", "where", "risk-attacks", "limits"]
-    said = plain(found.said())
+    said = found.said().replace("\xa0", " ")
     for words in (
         "no privacy verdict",
         "Read the risk sections",
@@ -171,27 +122,13 @@ def test_several_syntheses_are_told_as_one(risk_of):
     look(report)
 
 
-def test_every_figure_has_a_title_a_description_and_its_numbers(risk_of):
-    html = render(report_of(title="t", risk=risk_of(sizes=(4, 5))))
-    figures = re.findall(r"<figure .*?</figure>", html, flags=re.DOTALL)
-    assert len(figures) == 2 + 2 + 2 + 1  # ladders, maps, funnels, records
-    for figure in figures:
-        assert re.search(
-            r"<svg [^>]*role=\"img\"[^>]*><title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>",
-            figure,
-        )
-        assert re.search(
-            r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL
-        )
-
-
 def test_many_attacks_show_the_worst_and_stay_small(risk_of):
-    keys = [f"{'<&>' * 30}{i}" for i in range(10)]
-    study = risk_of(keys, ("s", "t"), sizes=(5, 5))  # 252 sets of keys
-    assert len(study["attacks"]) == 2 * 252 * 11
+    keys = [f"{'<&>' * 30}{i}" for i in range(9)]
+    study = risk_of(keys, ("s", "t"), sizes=(4, 4))  # 126 sets of keys
+    assert len(study["attacks"]) == 2 * 126 * 11
     said = look(report_of(title="t", risk=study)).said()
-    assert "the 20 worst of 2,772 attacks" in said
-    assert "the 40 worst of 252" in said
+    assert "the 20 worst of 1,386 attacks" in said
+    assert "the 40 worst of 126" in said
     figures = [
         block
         for section in risk_sections(RiskResult.from_dict(study))
@@ -202,7 +139,7 @@ def test_many_attacks_show_the_worst_and_stay_small(risk_of):
 
 
 def test_hostile_names_are_text(study_of, risk_of):
-    study = risk_of(HOSTILE, HOSTILE[:4], sizes=(7, 8), measures=("cap", "tcap", "rf"))
+    study = risk_of(HOSTILE[:8], HOSTILE[:4], sizes=(7, 8), measures=("cap", "tcap", "rf"))
     study["about"]["notes"] = [HOSTILE[0]]
     study["about"]["label"] = HOSTILE[0]
     study["attacks"][0].update(
@@ -321,7 +258,7 @@ def test_attacks_of_two_reports_are_compared(risk_of):
     told = found.to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert "attacks and tests" in found.to_text()
-    parts = Parts(found.to_html())
+    parts = Page(found.to_html())
     for side in "AB":
         assert f"{side}: of 3 attacks and tests in both, no excess found by 3." in parts.said()
     second["about"]["settings"]["tau"] = 0.5
