@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.basis import NaturalSpline, Polynomial, Spline
+from chaffinch._base.tokens import Reader
+from chaffinch.outputs.basis import Basis, NaturalSpline, Polynomial, Spline, basis_call
 
 # R 4.2.2: library(splines); ns(x, df = 3); ns(x, knots = c(25, 35), Boundary.knots = c(20, 40)); bs(x, df = 5); poly(x, 3)
 X = np.array([16, 18, 19, 21, 21, 24, 25, 27, 30, 31, 31, 35, 38, 40, 44, 49], dtype=float)
@@ -201,3 +202,59 @@ def test_what_a_basis_learns_is_of_the_records_that_it_is_given() -> None:
 def test_bases_that_cannot_be(make: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "basis"),
+    [
+        ("bs", ")", Spline()),
+        ("bs", ", 4)", Spline(4)),
+        ("bs", ", df=5, degree=2)", Spline(5, degree=2)),
+        ("bs", ", None, [2, 5.5], 1)", Spline(knots=(2.0, 5.5), degree=1)),
+        (
+            "bs",
+            ", knots=(2, 5), lower_bound=-1, upper_bound=9)",
+            Spline(knots=(2.0, 5.0), lower=-1.0, upper=9.0),
+        ),
+        (
+            "bs",
+            ", knots = c(2, 5), Boundary.knots = c(0, 9), intercept = FALSE)",
+            Spline(knots=(2.0, 5.0), lower=0.0, upper=9.0),
+        ),
+        ("bs", ", knots=3)", Spline(knots=(3.0,))),
+        ("ns", ", 3)", NaturalSpline(3)),
+        (
+            "ns",
+            ", knots=c(2), Boundary.knots=c(-1, 9))",
+            NaturalSpline(knots=(2.0,), lower=-1.0, upper=9.0),
+        ),
+        ("poly", ", 2)", Polynomial(2)),
+        ("poly", ", degree=3, raw = TRUE)", Polynomial(3, raw=True)),
+    ],
+)
+def test_calls(name: str, text: str, basis: Basis) -> None:
+    reader = Reader(text, what="A formula")
+    assert basis_call(name, reader) == basis
+    reader.finish()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("bs", ", 4, include_intercept=True)", "programs differ"),
+        ("bs", ", knot=[2])", "Unknown argument 'knot'. Did you mean 'knots'"),
+        ("bs", ", df=4, df=5)", "df twice"),
+        ("bs", ", df=4.5)", "df must be a whole number"),
+        ("bs", ", df=x)", "must be numbers"),
+        ("bs", ", Boundary.knots=c(1))", "two numbers"),
+        ("bs", ", 1, 2, 3, 4, 5, 6, 7)", "too many arguments"),
+        ("bs", ", lower_bound=[1, 2])", "lower_bound must be a number"),
+        ("bs", ", knots=True)", "knots must be a list"),
+        ("poly", ", Boundary.knots=c(1, 2))", "Unknown argument"),
+        ("poly", ", 2", r"must have '\)'"),
+        ("ns", ", knots=[1 2])", "must have ','"),
+    ],
+)
+def test_calls_that_are_refused(name: str, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        basis_call(name, Reader(text, what="A formula"))

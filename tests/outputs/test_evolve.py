@@ -1,6 +1,7 @@
 """Evolving from a specification: every engine, confirmed by a refit; ensembles; and what is said when it does not get there."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,13 +9,34 @@ import pytest
 import statsmodels.formula.api as smf
 
 from chaffinch import evolve
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
+from chaffinch._base.results import RunFacts
 from chaffinch.outputs import evolve as module
 from chaffinch.outputs.document import read_outputs
-from chaffinch.outputs.evolve import EvolveResult
+from chaffinch.outputs.domain import CodeColumn, Columns
+from chaffinch.outputs.equations import CountTable, Problem, SumSystem, Terms
+from chaffinch.outputs.evolve import (
+    MOST_BYTES,
+    MOST_COPIES,
+    EvolveAbout,
+    EvolvedCopy,
+    EvolveResult,
+    OutputReport,
+    ShownNumber,
+    TracePoint,
+    by_output,
+    check_copies,
+    check_size,
+    check_start,
+    check_tolerance,
+    needs_tolerance,
+)
+from chaffinch.outputs.numbers import Number
 from chaffinch.outputs.readers.pandas import table_of
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of
 from chaffinch.outputs.records import schema_of, table_of_codes
+from chaffinch.outputs.solve.incremental import Checkpoint
+from chaffinch.outputs.solve.state import OutputError
 from chaffinch.report.evolve import evolve_page, sentence
 
 COLUMNS = [
@@ -299,3 +321,133 @@ def test_what_has_no_equations_has_no_part_in_it_and_is_named(spec):
     assert EvolveResult.from_dict(evolved.to_dict()).about.rules_only == evolved.about.rules_only
     assert sentence(evolved).endswith(f"'curved' had no part in it (rules only): {why}.")
     assert "had no part in it (rules only)" in evolve_page(evolved)
+
+
+SHOWN = ShownNumber("f", 10.0, 10.0, 10.0, 12.0, False)
+REPORT = OutputReport("by sex", "table", False, 2, 1, True, 2.0, None, 1.0, (SHOWN,))
+COPY = EvolvedCopy(
+    False,
+    ("by sex",),
+    500,
+    0.25,
+    (REPORT,),
+    (TracePoint(0, None, 1, {"by sex": 1.0}),),
+    1.5,
+    (0.1,),
+)
+RESULT = EvolveResult(
+    EvolveAbout(seed=3, engine="ea", options={"population": 8}, rows=30, proposals_at_most=500),
+    (COPY, replace(COPY, reached=True, missed=())),
+    2.0,
+    RunFacts(versions={"numpy": "2"}, date="2025-01-01", command="chaffinch evolve"),
+)
+
+
+def test_a_result_is_read_back_as_it_was_without_its_records():
+    plain = json.loads(json.dumps(RESULT.to_dict()))
+    again = EvolveResult.from_dict(plain)
+    assert again.to_dict() == plain
+    assert again.about == RESULT.about
+    assert (again.copies[0].missed, again.copies[0].outputs, again.copies[0].trace) == (
+        ("by sex",),
+        (REPORT,),
+        COPY.trace,
+    )
+    assert (again.copies[0].seconds, again.copies[0].seconds_of_trace) == (1.5, (0.1,))
+    assert not again.reached
+    with pytest.raises(InputError, match="has no datasets"):
+        again.copies[0].codes  # noqa: B018
+
+
+def test_options_stand_among_the_facts():
+    about = RESULT.to_dict()["about"]
+    assert list(about)[:3] == ["spec", "seed", "population"]
+
+
+def test_seconds_that_a_file_lacks_are_none():
+    plain = RESULT.to_dict()
+    del plain["run"]
+    again = EvolveResult.from_dict(plain)
+    assert [copy.seconds for copy in again.copies] == [0.0, 0.0]
+    assert again.copies[1].seconds_of_trace == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": "x"}, "must be of format 'chaffinch-evolved', version 1"),
+        ({"copies": [{"reached": True}]}, "at 'copies.0.missed': field required"),
+        ({"about": {"rows": "many"}}, "at 'rows'"),
+    ],
+)
+def test_what_is_no_result_is_refused_with_its_place(change, words):
+    with pytest.raises(InputError, match=words):
+        EvolveResult.from_dict({**RESULT.to_dict(), **change})
+
+
+def test_errors_of_a_regression_on_the_way_are_those_of_its_coefficients():
+    """Beside the coefficients, off by 0.5 and by 1.5, stands a log-likelihood that is off by 40."""
+    errors = (OutputError("r", 2, 1, 1.5, 1.0, 9.0), OutputError("r loglik", 1, 1, 40.0, 40.0, 1.0))
+    source = {"r": "r", "r loglik": "r"}
+    assert by_output(errors, source) == {"r": list(errors)}
+    assert TracePoint.of(Checkpoint(7, 0.1, 10.0, errors), source) == TracePoint(
+        7, 10.0, 2, {"r": 1.0}
+    )
+
+
+def test_a_number_is_published_where_it_was_printed():
+    exact, interval = Number("f", 10.0, 10.0, 12.0), Number("m", 1.0, 9.0, 3.0)
+    assert ShownNumber.of(exact, 1e-3).published == 10.0
+    assert ShownNumber.of(interval, 1e-3) == ShownNumber("m", None, 1.0, 9.0, 3.0, True)
+
+
+COLUMNS_limits = Columns((CodeColumn("a", 2),))
+TABLE = CountTable("t", ((0, np.array([0, 1])),), np.array([1, 2]), np.array([1, 2]))
+
+
+def sums(half: float) -> SumSystem:
+    terms = Terms.dense((0,), (2,), np.array([[0.0], [1.0]]))
+    return SumSystem("s", 1, (terms,), np.array([5.0 - half]), np.array([5.0 + half]))
+
+
+def test_copies() -> None:
+    check_copies(1)
+    check_copies(MOST_COPIES)
+    with pytest.raises(InputError, match="at least 1"):
+        check_copies(0)
+    with pytest.raises(InputError, match="at most 100,000"):
+        check_copies(MOST_COPIES + 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "per_cell"),
+    [({}, 24), ({"population": 10}, 3 * 4 * 10), ({"copies": 100}, 4 * 100)],
+)
+def test_the_most_rows_are_those_that_the_message_names(
+    options: dict[str, int], per_cell: int
+) -> None:
+    most = MOST_BYTES // (5 * per_cell)
+    check_size(most, 5, **options)
+    with pytest.raises(InputError, match=f"at most {most:,} rows"):
+        check_size(most + 1, 5, **options)
+
+
+def test_a_start_from_margins_needs_some() -> None:
+    check_start("uniform", COLUMNS_limits)
+    check_start("margins", Columns((CodeColumn("a", 2, weights=np.array([1.0, 2.0])),)))
+    with pytest.raises(InputError, match="A start from margins needs the margin of a column"):
+        check_start("margins", COLUMNS_limits)
+
+
+def test_a_tolerance_is_for_numbers_that_are_known_in_full() -> None:
+    counts, exact, printed = (
+        Problem(COLUMNS_limits, (one,)) for one in (TABLE, sums(0.0), sums(0.5))
+    )
+    assert [needs_tolerance(one) for one in (counts, exact, printed)] == [False, True, False]
+    check_tolerance(None, counts)
+    check_tolerance(0.0, counts, exact)
+    with pytest.raises(InputError, match="Leave it out"):
+        check_tolerance(0.001, counts, printed)
+    for wrong in (-0.1, float("inf"), float("nan")):
+        with pytest.raises(InputError, match="at least 0"):
+            check_tolerance(wrong, exact)

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.rules.atoms import atoms_of, components, informative, merged, used_columns
+from chaffinch.outputs.rules import atoms
+from chaffinch.outputs.rules.atoms import (
+    atoms_of,
+    components,
+    counting,
+    informative,
+    lookup_of,
+    merged,
+    used_columns,
+)
 from chaffinch.outputs.rules.small_groups import count_system, small_groups
 from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
@@ -116,3 +125,39 @@ def test_what_shares_no_column_is_looked_at_apart():
     ]
     # Everyone is known, once, and to both.
     assert [sum(not used_columns(tally) for tally in part) for part in parts] == [1, 1]
+
+
+FIELDS_lookups = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z"))))
+CODES = np.indices((2, 3)).reshape(2, -1).T.astype(np.int32)
+
+
+def test_records_are_in_the_cell_of_their_levels():
+    (table, *_) = tallies_of(
+        output_of({"name": "t", "kind": "table", "by": ["B"], "where": "A == 'p' or B == 'x'"}),
+        FIELDS_lookups,
+        CODES,
+    )
+    lookup = lookup_of(table)
+    assert lookup.columns == (0, 1)
+    assert np.array_equal(lookup.cells[CODES @ lookup.strides], table.labels)
+    # Of B's levels the share of A's that are in the cell: x with both, y and z with one of two.
+    assert lookup.shares([1]).tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5]]
+    assert lookup.shares([]).tolist() == [[2 / 6], [1 / 6], [1 / 6]]
+
+
+def test_what_is_too_wide_is_not_written_out(monkeypatch):
+    monkeypatch.setattr(atoms, "MOST_COMBINATIONS", 5)
+    (table, *_) = tallies_of(
+        output_of({"name": "t", "kind": "table", "by": ["A", "B"]}), FIELDS_lookups, CODES
+    )
+    assert lookup_of(table) is None
+
+
+def test_the_same_said_twice_counts_once():
+    tallies = [
+        tallies_of(output_of({"name": name, "kind": "table", "by": ["A"]}), FIELDS_lookups, CODES)[
+            0
+        ]
+        for name in ("s", "t")
+    ]
+    assert counting(tallies) == tallies[:1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from chaffinch.outputs.document import output_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import differencing as rule
-from chaffinch.outputs.rules.differencing import Comparer
+from chaffinch.outputs.rules.differencing import Comparer, nested, small_unions, union_sizes, united
 from chaffinch.outputs.rules.tallies import OutputTally, tallies_of
 
 
@@ -442,3 +442,133 @@ def test_numbers_of_people_who_lack_a_value_are_for_a_person_to_look_at(check, c
     assert found(check(codes, BY_A, {"kind": "table", "by": ["A", "B"]})) == [("o1", "o2", "fail")]
     mean = {"kind": "mean", "of": "PAY", "n": True}
     assert found(check(codes, mean, {**mean, "by": ["B"]})) == [("o1", "o2", "fail")]
+
+
+def sides(
+    shared: Any, a_out: list[int], b_out: list[int]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """A table of the people that cells of a (rows) and b (columns) share, from either side; and those who are in no cell of the other."""
+    both = []
+    for table, out in ((np.array(shared), a_out), (np.array(shared).T, b_out)):
+        of, to = np.nonzero(table)
+        starts = np.searchsorted(of, np.arange(len(table) + 1))
+        outside = np.array(out, dtype=np.int64)
+        both.append(
+            (
+                starts,
+                np.ascontiguousarray(to),
+                table[of, to].astype(np.int64),
+                table.sum(axis=1) + outside,
+                outside,
+            )
+        )
+    return both[0], both[1]
+
+
+@pytest.mark.parametrize(
+    ("shared", "a_out", "b_out", "threshold", "few"),
+    [
+        ([[20]], [3], [0], 10, 3),
+        ([[20]], [3], [0], 3, 0),
+        ([[20]], [0], [3], 10, 0),
+        ([[20, 15]], [0], [0, 0], 10, 0),
+        ([[20, 4]], [0], [0, 1], 10, 4),
+        ([[20, 0], [15, 0], [0, 30]], [1, 2, 0], [0, 0], 10, 3),
+    ],
+)
+def test_people_beyond_the_union_inside(
+    shared: Any, a_out: list[int], b_out: list[int], threshold: int, few: int
+) -> None:
+    outer, inner = sides(shared, a_out, b_out)
+    seeds = len(a_out) + len(b_out)
+    *beyond, steps = nested(
+        outer, inner, threshold, union_sizes(128), np.ones(seeds, dtype=bool), 2**62
+    )
+    assert max(beyond) == few
+    assert steps >= 0
+    assert not any(
+        nested(outer, inner, threshold, union_sizes(128), np.zeros(seeds, dtype=bool), 2**62)[:-1]
+    )
+
+
+def test_the_cells_of_the_unions() -> None:
+    outer, inner = sides([[20, 0], [15, 0], [0, 30]], [1, 2, 0], [0, 0])
+    marks = united(outer, inner, 10, 0)
+    assert marks.tolist() == [True, True, False, True, False]
+
+
+def test_a_union_beyond_the_largest_size_is_not_looked_at() -> None:
+    outer, inner = sides([[20], [15]], [1, 2], [0])
+    every = np.ones(3, dtype=bool)
+    assert max(nested(outer, inner, 10, union_sizes(2), every, 2**62)[:-1]) == 3
+    assert -1 in nested(outer, inner, 10, union_sizes(1), every, 2**62)[:-1]
+
+
+PEOPLE = st.sampled_from([0, 0, 0, 1, 2, 5, 9, 10, 30])
+
+
+@st.composite
+def shared_people(draw, most=5):
+    n_a, n_b = draw(st.integers(1, most)), draw(st.integers(1, most))
+    table = np.array(draw(st.lists(PEOPLE, min_size=n_a * n_b, max_size=n_a * n_b))).reshape(
+        n_a, n_b
+    )
+    a_out, b_out = (
+        np.array(draw(st.lists(st.sampled_from([0, 0, 1, 3, 12]), min_size=n, max_size=n)))
+        for n in (n_a, n_b)
+    )
+    return table, a_out, b_out
+
+
+def sides_unions(table, a_out, b_out):
+    both = []
+    for one, out in ((table, a_out), (table.T, b_out)):
+        of, to = np.nonzero(one)
+        starts = np.searchsorted(of, np.arange(len(one) + 1))
+        both.append(
+            (
+                starts,
+                np.ascontiguousarray(to),
+                one[of, to].astype(np.int64),
+                one.sum(axis=1) + out,
+                out.astype(np.int64),
+            )
+        )
+    return both
+
+
+@settings(max_examples=300, deadline=None)
+@given(shared_people(most=8), st.integers(2, 10))
+def test_the_unions_are_those_of_the_compiled_search(people, threshold):
+    table, a_out, b_out = people
+    outer, inner = sides_unions(*people)
+    every = np.ones(sum(table.shape), dtype=bool)
+    beyond = nested(outer, inner, threshold, union_sizes(128), every, 2**62)[:-1]
+    expected = {
+        united(outer, inner, threshold, int(seed)).tobytes() for seed in np.flatnonzero(beyond > 0)
+    }
+    found = {np.concatenate(one).tobytes() for one in small_unions(table, a_out, b_out, threshold)}
+    # The compiled search looks at one of several seeds that lead to the same unions, or to larger ones.
+    assert expected <= found
+    assert bool(expected) == bool(found)
+
+
+@settings(max_examples=150, deadline=None)
+@given(shared_people(most=4), st.integers(2, 10))
+def test_a_difference_is_found_where_there_is_one(people, threshold):
+    """Every union of a's cells is tried, with all of b's cells that lie within it; a cell of a that shares nobody with these is a small count of its own."""
+    table, a_out, b_out = people
+    there = False
+    for chosen in product([False, True], repeat=len(table)):
+        mask = np.array(chosen)
+        within = (b_out == 0) & (table[~mask].sum(axis=0) == 0) & (table.sum(axis=0) > 0)
+        beyond = (table.sum(axis=1) + a_out)[mask].sum() - table.sum(axis=0)[within].sum()
+        tied = (table[mask][:, within] > 0).any(axis=1).all()
+        there |= bool(within.any() and tied and 0 < beyond < threshold)
+    found = small_unions(table, a_out, b_out, threshold)
+    assert bool(found) == there
+    for mask, within in found:
+        beyond = (table.sum(axis=1) + a_out)[mask].sum() - (table.sum(axis=0) + b_out)[within].sum()
+        assert 0 < beyond < threshold
+        assert (table[~mask][:, within] == 0).all()
+        assert (b_out[within] == 0).all()

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.kinds.regression import computing
 from chaffinch.outputs.numbers import compared
 
 FIELDS = Fields(
@@ -150,3 +153,25 @@ def test_bases_with_given_numbers_and_offsets_have_equations(cmc: Any) -> None:
 
 
 NAMES = ("Intercept", *(f"bs(wife_age, 5)[{k}]" for k in range(5)))
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["logit", "poisson", "multinomial"]),
+    st.integers(4, 30),
+)
+@settings(max_examples=80, deadline=None)
+def test_newton_and_the_linear_programme_agree_on_separation(
+    seed: int, family: Any, rows: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.column_stack(
+        [np.ones(rows), rng.integers(0, 2, (rows, 2)), rng.normal(size=rows).round(1)]
+    )
+    x /= np.abs(x).max(axis=0).clip(1e-9)
+    y = rng.integers(0, 3 if family == "multinomial" else 2, rows).astype(float)
+    if np.linalg.matrix_rank(x) == x.shape[1] and len(set(y)) == (
+        3 if family == "multinomial" else 2
+    ):
+        by_newton = computing._by_newton(x, y, family)
+        assert by_newton is None or bool(by_newton) == bool(computing._by_programme(x, y, family))

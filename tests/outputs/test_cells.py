@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.outputs.cells import (
     Crossing,
     Frame,
