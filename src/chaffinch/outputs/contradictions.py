@@ -1,10 +1,10 @@
 """Outputs that cannot hold together, by name: no search can end well on them, so it is better said before.
 
-Two checks. Rules that a reader would apply come first, since they say what is wrong: an n above the number of rows, a table that does not
-add up, a mean beyond what the column's values allow, and whatever else a kind knows of itself (`OutputSpec.contradiction`). Then a linear
-programme: everything that is linear in the numbers of records of each kind (tables, sums, means, quantiles, numbers at risk) is put together for one output and for each pair of
-outputs that read a column in common, over the cells that they tell apart; if even fractions of records cannot satisfy it, records
-cannot. What is found is certain; what is not found may still be a contradiction, of three outputs or of whole numbers.
+Two checks. First an n that is not the number of rows, and what a kind knows of itself that no linear programme can say
+(`OutputSpec.contradiction`): a correlation or rate outside its range, a spread that is too small. Then a linear programme: everything that is
+linear in the numbers of records of each kind (tables, sums, means, spreads from below, quantiles, numbers at risk) is put together for one output
+and for each pair of outputs that read a column in common, over the cells that they tell apart; if even fractions of records cannot satisfy it,
+records cannot. What is found is certain; what is not found may still be a contradiction, of three outputs or of whole numbers.
 """
 
 from __future__ import annotations
@@ -68,19 +68,12 @@ def contradictions(
     clashes = [each for one in compiled for each in _alone(one, frame)]
     wrong = {name for each in clashes for name in each.outputs}
     rest = [one for one in compiled if one.output.name not in wrong]
-    for first, second in combinations(rest, 2):
-        if not wrong & {first.output.name, second.output.name} and (
-            reason := first.output.pair_contradiction(second.output, frame)
-        ):
-            clashes.append(Contradiction((first.output.name, second.output.name), reason))
-            wrong |= {first.output.name, second.output.name}
-    rest = [one for one in rest if one.output.name not in wrong]
     for one in rest:
         if not _feasible(one.equations, spec.columns, n):
             clashes.append(
                 Contradiction(
                     (one.output.name,),
-                    f"no {people(n, frame.threshold)} records have all its numbers",
+                    f"no dataset of {people(n, frame.threshold)} rows has all its numbers",
                 )
             )
             wrong.add(one.output.name)
@@ -185,8 +178,8 @@ def _feasible(parts: Sequence[Output], columns: Columns, rows: int) -> bool:
         shape=(height, codes.shape[0]),
     ).tocsr()
     low, high = np.concatenate(lo), np.concatenate(hi)
-    # A hair of room: intervals come from floating numbers.
-    room = 1e-7 * np.maximum(1.0, np.where(np.isfinite(low), np.abs(low), np.abs(high)))
+    # A hair of room, twice the solver's own for small numbers: intervals come from floating numbers, and presolving cuts ends as near as that.
+    room = 1e-7 * (1.0 + np.maximum(1.0, np.where(np.isfinite(low), np.abs(low), np.abs(high))))
     low, high = low - room, high + room
     above, below = np.isfinite(low), np.isfinite(high)
     result = linprog(

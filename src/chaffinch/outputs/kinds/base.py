@@ -116,6 +116,8 @@ class PartialSpec(BaseModel):
 
 Whole = Annotated[int, Key(ge=0, strict=True)]
 
+SLACK = 1e-7
+"""What a number may lie beyond a bound, as a share of it (at least 1): numbers and bounds are rounded."""
 NOT_SEARCHED = "this kind has no equations"
 ROWS = 10**9
 """More records than any part will have: what is checked on reading must not depend on their number."""
@@ -244,16 +246,12 @@ class OutputSpec(PartialSpec):
         return self
 
     def contradiction(self, frame: Frame) -> str | None:
-        """Return why no records can have its numbers, where that is plain; None otherwise."""
+        """Return why no records can have its numbers, where no linear programme over records can say so; None otherwise."""
         return None
 
     def other_reading(self, sample: Sample) -> str:
         """Return what its numbers mean that these records do not give as it says, where they give them in another reading, and what to write; else nothing."""
         return ""
-
-    def pair_contradiction(self, other: OutputSpec, frame: Frame) -> str | None:
-        """Return why it and another output cannot both hold, where that is plain; None otherwise."""
-        return None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -393,6 +391,10 @@ class OutputSpec(PartialSpec):
         return crossed(
             getattr(self, "by", []), getattr(self, "groups", {}), frame.fields, output=self.name
         )
+
+    def kept_values(self, frame: Frame, column: str) -> Floats:
+        """Return the values of a column that the filter leaves."""
+        return frame.fields[column].values[self.filter(frame).levels(frame.fields.position(column))]
 
     def known_n(self, frame: Frame) -> int | None:
         """Return the number of records it was made of, where that is known: given, or all rows without a filter."""

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..bounds import room
 from ..cells import Crossing, Frame, crosstab, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
@@ -23,7 +22,7 @@ from ..rules.counts import degrees_of_freedom, threshold
 from ..rules.findings import Finding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
-from .base import KINDS, Kind, Sample, Whole
+from .base import KINDS, SLACK, Kind, Sample, Whole
 from .single import KindPart, PartedNumbers, Single, scaled
 
 
@@ -169,7 +168,7 @@ class ChiSquareSpec(PartedNumbers):
         most = float(n * (min(self.crossing(frame).shape) - 1))
         if interval.hi < 0:
             return "its statistic is below 0"
-        if interval.lo > most + room(most):
+        if interval.lo > most + SLACK * max(1.0, most):
             return "its statistic is above the largest that a table of so many rows and columns can have"
         return super().contradiction(frame)
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..bounds import SLACK, left_values
 from ..cells import Crossing, Frame, column_numbers, crossed, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
@@ -23,6 +22,7 @@ from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import (
     KINDS,
+    SLACK,
     Kind,
     OutputSpec,
     PrintedNumbers,
@@ -216,7 +216,7 @@ class CorrelationSpec(OutputSpec):
         intervals = self.intervals()
         for pair in intervals:
             for k in pair:
-                if len(left_values(self.of[k], self, frame)) < 2:
+                if len(self.kept_values(frame, self.of[k])) < 2:
                     return f"column '{self.of[k]}' has one value only, so that nothing is correlated with it"
         n = self.known_n(frame)
         if n is not None and n < 2:

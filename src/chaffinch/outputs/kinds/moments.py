@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..bounds import SLACK, bound_in_words, least_variance, left_values, most_variance, room
 from ..cells import Crossing, Frame, cell_names, column_numbers, record_groups, shaped, sums_by_cell
 from ..domain import Floats
 from ..equations import Output
@@ -23,6 +22,7 @@ from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 from .base import (
     KINDS,
+    SLACK,
     Kind,
     OutputSpec,
     PrintedNumbers,
@@ -199,43 +199,52 @@ class Moments:
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return which numbers are of no records: a mean of none, a spread of none or, with ddof 1, of one."""
-        least = {"sum": 0.0, "mean": 1.0}.get(self.kind, 1.0 + self.ddof)
         counts: Floats = sums[:: 2 if self.kind in ("mean", "sum") else 3][self.groups]
-        return counts < least - 0.5
+        return counts < self._fewest - 0.5
 
-    def _spread_linear(self, each: Floats, least: Floats) -> tuple[Floats, Floats, Floats]:
-        """What a variance of at least `least` asks of the records.
+    @property
+    def _fewest(self) -> int:
+        """The fewest records that have such a number."""
+        return {"sum": 0, "mean": 1}.get(self.kind, 1 + self.ddof)
 
-        Around any number c, sum (x - c)^2 is at least sum (x - mean)^2 = (n - ddof) variance. So sum ((x - c)^2 - least) >= -ddof least for
-        every c; some are tried, over the range of the numbers. (That a variance is at most something is linear for no c.)
+    def linear(self, each: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return conditions that are linear in the records, out of what each adds to the sums: rows, and the ends of each.
+
+        Sums are as they are. A mean between lo and hi is sum - lo n >= 0 and sum - hi n <= 0. Around any number c, sum (x - c)^2 is at least
+        sum (x - mean)^2 = (n - ddof) variance; so a variance of at least v asks for sum ((x - c)^2 - v) >= -ddof v at every c, of which some
+        are tried, over the range of the numbers. (That it is at most something is linear for no c.) There is at least one record, of a spread
+        with ddof 1 two.
         """
-        counts, sums, squares = (
-            np.stack([each[3 * group + power] for group in self.groups]) for power in range(3)
+        width = 2 if self.kind in ("mean", "sum") else 3
+        counts, sums, *squares = (
+            np.stack([each[width * group + power] for group in self.groups])
+            for power in range(width)
         )
-        inside = counts > 0
-        centres = sums[inside] / counts[inside] if inside.any() else np.zeros(1)
-        tried = np.linspace(
-            centres.min(), centres.max(), CENTRES if len(self.groups) <= FEW_GROUPS else 3
-        )
-        rows = [squares - 2.0 * c * sums + (c**2 - least[:, None]) * counts for c in tried]
-        low = np.tile(-self.ddof * least, len(tried))
-        return np.vstack(rows), low, np.full(len(low), np.inf)
-
-    def linear(self, each: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats] | None:
-        """Return conditions that are linear in the records, out of what each adds to the sums: means and sums as they are, spreads from below."""
-        if self.kind in SPREADS:
-            return self._spread_linear(
-                each, lo if self.kind == "variance" else np.maximum(lo, 0.0) ** 2
-            )
-        counts = np.stack([each[2 * group] for group in self.groups])
-        sums = np.stack([each[2 * group + 1] for group in self.groups])
         if self.kind == "sum":
             return sums + self.shift * counts, lo, hi
-        # lo <= shift + sum / count <= hi, times the count.
-        low, high = (lo - self.shift)[:, None], (hi - self.shift)[:, None]
-        zero, infinite = np.zeros(len(counts)), np.full(len(counts), np.inf)
-        both = np.vstack([sums - low * counts, sums - high * counts])
-        return both, np.concatenate([zero, -infinite]), np.concatenate([infinite, zero])
+        if self.kind == "mean":
+            ends = ((lo - self.shift)[:, None], (hi - self.shift)[:, None])
+            rows = [counts, *(sums - end * counts for end in ends)]
+            least, most = (self._fewest, 0.0, -np.inf), (np.inf, np.inf, 0.0)
+        else:
+            variance = lo if self.kind == "variance" else np.maximum(lo, 0.0) ** 2
+            inside = counts > 0
+            centres = sums[inside] / counts[inside] if inside.any() else np.zeros(1)
+            tried = np.linspace(
+                centres.min(), centres.max(), CENTRES if len(self.groups) <= FEW_GROUPS else 3
+            )
+            rows = [counts]
+            rows += [
+                squares[0] - 2.0 * c * sums + (c**2 - variance[:, None]) * counts for c in tried
+            ]
+            least = (self._fewest, *(-self.ddof * variance for _ in tried))
+            most = (np.inf,) * len(rows)
+        shape = (len(self.groups),)
+        return (
+            np.vstack(rows),
+            np.concatenate([np.broadcast_to(end, shape) for end in least]),
+            np.concatenate([np.broadcast_to(end, shape) for end in most]),
+        )
 
 
 class MomentSpec(GroupedNumbers):
@@ -297,94 +306,25 @@ class MomentSpec(GroupedNumbers):
             }[self.kind]
             yield GroupNumber(len(x), self.moment(x), error)
 
-    def _n_behind(self, frame: Frame) -> int | None:
-        """How many numbers are behind a moment without groups, where that is known."""
-        return None if self.by else self.known_n(frame)
-
     def contradiction(self, frame: Frame) -> str | None:
-        """Return why no values of its column have a published mean, sum, standard deviation or variance, group by group."""
-        values, n = left_values(self.of, self, frame), self._n_behind(frame)
-        most = self.known_n(frame) or frame.rows
-        column = f"column '{self.of}'"
-        for interval in self.intervals(self.crossing(frame)).values():
-            if not len(values):
-                return f"its filter leaves no value of {column}"
-            low, high = float(values[0]), float(values[-1])
-            if self.kind == "mean" and (
-                interval.hi < low - room(low) or interval.lo > high + room(high)
-            ):
-                return f"a mean lies outside the values of {column}"
-            if self.kind == "sum":
-                least, largest = (
-                    (low * n, high * n)
-                    if n is not None
-                    else (min(low, 0.0) * most, max(high, 0.0) * most)
-                )
-                if interval.hi < least - room(least) or interval.lo > largest + room(largest):
-                    return f"a sum lies outside what so many values of {column} can add up to"
-            if self.kind in SPREADS:
-                if interval.hi < 0:
-                    return "a spread is below 0"
-                if reason := self._spread_contradiction(interval, values, n, most, frame.threshold):
-                    return reason
-        return None
+        """Return why no values of its column have a published spread, as far as a linear programme cannot say: it is too small.
 
-    def _spread_contradiction(
-        self, interval: Interval, values: Floats, n: int | None, most: int, threshold: int
-    ) -> str | None:
-        """Why a spread is too large for the range of some values, or too small for their steps."""
-        largest = most_variance(float(values[-1] - values[0]), n, ddof=self.ddof, most=most)
-        shown = math.sqrt(largest) if self.kind == "sd" else largest
-        what = "a standard deviation" if self.kind == "sd" else "a variance"
-        if interval.lo > shown + room(shown):
-            return f"{what} is above {bound_in_words(shown, n, threshold)}the largest that values on the range of column '{self.of}' can have"
-        if n is not None and len(values) > 1 and interval.lo > 0:
-            least = least_variance(float(np.diff(values).min()), n, ddof=self.ddof)
-            shown = math.sqrt(least) if self.kind == "sd" else least
-            if interval.hi < shown * (1.0 - SLACK):
-                return f"{what} is above 0 and below {bound_in_words(shown, n, threshold)}the smallest that values with the steps of column '{self.of}' can have"
-        return None
-
-    def pair_contradiction(self, other: OutputSpec, frame: Frame) -> str | None:
-        """Return why a mean (or a sum) and a spread of the same numbers cannot both hold.
-
-        The mean decides how far apart numbers on a range can lie: the variance is at most (m - a)(b - m) n / (n - ddof).
+        The least variance that is not 0 has one of n numbers a step away from all others: step^2 (n - 1) / (n (n - ddof)).
         """
-        if not isinstance(other, type(self)):
+        if self.kind not in SPREADS:
             return None
-        spread, centre = (self, other) if self.kind in SPREADS else (other, self)
-        same = (self.of, self.by, self.groups, self.where) == (
-            other.of,
-            other.by,
-            other.groups,
-            other.where,
-        )
-        if not same or spread.kind not in SPREADS or centre.kind in SPREADS:
+        intervals = self.intervals(self.crossing(frame)).values()
+        if any(interval.hi < 0 for interval in intervals):
+            return "a spread is below 0"
+        values, n = self.kept_values(frame, self.of), None if self.by else self.known_n(frame)
+        if n is None or n <= self.ddof or len(values) < 2:
             return None
-        counts = {n for n in (self._n_behind(frame), other._n_behind(frame)) if n is not None}
-        n = counts.pop() if len(counts) == 1 else None
-        values, means = left_values(self.of, self, frame), centre.intervals(centre.crossing(frame))
-        if not len(values) or (centre.kind == "sum" and n is None):
-            return None
-        low, high = float(values[0]), float(values[-1])
-        for group, interval in spread.intervals(spread.crossing(frame)).items():
-            if group not in means:
-                continue
-            people = 1 if centre.kind == "mean" else n or 1
-            mean = Interval(means[group].lo / people, means[group].hi / people)
-            # The mean of the interval, and of the range, that leaves most room: the one nearest to the middle.
-            nearest = min(max(0.5 * (low + high), max(mean.lo, low)), min(mean.hi, high))
-            fewest = n if n is not None else spread.ddof + 1
-            largest = (
-                max(nearest - low, 0.0)
-                * max(high - nearest, 0.0)
-                * fewest
-                / max(fewest - spread.ddof, 1)
-            )
-            shown = math.sqrt(largest) if spread.kind == "sd" else largest
-            if interval.lo > shown + room(shown):
-                what = "standard deviation" if spread.kind == "sd" else "variance"
-                return f"with that {centre.kind}, the {what} is above {bound_in_words(shown, n, frame.threshold)}the largest that values on the range of column '{self.of}' can have"
+        least = least_step(values) ** 2 * (n - 1) / (n * (n - self.ddof))
+        least = math.sqrt(least) if self.kind == "sd" else least
+        if any(interval.lo > 0 and interval.hi < least * (1.0 - SLACK) for interval in intervals):
+            bound = f"{least:.6g}, " if n >= frame.threshold else ""  # n follows from the bound
+            what = "a standard deviation" if self.kind == "sd" else "a variance"
+            return f"{what} is above 0 and below {bound}the smallest that values with the steps of column '{self.of}' can have"
         return None
 
     def findings(

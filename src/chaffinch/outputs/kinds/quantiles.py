@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -232,15 +231,6 @@ class QuantileSpec(SummarySpec):
         for name, interval, value in zip(self._names(cells), intervals, values, strict=True):
             if interval is not None:
                 yield Number(name, *interval, value)
-
-    def contradiction(self, frame: Frame) -> str | None:
-        """Return whether quantiles are out of order."""
-        order = np.argsort(self.points)
-        for row in self.intervals(self.crossing(frame)):
-            known = [interval for interval in (row[k] for k in order) if interval is not None]
-            if any(later.hi < earlier.lo for earlier, later in pairwise(known)):
-                return "its quantiles are out of order: a higher one has a smaller value"
-        return None
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups, and n."""

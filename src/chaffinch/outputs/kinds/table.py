@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise, product
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -35,7 +34,6 @@ from ..numbers import (
     Rounding,
     count_interval,
     count_number,
-    people,
     share_interval,
     within_share,
 )
@@ -296,24 +294,6 @@ class TableSpec(Counted):
         if self.totals is not None and self.whole_axis is not None:
             names = [f"total {name}" for name in cells.names[self.whole_axis]]
             yield from self.count_numbers(names, self.totals, totals, rows)
-
-    def contradiction(self, frame: Frame) -> str | None:
-        """Return whether counts add up to another number than n, or the number of rows."""
-        if self.percentages is not None:
-            return None
-        table, total = self.equations(frame)[0], self.known_n(frame)
-        least, most = int(table.lo.sum()), int(table.hi.sum())
-        whole = not any((group < 0).any() for _, group in self.crossing(frame).steps)
-        few = partial(people, threshold=frame.threshold)
-        rows = f"there are {few(frame.rows)} rows"
-        known = f"its n is {few(self.n)}" if self.n is not None else rows
-        if least > (frame.rows if total is None else total):
-            says = "its counts add up to" if least == most else "its counts add up to at least"
-            return f"{says} {few(least)}, and {known if total is not None else rows}"
-        if whole and total is not None and most < total:
-            says = "its counts add up to" if least == most else "its counts add up to at most"
-            return f"{says} {few(most)}, and {known}"
-        return None
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return cells, margins that are printed or follow, and n."""
