@@ -233,7 +233,7 @@ def test_starts_follow_the_chances() -> None:
 STEP = 1e-6
 SINGLE = [name for name in FAMILIES if name != "multinomial"]
 ETA = np.array([0.3, 0.8, 1.4])
-LABELS_families = {"logit": [0.0, 1.0, 1.0], "probit": [0.0, 1.0, 1.0], "cloglog": [0.0, 1.0, 1.0]}
+FAMILY_LABELS = {"logit": [0.0, 1.0, 1.0], "probit": [0.0, 1.0, 1.0], "cloglog": [0.0, 1.0, 1.0]}
 
 
 @pytest.mark.parametrize("family", SINGLE)
@@ -247,7 +247,7 @@ def test_slopes_are_derivatives_of_the_mean(family: FamilyName) -> None:
 @pytest.mark.parametrize("family", SINGLE)
 def test_scores_are_derivatives_of_the_log_likelihood(family: FamilyName) -> None:
     """At dispersion 1; alpha of the negative binomial is the parameter of both."""
-    y = np.array(LABELS_families.get(family, [1.0, 2.0, 4.0]))
+    y = np.array(FAMILY_LABELS.get(family, [1.0, 2.0, 4.0]))
     score = multipliers(family, "score", ETA[:, None], y)
     above, below = (
         multipliers(family, "loglik", (ETA + step)[:, None], y) for step in (STEP, -STEP)
@@ -257,7 +257,7 @@ def test_scores_are_derivatives_of_the_log_likelihood(family: FamilyName) -> Non
 
 @pytest.mark.parametrize("family", SINGLE)
 def test_weights_and_pearson_residuals(family: FamilyName) -> None:
-    y = np.array(LABELS_families.get(family, [1.0, 2.0, 4.0]))
+    y = np.array(FAMILY_LABELS.get(family, [1.0, 2.0, 4.0]))
     mean, slope, variance = moments(family, ETA, 1.0)
     np.testing.assert_allclose(
         multipliers(family, "weight", ETA[:, None], y)[:, 0], slope**2 / variance

@@ -401,7 +401,7 @@ def test_a_number_is_published_where_it_was_printed():
     assert ShownNumber.of(interval, 1e-3) == ShownNumber("m", None, 1.0, 9.0, 3.0, True)
 
 
-COLUMNS_limits = Columns((CodeColumn("a", 2),))
+ONE_COLUMN = Columns((CodeColumn("a", 2),))
 TABLE = CountTable("t", ((0, np.array([0, 1])),), np.array([1, 2]), np.array([1, 2]))
 
 
@@ -433,16 +433,14 @@ def test_the_most_rows_are_those_that_the_message_names(
 
 
 def test_a_start_from_margins_needs_some() -> None:
-    check_start("uniform", COLUMNS_limits)
+    check_start("uniform", ONE_COLUMN)
     check_start("margins", Columns((CodeColumn("a", 2, weights=np.array([1.0, 2.0])),)))
     with pytest.raises(InputError, match="A start from margins needs the margin of a column"):
-        check_start("margins", COLUMNS_limits)
+        check_start("margins", ONE_COLUMN)
 
 
 def test_a_tolerance_is_for_numbers_that_are_known_in_full() -> None:
-    counts, exact, printed = (
-        Problem(COLUMNS_limits, (one,)) for one in (TABLE, sums(0.0), sums(0.5))
-    )
+    counts, exact, printed = (Problem(ONE_COLUMN, (one,)) for one in (TABLE, sums(0.0), sums(0.5)))
     assert [needs_tolerance(one) for one in (counts, exact, printed)] == [False, True, False]
     check_tolerance(None, counts)
     check_tolerance(0.0, counts, exact)

@@ -258,7 +258,7 @@ def test_reading_a_formula_loads_nothing_that_could_open_records() -> None:
     assert done.stdout.strip() == "[]"
 
 
-FIELDS_grammar = Fields(
+GRAMMAR_FIELDS = Fields(
     (
         Field("y", (0, 1)),
         Field("a", ("u", "v", "w"), common=frozenset({"u", "v"})),
@@ -269,7 +269,7 @@ FIELDS_grammar = Fields(
 
 
 def parser(text: str, where: str | None = None) -> Parser:
-    return Parser(text, FIELDS_grammar, read_filter(where, FIELDS_grammar), output="o")
+    return Parser(text, GRAMMAR_FIELDS, read_filter(where, GRAMMAR_FIELDS), output="o")
 
 
 @pytest.mark.parametrize(
@@ -317,10 +317,10 @@ def test_arithmetic_over_every_combination_of_levels(
 ) -> None:
     factor = parser(text).factor()
     assert factor.columns == columns
-    grid = FIELDS_grammar.grid([2, 3])
-    x, z = FIELDS_grammar["x"].values[grid[2]], FIELDS_grammar["z"].values[grid[3]]
+    grid = GRAMMAR_FIELDS.grid([2, 3])
+    x, z = GRAMMAR_FIELDS["x"].values[grid[2]], GRAMMAR_FIELDS["z"].values[grid[3]]
     np.testing.assert_array_equal(
-        factor.numbers(FIELDS_grammar, grid), np.broadcast_to(work(x, z), 6)
+        factor.numbers(GRAMMAR_FIELDS, grid), np.broadcast_to(work(x, z), 6)
     )  # type: ignore[operator]
 
 
@@ -346,7 +346,7 @@ def test_a_formula_is_a_label_and_terms_the_intercept_first() -> None:
     assert [":".join(factor.text for factor in term) for term in terms] == ["", "a", "a:x"]
     assert (
         Parser(
-            "y ~ x", FIELDS_grammar, Filter((), FIELDS_grammar.columns.sizes), output=""
+            "y ~ x", GRAMMAR_FIELDS, Filter((), GRAMMAR_FIELDS.columns.sizes), output=""
         ).reader.what
         == "The formula"
     )

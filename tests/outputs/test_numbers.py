@@ -231,105 +231,6 @@ def made(frame, *outputs):
     return spec, spec.fields.codes({name: frame[name].tolist() for name in frame})
 
 
-def values(frame, output):
-    spec, codes = made(frame, output)
-    return refit(spec.outputs[0], spec.fields, codes)
-
-
-def test_tables_are_pandas_crosstabs(frame):
-    wanted = pd.crosstab(frame["wife_education"], frame["wife_religion"])
-    output = {
-        "name": "t",
-        "kind": "table",
-        "by": ["wife_education", "wife_religion"],
-        "counts": wanted.to_numpy().tolist(),
-    }
-    found = values(frame, output)
-    assert found == {f"{a}|{b}": wanted.loc[a, b] for a in wanted.index for b in wanted.columns}
-    margins = pd.crosstab(frame["wife_education"], frame["wife_religion"], margins=True)
-    found = values(frame, {**output, "counts": margins.to_numpy().tolist(), "margins": True})
-    assert found["e1|All"] == margins.loc["e1", "All"]
-    assert found["All|All"] == len(frame)
-
-
-def test_percentages_histograms_and_filters(frame):
-    rows = pd.crosstab(frame["wife_education"], frame["wife_religion"], normalize="index") * 100
-    output = {
-        "name": "t",
-        "kind": "table",
-        "by": ["wife_education", "wife_religion"],
-        "percentages": "rows",
-        "decimals": 1,
-        "values": rows.round(1).to_numpy().tolist(),
-    }
-    spec, codes = made(frame, output)
-    assert refit(spec.outputs[0], spec.fields, codes)["e2|1"] == pytest.approx(rows.loc["e2", 1])
-    assert compared(spec, codes)[0].within
-    old = frame[(frame["wife_age"] >= 30) & (frame["wife_education"] != "e1")]
-    wanted = np.histogram(old["num_children"], bins=[0, 2, 4, 16])[0]
-    output = {
-        "name": "h",
-        "kind": "histogram",
-        "of": "num_children",
-        "edges": [0, 2, 4, 16],
-        "counts": wanted.tolist(),
-        "n": len(old),
-    }
-    found = values(frame, {**output, "where": "wife_age >= 30 and wife_education != 'e1'"})
-    assert list(found.values()) == [*wanted, len(old)]
-
-
-@pytest.mark.parametrize(
-    ("kind", "function"), [("mean", "mean"), ("sum", "sum"), ("sd", "std"), ("variance", "var")]
-)
-def test_moments_are_those_of_pandas(frame, kind, function):
-    wanted = frame.groupby("wife_education")["wife_age"].agg(function)
-    output = {
-        "name": "m",
-        "kind": kind,
-        "of": "wife_age",
-        "by": ["wife_education"],
-        "values": wanted.tolist(),
-    }
-    assert values(frame, output) == pytest.approx(wanted.to_dict())
-    spec, codes = made(frame, output)
-    assert compared(spec, codes)[0].within
-    codes[:, 0] = np.minimum(codes[:, 0] + (np.arange(len(codes)) % 9 == 0), 33)
-    codes[: len(codes) // 2, 0] = 3
-    assert compared(spec, codes)[0].within is False
-
-
-def test_correlations_medians_and_quantiles(frame):
-    r = frame["wife_age"].corr(frame["num_children"])
-    assert values(
-        frame, {"name": "r", "kind": "correlation", "of": ["wife_age", "num_children"], "value": r}
-    ) == pytest.approx({"wife_age|num_children": r})
-    medians = frame.groupby("wife_religion")["wife_age"].median()
-    found = values(
-        frame,
-        {
-            "name": "q",
-            "kind": "median",
-            "of": "wife_age",
-            "by": ["wife_religion"],
-            "values": medians.tolist(),
-        },
-    )
-    assert list(found.values()) == medians.tolist()
-    quartiles = frame["wife_age"].quantile([0.25, 0.75]).tolist()
-    found = values(
-        frame,
-        {
-            "name": "q",
-            "kind": "quantiles",
-            "of": "wife_age",
-            "at": [0.25, 0.75],
-            "values": quartiles,
-        },
-    )
-    assert found == {"0.25": quartiles[0], "0.75": quartiles[1]}
-
-
 def test_survival_by_hand():
     """Times 1, 2, 2, 3 with events at 1, 2 and 3, the other 2 censored: 3/4, then 3/4 x 2/3, then 0."""
     columns = [{"name": "t", "from": 1, "to": 3}, {"name": "died", "levels": ["no", "yes"]}]
@@ -359,22 +260,6 @@ def test_survival_by_hand():
     assert compared(spec, codes)[0].within
     codes[0, 1] = 0
     assert compared(spec, codes)[0].within is False
-
-
-def test_leaves_of_a_tree(frame):
-    young = frame[frame["wife_age"] < 30]["contraceptive_method"].value_counts()
-    n_old = int((frame["wife_age"] >= 30).sum())
-    output = {
-        "name": "tree",
-        "kind": "tree",
-        "label": "contraceptive_method",
-        "leaves": [
-            {"where": "wife_age < 30", "counts": {str(k): int(v) for k, v in young.items()}},
-            {"where": "wife_age >= 30", "n": n_old},
-        ],
-    }
-    found = values(frame, output)
-    assert found == {**{f"leaf 1: {k}": young[k] for k in (1, 2, 3)}, "leaf 2": n_old}
 
 
 @pytest.mark.parametrize(

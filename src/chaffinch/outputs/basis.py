@@ -1,6 +1,7 @@
 """Bases of a number in formulas: B-splines, natural splines and polynomials, each several columns of a design.
 
-Their numbers are of the data: knots at quantiles and bounds at the ends of what was fitted (`bs`, `ns`), means and norms that make
+Formulas write bs(x, df=4), ns(x, knots=c(2, 5), Boundary.knots=c(0, 9)) or poly(x, 2, raw=True) (`basis_call`). The numbers of a basis are of the data:
+knots at quantiles and bounds at the ends of what was fitted (`bs`, `ns`), means and norms that make
 polynomials orthogonal (`poly`). A basis is either `complete`, with all its numbers given in the formula, or `learnt` from the values of
 records, as the program that fitted the formula learnt it.
 """
@@ -19,6 +20,24 @@ from .domain import Floats
 
 MOST_WIDTH = 50
 """The most columns that a basis may have."""
+Argument = float | bool | None | tuple[float, ...]
+BASES: Mapping[str, tuple[str, ...]] = {
+    "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound"),
+    "ns": ("df", "knots", "include_intercept", "lower_bound", "upper_bound"),
+    "poly": ("degree", "raw"),
+}
+"""The bases of formulas, with what may stand behind their number, in order, as patsy, formulaic and R have it."""
+_SAME = {"intercept": "include_intercept"}
+_WORDS: dict[str, bool | None] = {
+    "True": True,
+    "TRUE": True,
+    "T": True,
+    "False": False,
+    "FALSE": False,
+    "F": False,
+    "None": None,
+    "NULL": None,
+}
 
 
 class Basis(Protocol):
@@ -304,28 +323,6 @@ def _differences(below: Floats, t: Floats, degree: int) -> Floats:
     gaps = t[degree:] - t[:-degree]
     scaled = degree * below / np.where(gaps > 0.0, gaps, np.inf)
     return scaled[:, :-1] - scaled[:, 1:]
-
-
-Argument = float | bool | None | tuple[float, ...]
-
-BASES: Mapping[str, tuple[str, ...]] = {
-    "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound"),
-    "ns": ("df", "knots", "include_intercept", "lower_bound", "upper_bound"),
-    "poly": ("degree", "raw"),
-}
-"""The bases of formulas, with what may stand behind their number, in order, as patsy, formulaic and R have it."""
-
-_SAME = {"intercept": "include_intercept"}
-_WORDS: dict[str, bool | None] = {
-    "True": True,
-    "TRUE": True,
-    "T": True,
-    "False": False,
-    "FALSE": False,
-    "F": False,
-    "None": None,
-    "NULL": None,
-}
 
 
 def basis_call(name: str, reader: Reader) -> Basis:

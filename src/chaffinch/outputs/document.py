@@ -20,8 +20,7 @@
     counts = [700, 773]
 
 TOML, or JSON with the same keys. `docs/outputs-file.md` shows every kind. Numbers may be absent: such outputs are recipes, to be computed on
-any records. Nothing in such a file is run: filters and formulas are
-parsed by `where.py` and `formula.py`.
+any records. Nothing in such a file is run: filters and formulas are parsed by `filters.py` and `formula.py`.
 """
 
 from __future__ import annotations
@@ -49,6 +48,13 @@ from .domain import Codes, Columns, Field, Fields, Scalar
 from .equations import Output, Problem
 from .kinds import KINDS, OutputSpec
 from .kinds.base import ROWS
+
+FORMAT = "chaffinch-outputs"
+VERSION = 1
+MOST_LEVELS = 1_000_000
+MOST_BYTES = 64 << 20
+Numbers = Literal["required", "optional"]
+"""Whether all outputs of a file must have their numbers."""
 
 
 @dataclass(frozen=True)
@@ -332,15 +338,6 @@ def _naming(output: OutputSpec) -> Iterator[None]:
 def _compiled(output: OutputSpec, frame: Frame) -> Compiled:
     with _naming(output):
         return Compiled(output, output.equations(frame))
-
-
-FORMAT = "chaffinch-outputs"
-VERSION = 1
-MOST_LEVELS = 1_000_000
-MOST_BYTES = 64 << 20
-
-Numbers = Literal["required", "optional"]
-"""Whether all outputs of a file must have their numbers."""
 
 
 class Parsed(NamedTuple):

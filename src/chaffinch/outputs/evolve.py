@@ -1,4 +1,4 @@
-"""One interface for all engines: from a specification to datasets that reproduce its outputs, many at once if asked."""
+"""From a specification to datasets that reproduce its outputs, many at once if asked: one interface for all engines, what it refuses, and its result."""
 
 from __future__ import annotations
 
@@ -23,26 +23,35 @@ from .domain import Codes, Columns
 from .equations import Problem, SumSystem
 from .kinds import KINDS
 from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
-from .numbers import Compared, compared
-from .numbers import Number as Compare
+from .numbers import Compared, Number, compared
 from .solve.budget import proposals_of, seconds_each
 from .solve.ea import settings_from
-from .solve.incremental import Solved
+from .solve.incremental import Checkpoint, Solved
 from .solve.process import STARTS, EngineJob, Engines, run
 from .solve.state import OutputError
 
 if TYPE_CHECKING:
     from ..table import Table
-    from .document import Outputs
-    from .solve.incremental import Checkpoint
-    from .solve.state import OutputError
 
 EngineName = Literal["incremental", "maxent", "ea"]
 StartName = Literal["uniform", "margins"]
-
 TOLERANCE = 1e-3
 SECONDS = 60.0
 """What a copy may take unless something else is asked for."""
+MOST_BYTES = 8 << 30
+"""The most memory that one search may need, and that all datasets may take when they are made: 8 GiB each."""
+MOST_COPIES = 100_000
+"""The most datasets from one specification."""
+CODE = 4
+"""Bytes of a cell of a dataset."""
+SEARCHED = 24
+"""Bytes that a search needs for each cell: the code, the best so far, and two places in an order of alike records."""
+SHARE_OF_POPULATION = 3
+"""Datasets that `ea` holds at once, at most, for each of its candidates: itself, its child, and which of its records changed."""
+FORMAT = "chaffinch-evolved"
+VERSION = 1
+FEW = 20
+"""How many numbers of a table or summary a result shows: those that are farthest from what was published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +61,7 @@ class EvolveSettings:
     Parameters
     ----------
     rows
-        The number of records; the specification's own if absent. Rows x columns x 24 bytes may be at most 8 GiB (`limits.py`).
+        The number of records; the specification's own if absent. Rows x columns x 24 bytes may be at most 8 GiB (`check_size`).
     engine
         `incremental`, `maxent` (drawn from what the outputs imply, then polished) or `ea` (the paper's algorithm).
     copies
@@ -240,18 +249,6 @@ def _refitted_by() -> str | None:
         return None
 
 
-MOST_BYTES = 8 << 30
-"""The most memory that one search may need, and that all datasets may take when they are made: 8 GiB each."""
-MOST_COPIES = 100_000
-"""The most datasets from one specification."""
-CODE = 4
-"""Bytes of a cell of a dataset."""
-SEARCHED = 24
-"""Bytes that a search needs for each cell: the code, the best so far, and two places in an order of alike records."""
-SHARE_OF_POPULATION = 3
-"""Datasets that `ea` holds at once, at most, for each of its candidates: itself, its child, and which of its records changed."""
-
-
 def check_copies(copies: int) -> None:
     """Raise InputError unless the number of datasets is one that can be made."""
     if copies < 1:
@@ -319,12 +316,6 @@ def check_tolerance(tolerance: float | None, *problems: Problem) -> None:
         )
 
 
-FORMAT = "chaffinch-evolved"
-VERSION = 1
-FEW = 20
-"""How many numbers of a table or summary a result shows: those that are farthest from what was published."""
-
-
 @dataclass(frozen=True)
 class ShownNumber:
     """A number as published (None where an interval is all that is known of it), and as the records give it (None without a fit)."""
@@ -337,7 +328,7 @@ class ShownNumber:
     within: bool
 
     @classmethod
-    def of(cls, one: Compare, tolerance: float) -> ShownNumber:
+    def of(cls, one: Number, tolerance: float) -> ShownNumber:
         """Return a number that was computed again."""
         published = round(0.5 * (one.lo + one.hi), 12) if one.unit or one.lo == one.hi else None
         return cls(

@@ -1,17 +1,12 @@
-"""From a printed number to the interval that it leaves: decimals, rounding to a base, suppression, percentages.
+"""Numbers of outputs: the interval that a printed number leaves, how numbers are printed, and published numbers beside those of records.
 
 A number that stands in a file as a number is exact, unless its output says how many `decimals` were printed; a number in quotes keeps its
 digits, trailing zeros included: "1.2300" is 1.22995 to 1.23005 and "3.241e+04" is 32405 to 32415. Ends belong to the interval, since
-programs differ in how they round a tie.
+programs differ in how they round a tie. `digits` are written by an example: "0.0000" for four decimals, "0.000e+00" for four significant
+digits. The interval of what is printed here holds the number.
 
-Numbers as an output prints them: rounded, with so many digits, withheld or banded.
-
-`digits` are written by an example: "0.0000" for four decimals, "0.000e+00" for four significant digits. What is printed here is read
-back by `precision.py`, and the interval that comes out holds the number.
-
-Every published number computed again from evolved records, and held against what was published.
-
-Without statsmodels regressions are marked as not refitted.
+`compared` computes every published number again from evolved records, by other code than the engines'; without statsmodels regressions are
+marked as not refitted.
 """
 
 from __future__ import annotations
@@ -38,16 +33,19 @@ if TYPE_CHECKING:
 
 Rounding = Literal["nearest", "down", "up", "random"]
 ROUNDINGS = ("nearest", "down", "up", "random")
-
 SUPPRESSED = ("", "*", "x", "c", "s", ":", "..", "suppressed")
 """How tables mark a cell that is withheld."""
 UNKNOWN = "?"
 UNSAID = (None, "", "x", "*", "?", "..")
 """How a number that is no count is withheld."""
-
 _SLACK = 1e-9
 _COMPARED = re.compile(r"(<=|>=|<|>)\s*(\d+)")
 _RANGE = re.compile(r"(\d+)\s*(?:-|\.\.|to)\s*(\d+)")
+WITHHELD = "x"
+TOLERANCE = 1e-3
+"""Standard errors by which a number that is known in full may be missed, as in the engines."""
+ROUNDING = 1e-7
+"""What fits and sums may be off by themselves, as a share of the number (at least 1)."""
 
 
 class Interval(NamedTuple):
@@ -221,9 +219,6 @@ def within_share(
     return max(low, 0), min(high, total)
 
 
-WITHHELD = "x"
-
-
 def style_of(number: object) -> str | None:
     """Return the digits of a printed number by an example; None for one that is no text, and so has none of its own.
 
@@ -383,12 +378,6 @@ class Printer:
         styles = self.digits.get(key)
         style = styles.get(name) if isinstance(styles, Mapping) else styles
         return rounded(float(value), style, self.decimals)
-
-
-TOLERANCE = 1e-3
-"""Standard errors by which a number that is known in full may be missed, as in the engines."""
-ROUNDING = 1e-7
-"""What fits and sums may be off by themselves, as a share of the number (at least 1)."""
 
 
 @dataclass(frozen=True)

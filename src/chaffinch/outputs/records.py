@@ -1,4 +1,4 @@
-"""From a table of records to the codes of a specification's columns, and to columns where none are declared.
+"""Between a table of records and the columns of a specification: codes of its records, columns where none are declared, and codes as a table.
 
 Values are matched with levels by what they mean: 1, 1.0 and "1" are the same level, true and True, too. A value that is no level is an
 error, which says in how many records, as far as that may be told, and never which value.
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from ..table.codec import Categories
     from ..table.schema import Column
 
-
 Mask = NDArray[np.bool_]
-
 UNKNOWN = -2
 _NEAR = 1e-9
 """Numbers this near to a level, as a share of it (at least of 1), are that level: 0.1 added up three times is 0.3."""
+MOST_GRID = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,9 +357,6 @@ def _word(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-MOST_GRID = 100_000
 
 
 def schema_of(fields: Fields) -> Schema:

@@ -15,27 +15,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
-from chaffinch.outputs.cells import Crossing, Frame, column_numbers, crossed, sums_by_cell
+from chaffinch.outputs.cells import Crossing, Frame, column_numbers, crossed
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.equations import CountTable, SumSystem
+from chaffinch.outputs.equations import SumSystem
 from chaffinch.outputs.filters import read_filter
 from chaffinch.outputs.kinds import KINDS, Kind, OutputSpec
 from chaffinch.outputs.kinds.base import (
-    PartialSpec,
     PrintedNumbers,
     Sample,
-    by_code,
     groups_of,
-    least_step,
-    middle,
-    only,
 )
 from chaffinch.outputs.numbers import Number, Printer, compared, count_number
 from chaffinch.outputs.rules import Policy, check_rules
@@ -288,93 +282,16 @@ def test_json_says_the_same(documented: Outputs, tmp_path: Path) -> None:
             np.testing.assert_array_equal(mine.hi, theirs.hi)
 
 
-class Pair(PartialSpec):
-    NUMBERS: ClassVar[tuple[str, ...]] = ("first", "second")
-    BESIDE: ClassVar[tuple[str, ...]] = ("second",)
-
-    name: str = "p"
-    first: int | None = None
-    second: int | None = None
-
-
-@pytest.mark.parametrize(
-    ("entry", "published"),
-    [
-        ({}, (False, False)),
-        ({"first": 1}, (True, False)),
-        ({"second": True}, (False, True)),
-        ({"second": False}, (False, False)),
-        ({"first": None, "second": 2}, (False, True)),
-    ],
-)
-def test_what_is_there_or_announced_is_published(
-    entry: dict[str, Any], published: tuple[bool, bool]
-) -> None:
-    pair = Pair.model_validate(entry)
-    assert (pair.publishes("first"), pair.publishes("second")) == published
-
-
-def test_nothing_may_be_announced_where_numbers_are_required() -> None:
-    with pytest.raises(ValidationError):
-        Pair.model_validate({"second": True}, context={"numbers": "required"})
-
-
-def test_changes_leave_the_rest() -> None:
-    pair = Pair.model_validate({"first": 1, "second": 2})
-    recipe = pair.changed(drop=["first", "second"], announced={"second": True})
-    assert (recipe.first, recipe.second, recipe.publishes("second")) == (None, None, True)
-    assert recipe.model_fields_set == set()
-    again = recipe.changed(second=3, announced={})
-    assert (again.second, again.publishes("first")) == (3, False)
-    assert (pair.first, pair.second) == (1, 2)
-
-
-FIELDS_compiling = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 5))))
-CODES = np.array([[0, 0], [0, 3], [1, 1], [1, 2], [1, 3], [1, 3]], dtype=np.int32)
-
-
-def test_numbers_of_columns() -> None:
-    assert (
-        middle(np.array([0.0, 1.0, 6.0])),
-        least_step(np.array([0.0, 1.0, 1.5])),
-        least_step(np.ones(1)),
-    ) == (2.0, 0.5, 1.0)
-    assert only(np.array([0, 1, -1, 1]), 1).tolist() == [-1, 0, -1, 0]
-
-
-def test_sums_of_a_number_by_level() -> None:
-    frame, cells = Frame(FIELDS_compiling, 6), crossed(["sex"], {}, FIELDS_compiling, output="t")
-    terms = sums_by_cell(
-        frame, cells, [by_code(1, FIELDS_compiling["age"].values ** 2)], count=False
-    )
-    sums = np.zeros(2)
-    for code in CODES:
-        row = np.ravel_multi_index(tuple(code), (2, 4))
-        at = slice(terms.starts[row], terms.starts[row + 1])
-        np.add.at(sums, terms.equations[at], terms.values[at])
-    assert sums.tolist() == [25.0, 1.0 + 4.0 + 25.0 + 25.0]
-
-
-def test_each_group_of_a_cross_cut_at_a_value() -> None:
-    frame, cells = Frame(FIELDS_compiling, 6), crossed(["sex"], {}, FIELDS_compiling, output="t")
-    groups = groups_of(
-        ["women", "men"], frame, 1, cells, read_filter("age > 0", FIELDS_compiling, output="t")
-    )
-    counts = []
-    for group in groups:
-        table = group.cut(group.name, (group.values >= 2).astype(int), [0, 0], [6, 6], fault="none")
-        assert isinstance(table, CountTable)
-        counts.append(table.counts(CODES).tolist())
-    assert counts == [[0, 1], [1, 3]]
+AGES = Fields((Field("age", (0, 1, 2, 5)),))
 
 
 def test_a_part_without_values_can_have_no_records() -> None:
     (group,) = groups_of(
         [""],
-        Frame(FIELDS_compiling, 6),
-        1,
-        crossed([], {}, FIELDS_compiling, output="t"),
-        read_filter(None, FIELDS_compiling, output="t"),
+        Frame(AGES, 6),
+        0,
+        crossed([], {}, AGES, output="t"),
+        read_filter(None, AGES, output="t"),
     )
     beyond = (group.values > 9).astype(int)
     assert group.cut("t", beyond, [6, 0], [6, 0], fault="nobody is so old").lo.tolist() == [6]

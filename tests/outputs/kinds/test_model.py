@@ -17,9 +17,7 @@ from chaffinch.outputs.kinds.model import (
     JointLevels,
     ModelFit,
     OneStep,
-    inverse,
     joint_columns,
-    symmetric,
     upper,
 )
 from chaffinch.outputs.numbers import compared
@@ -145,12 +143,6 @@ def test_one_step_from_anywhere_is_the_least_squares_estimate(slopes_hold: Any) 
     slopes_hold(reading, sums)
     assert not reading.undetermined(sums).any()
     assert reading.undetermined(each[:2].sum(axis=0)).all()  # two records, three coefficients
-
-
-def test_triangles() -> None:
-    matrix = np.array([[2.0, 0.5], [0.5, 1.0]])
-    np.testing.assert_array_equal(symmetric(upper(matrix[None])[0], 2), matrix)
-    np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(2), atol=1e-12)
 
 
 def test_joint_levels_have_the_design_of_records() -> None:

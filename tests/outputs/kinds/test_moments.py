@@ -9,10 +9,6 @@ import pandas as pd
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.cells import Frame
-from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.kinds.moments import MomentSpec
-from chaffinch.outputs.kinds.quantiles import QuantileSpec
 
 AGGREGATES = {"mean": "mean", "sum": "sum", "sd": "std", "variance": "var"}
 WHERE = "wife_age >= 25 and media_exposure == 'good'"
@@ -114,34 +110,6 @@ def test_sd_of_the_population(cmc: Any, check: Any) -> None:
 def test_bad_summaries(cmc: Any, output: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         cmc.spec(output).problem()
-
-
-FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (10, 20, 30))))
-CODES = np.array([[0, 0], [1, 2], [0, 1], [1, 1], [0, 2]], dtype=np.int32)
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        MomentSpec(name="s", kind="mean", of="age", by=["sex"]),
-        QuantileSpec(name="s", kind="median", of="age", by=["sex"]),
-    ],
-)
-def test_numbers_of_each_group(spec: MomentSpec | QuantileSpec) -> None:
-    groups = [x.tolist() for x in spec.by_group(spec.sample(FIELDS, CODES))]
-    assert groups == [[10.0, 20.0, 30.0], [30.0, 20.0]]
-    within = spec.changed(where="age > 10")
-    assert [len(x) for x in within.by_group(within.sample(FIELDS, CODES))] == [2, 2]
-    assert (
-        spec.numbers,
-        spec.changed(value=1.0).numbers,
-        spec.changed(values=[1.0, 2.0]).numbers,
-    ) == (None, 1.0, [1.0, 2.0])
-
-
-def test_words_have_no_summary() -> None:
-    with pytest.raises(InputError, match="sex"):
-        MomentSpec(name="s", kind="mean", of="sex").check_recipe(Frame(FIELDS, 5))
 
 
 def test_correlations(cmc: Any, check: Any, slopes_hold: Any) -> None:

@@ -194,7 +194,7 @@ def test_a_mean_outside_its_column_is_a_contradiction() -> None:
 
 
 BY = ["media_exposure", "contraceptive_method"]
-FIELDS_weighted_table = Fields((Field("g", ("a", "b")), Field("w", (0.5, 1.0, 40.0))))
+SURVEY_FIELDS = Fields((Field("g", ("a", "b")), Field("w", (0.5, 1.0, 40.0))))
 ENTRY: dict[str, Any] = {"name": "t", "kind": "weighted-table", "by": ["g"], "weight": "w"}
 
 
@@ -221,7 +221,7 @@ def test_sums_of_weights_are_those_of_pandas(cmc: Any, agrees: Any, check: Any) 
 def test_a_large_weight_hides_no_small_cell(more: dict[str, Any]) -> None:
     """Three records of weight 40 stand for 120 people: the cell is one of three."""
     codes = np.array([[0, 1]] * 90 + [[1, 2]] * 3, dtype=np.int32)
-    report = check_entries([{**ENTRY, **more}], FIELDS_weighted_table, codes, Policy(weight="w"))
+    report = check_entries([{**ENTRY, **more}], SURVEY_FIELDS, codes, Policy(weight="w"))
     found = {one.rule: (one.status, one.where) for one in report}
     assert found["threshold"] == ("fail", ("b",))
     assert "weighted counts" not in found
@@ -229,14 +229,13 @@ def test_a_large_weight_hides_no_small_cell(more: dict[str, Any]) -> None:
     codes = np.array([[0, 1]] * 90 + [[1, 0]] * 12 + [[1, 2]] * 2, dtype=np.int32)
     assert {
         one.rule: one.where
-        for one in check_entries([{**ENTRY, **more}], FIELDS_weighted_table, codes, Policy())
+        for one in check_entries([{**ENTRY, **more}], SURVEY_FIELDS, codes, Policy())
     }["n-k dominance"] == ("b",)
 
 
 def test_a_plain_table_of_weighted_counts_is_still_noticed() -> None:
     codes = np.array([[0, 1]] * 90 + [[1, 2]] * 30, dtype=np.int32)
     table = {"name": "t", "kind": "table", "by": ["g"], "counts": [90, 1200]}
-    assert {
-        one.rule: one.status
-        for one in check_entries([table], FIELDS_weighted_table, codes, Policy())
-    }["weighted counts"] == "not assessed"
+    assert {one.rule: one.status for one in check_entries([table], SURVEY_FIELDS, codes, Policy())}[
+        "weighted counts"
+    ] == "not assessed"

@@ -1,10 +1,9 @@
-"""Outputs of a few single numbers: a toy one, with a p-value and a whole number."""
+"""Single numbers of outputs: derivatives by hand, p-values as normal statistics, and numbers of other kinds as parts."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from chaffinch._base.errors import InputError
 from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.kinds.base import ROWS, Sample
 from chaffinch.outputs.kinds.single import (
     Followed,
-    Single,
-    SingleNumbers,
     SmoothNumbers,
     at_least,
     once,
@@ -29,83 +24,7 @@ from chaffinch.outputs.kinds.single import (
 )
 from chaffinch.outputs.numbers import Interval
 from chaffinch.outputs.rules import Policy, check_entries
-from chaffinch.outputs.rules.findings import Finding, finding
-from chaffinch.outputs.rules.tallies import OutputTally, Tallier
-
-FIELDS = Fields((Field("sex", ("f", "m")),))
-
-
-class Toy(SingleNumbers):
-    """The share of women; a p-value that is a hundredth of it; the number of women."""
-
-    NUMBERS: ClassVar[tuple[str, ...]] = ("share", "p_value", "women")
-    BESIDE: ClassVar[tuple[str, ...]] = ("p_value", "women", "n")
-    REQUIRED: ClassVar[tuple[str, ...]] = ("share",)
-    WORDS: ClassVar[dict[str, str]] = {"share": "the share", "p_value": "the p-value"}
-    LACK: ClassVar[str] = "there is nobody"
-
-    kind: Literal["toy"] = "toy"
-    share: Any = None
-    p_value: Any = None
-    women: int | None = None
-    p_below: float | None = None
-
-    def singles(self, sample: Sample) -> dict[str, Single]:
-        women = int((sample.inside[:, 0] == 0).sum())
-        share = women / len(sample.inside) if len(sample.inside) else math.nan
-        return {"share": Single(share, 0.1), "p_value": Single(share / 100), "women": Single(women)}
-
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
-        return tallier.n()
-
-    def findings(
-        self, tallies: list[OutputTally], tallier: Tallier, policy: Policy
-    ) -> list[Finding]:
-        return []
-
-
-def records(women: int, men: int) -> Any:
-    return np.repeat([[0], [1]], [women, men], axis=0).astype(np.int32)
-
-
-def test_numbers_that_are_published_are_computed() -> None:
-    assert Toy(name="t").computed(FIELDS, records(3, 1)).to_dict() == {
-        "name": "t",
-        "kind": "toy",
-        "share": 0.75,
-    }
-    full = Toy.model_validate({"name": "t", "p_value": True, "women": True, "decimals": 2})
-    assert full.computed(FIELDS, records(3, 1)).to_dict() == {
-        "name": "t",
-        "kind": "toy",
-        "decimals": 2,
-        "share": 0.75,
-        "p_value": 0.01,
-        "women": 3,
-    }
-    with pytest.raises(InputError, match="'t' cannot be computed on the data: there is nobody"):
-        full.computed(FIELDS, records(0, 0))
-
-
-def test_a_small_p_value_stays_a_bound() -> None:
-    toy = Toy(name="t", share="0.75", p_value="<0.005", women=3)
-    assert toy.intervals()["p_value"] == pytest.approx((0.0, 0.005))
-    recipe = toy.without_numbers(Frame(FIELDS, ROWS))
-    assert recipe.p_below == pytest.approx(0.005)
-    assert (recipe.has_numbers, recipe.filled(Frame(FIELDS, 4)).share) == (False, 1.0)
-    assert recipe.computed(FIELDS, records(1, 3)).to_dict()["p_value"] == "<0.005"
-    assert recipe.computed(FIELDS, records(3, 1)).to_dict()["p_value"] == 0.0075
-
-
-def test_published_numbers_beside_those_of_records() -> None:
-    toy = Toy(name="t", share="0.75", women=3)
-    numbers = list(toy.recomputed(toy.sample(FIELDS, records(2, 2))))
-    assert [(one.name, one.value, one.unit, one.within()) for one in numbers] == [
-        ("share", 0.5, 0.1, False),
-        ("women", 2.0, 0.0, False),
-    ]
-    assert all(one.within() for one in toy.recomputed(toy.sample(FIELDS, records(3, 1))))
-    assert [part.key for part in toy.printed_numbers(Frame(FIELDS, 4))] == ["share"]
+from chaffinch.outputs.rules.findings import finding
 
 
 class Ratio(SmoothNumbers):
@@ -149,7 +68,7 @@ def test_intervals_keep_their_order() -> None:
     assert scaled_interval("statistic", Interval(1.0, 2.0)) == (1.0, 2.0)
 
 
-FIELDS_parts = Fields((Field("g", ("a", "b", "c")), Field("x", tuple(range(6)))))
+FIELDS = Fields((Field("g", ("a", "b", "c")), Field("x", tuple(range(6)))))
 CODES = np.array(
     [[0, k % 6] for k in range(24)]
     + [[1, k % 5] for k in range(30)]
@@ -160,14 +79,12 @@ ENTRY: dict[str, Any] = {"name": "a", "kind": "anova", "of": "x", "by": ["g"]}
 
 
 def test_a_recipe_publishes_what_it_says_and_else_the_usual() -> None:
-    frame = Frame(FIELDS_parts, 58)
-    (usual, means) = recipes_of(
-        [ENTRY, {**ENTRY, "name": "b", "means": True}], FIELDS_parts
-    ).outputs
+    frame = Frame(FIELDS, 58)
+    (usual, means) = recipes_of([ENTRY, {**ENTRY, "name": "b", "means": True}], FIELDS).outputs
     assert set(usual.announcements(frame)) == {"statistic", "dof_between", "dof_within", "p_value"}
     assert set(means.announcements(frame)) == {"means"}
     assert [key for key in ("statistic", "means") if means.publishes(key)] == ["means"]
-    assert list(means.computed(FIELDS_parts, CODES).to_dict()) == [
+    assert list(means.computed(FIELDS, CODES).to_dict()) == [
         "name",
         "kind",
         "of",
@@ -178,15 +95,13 @@ def test_a_recipe_publishes_what_it_says_and_else_the_usual() -> None:
 
 def test_parts_are_printed_and_withheld_as_they_were() -> None:
     entry = {**ENTRY, "counts": [24, 30, "x"], "threshold": 10, "means": ["2.50", "2.00", "x"]}
-    recipe = recipes_of([entry], FIELDS_parts).outputs[0]
-    assert recipe.computed(FIELDS_parts, CODES).to_dict() == entry
-    bare = recipe.without_numbers(Frame(FIELDS_parts, 58))
+    recipe = recipes_of([entry], FIELDS).outputs[0]
+    assert recipe.computed(FIELDS, CODES).to_dict() == entry
+    bare = recipe.without_numbers(Frame(FIELDS, 58))
     assert bare.to_dict()["digits"] == {"means": "0.00"}
-    assert bare.computed(FIELDS_parts, CODES).to_dict() == entry
+    assert bare.computed(FIELDS, CODES).to_dict() == entry
     by_name = {**ENTRY, "means": ["2.5", "x", "0.8"]}
-    assert recipes_of([by_name], FIELDS_parts).outputs[0].computed(FIELDS_parts, CODES).to_dict()[
-        "means"
-    ] == [
+    assert recipes_of([by_name], FIELDS).outputs[0].computed(FIELDS, CODES).to_dict()["means"] == [
         "2.5",
         "x",
         "0.8",
@@ -195,16 +110,14 @@ def test_parts_are_printed_and_withheld_as_they_were() -> None:
 
 def test_the_same_cells_are_tallied_once_with_all_that_is_published_of_them() -> None:
     entry = {**ENTRY, "counts": True, "means": True, "sds": True}
-    report = check_entries([entry], FIELDS_parts, CODES, Policy())
+    report = check_entries([entry], FIELDS, CODES, Policy())
     assert [one.rule for one in report].count("threshold") == 1
     (small,) = [one for one in report if one.rule == "threshold"]
     assert (small.status, small.where) == ("fail", ("c",))
     # A mean of the same column elsewhere is compared with those of the part.
     other = {"name": "m", "kind": "mean", "of": "x", "where": "g == 'a' and x < 5"}
     between = [
-        one
-        for one in check_entries([entry, other], FIELDS_parts, CODES, Policy())
-        if one.other == "m"
+        one for one in check_entries([entry, other], FIELDS, CODES, Policy()) if one.other == "m"
     ]
     assert [(one.rule, one.status) for one in between] == [("differencing", "fail")]
 
@@ -218,7 +131,7 @@ def test_what_is_said_twice_is_said_once() -> None:
 
 def test_equations_of_parts_have_names_of_their_own() -> None:
     computed = recipes_of(
-        [{**ENTRY, "counts": True, "means": True, "statistic": True}], FIELDS_parts
+        [{**ENTRY, "counts": True, "means": True, "statistic": True}], FIELDS
     ).computed(CODES)
     names = [one.name for one in computed.problem(len(CODES)).outputs]
     assert names == ["a: statistic", "a: counts", "a: means"]

@@ -218,7 +218,7 @@ def test_records_without_a_test() -> None:
 
 ENTRY = {"kind": "anova", "of": "num_children", "by": ["wife_education"]}
 # R 4.2.2: summary(aov(num_children ~ factor(wife_education), d))
-R_anova = {
+R_ANOVA = {
     "dof_between": 3,
     "dof_within": 1469,
     "ss_between": 331.631152279,
@@ -230,7 +230,7 @@ R_anova = {
 }
 
 
-def test_numbers_are_those_of_r_of_anova(
+def test_analyses_of_variance_are_those_of_r(
     cmc: Any, agrees: Any, check: Any, slopes_hold: Any
 ) -> None:
     groups = cmc.frame.groupby("wife_education", observed=True)["num_children"]
@@ -239,8 +239,8 @@ def test_numbers_are_those_of_r_of_anova(
         "means": groups.mean().tolist(),
         "sds": groups.std().tolist(),
     }
-    share = R_anova["ss_between"] / (R_anova["ss_between"] + R_anova["ss_within"])
-    computed = agrees(cmc, ENTRY, {**R_anova, **more, "eta_squared": share})
+    share = R_ANOVA["ss_between"] / (R_ANOVA["ss_between"] + R_ANOVA["ss_within"])
+    computed = agrees(cmc, ENTRY, {**R_ANOVA, **more, "eta_squared": share})
     assert check(computed, cmc.shuffled("num_children")) != []
     for system in computed.problem().outputs:
         if callable(getattr(system, "reported", None)):

@@ -14,7 +14,6 @@ from chaffinch.outputs.rules import atoms
 from chaffinch.outputs.rules.atoms import (
     atoms_of,
     components,
-    counting,
     informative,
     lookup_of,
     merged,
@@ -127,14 +126,14 @@ def test_what_shares_no_column_is_looked_at_apart():
     assert [sum(not used_columns(tally) for tally in part) for part in parts] == [1, 1]
 
 
-FIELDS_lookups = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z"))))
+AB_FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y", "z"))))
 CODES = np.indices((2, 3)).reshape(2, -1).T.astype(np.int32)
 
 
 def test_records_are_in_the_cell_of_their_levels():
     (table, *_) = tallies_of(
         output_of({"name": "t", "kind": "table", "by": ["B"], "where": "A == 'p' or B == 'x'"}),
-        FIELDS_lookups,
+        AB_FIELDS,
         CODES,
     )
     lookup = lookup_of(table)
@@ -148,16 +147,6 @@ def test_records_are_in_the_cell_of_their_levels():
 def test_what_is_too_wide_is_not_written_out(monkeypatch):
     monkeypatch.setattr(atoms, "MOST_COMBINATIONS", 5)
     (table, *_) = tallies_of(
-        output_of({"name": "t", "kind": "table", "by": ["A", "B"]}), FIELDS_lookups, CODES
+        output_of({"name": "t", "kind": "table", "by": ["A", "B"]}), AB_FIELDS, CODES
     )
     assert lookup_of(table) is None
-
-
-def test_the_same_said_twice_counts_once():
-    tallies = [
-        tallies_of(output_of({"name": name, "kind": "table", "by": ["A"]}), FIELDS_lookups, CODES)[
-            0
-        ]
-        for name in ("s", "t")
-    ]
-    assert counting(tallies) == tallies[:1]

@@ -444,9 +444,7 @@ def test_numbers_of_people_who_lack_a_value_are_for_a_person_to_look_at(check, c
     assert found(check(codes, mean, {**mean, "by": ["B"]})) == [("o1", "o2", "fail")]
 
 
-def sides(
-    shared: Any, a_out: list[int], b_out: list[int]
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def sides(shared: Any, a_out: Any, b_out: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """A table of the people that cells of a (rows) and b (columns) share, from either side; and those who are in no cell of the other."""
     both = []
     for table, out in ((np.array(shared), a_out), (np.array(shared).T, b_out)):
@@ -491,12 +489,6 @@ def test_people_beyond_the_union_inside(
     )
 
 
-def test_the_cells_of_the_unions() -> None:
-    outer, inner = sides([[20, 0], [15, 0], [0, 30]], [1, 2, 0], [0, 0])
-    marks = united(outer, inner, 10, 0)
-    assert marks.tolist() == [True, True, False, True, False]
-
-
 def test_a_union_beyond_the_largest_size_is_not_looked_at() -> None:
     outer, inner = sides([[20], [15]], [1, 2], [0])
     every = np.ones(3, dtype=bool)
@@ -520,28 +512,11 @@ def shared_people(draw, most=5):
     return table, a_out, b_out
 
 
-def sides_unions(table, a_out, b_out):
-    both = []
-    for one, out in ((table, a_out), (table.T, b_out)):
-        of, to = np.nonzero(one)
-        starts = np.searchsorted(of, np.arange(len(one) + 1))
-        both.append(
-            (
-                starts,
-                np.ascontiguousarray(to),
-                one[of, to].astype(np.int64),
-                one.sum(axis=1) + out,
-                out.astype(np.int64),
-            )
-        )
-    return both
-
-
 @settings(max_examples=300, deadline=None)
 @given(shared_people(most=8), st.integers(2, 10))
 def test_the_unions_are_those_of_the_compiled_search(people, threshold):
     table, a_out, b_out = people
-    outer, inner = sides_unions(*people)
+    outer, inner = sides(*people)
     every = np.ones(sum(table.shape), dtype=bool)
     beyond = nested(outer, inner, threshold, union_sizes(128), every, 2**62)[:-1]
     expected = {

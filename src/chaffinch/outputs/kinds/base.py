@@ -12,7 +12,7 @@ A kind is one file (or package) of this folder. Its class is an `OutputSpec`: th
     tallies, findings   the cells of people behind it, and the rules on them   check
 
 It registers a `Kind` for each name that it reads. Nothing else in the package names kinds. Most of this is there already for outputs with
-counts (`counted.py`), summaries of a column by groups (`summary.py`) and a few single numbers (`single.py`); `chi_square.py` is one to copy.
+counts (`table.py`), summaries of a column by groups (`moments.py`) and a few single numbers (`single.py`); `chi_square.py` is one to copy.
 
 Without numbers an output is a recipe. Beside the keys of its kind it may have
 
@@ -58,6 +58,17 @@ from ..numbers import (
 from ..rules.findings import Finding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
+
+# A kind's file imports what it speaks of from here.
+
+Whole = Annotated[int, Key(ge=0, strict=True)]
+SLACK = 1e-7
+"""What a number may lie beyond a bound, as a share of it (at least 1): numbers and bounds are rounded."""
+NOT_SEARCHED = "this kind has no equations"
+ROWS = 10**9
+"""More records than any part will have: what is checked on reading must not depend on their number."""
+NEXT = "Merge levels, leave them out by a filter, give this part a larger share of the records, or split with another seed."
+Grid = Mapping[int, NDArray[Any]]
 
 
 class PartialSpec(BaseModel):
@@ -110,17 +121,6 @@ class PartialSpec(BaseModel):
         spec.model_fields_set.difference_update(gone)
         spec._announced = dict(self._announced if announced is None else announced)
         return spec
-
-
-# A kind's file imports what it speaks of from here.
-
-Whole = Annotated[int, Key(ge=0, strict=True)]
-
-SLACK = 1e-7
-"""What a number may lie beyond a bound, as a share of it (at least 1): numbers and bounds are rounded."""
-NOT_SEARCHED = "this kind has no equations"
-ROWS = 10**9
-"""More records than any part will have: what is checked on reading must not depend on their number."""
 
 
 @dataclass(frozen=True)
@@ -503,9 +503,6 @@ def _read_numbers(rules: dict[str, Any], part: PrintedNumbers) -> None:
         rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *gone]))
 
 
-NEXT = "Merge levels, leave them out by a filter, give this part a larger share of the records, or split with another seed."
-
-
 def no_estimate(output: str, part: str, why: str) -> InputError:
     """Return the error for an output whose numbers these records do not have; `part` is what the records are."""
     return InputError(f"Output '{output}' cannot be computed on {part}: {why}. {NEXT}")
@@ -566,9 +563,6 @@ def printed_groups(
             row.append(WITHHELD if gone else printer.number(value, key, own))
         rows.append(row)
     return rows
-
-
-Grid = Mapping[int, NDArray[Any]]
 
 
 def by_code(position: int, numbers: Floats) -> tuple[tuple[int], Callable[[Grid], Floats]]:

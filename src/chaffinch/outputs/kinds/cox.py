@@ -1,7 +1,6 @@
 """Cox's proportional hazards model: coefficients are logarithms of hazard ratios, at which the partial likelihood is largest.
 
-The partial likelihood as a function of sums over records, so that risk sets may change with the records.
-
+The partial likelihood is a function of sums over records, so that risk sets may change with the records.
 With w = exp(x'b) at the published b, each stratum and time has the sums over its records of w, w x and w x x', how many events there are, and
 (for Efron's way with ties) the same sums over events alone; the events of all times have the sum of x. Risk sets are those sums added up from
 the last time on. With d events at a time, S_k the sums over its risk set and E_k those over its events, k = 0, 1, 2, and f_l = l / d (Breslow: 0),
@@ -11,7 +10,7 @@ the last time on. With d events at a time, S_k the sums over its risk set and E_
     score  = sum of x over events   - sum of phi_1l / phi_0l
     J      = sum of phi_2l / phi_0l - phi_1l phi_1l' / phi_0l^2
 
-(Breslow 1974; Efron 1977, section 6). What was published is read off these as in `likelihood.py`.
+(Breslow 1974; Efron 1977, section 6). What was published is read off these as in `model.py`.
 """
 
 from __future__ import annotations
@@ -50,6 +49,7 @@ RUN_OFF = 100.0
 """A standard error this large, of the logarithm of the hazards of two records, is that of a coefficient without a finite estimate."""
 MOST_SUMS = 2_000
 """The most sums over records: strata x times, with a few for each pair of coefficients."""
+TINY = 1e-12
 
 
 class CoxSpec(EstimatedModel):
@@ -274,9 +274,6 @@ def _by_statsmodels(
             "there is no finite estimate: too few records or events, or groups without events"
         )
     return ModelFit(params / scale, errors / scale, {"loglik": float(result.llf)})
-
-
-TINY = 1e-12
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 Regressions with estimating equations (`regression/`) and models that are fitted as a whole (`EstimatedModel`: Cox, ordered, mixed ...) are these.
 
-Models whose likelihood is a sum over records, as equations: one step of Newton's from the published parameters.
-
+A model whose likelihood is a sum over records has equations by one step of Newton's from the published parameters (`OneStep`).
 With s, J and l the score, the observed information and the log-likelihood of all records at published parameters b, records have the estimate
 b + J^-1 s to first order, standard errors sqrt(diag J^-1) and the log-likelihood l + s' J^-1 s / 2. All three are sums over records, each a
 look-up on the joint levels of the columns that the model reads; so a model needs no kernel of its own, and few enough joint levels.
@@ -30,6 +29,9 @@ from ..formula import Formula, plain_name, read_formula, unlearnt_words
 from ..numbers import Interval, Number, Printer
 from ..rules.tallies import OutputTally, Tallier
 from .base import ROWS, OutputSpec, PrintedNumbers, Sample, no_estimate
+
+MOST_NUMBERS = 4_000_000
+"""The most numbers that the look-up of a model may have."""
 
 
 class ModelSpec(OutputSpec):
@@ -349,10 +351,6 @@ class EstimatedModel(ModelSpec):
     ) -> Iterator[Number]:
         """Give further published numbers beside those of a fit."""
         return iter(())
-
-
-MOST_NUMBERS = 4_000_000
-"""The most numbers that the look-up of a model may have."""
 
 
 def joint_columns(formula: Formula, *more: int) -> tuple[int, ...]:

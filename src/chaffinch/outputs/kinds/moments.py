@@ -1,4 +1,4 @@
-"""Means, sums, standard deviations and variances of a number, for all records or by groups."""
+"""Summaries of a number, for all records or by groups: means, sums, standard deviations and variances, and what other summaries share with them."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ from .base import (
     nested,
     printed_groups,
 )
+
+SPREADS = ("sd", "variance")
+CENTRES = 17
+"""Numbers around which a spread is put into a linear programme, where there are at most"""
+FEW_GROUPS = 50
+"""groups; fewer of them where there are more."""
 
 
 class SummarySpec(OutputSpec):
@@ -152,13 +158,6 @@ class GroupedNumbers(SummarySpec):
     def of_columns(self) -> tuple[str, ...]:
         """The columns whose numbers it sums up."""
         return (self.of,)
-
-
-SPREADS = ("sd", "variance")
-CENTRES = 17
-"""Numbers around which a spread is put into a linear programme, where there are at most"""
-FEW_GROUPS = 50
-"""groups; fewer of them where there are more."""
 
 
 class Moments:
@@ -343,6 +342,12 @@ class MomentSpec(GroupedNumbers):
 
 
 KINDS.register(Kind("mean", MomentSpec, "LinearAggregations", "means, by groups or not"))
+
+
 KINDS.register(Kind("sum", MomentSpec, "LinearAggregations", "sums, by groups or not"))
+
+
 KINDS.register(Kind("sd", MomentSpec, "Shape", "standard deviations, by groups or not"))
+
+
 KINDS.register(Kind("variance", MomentSpec, "Shape", "variances, by groups or not"))

@@ -1,11 +1,8 @@
-"""Ratios of two totals, weighted means, and shares of a total; for all records or by groups.
+"""Ratios of two totals, weighted means, shares of a total and weighted tables; for all records or by groups.
 
 With w the weight (1 if there is none): a ratio is sum w a / sum w b, a weighted mean sum w a / sum w; shares are the percentages of a column's sum that
-the cells of a table have.
-
-Weighted tables: sums of the records' weights in each cell, or percentages of them, with the unweighted counts beside or not.
-
-The weighted numbers are sums (or shares) of the column of weights, and the counts a table; rules are run on the records behind each cell.
+the cells of a table have. A weighted table has sums (or shares) of the column of weights, and the unweighted counts beside or not; rules are run on the
+records behind each cell.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Outputs that are a few single numbers, each under a key of its own: a test's statistic, its p-value.
+"""Outputs that are a few single numbers, each under a key of its own, such as a test's statistic and p-value, with or without numbers of other kinds beside them.
 
-Numbers that are formulas of sums over records, with derivatives that need no formulas of their own.
-
-A formula that is written for complex numbers gives its derivative by any sum to the last digit: the imaginary part at S + i h, divided by h
+Most are formulas of sums over records (`SmoothNumbers`), with derivatives that need no formulas of their own. A formula that is written for complex numbers gives
+its derivative by any sum to the last digit: the imaginary part at S + i h, divided by h
 (Squire and Trapp 1998, SIAM Review 40: "Using complex variables to estimate derivatives of real functions"). Numbers that no such formula
 has, p-values and the ends of intervals, follow from others, and say how they change with these.
 
@@ -10,9 +9,8 @@ Searches make numbers linear in the sums. A p-value is far from that, and so is 
 beyond, which is nearly the size of the statistic, and the logarithm of an odds ratio. A two-sided p-value does not say on which side the statistic
 lies; where another number does, the quantile is below 0 on the other side, so that a search does not stay there.
 
-Outputs that have the numbers of other kinds among their own: the n, means and spreads of the groups of a test, the quartiles of a summary.
-
-Each such list is a part: an output of the kind that has these numbers anyway. Its equations, its printing and its rules are that kind's.
+The n, means and spreads of the groups of a test, or the quartiles of a summary, are parts (`PartedNumbers`): each an output of the kind that has these numbers
+anyway. Its equations, its printing and its rules are that kind's.
 """
 
 from __future__ import annotations
@@ -34,6 +32,13 @@ from ..rules.findings import Finding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier, summed
 from .base import KINDS, OutputSpec, PrintedNumbers, Sample, no_estimate
+
+STEP = 1e-30
+"""The imaginary step. Nothing is subtracted, so that it may be as small as it likes."""
+LEAST_P = 1e-300
+"""P-values below this are not told apart,"""
+LEAST_ODDS = 1e-9
+"""nor odds ratios below this."""
 
 
 class Single(NamedTuple):
@@ -111,16 +116,6 @@ class SingleNumbers(OutputSpec):
         for key in self.NUMBERS:
             if key not in self.WORDS and getattr(self, key) is not None:
                 yield count_number(key, getattr(self, key), getattr(self, key), singles[key].value)
-
-
-STEP = 1e-30
-"""The imaginary step. Nothing is subtracted, so that it may be as small as it likes."""
-
-
-LEAST_P = 1e-300
-"""P-values below this are not told apart,"""
-LEAST_ODDS = 1e-9
-"""nor odds ratios below this."""
 
 
 def scaled(key: str, value: float) -> tuple[float, float]:
@@ -342,7 +337,7 @@ class PartedNumbers(SingleNumbers):
         )
 
     def systems(self, frame: Frame, intervals: dict[str, Interval]) -> list[Output]:
-        """Return the equations of single numbers, on the scales that equations have them on (`smooth.py`).
+        """Return the equations of single numbers, on the scales that equations have them on (`scaled`).
 
         One set for each: most of them follow from each other, and together would leave directions in which nothing is asked.
         """

@@ -1,13 +1,11 @@
-"""Student's and Welch's t tests: of a column against a number, of two groups, of two columns record by record.
+"""Tests of means: Student's and Welch's t tests of a column against a number, of two groups, of two columns record by record; one-way analysis of variance.
 
 With n, mean and variance s^2 of each group, t = (difference - mu) / standard error. One sample, and differences of pairs: s^2 / n with n - 1
 degrees of freedom. Two groups: pooled, ((n1 - 1) s1^2 + (n2 - 1) s2^2) / (n1 + n2 - 2) times 1 / n1 + 1 / n2; or Welch's (1947, Biometrika 34),
 s1^2 / n1 + s2^2 / n2, with Satterthwaite's degrees of freedom. All of it is a formula of each group's count, sum and sum of squares.
 
-One-way analysis of variance: its table, and the n, means and standard deviations of the groups.
-
-Between groups: sum n_k (mean_k - mean)^2 with k - 1 degrees of freedom; within: sum (n_k - 1) s_k^2 with n - k; F is the ratio of their mean
-squares. Groups without records do not count.
+Analysis of variance has its table, and the n, means and standard deviations of the groups. Between groups: sum n_k (mean_k - mean)^2 with k - 1 degrees of
+freedom; within: sum (n_k - 1) s_k^2 with n - k; F is the ratio of their mean squares. Groups without records do not count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables: counts and percentages, exact, suppressed, rounded or banded, with or without margins."""
+"""Tables and histograms: counts and percentages, exact, suppressed, rounded or banded, with or without margins; counts between edges."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ from ..rules.findings import Finding, some
 from ..rules.policy import Policy
 from ..rules.tallies import COUNT, OutputTally, Tallier, summed
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, boxed, check_some, nested
+
+Ints = NDArray[np.int64]
+MOST_MARGINS = 16
+"""The margins of a table without withheld cells follow from its cells; with more than this only the one-way ones are made at once, and others
+where another output has the same columns."""
 
 
 class Counted(OutputSpec):
@@ -89,13 +94,6 @@ class Counted(OutputSpec):
     ) -> list[Finding]:
         """Return small cells, zeros, and rows or columns with all their people in one cell."""
         return table_rules(tallies, policy)
-
-
-Ints = NDArray[np.int64]
-
-MOST_MARGINS = 16
-"""The margins of a table without withheld cells follow from its cells; with more than this only the one-way ones are made at once, and others
-where another output has the same columns."""
 
 
 class TableSpec(Counted):

@@ -1,7 +1,8 @@
 """The finest cells that tallies tell apart: the unknowns of the one linear system that all outputs make up together.
 
 Two combinations of levels that lie in the same cell of every tally are one atom. A published count is a sum of atoms by definition, whatever the
-records are; atoms that nobody is in are unknowns like others, since a reader does not know that they are empty.
+records are; atoms that nobody is in are unknowns like others, since a reader does not know that they are empty. `CellLookup` has the cell of each
+combination of levels for one tally.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from .tallies import COUNT, Ints, OutputTally
 MOST_ATOMS = 100_000
 """Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""
 _SAMPLE = 5_000
+MOST_COMBINATIONS = 300_000
+"""Combinations of levels of one tally that are written out."""
 
 
 class Atoms(NamedTuple):
@@ -262,10 +265,6 @@ def components(tallies: Sequence[OutputTally]) -> list[list[OutputTally]]:
     for number, tally in enumerate(rest):
         parts.setdefault(sets.root(number), []).append(tally)
     return [[*part, *every] for part in parts.values()] or ([every] if every else [])
-
-
-MOST_COMBINATIONS = 300_000
-"""Combinations of levels of one tally that are written out."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,7 @@
-"""Rules on counts of people: small cells, zeros, groups all of whose people are in one cell, steps of survival tables, degrees of freedom."""
+"""Rules on counts of people: small cells, zeros, groups all of whose people are in one cell, steps of survival tables, degrees of freedom.
+
+Who is counted may differ: households whose members count as one, and weighted counts, from which people cannot be read off.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,9 @@ from .tallies import Ints, Mask, OutputTally, Tallier
 
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
+
+HOUSEHOLDS = "threshold of households"
+WEIGHTED = "weighted counts"
 
 
 def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
@@ -178,10 +184,6 @@ def _group_sizes(times: OutputTally, axis: int, tallier: Tallier) -> Ints:
     return tallier.counted(
         groups, tuple((columns, mask) for columns, mask in tallier.filter.masks if len(columns) > 1)
     )[1]
-
-
-HOUSEHOLDS = "threshold of households"
-WEIGHTED = "weighted counts"
 
 
 def households(

@@ -1,12 +1,9 @@
 """Differencing between outputs: two that are safe on their own, whose cells differ by a few people.
 
-Each output is a label for each record. For two labellings the people they share make a bipartite graph of cells; `kernels.nested` searches
+Each output is a label for each record. For two labellings the people they share make a bipartite graph of cells; `nested` searches
 it for a union of cells of one that lies inside a union of cells of the other with 1 to threshold - 1 people between them. Unions of very many
-cells are searched up to a limit of work; what is not looked at by then is not assessed, and that is said.
-
-Two unions of cells that differ by a few people, between tallies of few cells: from all seeds at once, by matrices.
-
-The same search as `kernels.nested`, which is for tallies of many cells: loading compiled code takes longer than comparing a folder of small tables.
+cells are searched up to a limit of work; what is not looked at by then is not assessed, and that is said. Between tallies of few cells `small_unions`
+does the same from all seeds at once, by matrices: loading compiled code takes longer than comparing a folder of small tables.
 """
 
 from __future__ import annotations
@@ -35,6 +32,45 @@ MOST_STEPS_OF_ALL = 2_000_000_000
 """and in all pairs together."""
 DENSE = 4_000_000
 _NO_LIMIT = 2**62
+Links = tuple[NDArray[np.int64], ...]
+"""The people that cells share with those of another tally, in compressed rows: starts, to, people, size, out.
+
+`to[starts[i]:starts[i + 1]]` are the cells that share people with cell i, `people` how many; `size` is how many people it has, and `out` how
+many of them are in no known cell of the other."""
+MOST_UNITED = 128
+"""The most cells of a union that is searched for at first, which is quick; larger ones come after, as far as there is work left."""
+# Sizes of unions by which cells are sorted out: finer than octaves, which let too many pass.
+_SIZES = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    10,
+    12,
+    14,
+    16,
+    20,
+    24,
+    28,
+    32,
+    36,
+    40,
+    44,
+    48,
+    56,
+    64,
+    72,
+    80,
+    96,
+    112,
+    128,
+)
+MOST_CELLS = 64
+"""Cells of a tally up to which matrices of seeds by cells are quick."""
 
 
 @dataclass(frozen=True)
@@ -424,46 +460,6 @@ def _findings(
     ]
 
 
-Links = tuple[NDArray[np.int64], ...]
-"""The people that cells share with those of another tally, in compressed rows: starts, to, people, size, out.
-
-`to[starts[i]:starts[i + 1]]` are the cells that share people with cell i, `people` how many; `size` is how many people it has, and `out` how
-many of them are in no known cell of the other."""
-
-MOST_UNITED = 128
-"""The most cells of a union that is searched for at first, which is quick; larger ones come after, as far as there is work left."""
-# Sizes of unions by which cells are sorted out: finer than octaves, which let too many pass.
-_SIZES = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    10,
-    12,
-    14,
-    16,
-    20,
-    24,
-    28,
-    32,
-    36,
-    40,
-    44,
-    48,
-    56,
-    64,
-    72,
-    80,
-    96,
-    112,
-    128,
-)
-
-
 def union_sizes(most: int) -> Any:
     """Return sizes of unions by which cells are sorted out, up to `most`, in steps of an eighth or less of an octave from 128 on.
 
@@ -678,10 +674,6 @@ def united(outer: Links, inner: Links, threshold: int, seed: int) -> Any:
                     break
             mark[n_a + b] = inside
     return mark
-
-
-MOST_CELLS = 64
-"""Cells of a tally up to which matrices of seeds by cells are quick."""
 
 
 def small_unions(shared: Ints, a_out: Ints, b_out: Ints, threshold: int) -> list[tuple[Mask, Mask]]:

@@ -1,7 +1,7 @@
 """What lies behind an output, as cells of records: which record falls into which cell, and what a reader is shown of its count.
 
 An output has several tallies: its cells, its margins and totals, and its n. Each is a cross of groups of levels, the filter folded in: a filter
-on one column is a column of one group. Filters that tie columns together stay beside (`joint`).
+on one column is a column of one group. Filters that tie columns together stay beside (`joint`). A kind of output has its people counted by a `Tallier`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Joint = tuple[tuple[tuple[int, ...], Mask], ...]
-
 COUNT = "count"
 """The quantity that differencing compares first; others are "sum:COLUMN" and "fit:FORMULA"."""
+Shown = Callable[[Ints], tuple[Ints, Ints, Mask]]
+"""From counts to what a reader is shown of each: the least and largest it may be, and whether it is withheld."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -303,10 +304,6 @@ def defined_within(
         if outside[reached].any():
             return False
     return True
-
-
-Shown = Callable[[Ints], tuple[Ints, Ints, Mask]]
-"""From counts to what a reader is shown of each: the least and largest it may be, and whether it is withheld."""
 
 
 def is_unsaid(cell: object) -> bool:

@@ -1,7 +1,7 @@
 """Other records that fit all that is published: what they have in a withheld cell, its count may be.
 
 A cell whose count is another in some table that fits is not given away, by that table and nothing else: whole people, no tolerance. Such tables are found by changing the
-records themselves at random, a little at a time (`walk.py`), towards another count of each cell that is still open. One table serves the withheld cells of
+records themselves at random, a little at a time (`walk`), towards another count of each cell that is still open. One table serves the withheld cells of
 all outputs. What no table was found for is not known to be given away: that is left to `ranges.py`.
 """
 
@@ -21,7 +21,6 @@ from .tallies import Ints, Mask, OutputTally
 
 if TYPE_CHECKING:
     pass
-
 
 MOST_PROPOSALS = 60_000_000
 """Proposals of all walks together, about ten seconds; each touches the tallies of one column."""

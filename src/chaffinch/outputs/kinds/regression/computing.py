@@ -1,6 +1,4 @@
-"""A regression on records: fitted by statsmodels, with words for every way in which there is no estimate.
-
-Whether records let a regression have an estimate, and which coefficient has none.
+"""A regression on records: fitted by statsmodels, with words for every way in which there is no estimate, and which coefficient has none.
 
 A design may have columns without records, or columns that others add up to. A binary regression has no finite estimate where some
 combination of columns separates the labels (Albert and Anderson 1984, Biometrika 71: 1-10), a multinomial one likewise, a
@@ -37,6 +35,10 @@ from .information import robust_errors
 from .spec import RegressionSpec
 
 _BROKEN = (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError)
+FAR = 12.0
+"""Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
+MOST_STEPS = 60
+_TINY = 1e-9
 
 
 def regression_numbers(
@@ -312,12 +314,6 @@ def _one_label(output: RegressionSpec, formula: Formula, frame: Frame, codes: Co
             if 0 < len(np.unique(label[inside[:, position] == code])) < enough:
                 return field.safe_name(code)
     return None
-
-
-FAR = 12.0
-"""Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
-MOST_STEPS = 60
-_TINY = 1e-9
 
 
 @dataclass(frozen=True)

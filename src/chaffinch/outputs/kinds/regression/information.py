@@ -1,7 +1,6 @@
-"""Standard errors, log-likelihoods and dispersions: sums of products of a design's columns, and what is read off them, with derivatives.
+"""Numbers beside a regression's coefficients: standard errors, log-likelihoods and dispersions, read off sums of products of a design's columns, with derivatives.
 
-Standard errors that are not those of the information: robust ones, and those of weighted least squares.
-
+Standard errors need not be those of the information: there are robust ones, and those of weighted least squares.
 With residuals r, weights w and leverages h of records, A = sum of w x x' and V = A^-1 M A^-1 (White 1980; MacKinnon and White 1985):
 
     HC0      M = sum of w^2 r^2 x x'
@@ -34,6 +33,9 @@ from ..model import JointLevels, inverse, joint_columns, symmetric, upper
 
 if TYPE_CHECKING:
     from .spec import RegressionSpec
+
+CANONICAL = ("logit", "poisson")
+"""Families beside the linear one whose robust standard errors all programs agree on: those without corrections."""
 
 
 def beside_coefficients(
@@ -312,10 +314,6 @@ class LeastSquares:
             values.append(scale)
             slopes.append(scale_by)
         return np.array(values), np.array(slopes)
-
-
-CANONICAL = ("logit", "poisson")
-"""Families beside the linear one whose robust standard errors all programs agree on: those without corrections."""
 
 
 def check_covariance(output: RegressionSpec) -> None:

@@ -98,7 +98,7 @@ class RegressionSpec(ModelSpec):
     weights
         A numeric column: what records count in the estimating equations (weighted least squares, survey weights).
     covariance, cluster
-        Which standard errors are published, if they are not the usual ones: HC0 to HC3, or cluster with the column of clusters (`robust.py`).
+        Which standard errors are published, if they are not the usual ones: HC0 to HC3, or cluster with the column of clusters (`information.py`).
     """
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik", "dispersion")
