@@ -314,7 +314,7 @@ def test_spreads_contradict_only_if_no_dataset_has_them(n: int, ddof: int) -> No
         assert (contradictions(spec_of_x(one, rows=n)) == []) == possible
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("centre", ["mean", "sum"])
 def test_a_mean_and_a_spread_contradict_only_if_no_dataset_has_both(n: int, centre: str) -> None:
     """With mean m the variance is at most m (7 - m) n / (n - 1), all numbers at an end of the range."""
@@ -331,7 +331,7 @@ def test_a_mean_and_a_spread_contradict_only_if_no_dataset_has_both(n: int, cent
             assert (contradictions(spec) == []) == possible
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10_000), st.integers(4, 30))
 def test_what_records_have_is_within_all_bounds(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level, without_levels
-from .domain import Codes, Field, Fields, Floats, Scalar, same_column_checked
+from .domain import Codes, Field, Fields, Floats, Ints, Scalar, same_column_checked
 from .equations import CountTable, SumSystem, Terms
 from .filters import Filter
 
-Ints = NDArray[np.int64]
 Step = tuple[int, Ints]
 """A column's position, and the group that each of its levels falls into; -1 for none."""
 
@@ -355,17 +354,6 @@ def cell_names(cells: Crossing, *, margins: bool = False) -> list[str]:
     return [SEPARATOR.join(words) for words in product(*names)]
 
 
-def _cell_of_record(cells: Crossing, codes: Codes) -> Ints:
-    """The number of each record's cell, in C order; -1 for records in none."""
-    if not cells.steps:
-        return np.zeros(len(codes), dtype=np.int64)
-    of = [group[codes[:, position]] for position, group in cells.steps]
-    inside = np.logical_and.reduce([group >= 0 for group in of])
-    return np.where(
-        inside, np.ravel_multi_index([np.maximum(group, 0) for group in of], cells.shape), -1
-    )
-
-
 def crosstab(cells: Crossing, codes: Codes) -> Ints:
     """Return counts of records in a cross of groups, one axis for each column.
 
@@ -393,7 +381,7 @@ def with_margins(counts: Ints) -> Ints:
 
 def record_groups(cells: Crossing, codes: Codes) -> Iterator[NDArray[np.intp]]:
     """Give, for each group in C order, the rows of its records."""
-    of = _cell_of_record(cells, codes)
+    of = cells.of(dict(enumerate(codes.T)), len(codes))
     order = np.argsort(of, kind="stable")
     ends = np.searchsorted(of[order], np.arange(cells.size + 1))
     for k in range(cells.size):

@@ -212,12 +212,8 @@ _Rows = tuple[NDArray[np.intp], NDArray[np.intp], Floats, Floats, Floats]
 def _rows(part: Output, codes: NDArray[np.int32]) -> _Rows:
     """Linear conditions: row, kind of record and coefficient of each entry, and the bounds of each row."""
     if isinstance(part, CountTable):
-        cell, inside = np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), dtype=bool)
-        for (column, group), size in zip(part.groups, part.shape, strict=True):
-            of = group[codes[:, column]]
-            inside &= of >= 0
-            cell = cell * size + of
-        kinds = np.flatnonzero(inside)
+        cell = part.cells(codes)
+        kinds = np.flatnonzero(cell >= 0)
         return cell[kinds], kinds, np.ones(len(kinds)), part.lo.astype(float), part.hi.astype(float)
     each = part.contributions(codes).T
     return _entries(*(_reading(part, each) or (each, part.lo, part.hi)))

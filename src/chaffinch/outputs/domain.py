@@ -25,6 +25,8 @@ Records that outputs are checked against may miss values: `MISSING` stands for o
 MISSING = -1
 """The code of a value that a record does not have."""
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 MOST_LEVELS = 2**31 - 1
 
 

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .domain import Codes, Columns, Floats
+from .domain import Codes, Columns, Floats, Ints
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 
-Ints = NDArray[np.int64]
 Reading = Callable[[Floats], tuple[Floats, Floats]]
 """From sums (p,) to the published numbers (q,) and their derivatives by the sums (q, p): a mean, an sd, a correlation."""
 
@@ -191,15 +190,20 @@ class CountTable:
             + 1.0
         )
 
-    def counts(self, codes: Codes) -> Ints:
-        """Return the count of each cell."""
+    def cells(self, codes: Codes) -> Ints:
+        """Return the cell of each record; -1 for none."""
         key = np.zeros(len(codes), dtype=np.int64)
         inside = np.ones(len(codes), dtype=bool)
         for (column, group), size in zip(self.groups, self.shape, strict=True):
             of = group[codes[:, column]]
             inside &= of >= 0
             key = key * size + of
-        return np.bincount(key[inside], minlength=len(self.lo))
+        return np.where(inside, key, -1)
+
+    def counts(self, codes: Codes) -> Ints:
+        """Return the count of each cell."""
+        cells = self.cells(codes)
+        return np.bincount(cells[cells >= 0], minlength=len(self.lo))
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,10 +31,8 @@ from .._base.conditions import (
 )
 from .._base.errors import InputError
 from .._base.tokens import Reader
-from .domain import Codes, Field, Fields, Floats, Scalar
+from .domain import Codes, Field, Fields, Floats, Mask, Scalar
 from .equations import Lookup
-
-Mask = NDArray[np.bool_]
 
 _SIGNS: dict[str, Callable[[Floats, float], Mask]] = {
     "==": np.equal,

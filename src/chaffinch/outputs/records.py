@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD, masked_count
 from .document import FORMAT, VERSION, Outputs
-from .domain import MISSING, Codes, Field, Fields, Scalar
+from .domain import MISSING, Codes, Field, Fields, Mask, Scalar
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..table.codec import Categories
     from ..table.schema import Column
 
-Mask = NDArray[np.bool_]
 UNKNOWN = -2
 _NEAR = 1e-9
 """Numbers this near to a level, as a share of it (at least of 1), are that level: 0.1 added up three times is 0.3."""

@@ -100,7 +100,9 @@ def broken(spec: Outputs, codes: np.ndarray, *, slack: float = 1e-9) -> list[str
                 inside = ((numbers >= output.lo - room) & (numbers <= output.hi + room)).all()
         if not inside:
             found.append(output.name)
-    if not found:  # then the numbers computed again, by other code, are those that were published
+    if (
+        not found and slack < 1e-6
+    ):  # then the numbers computed again, by other code, are those that were published
         assert all(one.within for one in compared(spec, codes))
     return found
 

@@ -78,7 +78,7 @@ def test_a_margin_is_the_table_by_its_columns():
         (
             {"by": ["AGE"], "groups": {"AGE": [[0, 2], [3, 5]]}},
             {"by": ["AGE"], "groups": {"AGE": [[0, 1], [2, 5]]}},
-            [0, 1],
+            [-1, 1],
             [False, False],
         ),
         ({"by": ["SEX"]}, {"by": ["SEX"], "where": "AGE < 3"}, [-1, -1], [False, False]),

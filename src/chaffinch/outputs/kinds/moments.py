@@ -221,10 +221,10 @@ class Moments:
         )
         if self.kind == "sum":
             return sums + self.shift * counts, lo, hi
+        conditions: list[tuple[Floats, Any, Any]] = [(counts, self._fewest, np.inf)]
         if self.kind == "mean":
-            ends = ((lo - self.shift)[:, None], (hi - self.shift)[:, None])
-            rows = [counts, *(sums - end * counts for end in ends)]
-            least, most = (self._fewest, 0.0, -np.inf), (np.inf, np.inf, 0.0)
+            low, high = ((end - self.shift)[:, None] * counts for end in (lo, hi))
+            conditions += [(sums - low, 0.0, np.inf), (sums - high, -np.inf, 0.0)]
         else:
             variance = lo if self.kind == "variance" else np.maximum(lo, 0.0) ** 2
             inside = counts > 0
@@ -232,18 +232,15 @@ class Moments:
             tried = np.linspace(
                 centres.min(), centres.max(), CENTRES if len(self.groups) <= FEW_GROUPS else 3
             )
-            rows = [counts]
-            rows += [
-                squares[0] - 2.0 * c * sums + (c**2 - variance[:, None]) * counts for c in tried
-            ]
-            least = (self._fewest, *(-self.ddof * variance for _ in tried))
-            most = (np.inf,) * len(rows)
-        shape = (len(self.groups),)
-        return (
-            np.vstack(rows),
-            np.concatenate([np.broadcast_to(end, shape) for end in least]),
-            np.concatenate([np.broadcast_to(end, shape) for end in most]),
+            for c in tried:
+                around = squares[0] - 2.0 * c * sums + (c**2 - variance[:, None]) * counts
+                conditions.append((around, -self.ddof * variance, np.inf))
+        rows, least, most = zip(*conditions, strict=True)
+        low, high = (
+            np.concatenate([np.broadcast_to(end, len(self.groups)) for end in ends])
+            for ends in (least, most)
         )
+        return np.vstack(rows), low, high
 
 
 class MomentSpec(GroupedNumbers):

@@ -24,7 +24,7 @@ from ..cells import (
     table_of_counts,
     with_margins,
 )
-from ..domain import Fields, Floats
+from ..domain import Fields, Floats, Ints
 from ..equations import Output
 from ..filters import Filter
 from ..numbers import (
@@ -43,7 +43,6 @@ from ..rules.policy import Policy
 from ..rules.tallies import COUNT, OutputTally, Tallier, summed
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, boxed, check_some, nested
 
-Ints = NDArray[np.int64]
 MOST_MARGINS = 16
 """The margins of a table without withheld cells follow from its cells; with more than this only the one-way ones are made at once, and others
 where another output has the same columns."""

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .tallies import COUNT, Ints, OutputTally
+from ..domain import Ints
+from .tallies import COUNT, OutputTally
 
 MOST_ATOMS = 100_000
 """Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""

@@ -13,7 +13,7 @@ from ..cells import Frame, column_numbers
 from ..domain import Codes, Fields, Floats
 from .counts import households, weighted_counts
 from .differencing import differencing
-from .findings import Finding, RuleReport, finding
+from .findings import Finding, RuleReport, not_assessed
 from .linear import LinearSystem
 from .magnitudes import derived_dominance
 from .policy import Policy
@@ -151,16 +151,7 @@ def _numbers_or_zero(column: str, fields: Fields, codes: Codes) -> Floats:
 
 def not_assessed_by_any(output: OutputSpec, why: str) -> Finding:
     """Return that what is behind an output could not be counted, so that no rule vouches for it."""
-    return finding(
-        output.name,
-        output.kind,
-        EVERY_RULE,
-        [output.name],
-        of=1,
-        good="",
-        bad=why,
-        status="not assessed",
-    )
+    return not_assessed(output.name, output.kind, EVERY_RULE, why)
 
 
 def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..._base.errors import InputError
 from ..cells import Crossing, Frame
-from ..domain import Codes
-from .findings import Finding, Status, finding, some
+from ..domain import Codes, Ints, Mask
+from .findings import Finding, Status, finding, not_assessed, some
 from .policy import Policy
-from .tallies import Ints, Mask, OutputTally, Tallier
+from .tallies import OutputTally, Tallier
 
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
@@ -200,18 +200,7 @@ def households(
             f"The policy counts households by column '{policy.household}', which is none of the columns of these outputs: describe it with them, "
             "so that households are counted."
         )
-        return [
-            finding(
-                output.name,
-                output.kind,
-                HOUSEHOLDS,
-                [output.name],
-                of=1,
-                good="",
-                bad=bad,
-                status="not assessed",
-            )
-        ]
+        return [not_assessed(output.name, output.kind, HOUSEHOLDS, bad)]
     unit = codes[:, frame.fields.position(policy.household)].astype(np.int64)
     unit = np.where(
         unit < 0, int(unit.max(initial=0)) + 1, unit
@@ -260,18 +249,7 @@ def weighted_counts(output: OutputSpec, frame: Frame, policy: Policy) -> list[Fi
     if not why:
         return []
     bad = f"{why}: they are weighted. Rules are run on records, each counted once; add the unweighted counts as an output of their own, so that they can be judged."
-    return [
-        finding(
-            output.name,
-            output.kind,
-            WEIGHTED,
-            [output.name],
-            of=1,
-            good="",
-            bad=bad,
-            status="not assessed",
-        )
-    ]
+    return [not_assessed(output.name, output.kind, WEIGHTED, bad)]
 
 
 def _numbers(printed: Iterable[Any]) -> list[float]:

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
 from ..._base.errors import listed
+from ..domain import Ints, Mask
 from .findings import ORDER, Finding, Status, cells_in_words
 from .policy import Policy
 from .small_groups import differencing_by_several
-from .tallies import COUNT, Ints, Mask, OutputTally, defined_within, margin
+from .tallies import COUNT, OutputTally, defined_within, margin
 
 MOST_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the

@@ -148,6 +148,11 @@ def finding(
     )
 
 
+def not_assessed(output: str, kind: str, rule: str, why: str) -> Finding:
+    """Return that a rule could not look at an output, so that it does not vouch for it."""
+    return finding(output, kind, rule, [output], of=1, good="", bad=why, status="not assessed")
+
+
 def cells_in_words(count: int, threshold: int) -> str:
     """Return a number of cells for a sentence; not a small one.
 

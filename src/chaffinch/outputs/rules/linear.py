@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..domain import Ints, Mask
 from .atoms import CellLookup, counting, lookup_of
-from .tallies import Ints, Mask, OutputTally
+from .tallies import OutputTally
 
 MOST_CELLS = 1_500
 """Cells of all tallies together, up to which they are looked at: a second or two."""

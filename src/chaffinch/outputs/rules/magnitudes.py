@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain import Floats
+from ..domain import Floats, Ints
 from ..numbers import printed
 from .atoms import atoms_of
 from .findings import Finding, Status, some
 from .policy import Policy
-from .tallies import COUNT, Ints, OutputTally, cells_within, margin
+from .tallies import COUNT, OutputTally, cells_within, margin
 
 RULE = "dominance in derived groups"
 MOST_ATOMS = 20_000

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..domain import Ints, Mask
 from .atoms import Atoms
-from .tallies import Ints, Mask, OutputTally
+from .tallies import OutputTally
 
 MOST_WORK = 10_000_000
 """Work for the ranges of one table, about five seconds; cells that are open after that are not assessed. A linear programme costs its entries, and a hundredth of them for

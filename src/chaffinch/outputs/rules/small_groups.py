@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..domain import Ints
 from .atoms import Atoms, atoms_of, components, informative, merged
 from .findings import Finding, Status
 from .policy import Policy
-from .tallies import COUNT, Ints, OutputTally
+from .tallies import COUNT, OutputTally
 
 MOST_WORK = 2_000_000
 """Entries of all linear programmes together that one search may have, about ten seconds."""

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..domain import Mask
 from . import atoms
 from .atoms import atoms_of, combinations_of, components, merged, used_columns
 from .findings import Finding, cells_in_words, some
 from .linear import LinearSystem
 from .policy import Policy
 from .ranges import CellRanges, WorkBudget, range_system, ranges
-from .tallies import COUNT, Mask, OutputTally
+from .tallies import COUNT, OutputTally
 from .witnesses import Guide, Witnesses
 
 RULE = "suppression undone"

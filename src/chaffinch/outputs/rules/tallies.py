@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cells import Crossing, Frame, Step, whole_of
-from ..domain import MOST_CELLS, Codes, Fields
+from ..domain import MOST_CELLS, Codes, Fields, Ints, Mask
 from ..filters import Filter
 from ..numbers import SUPPRESSED, UNKNOWN, UNSAID, count_interval
 from .findings import Finding, finding
@@ -25,8 +25,6 @@ from .findings import Finding, finding
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Joint = tuple[tuple[tuple[int, ...], Mask], ...]
 COUNT = "count"
 """The quantity that differencing compares first; others are "sum:COLUMN" and "fit:FORMULA"."""
@@ -202,17 +200,6 @@ def _joint_filters(tally: OutputTally) -> set[tuple[tuple[int, ...], bytes]]:
     return {(columns, mask.tobytes()) for columns, mask in tally.joint}
 
 
-def aligned(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask] | None:
-    """Return which coarse cell each fine cell lies in by definition (-1: in none), and which coarse cells are unions of fine ones.
-
-    None where no coarse cell is. Definitions alone are compared, never records.
-    """
-    if _joint_filters(fine) != _joint_filters(coarse):
-        return None
-    cells, good = cells_within(fine, coarse)
-    return (cells, good) if good.any() else None
-
-
 def cells_within(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask]:
     """Return which coarse cell each fine cell lies in by definition (-1: in none), and which coarse cells are unions of fine ones but for filters that tie columns.
 
@@ -226,8 +213,8 @@ def cells_within(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask]:
     >>> fields = Fields((Field("A", ("a1", "a2", "a3")), Field("PAY", (0, 1))))
     >>> entries = [{"name": "s", "kind": "sum", "of": "PAY", "where": "A != 'a2'"}, {"name": "t", "kind": "sum", "of": "PAY"}]
     >>> some, every = (tallies_of(one, fields, np.zeros((3, 2), dtype=np.int32))[0] for one in recipes_of(entries, fields).outputs)
-    >>> [part.tolist() for part in cells_within(some, every)], aligned(some, every)
-    ([[0], [False]], None)
+    >>> [part.tolist() for part in cells_within(some, every)]
+    [[0], [False]]
     """
     if not _joint_filters(coarse) <= _joint_filters(fine):
         return np.full(fine.size, -1, dtype=np.int64), np.zeros(coarse.size, dtype=bool)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.compiled import compiled
-from ..domain import Codes
+from ..domain import Codes, Ints, Mask
 from .atoms import counting, lookup_of
-from .tallies import Ints, Mask, OutputTally
+from .tallies import OutputTally
 
 if TYPE_CHECKING:
     pass

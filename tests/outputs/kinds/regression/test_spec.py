@@ -14,7 +14,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.cells import Frame
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.domain import Field, Fields
-from chaffinch.outputs.kinds.regression.spec import RegressionSpec, label_numbers
+from chaffinch.outputs.kinds.regression.spec import RegressionSpec
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The InversePower link"
@@ -308,7 +308,7 @@ def numbers(**keys: Any) -> list[float]:
     (output,) = recipes_of([{"name": "m", **keys}], FIELDS).outputs
     assert isinstance(output, RegressionSpec)
     frame = Frame(FIELDS, 100)
-    return label_numbers(output, frame, output.compiled(frame)).values[:, 0].tolist()
+    return output.label(frame, output.compiled(frame)).values[:, 0].tolist()
 
 
 def test_levels_by_family() -> None:

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from ....counts.tally import count_cells, number_cells
 from ....stats.glm import class_influence, influence
 from ...cells import scalar_code
-from ...domain import Codes, Fields
+from ...domain import Codes, Fields, Ints
 from ...families import BINARY
 from ...formula import Factor, Formula, Term
 from ...rules.counts import degrees_of_freedom, threshold
 from ...rules.findings import Finding, finding, some
 from ...rules.magnitudes import dominance
 from ...rules.policy import Policy
-from ...rules.tallies import Ints, OutputTally, Tallier
+from ...rules.tallies import OutputTally, Tallier
 from ..model import ModelSpec, design_of, label_of
 from .spec import RegressionSpec
 
