@@ -20,7 +20,7 @@ from private.folder import SETS, folder_table
 from chaffinch import BayesNet
 from chaffinch.synth.bayesnet import model as model_module
 from chaffinch.synth.bayesnet.model import BayesNetModel
-from chaffinch.synth.bayesnet.systematic import TIES
+from chaffinch.synth.bayesnet.tables import TIES
 
 WAYS = {
     "one by one": ("independent", TIES),

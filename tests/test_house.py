@@ -140,7 +140,7 @@ def plant(folder: Path, files: dict[str, str]) -> Path:
         ),
         ("table/read.py", "if TYPE_CHECKING:\n    from ..counts import Marginal"),
         ("table/__init__.py", "from ..counts import Marginal"),
-        ("synth/bayesnet/greedy.py", "from ...stats import intervals"),
+        ("synth/bayesnet/searches.py", "from ...stats import intervals"),
         ("counts/counter.py", "from chaffinch import read"),
         ("counts/counter.py", "from .. import read"),
         ("_base/errors.py", "from ..table import Schema"),
@@ -158,7 +158,7 @@ def test_imports_to_the_left_are_no_fault(tmp_path: Path) -> None:
         {
             "__init__.py": "from .counts import Marginal",
             "counts/counter.py": "from ..table import Table\nfrom .._base.errors import X\nfrom . import y",
-            "synth/bayesnet/greedy.py": "from ...counts import Counter\nfrom ..shared import x\nimport numpy",
+            "synth/bayesnet/searches.py": "from ...counts import Counter\nfrom ..shared import x\nimport numpy",
             "cli/main.py": "from .. import __version__\nfrom ..report import page\nfrom ..web import serve",
         },
     )

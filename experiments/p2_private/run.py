@@ -28,7 +28,7 @@ from chaffinch.risk.attribution.attack_data import AttackData  # noqa: E402
 from chaffinch.risk.attribution.attacker import Attempt, outcomes  # noqa: E402
 from chaffinch.stats.features import Encoder, standardised  # noqa: E402
 from chaffinch.stats.learners import chosen_models, fit, work  # noqa: E402
-from chaffinch.synth.bayesnet.rules import Protect  # noqa: E402
+from chaffinch.synth.bayesnet.network import Protect  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.schema_file import as_schema  # noqa: E402
 from chaffinch.utility.tvd import total_variation  # noqa: E402

@@ -112,7 +112,7 @@ def test_the_methods_are_compared_and_the_chosen_one_comes_first(cmc, tmp_path):
 def test_the_largest_table_is_that_of_privbayes_itself(data, cmc, tmp_path):
     from chaffinch.privacy.domain import declared_schema
     from chaffinch.synth import PrivBayes
-    from chaffinch.synth.privbayes.split import split_of
+    from chaffinch.synth.privbayes import split_of
     from chaffinch.table import read_schema
 
     schema = declared_schema(read_schema(data / "cmc_declared.toml"))

@@ -554,7 +554,7 @@ def sibling_faults() -> list[str]:
     """Columns with the same parent are independent given it, in rows drawn from a model (chi-square, odds stated above)."""
     from chaffinch.counts.marginal import Marginal
     from chaffinch.synth.bayesnet.model import FitSummary
-    from chaffinch.synth.private_model import private_model
+    from chaffinch.synth.noisy import private_model
 
     schema = table_of((2, 3, 3), ()).schema
     account = ledger_module.Ledger(Budget(1.0), Unit("add-remove")).account(

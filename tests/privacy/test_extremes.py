@@ -16,7 +16,7 @@ import pytest
 from chaffinch._base.errors import InputError, TooLargeError
 from chaffinch.privacy import prepare as prepare_module
 from chaffinch.synth.bayesnet import BayesNet
-from chaffinch.synth.bayesnet.private.estimate import shrunk
+from chaffinch.synth.noisy import shrunk
 from chaffinch.synth.privbayes import PrivBayes
 from chaffinch.table import Column, Schema
 

@@ -38,8 +38,8 @@ from chaffinch.privacy.opening import Opening
 from chaffinch.privacy.project import create_project, open_project
 from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.sensitivity import sensitivity
+from chaffinch.synth import privbayes
 from chaffinch.synth.bayesnet.model import BayesNetModel
-from chaffinch.synth.privbayes import settings as privbayes
 from chaffinch.table.formats import delimited, objects
 from chaffinch.table.spell import spell
 

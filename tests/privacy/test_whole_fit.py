@@ -17,9 +17,9 @@ from scipy import stats
 
 from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.relation import Unit
+from chaffinch.synth import privbayes
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.synth.privbayes import PrivBayes
-from chaffinch.synth.privbayes import settings as privbayes
 
 from .conftest import laplace_pmf
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from chaffinch.synth.bayesnet import greedy as greedy_module
-from chaffinch.synth.bayesnet import ordering as ordering_module
+from chaffinch.synth.bayesnet import searches
 
 ODDS = 1e-6
 """Every statistical test here fails once in a million runs if the code is right; seeds are fixed besides."""
@@ -190,9 +189,9 @@ def how(request, monkeypatch) -> dict[str, str]:
     """Every search with every score; "local" and "listed": ordering and greedy search as they work on many columns."""
     search, score = request.param
     if search == "local":
-        monkeypatch.setattr(ordering_module, "EXACT", 0)
+        monkeypatch.setattr(searches, "EXACT", 0)
         search = "ordering"
     if search == "listed":
-        monkeypatch.setattr(greedy_module, "MOST_MASKED", 0)
+        monkeypatch.setattr(searches, "MOST_MASKED", 0)
         search = "greedy"
     return {"search": search, "score": score}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.synth.account import AccountNote, SynthesisAccount
 
 NETWORK = {

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import chaffinch
 from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes
+from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
 from chaffinch.counts import StreamCounter
-from chaffinch.errors import InputError
 from chaffinch.synth.data import FEWEST_ROWS
 
 
@@ -97,15 +97,15 @@ def test_what_is_no_table(settings, tmp_path):
         (BayesNet(), "Cannot read a BayesNet"),
         (Independent().fit(frame()), r"This is a model, and data are needed: .*model\.sample\(\)"),
     ):
-        with pytest.raises(chaffinch.errors.InputError, match=words):
+        with pytest.raises(chaffinch._base.errors.InputError, match=words):
             settings.fit(data)
-    with pytest.raises(chaffinch.errors.FileError, match="No such file"):
+    with pytest.raises(chaffinch._base.errors.FileError, match="No such file"):
         settings.fit(tmp_path / "none.csv")
 
 
 def test_an_unknown_column_is_named():
     with pytest.raises(
-        chaffinch.errors.UnknownNameError, match=r"Unknown column 'agge'\. Did you mean 'age'"
+        chaffinch._base.errors.UnknownNameError, match=r"Unknown column 'agge'\. Did you mean 'age'"
     ):
         BayesNet(label="agge").fit(frame())
 
@@ -117,10 +117,10 @@ def test_a_private_fit_takes_prepared_data_alone(settings, tmp_path):
     frame().to_csv(tmp_path / "t.csv", index=False)
     for data in (frame(), tmp_path / "t.csv", tmp_path / "none.csv", pa.table(frame()), [1, 2]):
         with pytest.raises(
-            chaffinch.errors.PrivacyError, match=r"declared domain.*chaffinch\.prepare"
+            chaffinch._base.errors.PrivacyError, match=r"declared domain.*chaffinch\.prepare"
         ):
             settings.fit(data)
-    with pytest.raises(chaffinch.errors.InputError, match="This is a model"):
+    with pytest.raises(chaffinch._base.errors.InputError, match="This is a model"):
         settings.fit(Independent().fit(frame()))
 
 
@@ -141,10 +141,12 @@ def test_a_private_fit_gives_back_the_kind_it_was_given():
 
 def test_other_things_in_the_place_of_a_model(tmp_path):
     for thing in (chaffinch.read(frame()), frame(), [1], None):
-        with pytest.raises(chaffinch.errors.InputError, match="loaded from the path of its file"):
+        with pytest.raises(
+            chaffinch._base.errors.InputError, match="loaded from the path of its file"
+        ):
             chaffinch.load(thing)
     frame().to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(chaffinch.errors.FileError, match="is not a Chaffinch model"):
+    with pytest.raises(chaffinch._base.errors.FileError, match="is not a Chaffinch model"):
         chaffinch.load(tmp_path / "t.csv")
 
 
@@ -152,7 +154,7 @@ def test_a_table_in_the_place_of_a_number_is_not_printed():
     model = Independent().fit(frame())
     for rows in (frame(), chaffinch.read(frame()), "many", -1, 2.5, True):
         with pytest.raises(
-            chaffinch.errors.InputError, match="rows must be a whole number of at least 0"
+            chaffinch._base.errors.InputError, match="rows must be a whole number of at least 0"
         ) as caught:
             model.sample(rows)
         assert "north" not in str(caught.value)
@@ -165,7 +167,7 @@ def test_tables_for_a_model_are_read_with_its_schema():
     )
     whole = model.complete(frame(), keep=["sex"], seed=1).to_native()
     assert whole["sex"].tolist() == frame()["sex"].tolist()
-    with pytest.raises(chaffinch.errors.InputError, match="This is a model"):
+    with pytest.raises(chaffinch._base.errors.InputError, match="This is a model"):
         model.log_likelihood(model)
 
 

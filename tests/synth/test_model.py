@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.synth import BayesNet, Independent, Model, ModelDescription
-from chaffinch.synth.model import BATCH_ROWS, FittedModel, batch_rows
+from chaffinch.synth import BayesNet, FittedModel, Independent, Model, ModelDescription
+from chaffinch.synth.model import BATCH_ROWS, batch_rows
 from chaffinch.table.long import joined
 
 

@@ -9,9 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chaffinch.counts import Marginal
+from chaffinch.privacy.account import Account
+from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.counter import NoisyTable
+from chaffinch.privacy.domain import declared_schema
+from chaffinch.privacy.relation import Unit
 from chaffinch.synth import noisy
-from chaffinch.synth.noisy import agreed, clipped, consistent, nonnegative
+from chaffinch.synth.bayesnet.model import FitSummary
+from chaffinch.synth.noisy import (
+    SIGMAS,
+    agreed,
+    cells_of,
+    clipped,
+    conditional_target,
+    consistent,
+    error_at,
+    error_curve,
+    margins_of,
+    nonnegative,
+    private_model,
+    raked,
+    shrunk,
+)
+from chaffinch.table import Column, Schema
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 4}
 
@@ -195,3 +216,166 @@ def test_clipping_touches_nothing_but_negative_cells():
 def test_tables_of_nothing_but_noise_below_zero():
     result = agreed([table("ab", np.full((2, 3), -4)), table("b", np.array([-1, -1, -1]))])
     assert all(not m.counts.any() for m in result)
+
+
+MODEL_SIZES = (2, 3, 2)
+SCHEMA = declared_schema(
+    Schema(
+        tuple(
+            Column(n, "categorical", levels=tuple(range(s)))
+            for n, s in zip("abc", MODEL_SIZES, strict=True)
+        ),
+        public=True,
+    )
+)
+ACCOUNT = Account(Budget(1.0), Unit("add-remove"), (), test_only=True, rows=77, rows_how="measured")
+
+
+def made(order, parents, tables, **options):
+    uniform = options.pop("uniform", False)
+    summary = FitSummary(
+        **({"method": "m", "search": "s", "score": "R", "privacy": ACCOUNT} | options)
+    )
+    return private_model(SCHEMA, order, parents, tables, summary, uniform=uniform)
+
+
+def marginal(columns, counts):
+    counts = np.asarray(counts, dtype=float)
+    return Marginal(tuple(columns), counts.shape, counts)
+
+
+def chance(table, child, *parents):
+    return table.probabilities(np.array([child]), [np.array([p]) for p in parents])[0]
+
+
+def joint():
+    counts = np.zeros(MODEL_SIZES)
+    for a in range(2):
+        for b in range(3):
+            for c in range(2):
+                counts[a, b, c] = 1 + 20 * (c == a) + 3 * (b == 0)
+    return counts
+
+
+def test_tables_are_the_conditional_distributions_of_what_was_released():
+    counts = joint()
+    model = made((0, 1, 2), ((), (0,), (0, 1)), [marginal("abc", counts)])
+    assert model.network.order == ("a", "b", "c")
+    assert set(model.network["c"]) == {"a", "b"}
+    assert chance(model.tables[0], 1) == pytest.approx(counts[1].sum() / counts.sum())
+    pair = counts.sum(axis=2)
+    assert chance(model.tables[1], 2, 0) == pytest.approx(pair[0, 2] / pair[0].sum())
+    at = dict(zip(model.tables[2].parents, (0, 0), strict=True)) | {"a": 1, "b": 2}
+    result = chance(model.tables[2], 1, *(at[p] for p in model.tables[2].parents))
+    assert result == pytest.approx(counts[1, 2, 1] / counts[1, 2].sum())
+
+
+def test_the_strongest_parent_comes_first():
+    """c follows a closely and b hardly: information by hand has a first."""
+    model = made((0, 1, 2), ((), (), (1, 0)), [marginal("abc", joint())])
+    assert model.network["c"] == ("a", "b")
+
+    def told(axis):
+        p = joint().sum(axis=axis)
+        p = p / p.sum()
+        return (p * np.log(p / (p.sum(1, keepdims=True) * p.sum(0)))).sum()
+
+    assert model.fitted.strengths == pytest.approx((told(1), told(0)))
+    assert told(1) > told(0)
+
+
+def test_the_smallest_table_that_holds_a_family_is_taken():
+    """A small table has less noise in its sums. Here it says something else, so that it shows."""
+    model = made((0, 1, 2), ((), (), ()), [marginal("abc", joint()), marginal("c", [1.0, 3.0])])
+    assert chance(model.tables[2], 1) == pytest.approx(0.75)
+
+
+def test_the_public_number_of_rows_is_kept():
+    model = made((0, 1, 2), ((), (), ()), [marginal("abc", joint())])
+    assert model.fitted.n_rows == 77
+    assert model.fitted.privacy is ACCOUNT
+    assert model.fitted.fitness == 0
+
+
+def test_columns_may_stand_in_any_order():
+    counts = joint()
+    model = made((2, 0, 1), ((), (2,), (0,)), [marginal("cab", counts.transpose(2, 0, 1))])
+    assert model.network.order == ("c", "a", "b")
+    pair = counts.sum(axis=1)  # a, c
+    assert chance(model.tables[1], 1, 0) == pytest.approx(pair[1, 0] / pair[:, 0].sum())
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+def test_tables_without_any_weight_are_even(uniform):
+    model = made(
+        (0, 1, 2), ((), (0,), ()), [marginal("abc", np.zeros(MODEL_SIZES))], uniform=uniform
+    )
+    assert [chance(model.tables[1], x, 0) for x in range(3)] == pytest.approx([1 / 3] * 3)
+    assert model.sample(30, seed=1).n_rows == 30
+
+
+def test_rows_without_weight_back_off_to_fewer_parents_one_at_a_time():
+    """Of a, b -> c the pair (1, 2) has no weight; the strongest parent alone decides, not the column's own distribution."""
+    counts = joint()
+    counts[1, 2] = 0
+    model = made((0, 1, 2), ((), (), (0, 1)), [marginal("abc", counts)])
+    first = model.tables[2].parents[0]
+    assert first == "a"
+    alone = counts.sum(axis=1)
+    assert chance(model.tables[2], 1, 1, 2) == pytest.approx(alone[1, 1] / alone[1].sum())
+    even = made((0, 1, 2), ((), (), (0, 1)), [marginal("abc", counts)], uniform=True)
+    assert chance(even.tables[2], 1, 1, 2) == pytest.approx(0.5)
+    assert chance(even.tables[2], 1, 0, 0) == pytest.approx(chance(model.tables[2], 1, 0, 0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_raking_gives_the_sums_asked_for_and_keeps_the_odds_ratio(seed):
+    rng = np.random.default_rng(seed)
+    start, wanted = rng.random((2, 2)) + 0.1, rng.random((2, 2)) + 0.1
+    out = raked(start, [((0,), wanted.sum(axis=1)), ((1,), wanted.sum(axis=0))], rounds=200)
+    np.testing.assert_allclose(out.sum(axis=1), wanted.sum(axis=1))
+    np.testing.assert_allclose(out.sum(axis=0), wanted.sum(axis=0))
+
+    def ratio(t):
+        return t[0, 0] * t[1, 1] / (t[0, 1] * t[1, 0])
+
+    assert ratio(out) == pytest.approx(ratio(start)), (
+        "iterative proportional fitting keeps interactions"
+    )
+
+
+def test_single_columns_agree_on_the_total_weighted_by_precision():
+    # Totals 100 (two cells, variance 2) and 106 (one cell, variance 1): weights 1/2 and 1, so 104.
+    margins, total = margins_of([np.array([60.0, 40.0]), np.array([106.0])], [1.0, 1.0])
+    assert total == pytest.approx(104.0)
+    assert [m.sum() for m in margins] == pytest.approx([104.0, 104.0])
+    margins, total = margins_of([np.array([-5.0, -7.0])], [1.0])
+    assert (total, margins[0].min() >= 0, margins[0].sum()) == (1.0, True, 1.0)
+
+
+def test_noise_is_held_back_and_what_is_certain_is_taken():
+    model = np.array([50.0, 50.0])
+    assert shrunk(model + np.array([1.0, -1.0]), model, 5.0) == pytest.approx(model), (
+        "less than noise: the model"
+    )
+    far = model + np.array([100.0, 0.0])
+    assert shrunk(far, model, 5.0)[0] == pytest.approx(150.0), "twenty deviations out: as measured"
+    assert (shrunk(np.array([-90.0, 5.0]), np.array([1.0, 1.0]), 1.0) >= 0).all()
+
+
+def test_the_error_of_a_table_by_hand():
+    # Cells of 1, 10 and 100 at sigma 10: the first cannot be wrong by more than it holds. 0.4 (1 + 10 + 10).
+    curve = error_curve(np.array([100.0, 1.0, 10.0]))
+    assert curve[np.searchsorted(SIGMAS, 9.99)] == pytest.approx(
+        0.4 * (1 + 2 * SIGMAS[np.searchsorted(SIGMAS, 9.99)]), rel=0.1
+    )
+    assert error_at(curve, 1e7) == pytest.approx(0.4 * 111)
+    assert (np.diff(curve) >= 0).all()
+
+
+def test_conditional_targets_have_the_parents_sums():
+    target = conditional_target(
+        np.array([[3.0, 1.0], [0.0, 0.0]]), np.array([8.0, 2.0]), np.array([1.0, 3.0])
+    )
+    assert target.tolist() == [[6.0, 2.0], [0.5, 1.5]]
+    assert cells_of((3, 4, 5), (0, 2)) == 15

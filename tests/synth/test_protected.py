@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import chaffinch
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.synth import BayesNet, Protected, TableGenerator
 from chaffinch.table import Table
 

@@ -534,7 +534,7 @@ def audit(
     from .._base.results import write_page
     from .._base.runtime import progress_bar
     from ..privacy.relation import NEIGHBOURS
-    from ..synth.spec import synthesiser_of
+    from ..synth.settings import synthesiser_of
     from .reading import read_for
 
     settings = synthesiser_of(synth)

@@ -202,7 +202,7 @@ def choose(
 ) -> Choice:
     """Return what the options amount to; raise where they contradict each other."""
     from ..synth import SYNTHESISERS, MethodOptions
-    from ..synth.fieldgroups.groups import parse_groups
+    from ..synth.fieldgroups import parse_groups
 
     if epsilon is None and (delta is not None or neighbours or rows_per_person != 1):
         raise InputError(
@@ -262,7 +262,7 @@ def choose(
 def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, Any]:
     """Return the settings after a method's name; those that have an option of their own are given by it."""
     from ..synth import MethodOptions
-    from ..synth.spec import pairs_of, settings_of
+    from ..synth.settings import pairs_of, settings_of
 
     pairs = pairs_of(words, method)
     for key, value in pairs:

@@ -29,42 +29,32 @@ from .plan import Columns
 FEW_ROWS = 1 << 18
 """Rows up to which counting set after set from all rows is quicker than batch by batch: near memory holds the numbers of all rows."""
 
-
 MANY_SETS = 100
 """Sets from which a table in memory with many rows is counted as a stream is: near memory then holds a batch, and no longer the numbers of all rows."""
-
 
 SCRATCH_CELLS = 1 << 26
 """Cells of scratch at most; sets that need more are left to be counted otherwise."""
 
-
 HELD_BYTES = 1 << 26
 """Bytes of the columns of a file that are in memory at a time."""
-
 
 PIECE_VISITS = 1 << 28
 """Rows times sets that a compiled function works on before anything else can happen: some tenths of a second, for which Ctrl-C waits."""
 
-
 FEW = 1 << 16
 """Counts up to which c log c is looked up."""
-
 
 MOST_BEGINNINGS = 1 << 22
 """Combinations of all columns but the last that there may be; sets with more are left to be counted otherwise."""
 
-
 NUMBERED_FROM = 1 << 10
 """Possible combinations from which those that occur are numbered."""
-
 
 BUDGET = 1 << 25
 """Cells, 4 bytes each, that are counted in one pass; what does not fit waits for the next."""
 
-
 SHARED_LEVELS = 64
 """Combinations of the last columns that share a table at most."""
-
 
 Numbers = NDArray[np.uint32]
 

@@ -31,34 +31,26 @@ from .plan import Columns, runs_of
 MOST_MASKED = 16
 """Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
 
-
 MOST_CELLS = 1 << 25
 """Cells of marginals that are counted together."""
-
 
 PAIRS_AT_A_TIME = 1 << 18
 """Pairs that are asked for together where they are not all counted at once."""
 
-
 GROUP_LEVELS = 64
 """Combinations of levels of a group of columns at most: a table of two groups stays in the processor's near memory."""
-
 
 ROWS_A_CELL = 8
 """Rows for each cell of a table of two groups at least, where there are several columns in one: else summing would take longer than counting."""
 
-
 TILE_LEVELS = 2048
 """Levels of a run of groups, about: a tile has the square of it cells."""
-
 
 BUDGET = 1 << 25
 """Cells, 4 bytes each, that are counted in one pass."""
 
-
 MOST_LEVELS = 1 << 12
 """Levels of a column whose pairs are counted here; those of others are left."""
-
 
 NEAR_ROWS, PIECE_ROWS = 1 << 14, 1 << 16
 """Rows whose codes are put together at a time, since they stay in near memory; and those that a thread counts before anything else can happen: for them Ctrl-C waits."""

@@ -19,10 +19,8 @@ from .._base.errors import InputError, TooLargeError, unknown_name
 DENSE_LIMIT = 1 << 28
 """Cells beyond which `Marginal.dense()` refuses: 2 GiB of counts."""
 
-
 MOST_CELLS = 1 << 26
 """Distinct combinations that one sparse tally may hold: about 1 GiB of keys and counts."""
-
 
 Keys = list[NDArray[np.int64]]
 

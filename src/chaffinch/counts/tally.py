@@ -26,26 +26,20 @@ from .plan import cover, project
 DENSE_CELLS = 1 << 22
 """Marginals with more cells than this are counted sparsely."""
 
-
 MOST_DENSE_CELLS = 1 << 28
 """Cells that one call may hold in dense arrays, all cliques together: 2 GiB."""
-
 
 FEW_ROWS = 20_000
 """Rows up to which codes without a schema are counted without compiled kernels, which take a second to load."""
 
-
 THREADED_FROM = 4_000_000
 """Row visits (rows times cliques) from which threads are worth starting."""
-
 
 ROOM = (1 << 32) - 1
 """Rows that can be counted before a cell of 32 bits might be full."""
 
-
 NEAR_CELLS, STRETCH = 1 << 15, 1 << 17
 """Cells of all tables together up to which they stay in near memory while cliques take turns after each block of rows; and the rows after which they take turns otherwise."""
-
 
 BLOCK = 4096
 

@@ -2,16 +2,14 @@
 
 from .bayesnet import BayesNet, BayesNetModel, Evolution, Network
 from .fieldgroups import FieldGroups
-from .generator import TableGenerator
 from .independent import Independent
 from .model import FittedModel
 from .model_file import load_model
 from .panel import Panel, PanelModel
 from .privbayes import PrivBayes
 from .protected import Protected, ProtectedModel
-from .protocol import Model, ModelColumn, ModelDescription, Synthesiser
-from .settings import SYNTHESISERS, MethodOptions, Settings, method_words
-from .spec import synthesiser_of
+from .protocol import Model, ModelColumn, ModelDescription, Synthesiser, TableGenerator
+from .settings import SYNTHESISERS, MethodOptions, Settings, method_words, synthesiser_of
 
 __all__ = [
     "SYNTHESISERS",

@@ -27,7 +27,7 @@ from .._base.errors import InputError, unknown_name
 from .._base.results import html_table
 from .._base.text import text_table
 from ..privacy.account import Account
-from .constraining import keep_constraints
+from .rules import keep_constraints
 
 if TYPE_CHECKING:
     from .model import FittedModel

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,17 @@ from ..table.rules.constraints import AllowedCodes, allowed_codes
 from ..table.rules.keep import relation_groups
 from ..table.schema import FunctionMap, Schema
 from ..table.table import Origin, Table
-from .constraining import check_given, functions_of, keep_constraints
-from .projecting import Projection, projection_of
+from .error_bars import ErrorBars, error_bars
 from .protocol import ModelColumn, ModelDescription
-from .relating import keep_relations
-
-if TYPE_CHECKING:
-    from .error_bars import ErrorBars
-
+from .rules import (
+    ColumnCodes,
+    Projection,
+    check_given,
+    functions_of,
+    keep_constraints,
+    keep_relations,
+    projection_of,
+)
 
 BATCH_ROWS, BATCH_CELLS, LEAST_ROWS = 1 << 16, 1 << 22, 1 << 10
 """Rows drawn at a time; the cells of these, which tables of more than 64 columns reach with fewer; and the rows below which these do not matter."""
@@ -39,8 +42,6 @@ WIDE = 100
 
 MADE_UP = 1 << 31
 """The number of the stream that orders made-up values: no batch has it."""
-
-ColumnCodes = Mapping[str, NDArray[np.uint32]]
 
 MOST_PROJECTED = 2
 """The most relations that are weighted together under a promise; weights multiply, and so do the rows that are drawn for one that stays."""
@@ -276,8 +277,6 @@ class FittedModel:
 
     def error_bars(self, columns: Sequence[str], *, level: float = 0.9) -> ErrorBars:
         """Return what noise and model may have done to the counts of some columns of a private model, from released numbers alone."""
-        from .error_bars import error_bars
-
         return error_bars(self, columns, level=level)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

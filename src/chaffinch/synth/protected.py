@@ -19,11 +19,10 @@ from ..table.rules.constraints import without_rules_on
 from ..table.schema import Schema
 from ..table.table import Table
 from .bayesnet import BayesNet, BayesNetModel
+from .bayesnet.network import Protect
 from .bayesnet.protection import Protection, protected_schema, protection_of
-from .bayesnet.rules import Protect
-from .generator import TableGenerator
 from .model import whole_rows
-from .protocol import ModelColumn, ModelDescription, promises_privacy
+from .protocol import ModelColumn, ModelDescription, TableGenerator, promises_privacy
 
 
 @dataclass(frozen=True, eq=False)

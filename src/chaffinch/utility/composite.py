@@ -15,7 +15,7 @@ from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.result import Result
 from ..stats.splits import child
-from ..synth.generator import TableGenerator
+from ..synth.protocol import TableGenerator
 from ..table import Table
 from .delta import delta
 from .metric import METRICS, Distance, Metric, UtilityRun

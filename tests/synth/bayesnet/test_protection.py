@@ -10,8 +10,8 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from chaffinch import Column, Schema, read
+from chaffinch._base.errors import InputError
 from chaffinch.counts import MemoryCounter
-from chaffinch.errors import InputError
 from chaffinch.synth import BayesNet
 from chaffinch.synth.bayesnet.protection import protection_of
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from chaffinch import MemoryCounter, read
-from chaffinch.errors import InputError, UnknownNameError
+from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch.synth import BayesNet
 from chaffinch.synth.bayesnet.tables import ConditionalTable
 

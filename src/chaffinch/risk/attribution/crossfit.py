@@ -26,8 +26,7 @@ from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.rates import ClassStatistic
 from ...stats.sampled import SampledRecords, hash_key
 from ...stats.splits import child
-from ...synth.generator import TableGenerator
-from ...synth.protocol import promises_privacy
+from ...synth.protocol import TableGenerator, promises_privacy
 from ...table.long import LongOrigin
 from ...table.sample import choose_of_scan, choose_rows
 from ...table.scan import Scan

@@ -28,7 +28,7 @@ from ..._base.errors import InputError
 from ...stats.splits import child
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
-from ...synth.generator import TableGenerator
+from ...synth.protocol import TableGenerator
 from ...table.codec import same_codes
 from ...table.table import Table
 from ..membership.features import level_counts, match_counts, sampled_counts, subset_sample

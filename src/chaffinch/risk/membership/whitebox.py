@@ -20,7 +20,7 @@ from ..._base.errors import InputError, TooLargeError, unknown_name
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
 from ...synth.bayesnet.tables import ConditionalTable
-from ...synth.bayesnet.trees.table import TreeTable
+from ...synth.bayesnet.trees import TreeTable
 from ...table.schema import Schema
 
 Singles = NDArray[np.float32]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ...stats.splits import child
-from ...synth.generator import TableGenerator
-from ...synth.protocol import promises_privacy
+from ...synth.protocol import TableGenerator, promises_privacy
 from ...table.align import align
 from ...table.refit import SubsetReader
 from ...table.schema import Schema

@@ -1,8 +1,8 @@
 """Bayesian networks: structure, tables, sampling."""
 
-from .genetic import Evolution
 from .model import BayesNetModel
 from .network import Network
+from .searches import Evolution
 from .settings import BayesNet
 
 __all__ = ["BayesNet", "BayesNetModel", "Evolution", "Network"]

@@ -1,39 +1,71 @@
-"""What was learnt: a network and its tables. Frozen, printable, saved as an open file, sampled in batches."""
+"""What was learnt: a network and its tables. Frozen, printable, saved as an open file, sampled in batches.
+
+Rows are drawn given values of any columns exactly (`Evidence`). Columns with a given value are set; the others are drawn in order. A row is then accepted with probability
+
+    product over given columns of  P(value | its parents) / max over parents of P(value | parents)
+
+which is rejection sampling from the network's own conditional distribution: what is accepted has exactly that distribution.
+Values of columns without parents cost nothing; the rarer the given values are under what precedes them, the more
+rows are drawn for one that stays. Where rows are rejected they are drawn one by one: among rows that hang together, the first accepted
+ones would not have exactly that distribution.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.errors import InputError, SchemaError, unknown_name
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.svg import Drawing
-from ...privacy.account import Account
+from ...privacy.account import Account, account_from_dict
+from ...table.codec import Categories, Intervals
+from ...table.encode import encode_column
 from ...table.long import joined
 from ...table.read import open_table
 from ...table.refit import on_codes_of
-from ...table.schema import Schema
+from ...table.schema import Column, Schema
 from ...table.table import Origin, Table
-from ..constraining import keep_constraints
+from ...table.text import Spelling, parse_words
+from ...table.types import is_numeric, parse_type
 from ..model import Draw, FittedModel, Given
 from ..protocol import ModelColumn, ModelDescription
+from ..rules import keep_constraints
 from .drawing import network_drawing
-from .evidence import Evidence
 from .network import Network
-from .protection import Protection
-from .sampling import Sampler
-from .systematic import TIES
-from .tables import ConditionalTable
-from .trees.table import TreeSampler, TreeTable
+from .protection import Cut, Protection
+from .tables import TIES, ConditionalTable, Level, Sampler
+from .trees import TreeSampler, TreeTable
 
 MOST_KEPT = 1 << 23
 """Weights of all trees together up to which their running sums, 8 bytes each, are kept from batch to batch: of many columns they are worked out anew."""
+
+MOST_DRAWS = 5_000_000
+
+PARTS = {"keys": np.int64, "starts": np.int64, "codes": np.uint32, "weights": np.float64}
+"""The arrays of a level of a table, and their types."""
+
+TREE_PARTS = {
+    "splits": np.int32,
+    "below": np.int32,
+    "first_sides": np.int64,
+    "sides": np.uint8,
+    "starts": np.int64,
+    "codes": np.uint32,
+    "weights": np.float64,
+}
+"""The arrays of a tree, and their types."""
+
+KEYS = {"keep": "kept"}
+"""Entries of the file that have another name than the field."""
 
 
 @dataclass(frozen=True)
@@ -224,19 +256,75 @@ class BayesNetModel(FittedModel):
         return on_codes_of(data, self.schema, names)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a file needs beside the schema."""
-        from .file import network_state
-
-        return network_state(self)
+        """Return what a file needs beside the schema: the network and how it was fitted as plain data, and its tables as arrays."""
+        summary = {
+            KEYS.get(field.name, field.name): getattr(self.fitted, field.name)
+            for field in fields(FitSummary)
+        }
+        for name in ("protection", "privacy"):
+            summary[name] = None if summary[name] is None else summary[name].to_dict()
+        data = {
+            "order": list(self.network.order),
+            "parents": [list(parents) for parents in self.network.parents],
+            "smoothing": [table.smoothing for table in self.tables],
+            "fitted": summary,
+        }
+        arrays: dict[str, NDArray[Any]] = {}
+        for t, table in enumerate(self.tables):
+            if isinstance(table, TreeTable):
+                arrays |= {f"{t}.tree.{part}": getattr(table, part) for part in TREE_PARTS}
+            else:
+                arrays |= {
+                    f"{t}.{i}.{part}": getattr(level, part)
+                    for i, level in enumerate(table.levels)
+                    for part in PARTS
+                }
+        if any(isinstance(table, TreeTable) for table in self.tables):
+            data["trees"] = [
+                t for t, table in enumerate(self.tables) if isinstance(table, TreeTable)
+            ]
+        return data, arrays
 
     @classmethod
     def from_state(
         cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Return the model of a file, every part checked."""
-        from .file import network_from_state
-
-        return network_from_state(cls, schema, data, arrays)
+        """Return the model that `state` wrote, every part checked; raise where its parts do not fit together."""
+        network = Network(
+            tuple(data["order"]), tuple(tuple(parents) for parents in data["parents"])
+        )
+        trees = set(data.get("trees", []))
+        n_tables = sum(
+            len(parents) + 1 for t, parents in enumerate(network.parents) if t not in trees
+        )
+        n_arrays = len(PARTS) * n_tables + len(TREE_PARTS) * len(trees)
+        if len(arrays) != n_arrays or len(data["smoothing"]) != len(network.order):
+            raise InputError("There are more or fewer tables than the network needs.")
+        sizes = dict(zip(schema.names, schema.sizes, strict=True))
+        tables: list[ConditionalTable | TreeTable] = []
+        for t, (name, parents) in enumerate(zip(network.order, network.parents, strict=True)):
+            widths, smoothing = tuple(sizes[p] for p in parents), float(data["smoothing"][t])
+            if t in trees:
+                tables.append(
+                    TreeTable(
+                        name,
+                        sizes[name],
+                        parents,
+                        widths,
+                        smoothing,
+                        *_parts(arrays, f"{t}.tree", TREE_PARTS),
+                    )
+                )
+            else:
+                levels = [
+                    Level(widths[:i], *_parts(arrays, f"{t}.{i}", PARTS))
+                    for i in range(len(parents) + 1)
+                ]
+                tables.append(
+                    ConditionalTable(name, sizes[name], parents, tuple(levels), smoothing)
+                )
+            tables[-1].check()
+        return cls(schema, network, tuple(tables), _summary(data["fitted"], schema.names, network))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the network as plain data: nodes, edges with strengths, order, label, sensitive, fitness."""
@@ -318,7 +406,7 @@ class BayesNetModel(FittedModel):
             <= MOST_KEPT
         )
         return tuple(
-            table.sampler(kept=few) if isinstance(table, TreeTable) else Sampler(table)
+            TreeSampler(table, few) if isinstance(table, TreeTable) else Sampler(table)
             for table in self.tables
         )
 
@@ -354,3 +442,194 @@ class BayesNetModel(FittedModel):
     def conditioned(self, given: Mapping[str, Any]) -> Evidence:
         """Return what draws rows that have given values, exactly."""
         return Evidence.of(self, given)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Given codes and values of some columns of a model, and the largest probability that each can have."""
+
+    model: BayesNetModel
+    codes: Mapping[str, int]
+    bounds: Mapping[str, float]
+    values: Mapping[str, pa.Scalar]
+
+    @classmethod
+    def of(cls, model: BayesNetModel, given: Mapping[str, Any]) -> Evidence:
+        """Return the evidence that values amount to; raise where one cannot occur."""
+        codes, bounds, values = {}, {}, {}
+        for name, value in given.items():
+            if name not in model.schema.names:
+                raise unknown_name("column", name, model.schema.names)
+            codes[name], values[name] = _code(model.schema[name], value)
+            table = model.tables[model.network.order.index(name)]
+            bounds[name] = table.largest(codes[name])
+            if bounds[name] <= 0:
+                raise InputError(
+                    f"The value given for '{name}' cannot occur in this model. Give another, or leave it out."
+                )
+        return cls(model, codes, bounds, values)
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint32]]:
+        """Return codes of rows that have the given values."""
+        names = self.model.schema.names
+        accepted: list[dict[str, NDArray[np.uint32]]] = []
+        have, drawn, size = 0, 0, max(n_rows, 1024)
+        while have < n_rows:
+            if drawn > MOST_DRAWS and have * 1_000_000 < drawn:
+                raise InputError(
+                    "The given values occur together less than once in a million rows of this model, or never. "
+                    "Give fewer, or others."
+                )
+            fixed = {
+                name: np.full(size, code, dtype=np.uint32) for name, code in self.codes.items()
+            }
+            codes = self.model.draw_codes(
+                size, rng, fixed, draw="independent" if self._rejects else None
+            )
+            stay = rng.random(size) < self._share(codes)
+            accepted.append({name: codes[name][stay] for name in names})
+            have, drawn = have + int(stay.sum()), drawn + size
+            rate = max(have / drawn, 1e-5)
+            size = int(min(max((n_rows - have) / rate * 1.1, 1024), 1 << 20))
+        return {
+            name: np.concatenate([part[name] for part in accepted] or [np.empty(0, np.uint32)])[
+                :n_rows
+            ]
+            for name in names
+        }
+
+    def stamped(self, table: Table) -> Table:
+        """Return the table with the given numbers themselves where a bin was drawn from."""
+        data = table.data
+        for name, value in self.values.items():
+            if value.is_valid and isinstance(self.model.schema[name].codec, Intervals):
+                at = data.column_names.index(name)
+                data = data.set_column(at, data.schema.field(name), pa.repeat(value, table.n_rows))
+        return replace(table, data=data)
+
+    @property
+    def _rejects(self) -> bool:
+        """Whether some rows may not stay: a given column has parents."""
+        return any(self.model.network[name] for name in self.codes)
+
+    def _share(self, codes: Mapping[str, NDArray[np.uint32]]) -> NDArray[np.float64]:
+        out = np.ones(len(next(iter(codes.values()))))
+        for name, bound in self.bounds.items():
+            table = self.model.tables[self.model.network.order.index(name)]
+            if table.parents:
+                out *= table.probabilities(codes[name], [codes[p] for p in table.parents]) / bound
+        return out
+
+
+def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
+    """Return the code of a value as a person writes it (itself, a word that reads as one, None for missing), and the value."""
+    kind = parse_type(column.type)
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    codec = column.codec
+    assert codec is not None
+    if (
+        isinstance(value, str | int | float)
+        and not isinstance(value, bool)
+        and value in codec.missing
+    ):
+        return codec.n_values + codec.null + codec.missing.index(value), pa.scalar(None, inner)
+    try:
+        array = (
+            _spelled(column, value, inner)
+            if isinstance(value, str)
+            else pa.array([value]).cast(inner)
+        )
+        if isinstance(codec, Categories) and array[0].as_py() not in (
+            None,
+            *codec.levels,
+            "(other)",
+        ):
+            raise SchemaError
+        if pa.types.is_floating(inner) and array.null_count == 0 and np.isinf(array[0].as_py()):
+            raise SchemaError
+        return int(encode_column(column, array)[0]), array[0]
+    except (pa.ArrowException, SchemaError, TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"The value given for '{column.name}' cannot occur: it is no {column.kind} value of this column. "
+            f"{'Its numbers have a decimal comma. ' if column.decimal == ',' else ''}"
+            "`chaffinch describe` shows its common levels."
+        ) from None
+
+
+def _spelled(column: Column, word: str, kind: pa.DataType) -> pa.Array:
+    """Return the value that a word spells as the column's file does, or plainly: dates and times as ISO 8601."""
+    cells = pa.array([word])
+    if not is_numeric(kind):
+        return cells.cast(kind)
+    spelling = Spelling(kind, column.format, decimal=column.decimal, thousands=column.thousands)
+    with contextlib.suppress(SchemaError):
+        return parse_words(cells, spelling, name=column.name)[0]
+    return parse_words(cells, replace(spelling, format=""), name=column.name)[0]
+
+
+def _parts(
+    arrays: Mapping[str, NDArray[Any]], of: str, types: Mapping[str, Any]
+) -> list[NDArray[Any]]:
+    """The arrays of a level or a tree, of the right types."""
+    parts = [arrays[f"{of}.{part}"] for part in types]
+    if any(a.ndim != 1 or a.dtype != kind for a, kind in zip(parts, types.values(), strict=True)):
+        raise InputError("A table has the wrong type.")
+    return parts
+
+
+def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) -> FitSummary:
+    """Return how a network was fitted; raise unless it is of the right types and speaks of the model's columns."""
+    whole = {"privacy": None, "draw": "independent", "note": "", **data}
+    whole = {
+        field.name: whole.pop(KEYS.get(field.name, field.name)) for field in fields(FitSummary)
+    } | whole
+    if len(whole) != len(fields(FitSummary)):
+        raise InputError("The account of the fit has other entries than this release knows.")
+    cut = whole["protection"]
+    protection = (
+        None
+        if cut is None
+        else Protection(
+            cut["protect"], tuple(Cut(**pair) for pair in cut["cuts"]), tuple(cut.get("rules", ()))
+        )
+    )
+    privacy = None if whole["privacy"] is None else account_from_dict(whole["privacy"])
+    whole = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in whole.items()
+    }
+    summary = FitSummary(**(whole | {"protection": protection, "privacy": privacy}))
+    if len(summary.strengths) != len(network.edges) or not all(
+        _numeric(x) for x in summary.strengths
+    ):
+        raise InputError("The strengths of the edges are not as many as the edges.")
+    cuts = protection.cuts if protection else ()
+    numbers = [
+        summary.fitness,
+        *summary.strengths,
+        *(x for c in cuts for x in (c.information, c.through_label)),
+    ]
+    columns = [
+        *summary.sensitive,
+        *summary.keep,
+        *(name for c in cuts for name in (c.sensitive, c.other)),
+    ]
+    columns += [] if summary.label is None else [summary.label]
+    sound = (
+        all(
+            isinstance(word, str)
+            for word in (summary.method, summary.search, summary.score, summary.note)
+        )
+        and all(_numeric(x) and np.isfinite(x) for x in numbers)
+        and all(isinstance(x, int) and x >= 0 for x in (summary.n_rows, summary.parents))
+        and all(isinstance(name, str) and name in names for name in columns)
+        and (protection is None or protection.protect in ("separate", "together"))
+        and (protection is None or all(isinstance(text, str) for text in protection.rules))
+        and summary.draw in get_args(Draw)
+    )
+    if not sound:
+        raise InputError("The account of the fit does not go with the model.")
+    return summary
+
+
+def _numeric(value: object) -> bool:
+    return isinstance(value, float | int)

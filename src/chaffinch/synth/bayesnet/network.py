@@ -1,4 +1,9 @@
-"""A Bayesian network's structure: columns in an order in which each comes after its parents."""
+"""A Bayesian network's structure, columns in an order in which each comes after its parents; and what it may look like: how many parents, which edges, which columns are kept apart.
+
+Protection is a rule like any other. Nothing outside the sensitive block may have a sensitive parent; a sensitive
+column may have the label as its parent ("separate": Hittmeir, Mayer and Ekelhart 2022; the first method of Niederhametner and
+Mayer 2023) and, with "together" (their second method), other sensitive columns. Every search takes its rules from here.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
-from ..._base.errors import InputError, unknown_name
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError, listed, unknown_name
 
 Item = TypeVar("Item", int, str)
+
+Protect = Literal["separate", "together"]
+
+Edge = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -144,3 +156,188 @@ def find_cycle(columns: Sequence[str], edges: Iterable[tuple[str, str]]) -> list
                 path.append(child)
                 stack.append((child, iter(children[child])))
     return []
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Rules over columns 0 to d - 1; every column of a block comes before every column of the next."""
+
+    names: tuple[str, ...]
+    most: int  # parents of a column
+    allowed: NDArray[np.bool_]  # allowed[child, parent]: whether the edge may be
+    required: tuple[tuple[int, ...], ...]  # the parents that each column must have
+    blocks: tuple[tuple[int, ...], ...]
+    fixed: bool = False  # the order inside each block is fixed too
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+
+def allowed_sets(masks: NDArray[np.int64], child: int, rules: Rules) -> NDArray[np.int64]:
+    """Return those sets of parents, as bit masks, that a column may have: all required ones and none that is not allowed."""
+    out = int((rules.allowed[child] * (1 << np.arange(rules.d))).sum())
+    must = sum(1 << parent for parent in rules.required[child])
+    return masks[(masks & ~np.int64(out) == 0) & (masks & must == must)]
+
+
+def columns_of(mask: int) -> tuple[int, ...]:
+    """Return the columns of a bit mask.
+
+    Examples
+    --------
+    >>> columns_of(0b1010)
+    (1, 3)
+    """
+    return tuple(j for j in range(mask.bit_length()) if mask >> j & 1)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What settings ask of a network, in the names of columns: see `BayesNet`. `most` is the most parents of a column."""
+
+    most: int
+    label: str | None = None
+    sensitive: Sequence[str] = ()
+    protect: Protect = "separate"
+    keep: Sequence[str] = ()
+    require: Sequence[Edge] = ()
+    forbid: Sequence[Edge] = ()
+    order: Sequence[str] | None = None
+    root: str | None = None
+
+
+def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
+    """Return the rules that constraints amount to; raise where they contradict each other."""
+    names = tuple(columns)
+    _check(names, constraints)
+    most, label, sensitive, order, root = (
+        constraints.most,
+        constraints.label,
+        constraints.sensitive,
+        constraints.order,
+        constraints.root,
+    )
+    d, at = len(names), {name: i for i, name in enumerate(names)}
+    allowed = ~np.eye(d, dtype=bool)
+    blocks = [tuple(range(d))]
+    must: list[set[int]] = [set() for _ in names]
+    if sensitive:
+        hidden = [at[name] for name in sensitive]
+        allowed[:, hidden] = False
+        allowed[hidden, :] = False
+        if constraints.protect == "together":
+            for child in hidden:
+                allowed[child, hidden] = True
+                allowed[child, child] = False
+        rest = [i for i in range(d) if i not in hidden]
+        blocks = [tuple(hidden), tuple(rest)]
+        if label is not None:
+            first = at[label]
+            allowed[hidden, first] = True
+            allowed[first, :] = False
+            blocks = [(first,), tuple(hidden), tuple(i for i in rest if i != first)]
+            if constraints.protect == "separate":
+                for child in hidden:
+                    must[child].add(first)
+    if constraints.keep:
+        copied = [at[name] for name in constraints.keep]
+        outside = [i for i in range(d) if i not in copied]
+        allowed[np.ix_(copied, outside)] = False
+        blocks = [tuple(i for i in block if i in copied) for block in blocks] + [
+            tuple(i for i in block if i not in copied) for block in blocks
+        ]
+    if root is not None:
+        allowed[at[root], :] = False
+        blocks = [(at[root],)] + [tuple(i for i in block if i != at[root]) for block in blocks]
+    if order is not None:
+        place = {at[name]: i for i, name in enumerate(order)}
+        for child in range(d):
+            for parent in range(d):
+                allowed[child, parent] &= place[parent] < place[child]
+        blocks = [tuple(at[name] for name in order)]
+    for source, target in constraints.forbid:
+        allowed[at[target], at[source]] = False
+    for source, target in constraints.require:
+        if not allowed[at[target], at[source]]:
+            raise InputError(
+                f"The edge {source}:{target} is required, but protection, a kept column, the order, the root or a forbidden edge "
+                "rules it out. Drop one of the two."
+            )
+        must[at[target]].add(at[source])
+    for i, parents in enumerate(must):
+        for parent_at in parents:
+            if not allowed[i, parent_at]:
+                raise InputError(
+                    f"Sensitive column '{names[i]}' has the label as its only parent, but a kept column or a forbidden edge rules "
+                    f"{names[parent_at]}:{names[i]} out. Drop it, keep the label too, or use protect = 'together'."
+                )
+        if len(parents) > most:
+            raise InputError(
+                f"Column '{names[i]}' must have {len(parents)} parents, but parents = {most}. Raise it."
+            )
+    return Rules(
+        names,
+        most,
+        allowed,
+        tuple(tuple(sorted(p)) for p in must),
+        tuple(b for b in blocks if b),
+        order is not None,
+    )
+
+
+def _check(names: tuple[str, ...], constraints: Constraints) -> None:
+    most, label, sensitive, order, root = (
+        constraints.most,
+        constraints.label,
+        constraints.sensitive,
+        constraints.order,
+        constraints.root,
+    )
+    require, forbid = constraints.require, constraints.forbid
+    if most < 1:
+        raise InputError(f"parents must be at least 1. Got {most}.")
+    if constraints.protect not in get_args(Protect):
+        raise unknown_name("way to protect", constraints.protect, get_args(Protect))
+    mentioned = [
+        *sensitive,
+        *constraints.keep,
+        *(n for edge in [*require, *forbid] for n in edge),
+        *(order or ()),
+    ]
+    for name in [*mentioned, *([label] if label else []), *([root] if root else [])]:
+        if name not in names:
+            raise unknown_name("column", name, names)
+    if label in sensitive:
+        raise InputError(f"Column '{label}' cannot be the label and sensitive at once. Choose one.")
+    if len(set(sensitive)) != len(sensitive):
+        raise InputError(f"sensitive names a column twice: {listed(sensitive)}.")
+    if order is not None and sorted(order) != sorted(names):
+        missing = [name for name in names if name not in order]
+        raise InputError(
+            f"order must name every column once. Missing: {listed(missing) or 'none, but one stands twice'}."
+        )
+    if root is not None and order is not None and order[0] != root:
+        raise InputError(
+            f"The root '{root}' is not the first column of the order. Leave one of the two out."
+        )
+    if root is not None and sensitive and label not in (None, root):
+        raise InputError(
+            f"With sensitive columns the label '{label}' comes first: it cannot have another root, '{root}'."
+        )
+    if order is not None and sensitive and label not in (None, order[0]):
+        raise InputError(
+            f"With sensitive columns the label '{label}' comes first: the order cannot begin with '{order[0]}'."
+        )
+    for parent, child in [*require, *forbid]:
+        if parent == child:
+            raise InputError(f"An edge needs two columns. Got {parent}:{child}.")
+    if both := set(require) & set(forbid):
+        raise InputError(
+            f"Edges are required and forbidden at once: {listed(f'{p}:{c}' for p, c in sorted(both))}."
+        )
+    if cycle := find_cycle(names, require):
+        raise InputError(
+            f"The required edges form a cycle: {' -> '.join(cycle)}. Leave one of them out."
+        )

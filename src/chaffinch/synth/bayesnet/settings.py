@@ -21,18 +21,21 @@ from ...table.schema import Schema
 from ..data import counter_of, fine_counter
 from ..model import Draw
 from ..settings import SYNTHESISERS, MethodOptions, Settings
-from .genetic import Evolution, genetic_search
-from .greedy import greedy_search
 from .model import BayesNetModel, FitSummary
-from .network import Network
-from .ordering import ordering_search
+from .network import Constraints, Network, Protect, Rules, make_rules
 from .private import fit_private, plan_private
 from .protection import protected_schema, protection_of
-from .rules import Constraints, Protect, Rules, make_rules
-from .scores import FamilyScores, Score, default_penalty
+from .searches import (
+    Evolution,
+    FamilyScores,
+    Score,
+    default_penalty,
+    genetic_search,
+    greedy_search,
+    ordering_search,
+)
 from .tables import ConditionalTable, table_from_marginal
-from .trees import TreeSettings, TreeTable, learn_trees
-from .trees.learning import CANDIDATES
+from .trees import CANDIDATES, TreeSettings, TreeTable, learn_trees
 
 Search = Literal["ordering", "greedy", "genetic"]
 Conditionals = Literal["tables", "trees"]

@@ -34,7 +34,7 @@ from ...risk.attribution.crossfit import AttackedFold, attack_folds
 from ...stats.intervals import jackknife, mean_interval
 from ...stats.rates import Group, Ratio, Statistic
 from ...stats.splits import child
-from ...synth.generator import TableGenerator
+from ...synth.protocol import TableGenerator
 from ...table import Table, read
 from ...table.align import align
 from ...table.rules.keep import with_found_rules

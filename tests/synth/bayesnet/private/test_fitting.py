@@ -10,9 +10,10 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.prepare import prepare
-from chaffinch.synth import BayesNet
-from chaffinch.synth.bayesnet.genetic import Evolution
-from chaffinch.synth.bayesnet.network import Network
+from chaffinch.synth import BayesNet, Evolution, Network
+from chaffinch.synth.bayesnet.private.assemble import Assembled, NetworkSample
+from chaffinch.synth.bayesnet.private.fitting import noisy_protection, paying_note
+from chaffinch.synth.bayesnet.private.links import Gaps
 from chaffinch.table import Column, Schema
 
 
@@ -286,3 +287,42 @@ def test_a_private_model_tells_nothing_of_the_rows_beyond_its_tables(pairs):
     assert model.sample(50, seed=1).n_rows == 50
     model.to_dict()
     repr(model)
+
+
+MARGINS = [np.array([500.0, 500.0])] * 2
+
+
+def gaps(value):
+    return Gaps([(0, 1)], np.array([value]), 1.0, [], np.array([value]), 0.0)
+
+
+def test_noise_beside_what_leaving_links_out_costs():
+    # Noise of 50 in a cell of 500 moves each of four cells of 250 by sqrt(2) 25: 0.4 x 4 x 35.36 / 1000 = 0.057.
+    lost = paying_note(MARGINS, [50.0, 50.0], 1000.0, gaps(20.0), edges=0, every_pair=True)
+    assert "No link was worth its noise" in lost
+    assert "by about 0.057 on average" in lost
+    assert "by about 0.02:" in lost
+    assert paying_note(
+        MARGINS, [50.0, 50.0], 1000.0, gaps(20.0), edges=1, every_pair=True
+    ).startswith("Noise moves")
+
+
+@pytest.mark.parametrize(
+    ("edges", "every_pair", "note"), [(1, True, ""), (1, False, ""), (0, False, "No link was")]
+)
+def test_nothing_is_said_where_links_paid(edges, every_pair, note):
+    told = paying_note(MARGINS, [1.0, 1.0], 1000.0, gaps(200.0), edges=edges, every_pair=every_pair)
+    assert told.startswith(note)
+    assert bool(told) == bool(note)
+    assert paying_note(MARGINS[:1], [1.0], 1000.0, None, edges=0, every_pair=False) == ""
+
+
+def test_the_information_of_a_cut_pair_is_pinskers_bound():
+    settings = BayesNet(epsilon=1.0, sensitive=("s",))
+    rules = settings.rules(("s", "o"))
+    gaps = Gaps([(0, 1)], np.array([30.0]), 1.0, [], np.array([30.0]), 0.0)
+    assembled = Assembled((0, 1), ((), ()), (), NetworkSample(4, np.random.default_rng(1)))
+    protection = noisy_protection(settings, rules, gaps, assembled, 100.0)
+    assert [(c.sensitive, c.other, c.through_label) for c in protection.cuts] == [("s", "o", 0.0)]
+    assert protection.information == pytest.approx(2 * 0.3**2)
+    assert noisy_protection(BayesNet(epsilon=1.0), rules, gaps, assembled, 100.0) is None

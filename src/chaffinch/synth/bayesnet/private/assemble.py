@@ -1,6 +1,11 @@
-"""From estimated tables to a network: parents are chosen, and each column's table is the flattest one that has the estimated sums.
+"""From released numbers to a network: who becomes whose parent, which way links point, and tables that are as flat as estimated sums allow. None of this touches data.
 
-A child's table given several parents starts as if they told nothing of it and is raked to the estimated table of the child with each
+*Parents* come from a search over the distances of pairs, each less what its noise would cost. *Directions*: a column whose parents are not linked to each other makes them
+independent, whatever both have in common with it. The tables of pairs ask for something else: the flattest distribution that has them keeps such columns independent only given the one between them. So
+such parents are avoided where this costs no link. (On a graph without holes there is an order that has no such parents, and a maximum cardinality search finds it: Tarjan and Yannakakis 1984.)
+Sums over pairs do not tell the directions apart, so turning links costs nothing.
+
+*Tables*: a child's table given several parents starts as if they told nothing of it and is raked to the estimated table of the child with each
 of them: the distribution of largest entropy among those (a log-linear model without the interactions that nobody measured).
 The distribution of the parents themselves is that of one column, or of one estimated table, or is counted in a sample drawn
 from the tables so far, of the columns that it takes.
@@ -9,30 +14,204 @@ from the tables so far, of the columns that it takes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...._base.errors import InputError
 from ....counts.marginal import Marginal
-from ..rules import Rules
-from ..sampling import Sampler
-from ..tables import table_from_marginal
-from .estimate import Table, Target, conditional_target, raked
+from ....privacy.counter import PrivateCounter
+from ...noisy import Counts, Target, conditional_target, raked
+from ..network import Rules
+from ..searches import genetic_search, ordering_search
+from ..tables import Sampler, table_from_marginal
+from .links import Gaps, std_of
+
+if TYPE_CHECKING:
+    from ..settings import BayesNet
+
+Clique = tuple[int, ...]
+
+NOISY = 0.01
+"""The mean error of single columns, if all were spent on them, beyond which columns get few parents."""
+
+FEW_PARENTS = 3
+
+STARTS = 6
+"""Columns that an order is tried from: those with the strongest links."""
 
 SAMPLE = (10_000, 100_000)
 """The fewest and the most rows of the sample; twenty for each record in between."""
+
 MOST_CELLS = 200_000
+
 _ROUNDS = 12
+
 _SETTLING = 20
 """The most rounds in which a column's table is brought back to the column's own counts."""
+
 _SETTLED = 1e-4
 """The part of the records by which it may miss them."""
+
 _TRACE = 1e-6
 """Counts below this many records are left out of a table: a combination of parents without any then falls back on fewer."""
 
-Clique = tuple[int, ...]
+
+def with_fewer_parents(rules: Rules, error: float) -> Rules:
+    """Return rules that allow fewer parents if single columns alone would have a mean error beyond `NOISY`: public numbers alone.
+
+    Many noisy links of one column pull its table in many directions. Parents that must be, are.
+    """
+    if error <= NOISY:
+        return rules
+    return replace(rules, most=min(rules.most, max(FEW_PARENTS, *map(len, rules.required))))
+
+
+def searched_parents(
+    settings: BayesNet,
+    counter: PrivateCounter,
+    rules: Rules,
+    gaps: Gaps,
+    triples: Sequence[Clique],
+    rng: np.random.Generator,
+) -> dict[int, Clique]:
+    """Return the parents that a search finds on the distances of pairs, each less what its noise would cost.
+
+    How noisy tables will be depends on how many there are: the search is run again on the number of the last. The columns of a
+    triple that is to be measured are linked before all others: an interaction needs all three together, whatever their pairs tell.
+    """
+    edges = rules.d * min(rules.most, rules.d - 1)
+    parents: dict[int, Clique] = {}
+    for _ in range(3):
+        sigma = std_of(counter.ledger.left / max(edges, 1), counter.unit, pure=counter.pure)
+        matrix = np.zeros((rules.d, rules.d))
+        for i, (a, b) in enumerate(gaps.cliques):
+            if (gain := gaps.gain(i, sigma)) > 0:
+                matrix[a, b] = matrix[b, a] = gain
+        strong = 2 * matrix.max(initial=1.0)
+        for triple in triples:
+            for a, b in combinations(triple, 2):
+                matrix[a, b] = matrix[b, a] = strong
+        if settings.search == "genetic":
+            families, _ = genetic_search(matrix, rules, rng, settings.evolution)
+        else:
+            families, _ = ordering_search(PairScores(matrix), rules, rng, score="pairwise")  # type: ignore[arg-type]
+        parents = {
+            child: _worthwhile(child, chosen, matrix, counter.schema.sizes, rules)
+            for child, chosen in enumerate(families)
+        }
+        now = sum(len(chosen) for chosen in parents.values())
+        if now == edges:
+            break
+        edges = now
+    # A triple that is measured needs a column that has the two others as parents: its links stay as they are.
+    return parents if triples else oriented(parents, matrix, counter.schema.sizes, rules)
+
+
+def _worthwhile(
+    child: int,
+    chosen: Sequence[int],
+    matrix: NDArray[np.float64],
+    sizes: Sequence[int],
+    rules: Rules,
+) -> Clique:
+    """The parents that are worth it, strongest first, as many as keep the table small; those that must be come before all."""
+    must = rules.required[child]
+    strengths = {p: float(matrix[child, p]) for p in chosen if matrix[child, p] > 0}
+    strongest = limited(
+        {**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.most
+    )
+    if any(p not in strongest for p in must):
+        raise InputError(
+            f"The table of '{rules.names[child]}' with the parents it must have is too large to be measured. Use fewer levels."
+        )
+    return strongest
+
+
+class PairScores:
+    """Scores of families as sums over pairs of a released matrix: what the searches over orders ask for."""
+
+    def __init__(self, matrix: NDArray[np.float64]) -> None:
+        self.matrix = matrix
+        self.d = len(matrix)
+
+    def pairs(self) -> NDArray[np.float64]:
+        """Return the matrix."""
+        return self.matrix
+
+    def masked(
+        self, score: str, child: int, parents: NDArray[np.int64], *, most: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of a child with many parent sets, given as bit masks."""
+        return (parents[:, None] >> np.arange(self.d) & 1) @ self.matrix[child]
+
+
+def oriented(
+    parents: Mapping[int, Clique], matrix: NDArray[np.float64], sizes: tuple[int, ...], rules: Rules
+) -> dict[int, Clique]:
+    """Return the same links, turned such that fewer parents of one column are not linked to each other.
+
+    `matrix` holds the strengths of links. Nothing is turned where rules say anything about directions, or where a column
+    would have more parents than it may.
+    """
+    best = dict(parents)
+    fewest = unlinked_parents(best)
+    free = (
+        rules.allowed.sum() == rules.d * (rules.d - 1)
+        and not any(rules.required)
+        and not rules.fixed
+    )
+    if not fewest or not free:
+        return best
+    links = np.zeros((rules.d, rules.d))
+    for child, chosen in parents.items():
+        for parent in chosen:
+            links[child, parent] = links[parent, child] = matrix[child, parent]
+    for start in np.argsort(-links.sum(axis=1), kind="stable")[:STARTS].tolist():
+        trial = _from(start, links, sizes, rules.most)
+        if trial is not None and (number := unlinked_parents(trial)) < fewest:
+            best, fewest = trial, number
+    return best
+
+
+def unlinked_parents(parents: Mapping[int, Clique]) -> int:
+    """Return how many pairs of parents of one column are not linked to each other.
+
+    Examples
+    --------
+    >>> unlinked_parents({0: (), 1: (), 2: (0, 1)}), unlinked_parents({0: (), 1: (0,), 2: (0, 1)})
+    (1, 0)
+    """
+    return sum(
+        b not in parents[a] and a not in parents[b]
+        for chosen in parents.values()
+        for a, b in combinations(chosen, 2)
+    )
+
+
+def _from(
+    start: int, links: NDArray[np.float64], sizes: tuple[int, ...], most: int
+) -> dict[int, Clique] | None:
+    """The links as an order tells that goes on with the column most linked to those before it; None if a column had too many parents."""
+    linked = (links > 0).astype(np.float64)
+    # The number of links decides, then their strength to those before, then to all.
+    strongest = max(float(links.sum()), 1e-300)
+    near = links.sum(axis=1) / strongest / len(links)
+    waiting = np.ones(len(links), dtype=bool)
+    out: dict[int, Clique] = {}
+    for _ in range(len(links)):
+        column = start if not out else int(np.argmax(np.where(waiting, near, -1.0)))
+        before = np.flatnonzero(linked[column] * ~waiting).tolist()
+        out[column] = limited({p: float(links[column, p]) for p in before}, column, sizes, most)
+        if len(out[column]) < len(before):
+            return None
+        waiting[column] = False
+        near += linked[column] + links[column] / strongest
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +251,7 @@ class NetworkSample:
             self._codes[column] = sampler.draw(given, uniform)
         return self._codes[column]
 
-    def counts(self, columns: Clique) -> Table:
+    def counts(self, columns: Clique) -> Counts:
         """Return the table of some columns, in rows of the sample."""
         sizes = [self.tables[c].sizes[-1] for c in columns]
         return (
@@ -117,8 +296,8 @@ def assemble(
     rules: Rules,
     order: Sequence[int],
     parents: Mapping[int, Clique],
-    margins: Sequence[Table],
-    tables: Mapping[Clique, Table],
+    margins: Sequence[Counts],
+    tables: Mapping[Clique, Counts],
     rng: np.random.Generator,
 ) -> Assembled:
     """Return the network of some parents, with tables that agree with what was estimated.
@@ -142,10 +321,10 @@ def assemble(
 def _table(
     child: int,
     chosen: Clique,
-    margins: Sequence[Table],
-    tables: Mapping[Clique, Table],
+    margins: Sequence[Counts],
+    tables: Mapping[Clique, Counts],
     sample: NetworkSample,
-) -> Table:
+) -> Counts:
     own = margins[child]
     total = float(own.sum())
     if not chosen:
@@ -166,7 +345,7 @@ def _table(
     return np.where(out > _TRACE, out, 0.0)
 
 
-def _settled(table: Table, of_parents: Table, own: Table) -> Table:
+def _settled(table: Counts, of_parents: Counts, own: Counts) -> Counts:
     """The table brought back to the sums of the parents and of the column itself, as far as its empty cells allow.
 
     Noisy links contradict each other and what their columns do together, and the last of them would have its way. The column itself is
@@ -182,8 +361,11 @@ def _settled(table: Table, of_parents: Table, own: Table) -> Table:
 
 
 def _parents_table(
-    chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: NetworkSample
-) -> Table:
+    chosen: Clique,
+    margins: Sequence[Counts],
+    tables: Mapping[Clique, Counts],
+    sample: NetworkSample,
+) -> Counts:
     """The joint table of some columns that have their tables already, in records."""
     if len(chosen) == 1:
         return margins[chosen[0]]

@@ -22,57 +22,53 @@ import numpy as np
 
 from ...._base.runtime import Progress, silent
 from ...._base.seeds import Seed, generator
+from ....counts.marginal import Marginal
 from ....privacy.counter import PrivateCounter
 from ....privacy.ledger import Plan
 from ....privacy.opening import open_private, opening_of, public_rows
 from ....privacy.relation import Unit
 from ....table.schema import Schema
 from ...data import private_data
-from ...private_model import private_model
+from ...noisy import Counts, column_noise, private_model, product_of
 from ...settings import noise_step
 from ..model import BayesNetModel, FitSummary
-from ..network import parents_first
-from ..protection import protected_schema
-from ..rules import Rules
-from .assemble import Assembled, assemble
-from .estimate import product_of
+from ..network import Rules, parents_first
+from ..protection import Cut, Protection, cut_pairs, protected_schema, through_label
+from .assemble import Assembled, assemble, searched_parents, with_fewer_parents
 from .links import (
     FEW_ALARMS,
+    FIRST_LOOK,
+    TRIPLES,
     Candidates,
     Gaps,
+    StepShares,
+    Wants,
     amounts_for,
     bar_of,
+    column_error,
+    filled_cells,
     measured_gaps,
     picks_of,
     possible_pairs,
+    shares_of,
     shortlisted_gaps,
+    single_columns,
     triples_of,
     triples_show,
     worth,
 )
 from .measurements import Measurements
-from .paying import paying_note
-from .protecting import noisy_protection
-from .searching import searched_parents, with_fewer_parents
-from .shares import (
-    FIRST_LOOK,
-    TRIPLES,
-    StepShares,
-    Wants,
-    column_error,
-    filled_cells,
-    shares_of,
-    single_columns,
-)
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
-
 
 Clique = tuple[int, ...]
 
 _REST = 1e-9
 """The part of a budget that rounding may leave: nothing is measured with it."""
+
+MOST_PAIRS = 500
+"""Pairs over which the noise of columns is averaged; where there are more, evenly spaced ones."""
 
 
 def fit_private(
@@ -271,3 +267,79 @@ def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: Measurem
         [tuple(names[c] for c in clique) for clique in cliques], amounts, why="links"
     )
     known.add(cliques, noisy)
+
+
+def paying_note(
+    margins: Sequence[Counts],
+    stds: Sequence[float],
+    total: float,
+    gaps: Gaps | None,
+    *,
+    edges: int,
+    every_pair: bool,
+) -> str:
+    """Return a sentence where links did not pay; empty where they did.
+
+    Noise in single columns moves the tables of pairs, in a model of independent columns as in any other. Where all pairs were looked at,
+    that is put beside the mean distance of pairs from independence, which is what leaving out all links costs.
+    """
+    if len(margins) < 2:
+        return ""
+    noise = _pair_noise(margins, stds, total)
+    told = (
+        ""
+        if edges
+        else "No link was worth its noise: columns are drawn independently of each other."
+    )
+    if every_pair and gaps is not None and len(gaps.cliques):
+        links = min(float(np.mean(gaps.values)) / total, 1.0)
+        if noise > links:
+            more = (
+                f"Noise moves tables of two columns by about {noise:.2g} on average, and leaving out all links would by about "
+                f"{links:.2g}: at this budget no private model is nearer to the data than independent columns without noise."
+            )
+            return f"{told} {more}".strip()
+    return told
+
+
+def _pair_noise(margins: Sequence[Counts], stds: Sequence[float], total: float) -> float:
+    """The mean distance by which noise in single columns moves the product of two, as a part of the records."""
+    pairs = possible_pairs([len(margin) for margin in margins])
+    if not pairs:
+        return 0.0
+    some = pairs[:: -(-len(pairs) // MOST_PAIRS)]
+    noises = [column_noise(pair, product_of(pair, margins, total), margins, stds) for pair in some]
+    return min(float(np.mean(noises)) / total, 1.0)
+
+
+def noisy_protection(
+    settings: BayesNet, rules: Rules, gaps: Gaps | None, assembled: Assembled, total: float
+) -> Protection | None:
+    """Return the pairs that protection cuts, with what they tell of each other at least.
+
+    The information of a pair is a lower bound from its noisy distance t from independence, 2 t^2 nats (Pinsker's inequality); what passes
+    through the label is counted in the model.
+    """
+    if not settings.sensitive or gaps is None:
+        return None
+    names = rules.names
+    distance = {
+        pair: max(float(v), 0.0) / total for pair, v in zip(gaps.cliques, gaps.values, strict=True)
+    }
+    cuts = []
+    for s, o in cut_pairs(names, settings.label, settings.sensitive, settings.protect):
+        i, j = names.index(s), names.index(o)
+        information = 2 * min(distance.get((min(i, j), max(i, j)), 0.0), 1.0) ** 2
+        through = 0.0
+        if settings.label is not None:
+            label = names.index(settings.label)
+            through = through_label(
+                _pair(assembled, names, label, i), _pair(assembled, names, label, j)
+            )
+        cuts.append(Cut(s, o, information, through))
+    return Protection(settings.protect, tuple(cuts))
+
+
+def _pair(assembled: Assembled, names: Sequence[str], a: int, b: int) -> Marginal:
+    counts = assembled.sample.counts((a, b))
+    return Marginal((names[a], names[b]), counts.shape, counts / counts.sum())
