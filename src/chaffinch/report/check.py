@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import isfinite
 
 from .._base.errors import listed
-from .._base.text import NONE, count_noun, fixed, is_number, number, percent, shown, signed
+from .._base.text import NONE, capital, count_noun, fixed, is_number, number, percent, shown, signed
 from ..outputs.check import CheckResult
 from ..outputs.check.mitigation import Loss, MitigationPlan
 from ..outputs.check.result import hold_back
@@ -136,7 +136,7 @@ def check_answers(result: CheckResult, rules: str, hold_back: str) -> tuple[Page
     lines += [TestedLine("ignored", "no", _count(ignored))] if ignored else []
     held = ["not assessed"] if ignored and not result.about.ignored_accepted else []
     worst = next((word for word in states if word in (*verdicts, *held)), "not assessed")
-    told = f"{result.text[:1].upper()}{result.text[1:]}".rstrip(".")
+    told = capital(result.text).rstrip(".")
     mending = hold_back or (
         "No rule asks for an output to be held back." if result.rules.worst != "fail" else rules
     )
@@ -222,9 +222,7 @@ def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
 
 def _alarm(result: CheckResult) -> str:
     word, worst = result.verdict.word, result.rules.worst
-    sentences = (
-        [] if word in ("no excess found", "rules only") else [f"{word[:1].upper()}{word[1:]}."]
-    )
+    sentences = [] if word in ("no excess found", "rules only") else [f"{capital(word)}."]
     sentences += ["A rule failed."] if worst == "fail" else []
     unfinished = any(one.status == "not assessed" for one in result.rules.findings)
     sentences += (
@@ -313,7 +311,7 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
     places = {name: place for place, name in enumerate(head)}
     numbers = frozenset({places["Marginal risk"]}) if measured else frozenset[int]()
     blocks: list[Block] = [
-        Paragraph(result.text[:1].upper() + result.text[1:], "lead"),
+        Paragraph(capital(result.text), "lead"),
         PageTable(
             "The verdict on each output",
             head,
@@ -376,9 +374,8 @@ def _read(result: CheckResult) -> tuple[Block, ...]:
 
 def _verdict(result: CheckResult) -> tuple[Block, ...]:
     verdict, settings = result.verdict, result.settings
-    text = verdict.text
     blocks: list[Block] = [
-        Paragraph(f"{text[:1].upper()}{text[1:]}. {rules_sentence(result.rules)}", "lead"),
+        Paragraph(f"{capital(verdict.text)}. {rules_sentence(result.rules)}", "lead"),
         Listing(tuple(verdict.sentences)),
     ]
     if result.all is not None:

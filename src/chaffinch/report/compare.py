@@ -11,7 +11,17 @@ import numpy as np
 
 from .._base.errors import InputError, listed
 from .._base.results import Leaving, to_plain
-from .._base.text import between, count_noun, fixed, is_number, number, shown, signed, text_table
+from .._base.text import (
+    between,
+    capital,
+    count_noun,
+    fixed,
+    is_number,
+    number,
+    shown,
+    signed,
+    text_table,
+)
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, excess_found
@@ -781,7 +791,7 @@ class Comparison:
             notes = tuple(Paragraph(note, "lead") for note in self.promise_notes)
             yield Section("promises", "What is promised", (*notes, table))
         numbers = frozenset({1, 2, 3, 4, 5})
-        head = tuple(name[0].upper() + name[1:] for name in HEAD)
+        head = tuple(map(capital, HEAD))
         rows: tuple[Row, ...] = tuple(
             (Cell(cells[0], row.direction), *cells[1:])
             for cells, row in zip(self.rows(), self.measures, strict=True)

@@ -10,7 +10,16 @@ from markupsafe import Markup
 
 from .._base.results import Leaving
 from .._base.svg import GREY, INK, Axis, PointLabels, cut, mark, picture, text
-from .._base.text import NONE, between, count_noun, detectable_words, number, percent, shown
+from .._base.text import (
+    NONE,
+    between,
+    capital,
+    count_noun,
+    detectable_words,
+    number,
+    percent,
+    shown,
+)
 from ..stats.intervals import LimitState
 from .charts import Curve, Point, curves, frame
 from .frontier_result import (
@@ -113,7 +122,7 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     )
     yield PageAnswer(
         "Which settings?",
-        f"{_capital(shown(search.words, 300))}.",
+        f"{capital(shown(search.words, 300))}.",
         word="confirmed" if choice.allowed else "not confirmed",
         notes=(rule, f"The table is in {choice.table}." if choice.table else NO_TABLE),
     )
@@ -145,17 +154,13 @@ def _answers(result: FrontierResult) -> Iterator[PageAnswer]:
     figure = unseen.worth_of(choice.worth)
     yield PageAnswer(
         "What is it worth?",
-        f"{_capital(figure.title or figure.name)}: {_value(figure)} on people the search never saw, {_value(search.worth_of(choice.worth))} on those it was chosen on.",
+        f"{capital(figure.title or figure.name)}: {_value(figure)} on people the search never saw, {_value(search.worth_of(choice.worth))} on those it was chosen on.",
         notes=(f"On the people of the search: {'; '.join(beside)}.",) if beside else (),
     )
 
 
 def _estimate(one: Evaluation) -> str:
     return f"{number(one.risk.estimate)} ({_bounds(one.risk)})"
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def _facts(result: FrontierResult) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._base.errors import InputError, listed
 from .._base.results import to_plain
-from .._base.text import shown
+from .._base.text import capital, shown
 from ..privacy.account import Account, account_from_dict
 from ..privacy.budget import HEAD
 from ..synth.account import SynthesisAccount
@@ -237,7 +237,7 @@ def _spending(account: Account) -> Iterator[Block]:
     budget, (epsilon, delta) = account.budget, account.spent_promise
     rows = tuple(tuple(shown(cell, MOST_CELL) for cell in row) for row in account.rows_table())
     if rows:
-        head = tuple(name[0].upper() + name[1:] for name in HEAD)
+        head = tuple(map(capital, HEAD))
         yield PageTable("What was spent on what", head, rows, frozenset({1}), frozenset({0}))
     left = account.unspent
     unspent = (

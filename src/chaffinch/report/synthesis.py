@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from .._base.svg import bars
-from .._base.text import count_noun, fixed, is_number, number, percent, shown
+from .._base.text import capital, count_noun, fixed, is_number, number, percent, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
@@ -307,7 +307,7 @@ def _pairs_mended(some: Sequence[Sequence[str]], choices: Choices, *, rules: boo
         parts.append(f"leave {shown(widest, 32)} out if it is not needed")
     words = ", or ".join(parts)
     return (
-        f"{words[:1].upper()}{words[1:]}."
+        f"{capital(words)}."
         if words
         else f"Another method, or fewer columns. The model has {count_noun(len(model.nodes), 'column')}."
     )

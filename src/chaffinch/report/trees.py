@@ -15,7 +15,7 @@ from markupsafe import Markup
 from .._base.errors import InputError
 from .._base.results import Leaving
 from .._base.svg import GREY, INK, cut, picture, text
-from .._base.text import NONE, count_noun, fixed, number, percent, shown, signed
+from .._base.text import NONE, capital, count_noun, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from ..trees.summary import CertificateSummary, score_words
@@ -79,8 +79,7 @@ def tree_page(
             scores = audit.score, pruned.after_score
     elif scores is None and audit.score is not None:
         scores = audit.score, audit.score
-    score = score_words(audit.model.kind, audit.scored_on)
-    score = score[:1].upper() + score[1:]
+    score = capital(score_words(audit.model.kind, audit.scored_on))
     after = (
         None  # the attack on what is left, with the counts that only the keeper of the data still has
         if pruned is None

@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args
 
 from .. import __version__
 from .._base.errors import FileError, InputError, unknown_name
-from .._base.files import filling, write_text
+from .._base.files import filling
 from .jobs import number_of
-from .project import read_json
+from .project import read_json, write_private
 
 FORMAT, VERSION = "chaffinch-decision", 1
 RECORD = "decision.json"
@@ -95,12 +95,7 @@ def put_down(
     if word not in get_args(Word):
         raise unknown_name("decision", word, get_args(Word))
     _check_reason(reason)
-    write_text(
-        folder / RECORD,
-        _text(word, run, reason, checkers, waiting, about),
-        mode=0o600,
-        overwrite=True,
-    )
+    write_private(folder / RECORD, _text(word, run, reason, checkers, waiting, about))
 
 
 def _check_reason(reason: str) -> None:
@@ -132,11 +127,8 @@ def approve(
         (part / "page.html").write_text(page, encoding="utf-8")
         hashes["page.html"] = _hash(part / "page.html")
     # Last: a record of an approval is only there once all that it tells of is.
-    write_text(
-        folder / RECORD,
-        _text("approved", run, reason, checkers, False, {**about, "files": hashes}),
-        mode=0o600,
-        overwrite=True,
+    write_private(
+        folder / RECORD, _text("approved", run, reason, checkers, False, {**about, "files": hashes})
     )
 
 
@@ -187,12 +179,9 @@ def withdraw(root: Path, by: DecisionRecord) -> None:
             "checkers": [vars(one) for one in by.checkers],
         }
         mark = f"WITHDRAWN. What is in this folder may not leave any more.\nDecision {by.number}: run {by.run} {by.word} by {who}.\nReason: {by.reason}\n"
-        write_text(folder / WITHDRAWN, mark, mode=0o600, overwrite=True)
-        write_text(
-            folder / RECORD,
-            json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-            mode=0o600,
-            overwrite=True,
+        write_private(folder / WITHDRAWN, mark)
+        write_private(
+            folder / RECORD, json.dumps(held, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         )
 
 

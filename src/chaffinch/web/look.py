@@ -99,7 +99,9 @@ def _found(
         "options": dict(options),
         "part": part,
         "file": _understood(scanned),
-        "personal": _personal(scanned.schema),
+        "personal": {  # as far as nobody decided on them
+            name: str(evidence) for name, evidence in undecided(scanned.schema).items()
+        },
         "schema": schema_text(sparse(scanned.schema), source=Path(source).name),
     }
 
@@ -143,11 +145,6 @@ def _understood(scanned: Scan) -> dict[str, Any]:
         else "",
     }
     return {name: word for name, word in words.items() if word}
-
-
-def _personal(schema: Schema) -> dict[str, str]:
-    """Columns that look as if they said who somebody is, each with the reason, as far as nobody decided on them."""
-    return {name: str(evidence) for name, evidence in undecided(schema).items()}
 
 
 def main(words: Sequence[str]) -> int:

@@ -95,6 +95,18 @@ class Page:
             self.project.adopt()
         return self.project.columns()
 
+    def known_columns(self) -> dict[str, Any]:
+        """Return what was understood of the file; raise before anything was."""
+        if (columns := self.columns) is None:
+            raise InputError(
+                "The columns are not known yet. Open a file, and look at its columns first."
+            )
+        return columns
+
+    def is_current(self, form: SentForm) -> bool:
+        """Return whether a form is of choices as they are now: what another tab has changed is shown instead."""
+        return form.word("choices") == self.project.stamp()
+
     def check_choices(self, form: SentForm) -> None:
         """Raise where choices were changed since the form was made, as in another tab: the later form would undo that unseen."""
         columns = self.project.columns() or {}
@@ -126,7 +138,7 @@ class Page:
         step: str,
         commands: Sequence[Sequence[str]] = (),
         alert: str = "",
-        status: int = 200,
+        status: int | None = None,
         context: Mapping[str, Any] | None = None,
         live: bool = False,
         reload: bool = True,
@@ -142,6 +154,8 @@ class Page:
             Words of the commands that do the same.
         alert
             What went wrong, above all else.
+        status
+            400 with an alert, else 200, unless given.
         live
             Whether a part of it loads itself again and again: only then the page has a script.
         reload
@@ -163,7 +177,7 @@ class Page:
         )
         return HTMLResponse(
             html,
-            status_code=status,
+            status_code=status or (400 if alert else 200),
             headers={"content-security-policy": LIVE_POLICY} if live else None,
         )
 

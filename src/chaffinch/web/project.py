@@ -210,7 +210,7 @@ class ProjectFolder:
 
     def save(self, choices: ProjectChoices) -> None:
         """Keep what was chosen."""
-        write_text(self.path("project.toml"), as_toml(choices), mode=0o600, overwrite=True)
+        write_private(self.path("project.toml"), as_toml(choices))
 
     def change(self, **changes: Any) -> ProjectChoices:
         """Change some choices, and return all."""
@@ -249,7 +249,7 @@ class ProjectFolder:
             from .roles import with_choices
 
             text = with_choices(text, self.schema_text(), str(known.get("schema", "")))
-        write_text(self.path("schema.toml"), text, mode=0o600, overwrite=True)
+        write_private(self.path("schema.toml"), text)
         write_json(self.path("columns.json"), {**found, "before": before})
 
     def stamp(self) -> str:
@@ -264,7 +264,7 @@ class ProjectFolder:
         """Go back to the choices that a run was made with."""
         for name in ("project.toml", "schema.toml", "columns.json"):
             if (kept := folder / name).exists():
-                write_text(self.path(name), kept.read_text("utf-8"), mode=0o600, overwrite=True)
+                write_private(self.path(name), kept.read_text("utf-8"))
 
     def next_folder(self, kind: str) -> Path:
         """Make and return the folder of the next run or decision, by a number of its own."""
@@ -296,14 +296,14 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
+def write_private(path: Path, text: str) -> None:
+    """Write a text for the owner alone, wholly or not at all."""
+    write_text(path, text, mode=0o600, overwrite=True)
+
+
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write plain data for the owner alone, wholly or not at all."""
-    write_text(
-        path,
-        json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        mode=0o600,
-        overwrite=True,
-    )
+    write_private(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def default_folder(place: Path) -> Path:

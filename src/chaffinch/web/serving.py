@@ -9,9 +9,8 @@ from html import escape
 from pathlib import Path
 
 from .._base.errors import InputError, MissingExtraError
-from .._base.files import write_text
 from .guard import ENTRY, Keys
-from .project import Places, ProjectFolder
+from .project import Places, ProjectFolder, write_private
 
 ENTRY_FILE = "enter.html"
 """A file of the project that leads a browser to the page: unlike the words that start a browser, other users of the computer cannot see it."""
@@ -19,11 +18,9 @@ ENTRY_FILE = "enter.html"
 
 def entry_file(path: Path, address: str) -> Path:
     """Write a page for its owner alone that leads to an address, and return its path."""
-    write_text(
+    write_private(
         path,
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Chaffinch</title><meta http-equiv="refresh" content="0;url={escape(address)}"></html>\n',
-        mode=0o600,
-        overwrite=True,
     )
     return path
 

@@ -34,11 +34,7 @@ def _stored(page: Page) -> dict[str, str]:
 
 def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Response:
     """The screen, with what was typed where a form was not saved."""
-    choices, roles, columns = page.choices, page.roles, page.columns
-    if columns is None:
-        raise InputError(
-            "The columns are not known yet. Open a file, and look at its columns first."
-        )
+    choices, roles, columns = page.choices, page.roles, page.known_columns()
     words = release_words(
         choices, roles, page.project.path("schema.toml"), page.project.path("runs", "NEW")
     )
@@ -49,7 +45,6 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
         step="attackers",
         commands=[words],
         alert=alert,
-        status=400 if alert else 200,
         context=context,
         keeps=True,
     )
@@ -81,9 +76,7 @@ def save(page: Page, request: Request) -> Response:
             second=bool(form.word("second")),
         )
     except ChaffinchError as error:
-        return _shown(
-            page, str(error), form if form.word("choices") == page.project.stamp() else None
-        )
+        return _shown(page, str(error), form if page.is_current(form) else None)
     return go("/promise", form)
 
 

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
-from ..._base.files import write_text
 from ..._base.svg import GREY, SERIES, picture
 from ..._base.text import count_noun
 from ...table.infer import suggested_role
@@ -18,6 +17,7 @@ from ...table.schema import KINDS, ROLES, Column, Schema
 from ...table.schema_file import schema_from_toml
 from ..commands import describe_words
 from ..page import Page, SentForm, form_of, go
+from ..project import write_private
 from ..roles import CHOSEN, with_entry, with_rules_in_step
 from .opening import look_again, looked
 
@@ -115,7 +115,6 @@ def _shown(
         step="columns",
         commands=commands,
         alert=alert,
-        status=400 if alert else 200,
         context=context,
         live=live,
         reload=columns is None,
@@ -208,7 +207,7 @@ def save(page: Page, request: Request) -> Response:
         page.check_choices(form)
         _keep(page, text)
     except ChaffinchError as error:
-        current = form.word("choices") == page.project.stamp()
+        current = page.is_current(form)
         return _shown(page, str(error), edited if current else None, form if current else None)
     return go("/attackers" if form.word("next") else "/columns", form)
 
@@ -256,4 +255,4 @@ def _keep(page: Page, text: str) -> None:
         raise InputError(
             f"The schema has no entry for column '{absent[0]}'. Columns that are to be left out have output = \"drop\"."
         )
-    write_text(page.project.path("schema.toml"), text, mode=0o600, overwrite=True)
+    write_private(page.project.path("schema.toml"), text)

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..._base.errors import ChaffinchError, InputError
-from ..._base.files import write_text
 from ..jobs import Job
 from ..page import Page, form_of, go
+from ..project import write_private
 from .result import body_of, finished, report_of_run
 
 MOST = 12
@@ -40,7 +40,7 @@ def show(page: Page, request: Request) -> Response:
         else []
     )
     return page.show(
-        "compare.html.j2", step="compare", commands=words, alert=alert, context=context
+        "compare.html.j2", step="compare", commands=words, alert=alert, status=200, context=context
     )
 
 
@@ -48,13 +48,11 @@ def _compared(page: Page, jobs: list[Job]) -> Any:
     from ...report.compare import compare_all
 
     path = page.project.path("comparison.html")
-    write_text(
+    write_private(
         path,
         compare_all(
             [report_of_run(job) for job in jobs], [f"run {job.number}" for job in jobs]
         ).to_html(),
-        mode=0o600,
-        overwrite=True,
     )
     return body_of(path)
 

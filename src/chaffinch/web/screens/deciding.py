@@ -56,9 +56,7 @@ def _shown(
         "limit": _limit(job),
         "folder": page.project.path("decisions"),
     }
-    return page.show(
-        "decide.html.j2", step="decide", alert=alert, status=400 if alert else 200, context=context
-    )
+    return page.show("decide.html.j2", step="decide", alert=alert, context=context)
 
 
 def _check_line(job: Job, records: Sequence[DecisionRecord]) -> tuple[int, str]:

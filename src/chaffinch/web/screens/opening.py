@@ -41,7 +41,6 @@ def _shown(page: Page, folder: str, alert: str = "") -> Response:
         step="open",
         commands=commands,
         alert=alert,
-        status=400 if alert else 200,
         context=context,
     )
 

@@ -46,7 +46,6 @@ def _shown(page: Page, job: Job, alert: str = "") -> Response:
         step="decide",
         commands=[job.words],
         alert=alert,
-        status=400 if alert else 200,
         context=context,
     )
 

@@ -61,7 +61,6 @@ def _shown(page: Page, alert: str = "", form: SentForm | None = None) -> Respons
         step="promise",
         commands=commands,
         alert=alert,
-        status=400 if alert else 200,
         context=context,
         keeps=True,
     )
@@ -128,7 +127,7 @@ def save(page: Page, request: Request) -> Response:
         }
         page.project.change(epsilon=epsilon, delta=delta, **places)
     except ChaffinchError as error:
-        return _shown(page, str(error), form if _is_current(page, form) else None)
+        return _shown(page, str(error), form if page.is_current(form) else None)
     return go("/runs", form) if form.word("next") or form.word("go") else _shown(page)
 
 
@@ -138,11 +137,6 @@ def _same(typed: str, stored: str) -> bool:
         return typed == stored or float(typed.replace(",", ".")) == float(stored)
     except ValueError:
         return False
-
-
-def _is_current(page: Page, form: SentForm) -> bool:
-    """Whether a form is of choices as they are now: what another tab has changed is shown instead."""
-    return form.word("choices") == page.project.stamp()
 
 
 def _check_nothing(page: Page, form: SentForm) -> None:

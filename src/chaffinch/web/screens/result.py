@@ -109,7 +109,6 @@ def _shown(page: Page, job: Job, column: str = "", alert: str = "") -> Response:
         step="result",
         commands=[job.words],
         alert=alert,
-        status=400 if alert else 200,
         context=context,
     )
 

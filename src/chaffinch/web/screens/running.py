@@ -142,7 +142,6 @@ def _shown(page: Page, alert: str = "", *, confirm: bool = False) -> Response:
         step="runs",
         commands=[words] if choices.source else [],
         alert=alert,
-        status=400 if alert else 200,
         context=context,
         live=True,
         reload=context["busy"] and not confirm,
@@ -161,11 +160,7 @@ def start(page: Page, request: Request) -> Response:
     form, choices = form_of(request), page.choices
     try:
         page.check_choices(form)
-        if (columns := page.columns) is None:
-            raise InputError(
-                "The columns are not known yet. Open a file, and look at its columns first."
-            )
-        if columns.get("part"):
+        if page.known_columns().get("part"):
             raise InputError(
                 "The file is still being read: its columns are known from its first rows alone. Start the run when all rows were read."
             )
