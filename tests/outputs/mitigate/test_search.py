@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.check.settings import CheckSettings
-from chaffinch.outputs.mitigate import find_mitigations
+from chaffinch.outputs.mitigate import MITIGATIONS, find_mitigations
+from chaffinch.outputs.mitigate.base import bad_findings, has_key, plain_cells
+from chaffinch.outputs.mitigate.search import everything, loss_of
 from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check import check
 
@@ -235,3 +237,125 @@ def test_an_excess_is_mended_in_a_few_measurements(cumulative):
     assert [step.output for step in plan.steps] == ["fine"]
     assert plan.passed == result.mitigated.passed
     assert result.mitigated.verdict.word != "excess found"
+
+
+TWO_BY_TWO = [[100, 4], [200, 50]]
+
+
+def loss(trial_of, entry=None, **change):
+    trial = trial_of(TWO_BY_TWO, entry or {}, numeric=True)
+    before = trial.outputs.outputs[0]
+    return loss_of(before, trial.recipe_of(before).changed(**change), trial)
+
+
+def test_withheld_cells(trial_of):
+    one = loss(trial_of, withheld=["0|1"])
+    assert (one.share, one.withheld, one.numbers_before, one.numbers_after) == (0.25, 1, 4, 4)
+    assert one.records_covered == 0.95  # 350 of 354, in steps of 0.05: what is missing is no count
+    assert one.words == "1 of 4 numbers withheld; at least 95% of records covered"
+
+
+def test_bands(trial_of):
+    one = loss(trial_of, groups={"x": [[0, 1]]})
+    assert (one.share, one.numbers_after) == (0.5, 2)
+
+
+def test_rounding_counts_by_how_far_a_number_may_be_off(trial_of):
+    one = loss(trial_of, base=10)
+    # Printed 100, 0, 200, 50: off by 5 at most, of themselves 0.05, all, 0.025 and 0.1.
+    assert one.share == pytest.approx((0.05 + 1 + 0.025 + 0.1) / 4)
+    assert one.largest_error == 1.0
+    assert "may be off by up to 100.0% of itself" in one.words
+
+
+def test_the_loss_of_rounding_depends_on_what_is_published_alone(trial_of):
+    near = [[102, 3], [199, 54]]  # printed alike
+    shares = []
+    for counts in (TWO_BY_TWO, near):
+        trial = trial_of(counts, numeric=True)
+        before = trial.outputs.outputs[0]
+        shares.append(loss_of(before, trial.recipe_of(before).changed(base=10), trial).share)
+    assert shares[0] == shares[1]
+
+
+def test_decimals(trial_of):
+    entry = {"name": "m", "kind": "mean", "of": "y", "by": ["x"]}
+    one = loss(trial_of, entry, decimals=1)
+    assert one.decimals == 1
+    assert 0 < one.share < 1
+
+
+def test_a_recipe_that_cannot_be_computed_has_no_loss_and_a_dropped_output_loses_everything(
+    trial_of,
+):
+    assert loss(trial_of, by=["nothing"]) is None
+    trial = trial_of(TWO_BY_TWO)
+    gone = everything(trial.outputs.outputs[0], trial)
+    assert (gone.share, gone.numbers_before, gone.numbers_after, gone.words) == (
+        1.0,
+        4,
+        0,
+        "everything",
+    )
+
+
+def test_mitigations_are_registered_with_what_they_do():
+    assert MITIGATIONS.names == (
+        "band",
+        "top-code",
+        "leave out",
+        "no ends",
+        "round",
+        "fewer decimals",
+        "suppress",
+    )
+    assert all(one.sentence for one in MITIGATIONS)
+
+
+def test_the_rules_are_counted_and_an_output_is_judged_alone_or_beside_others(trial_of):
+    trial = trial_of([[20, 30], [1, 15]], {}, {"name": "u", "by": ["x"]})
+    output = trial.outputs.outputs[0]
+    assert {one.output for one in trial.judge(output)} == {"t", "u"}
+    trial.together = False
+    report = trial.judge(output)
+    assert {one.output for one in report} == {"t"}
+    assert trial.asked == 2
+    assert not trial.exhausted
+    trial.most = 2
+    assert trial.exhausted
+    assert [one.rule for one in bad_findings(report)] == ["threshold"]
+    assert bad_findings(report, "u") == []
+
+
+def test_a_recipe_that_cannot_be_computed_is_not_assessed(trial_of):
+    trial = trial_of([5, 5])
+    wrong = trial.outputs.outputs[0].changed(by=["nothing"])
+    (one,) = trial.report([wrong])
+    assert one.status == "not assessed"
+
+
+def test_cells_are_those_before_anything_is_withheld(trial_of):
+    counts = np.array([[2, 30], [40, 5]])
+    trial = trial_of(counts, {"margins": True, "threshold": 10, "base": 5})
+    cells = plain_cells(trial.outputs.outputs[0], trial)
+    assert cells.names == [
+        "a0|b0",
+        "a0|b1",
+        "a0|All",
+        "a1|b0",
+        "a1|b1",
+        "a1|All",
+        "All|b0",
+        "All|b1",
+        "All|All",
+    ]
+    assert cells.counts.tolist() == [2, 30, 32, 40, 5, 45, 42, 35, 77]
+    mean = trial_of(counts, {"name": "m", "kind": "mean", "of": "y", "by": ["x"]}, numeric=True)
+    cells = plain_cells(mean.outputs.outputs[0], mean)
+    assert (cells.names, cells.counts.tolist(), cells.counted) == (["0", "1"], [32, 45], False)
+
+
+def test_whether_a_mitigation_fits_is_seen_by_keys(trial_of):
+    table = trial_of([5, 5]).outputs.outputs[0]
+    assert has_key(table, "by", "groups")
+    assert not has_key(table, "edges")

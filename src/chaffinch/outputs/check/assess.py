@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._base.errors import listed
+from ..._base.errors import InputError, listed
 from ..._base.masking import masked_count
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed
+from ..contradictions import contradictions
 from ..document import Outputs
 from ..domain import Codes, Fields
 from ..margins import KnownMargins
-from ..rules import Policy, RuleReport, check_rules
+from ..numbers import Compared, compared
+from ..rules import Policy, check_rules
 from ..rules.check import not_assessed_by_any
 from ..rules.findings import statbarn_of
 from .assessment import FEWEST, EnsembleMaker
@@ -32,11 +34,7 @@ if TYPE_CHECKING:
     from ...table import Table
     from ..kinds import OutputSpec
     from ..records import TableCoder
-from dataclasses import dataclass, field
 
-from ..._base.errors import InputError
-from ..contradictions import contradictions
-from ..numbers import Compared, compared
 
 MOST_FEW = 2 * FEWEST
 """Complete records without which no attack is measured, however many there are in all: a fold needs so many on either side."""
@@ -84,7 +82,8 @@ def check_recipes(
     # 2. Published numbers and rules.
     progress("rules", 0.0)
     published = compare_published(outputs.recipes, codes)
-    rules = _rules(outputs, codes, policy)
+    old = outputs.recipes.only(outputs.old) if outputs.old else None
+    rules = check_rules(outputs.recipes.only(outputs.new), codes, policy, released=old)
     rules = replace(
         rules,
         findings=(
@@ -225,11 +224,6 @@ def _left_out(output: OutputSpec, fields: Fields, codes: Codes) -> int:
     """How many records an output leaves out for missing values."""
     own = list(output.own_columns(fields))
     return int((codes[:, own] < 0).any(axis=1).sum()) if own else 0
-
-
-def _rules(outputs: OutputSet, codes: Codes, policy: Policy) -> RuleReport:
-    released = outputs.recipes.only(outputs.old) if outputs.old else None
-    return check_rules(outputs.recipes.only(outputs.new), codes, policy, released=released)
 
 
 def _checked(

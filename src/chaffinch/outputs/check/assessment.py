@@ -55,6 +55,11 @@ class Stage:
     fits: tuple[OutputFit, ...]  # How well each output is reproduced, over all folds
     measures: tuple[RiskMeasure, ...]  # For each sensitive attribute and convention
 
+    @property
+    def excess(self) -> bool:
+        """Whether some marginal risk lies above 0 with all of its interval."""
+        return any(measure.excess for measure in self.measures)
+
     def marginal(self, sensitive: str, convention: str) -> Estimate | None:
         """Return the marginal risk of an attribute under a convention; None where it was not measured."""
         return next(

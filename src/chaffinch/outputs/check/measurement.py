@@ -261,8 +261,9 @@ def _without(
     unmeasured: Mapping[str, str],
 ) -> tuple[Stage, ...]:
     """The set without each of its new outputs, where that was asked for; a stage that there is already is not assessed again."""
-    excess = any(measure.excess for measure in stages[-1].stage.measures)
-    wanted = settings.leave_one_out == "always" or (settings.leave_one_out == "excess" and excess)
+    wanted = settings.leave_one_out == "always" or (
+        settings.leave_one_out == "excess" and stages[-1].stage.excess
+    )
     every, new = (outputs.searched(some, but=unmeasured) for some in (outputs.names, outputs.new))
     if len(every) < 2 or not wanted:
         return ()

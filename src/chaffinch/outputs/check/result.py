@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_type_hints
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 from ..._base.errors import InputError, listed
 from ..._base.results import Number, RunFacts, finite, from_plain, shown_parts
@@ -40,188 +40,6 @@ MOST_FITS = 5
 """Outputs of which is said how far datasets came: those that fewest have."""
 
 
-class NotAssessed(NamedTuple):
-    """A rule that was not assessed to the end, and the output that it was about."""
-
-    rule: str
-    output: str
-
-
-@dataclass(frozen=True)
-class CheckVerdict:
-    """The outcome of a check."""
-
-    # `no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`; `too uncertain` where even a marginal risk of 1 would have
-    # been missed, `nothing measured` where no output could be, `rules only` where that was not asked for
-    word: Word
-    # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed,
-    # infinite if none would have been found
-    detectable: Number
-    sentences: tuple[str, ...] = ()  # What it means, in plain words
-    # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
-    not_assessed: tuple[NotAssessed, ...] = ()
-    unmeasured: tuple[
-        str, ...
-    ] = ()  # The outputs that could not be measured, or whose numbers could not be compared with the data
-
-    @property
-    def text(self) -> str:
-        """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
-        shown = (
-            f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
-        )
-        text = (
-            f"no excess found (detectable: {shown})"
-            if self.word == "no excess found"
-            else self.word
-        )
-        text += "; not all outputs assessed" if self.unmeasured else ""
-        return f"{text}; not all rules assessed" if self.not_assessed else text
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {
-            "word": self.word,
-            "text": self.text,
-            "detectable": finite(self.detectable),
-            "sentences": list(self.sentences),
-            "not_assessed": [one._asdict() for one in self.not_assessed],
-            "unmeasured": list(self.unmeasured),
-        }
-
-
-def verdict_of(
-    measures: Sequence[RiskMeasure],
-    *,
-    reached: float,
-    measured: bool | None = True,
-    fits: Sequence[OutputFit] = (),
-    margins: KnownMargins | None = None,
-    inconsistent: Sequence[str] = (),
-    not_assessed: Sequence[tuple[str, str]] = (),
-    unmeasured: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
-) -> CheckVerdict:
-    """Return the verdict.
-
-    `measured` is whether some output could be measured, None where the rules alone were asked for; `unmeasured` has, by name, why an output
-    could not be; `fits` say how far datasets came that do not have every output, `margins` what they started from; `notes` are further
-    sentences.
-
-    Examples
-    --------
-    >>> verdict_of([], reached=1.0, inconsistent=["table 2"]).text
-    'outputs inconsistent'
-    >>> verdict_of([], reached=1.0, not_assessed=[("suppression undone", "table 2")]).text
-    'no excess found (detectable: nothing was attributed); not all rules assessed'
-    """
-    every = [measure.detectable for measure in measures if not math.isnan(measure.detectable)]
-    detectable = max(every, default=math.nan)
-    excesses = [measure for measure in measures if measure.excess]
-    sentences = []
-    word: Word
-    if inconsistent:
-        word = "outputs inconsistent"
-        names = ", ".join(f"'{name}'" for name in inconsistent)
-        sentences.append(
-            f"The published numbers of {names} are not those that the data give, and nothing here vouches for them"
-            f"{': the risk was measured with numbers computed anew' if measured else ''}."
-        )
-    elif measured is None:
-        word = "rules only"
-    elif not measured:
-        word = "nothing measured"
-    elif excesses:
-        word = "excess found"
-    elif reached < 1.0:
-        word = "not reached (lower bound)"
-    elif math.isinf(detectable):
-        word = "too uncertain"
-    else:
-        word = "no excess found"
-    for measure in excesses:
-        low, high = measure.marginal.low, measure.marginal.high
-        sentences.append(
-            f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
-            f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
-            + _of_start(measure.prior_marginal)
-        )
-    if measured is None:
-        sentences.append(
-            "Only the rules were asked: what an attacker could do with the numbers was not measured."
-        )
-    elif not measured:
-        sentences.append("No output could be measured: only the rules say something.")
-    elif not excesses and math.isinf(detectable):
-        sentences.append(
-            "No difference was found between people in the data and people held out, but none could have been: with so few datasets or people even "
-            "the largest, 1, would be missed with a chance above 20 %. Ask for more syntheses."
-        )
-    elif not excesses and every:
-        sentences.append(
-            "No difference was found between people in the data and people held out; "
-            f"one of {detectable:.3f} would have been found with a chance of 80 %."
-        )
-    elif not excesses:
-        sentences.append(
-            "No dataset was certain about anyone under any key set, so nothing was attributed and there is no rate to compare."
-        )
-    if reached < 1.0:
-        sentences.append(
-            f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
-            "Give the search more proposals."
-        )
-        sentences += [
-            fit.how_far
-            for fit in sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS]
-            if fit.reached < 1.0
-        ]
-    if margins is not None:
-        sentences.append(start_sentence(margins))
-    sentences += [
-        f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()
-    ]
-    sentences += notes
-    if not_assessed:
-        rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
-        sentences.append(
-            f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}."
-        )
-    return CheckVerdict(
-        word,
-        detectable,
-        tuple(sentences),
-        tuple(NotAssessed(*one) for one in not_assessed),
-        tuple(unmeasured or ()),
-    )
-
-
-def _of_start(prior: Estimate) -> str:
-    """What the margins tell of their own people without any output, where that is more than nothing."""
-    if not prior.low > 0.0:
-        return ""
-    return f" The margins that datasets start from give {prior.value:.3f} ({prior.low:.3f} to {prior.high:.3f}) of that without any output."
-
-
-def start_sentence(margins: KnownMargins) -> str:
-    """Return what an attacker was taken to know beside the outputs, in a sentence.
-
-    Examples
-    --------
-    >>> start_sentence(KnownMargins(published=("sex",), assumed=("age", "area")))
-    "Datasets start from how often each level occurs: as published for 'sex'; the attacker was assumed to know it of 'age', 'area'."
-    """
-    if not margins.every:
-        return "Datasets start with every level as often as any other: the attacker was assumed to know nothing but the outputs."
-    known, assumed = (
-        listed([f"'{name}'" for name in names])
-        for names in ((*margins.declared, *margins.published), margins.assumed)
-    )
-    parts = [f"as published for {known}"] if known else []
-    parts += [f"the attacker was assumed to know it of {assumed}"] if assumed else []
-    return f"Datasets start from how often each level occurs: {'; '.join(parts)}."
-
-
 FORMAT = "chaffinch-check"
 VERSION = 1
 PARTS = (
@@ -238,6 +56,9 @@ PARTS = (
     "error_lines",
 )
 """The parts of a result that stand in its plain data as they are."""
+
+
+OWN_NUMBERS = "numbers are not the data's"
 
 
 @dataclass(frozen=True)
@@ -472,11 +293,186 @@ class CheckResult:
         }
 
 
-if TYPE_CHECKING:
-    pass
+class NotAssessed(NamedTuple):
+    """A rule that was not assessed to the end, and the output that it was about."""
+
+    rule: str
+    output: str
 
 
-OWN_NUMBERS = "numbers are not the data's"
+@dataclass(frozen=True)
+class CheckVerdict:
+    """The outcome of a check."""
+
+    # `no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`; `too uncertain` where even a marginal risk of 1 would have
+    # been missed, `nothing measured` where no output could be, `rules only` where that was not asked for
+    word: Word
+    # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed,
+    # infinite if none would have been found
+    detectable: Number
+    sentences: tuple[str, ...] = ()  # What it means, in plain words
+    # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
+    not_assessed: tuple[NotAssessed, ...] = ()
+    unmeasured: tuple[
+        str, ...
+    ] = ()  # The outputs that could not be measured, or whose numbers could not be compared with the data
+
+    @property
+    def text(self) -> str:
+        """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
+        shown = (
+            f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
+        )
+        text = (
+            f"no excess found (detectable: {shown})"
+            if self.word == "no excess found"
+            else self.word
+        )
+        text += "; not all outputs assessed" if self.unmeasured else ""
+        return f"{text}; not all rules assessed" if self.not_assessed else text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "word": self.word,
+            "text": self.text,
+            "detectable": finite(self.detectable),
+            "sentences": list(self.sentences),
+            "not_assessed": [one._asdict() for one in self.not_assessed],
+            "unmeasured": list(self.unmeasured),
+        }
+
+
+def verdict_of(
+    measures: Sequence[RiskMeasure],
+    *,
+    reached: float,
+    measured: bool | None = True,
+    fits: Sequence[OutputFit] = (),
+    margins: KnownMargins | None = None,
+    inconsistent: Sequence[str] = (),
+    not_assessed: Sequence[tuple[str, str]] = (),
+    unmeasured: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> CheckVerdict:
+    """Return the verdict.
+
+    `measured` is whether some output could be measured, None where the rules alone were asked for; `unmeasured` has, by name, why an output
+    could not be; `fits` say how far datasets came that do not have every output, `margins` what they started from; `notes` are further
+    sentences.
+
+    Examples
+    --------
+    >>> verdict_of([], reached=1.0, inconsistent=["table 2"]).text
+    'outputs inconsistent'
+    >>> verdict_of([], reached=1.0, not_assessed=[("suppression undone", "table 2")]).text
+    'no excess found (detectable: nothing was attributed); not all rules assessed'
+    """
+    every = [measure.detectable for measure in measures if not math.isnan(measure.detectable)]
+    detectable = max(every, default=math.nan)
+    excesses = [measure for measure in measures if measure.excess]
+    sentences = []
+    word: Word
+    if inconsistent:
+        word = "outputs inconsistent"
+        names = ", ".join(f"'{name}'" for name in inconsistent)
+        sentences.append(
+            f"The published numbers of {names} are not those that the data give, and nothing here vouches for them"
+            f"{': the risk was measured with numbers computed anew' if measured else ''}."
+        )
+    elif measured is None:
+        word = "rules only"
+    elif not measured:
+        word = "nothing measured"
+    elif excesses:
+        word = "excess found"
+    elif reached < 1.0:
+        word = "not reached (lower bound)"
+    elif math.isinf(detectable):
+        word = "too uncertain"
+    else:
+        word = "no excess found"
+    for measure in excesses:
+        low, high = measure.marginal.low, measure.marginal.high
+        sentences.append(
+            f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
+            f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
+            + _of_start(measure.prior_marginal)
+        )
+    if measured is None:
+        sentences.append(
+            "Only the rules were asked: what an attacker could do with the numbers was not measured."
+        )
+    elif not measured:
+        sentences.append("No output could be measured: only the rules say something.")
+    elif not excesses and math.isinf(detectable):
+        sentences.append(
+            "No difference was found between people in the data and people held out, but none could have been: with so few datasets or people even "
+            "the largest, 1, would be missed with a chance above 20 %. Ask for more syntheses."
+        )
+    elif not excesses and every:
+        sentences.append(
+            "No difference was found between people in the data and people held out; "
+            f"one of {detectable:.3f} would have been found with a chance of 80 %."
+        )
+    elif not excesses:
+        sentences.append(
+            "No dataset was certain about anyone under any key set, so nothing was attributed and there is no rate to compare."
+        )
+    if reached < 1.0:
+        sentences.append(
+            f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
+            "Give the search more proposals."
+        )
+        sentences += [
+            fit.how_far
+            for fit in sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS]
+            if fit.reached < 1.0
+        ]
+    if margins is not None:
+        sentences.append(start_sentence(margins))
+    sentences += [
+        f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()
+    ]
+    sentences += notes
+    if not_assessed:
+        rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
+        sentences.append(
+            f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}."
+        )
+    return CheckVerdict(
+        word,
+        detectable,
+        tuple(sentences),
+        tuple(NotAssessed(*one) for one in not_assessed),
+        tuple(unmeasured or ()),
+    )
+
+
+def _of_start(prior: Estimate) -> str:
+    """What the margins tell of their own people without any output, where that is more than nothing."""
+    if not prior.low > 0.0:
+        return ""
+    return f" The margins that datasets start from give {prior.value:.3f} ({prior.low:.3f} to {prior.high:.3f}) of that without any output."
+
+
+def start_sentence(margins: KnownMargins) -> str:
+    """Return what an attacker was taken to know beside the outputs, in a sentence.
+
+    Examples
+    --------
+    >>> start_sentence(KnownMargins(published=("sex",), assumed=("age", "area")))
+    "Datasets start from how often each level occurs: as published for 'sex'; the attacker was assumed to know it of 'age', 'area'."
+    """
+    if not margins.every:
+        return "Datasets start with every level as often as any other: the attacker was assumed to know nothing but the outputs."
+    known, assumed = (
+        listed([f"'{name}'" for name in names])
+        for names in ((*margins.declared, *margins.published), margins.assumed)
+    )
+    parts = [f"as published for {known}"] if known else []
+    parts += [f"the attacker was assumed to know it of {assumed}"] if assumed else []
+    return f"Datasets start from how often each level occurs: {'; '.join(parts)}."
 
 
 @dataclass(frozen=True)
@@ -514,7 +510,7 @@ def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
     """Return a verdict for each output that wants to leave, and for each result that could not be read; the worst first."""
     replaced = {one.name: one.readable for one in result.about.by_recipe}
     risks = _risks(result.cumulative, result.all)
-    excess = result.all is not None and any(measure.excess for measure in result.all.measures)
+    excess = result.all is not None and result.all.excess
     asked = not result.settings.rules_only
     rows = [
         _row(one, result.rules, risks.get(one.name), excess=excess, replaced=replaced, asked=asked)
@@ -604,8 +600,8 @@ def _risks(stages: Sequence[CumulativeStage], last: Stage | None) -> Mapping[str
             if before is None
             else list(stage.added)
         )
-        rose = _excess(stage) and (
-            before is None or not _excess(before) or any(one.low > 0.0 for one in estimates)
+        rose = stage.excess and (
+            before is None or not before.excess or any(one.low > 0.0 for one in estimates)
         )
         known = [one for one in estimates if math.isfinite(one.value)]
         largest = max(known, key=lambda one: one.value, default=Estimate(math.nan))
@@ -613,10 +609,6 @@ def _risks(stages: Sequence[CumulativeStage], last: Stage | None) -> Mapping[str
         risks |= {name: _AddedRisk(plain, len(names), rose) for name in names}
         before = stage
     return risks
-
-
-def _excess(stage: Stage) -> bool:
-    return any(measure.excess for measure in stage.measures)
 
 
 def _row(

@@ -22,6 +22,7 @@ from ..domain import Codes
 from ..kinds.base import ROWS, OutputSpec
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.findings import Finding, finding
+from ..rules.tallies import Tallier
 
 
 class MitigatedForm(NamedTuple):
@@ -155,7 +156,7 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
     plain = trial.recipe_of(output).changed(**bare)
     fields = trial.outputs.fields
     try:
-        tallies = plain.tallies(_tallier(plain, trial))
+        tallies = plain.tallies(Tallier(plain, fields, trial.codes))
         if (
             getattr(plain, "percentages", None) is None
             and plain.definition.statbarn == "Frequencies"
@@ -171,9 +172,3 @@ def plain_cells(output: OutputSpec, trial: RuleTrial) -> CellCount | None:
     if tallies[0].size != plain.crossing(trial.frame).size:
         return None
     return CellCount(tallies[0].called(np.arange(tallies[0].size)), tallies[0].counts, False)
-
-
-def _tallier(output: OutputSpec, trial: RuleTrial) -> Any:
-    from ..rules.tallies import Tallier
-
-    return Tallier(output, trial.outputs.fields, trial.codes)

@@ -19,10 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..._base.errors import ChaffinchError
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed
+from ..cells import TOTAL
 from ..check.assess import check_recipes, codes_of_records, columns_of_data
 from ..check.measurement import OutputSet
 from ..check.mitigation import AssessedPlan, Loss, MitigationOption, MitigationPlan, MitigationStep
@@ -31,20 +33,23 @@ from ..check.settings import CheckSettings
 from ..document import Outputs
 from ..domain import Codes
 from ..kinds.base import OutputSpec
+from ..numbers import is_withheld
 from ..rules import Policy, RuleReport
 from ..rules.findings import Status
-from .base import MITIGATIONS, MitigatedForm, Mitigation, RuleTrial, bad_findings
+from .base import (
+    MITIGATIONS,
+    MitigatedForm,
+    Mitigation,
+    RuleTrial,
+    Series,
+    bad_findings,
+    plain_cells,
+)
 
 if TYPE_CHECKING:
     from ...table import Table
     from ..records import TableCoder
-from math import floor, isfinite
-from typing import Any
 
-from ..._base.errors import ChaffinchError
-from ..cells import TOTAL
-from ..numbers import is_withheld
-from .base import plain_cells
 
 MOST_ASKED = 600
 """How often the rules are asked at most."""
@@ -130,6 +135,11 @@ class _State:
             self.current[found.output] = found.form.recipe
         self.trial.outputs = Outputs(self.trial.outputs.fields, tuple(self.current.values()))
 
+    def remember(self, found: _Found) -> None:
+        """Keep a form that may leave among those that are told as options."""
+        if found.status not in HELD:
+            self.tried.setdefault((found.output, found.words), found)
+
     def report(self) -> RuleReport | None:
         return self.trial.report(list(self.current.values())) if self.current else None
 
@@ -200,7 +210,11 @@ def find_mitigations(
     after = check()
     assessed = [] if settings.rules_only else [_assessed("as they came", result)]
     while after is not None and not settings.rules_only:
-        assessed.append(_assessed(_done(state), after))
+        done = [
+            f"'{name}': {', then '.join(one.words for one in every)}"
+            for name, every in state.taken.items()
+        ]
+        assessed.append(_assessed("; ".join(done), after))
         if after.passed or len(assessed) > most_assessed:
             break
         if not _excess(after) or not _mend_risk(state, after, not_mended, len(assessed) - 1):
@@ -249,45 +263,43 @@ def _options(state: _State, output: OutputSpec) -> list[_Found]:
     at, and the first that does; dropping it among them."""
     state.trial.together = False
     good = []
-    for mitigation in MITIGATIONS:
-        for series in mitigation.series(output, state.trial):
-            reviewed = False
-            for form in series:
-                if state.trial.exhausted:
-                    break
-                found = _judged(state, mitigation, form, state.trial.judge(form.recipe))
-                if found is None or found.bad or (found.reviews and reviewed):
-                    continue
-                good.append(found)
-                reviewed = True
-                if not found.reviews:
-                    break
+    for series in _judged_series(state, output):
+        reviewed = False
+        for found in series:
+            state.remember(found)
+            if found.bad or (found.reviews and reviewed):
+                continue
+            good.append(found)
+            reviewed = True
+            if not found.reviews:
+                break
     return [*good, _dropped(state, output.name)]
 
 
-def _judged(
-    state: _State,
-    mitigation: Mitigation,
-    form: MitigatedForm,
-    report: RuleReport,
-    *,
-    keep: bool = True,
-) -> _Found | None:
-    """A form with what the rules say of it; None where it cannot be computed."""
-    loss = loss_of(state.original[form.recipe.name], form.recipe, state.trial)
-    if loss is None:
-        return None
-    name = form.recipe.name
-    reviews = len(
-        {one.rule for one in report.of(name) if one.status == "review"}
-        - state.reviewed.get(name, set())
-    )
-    found = _Found(
-        mitigation.name, form, loss, report.status(name), name, len(bad_findings(report)), reviews
-    )
-    if keep and found.status in ("pass", "review"):
-        state.tried.setdefault((name, form.words), found)
-    return found
+def _judged_series(state: _State, output: OutputSpec) -> Iterator[Iterator[_Found]]:
+    """Each series of forms of an output, with what the rules say of each form; those that cannot be computed are left out."""
+    for mitigation in MITIGATIONS:
+        for series in mitigation.series(output, state.trial):
+            yield _judged(state, mitigation, series)
+
+
+def _judged(state: _State, mitigation: Mitigation, series: Series) -> Iterator[_Found]:
+    for form in series:
+        if state.trial.exhausted:
+            return
+        name, report = form.recipe.name, state.trial.judge(form.recipe)
+        loss = loss_of(state.original[name], form.recipe, state.trial)
+        if loss is not None:
+            reviews = {one.rule for one in report.of(name) if one.status == "review"}
+            yield _Found(
+                mitigation.name,
+                form,
+                loss,
+                report.status(name),
+                name,
+                len(bad_findings(report)),
+                len(reviews - state.reviewed.get(name, set())),
+            )
 
 
 def _dropped(state: _State, name: str) -> _Found:
@@ -313,18 +325,13 @@ def _mend_together(state: _State, not_mended: Mapping[str, str]) -> None:
 def _together(state: _State, output: OutputSpec, before: int) -> list[_Found]:
     """Forms of an output after which fewer rules are broken by all outputs: of each series up to the first that breaks none; dropping it among them."""
     out = []
-    for mitigation in MITIGATIONS:
-        for series in mitigation.series(output, state.trial):
-            for form in series:
-                if state.trial.exhausted:
+    for series in _judged_series(state, output):
+        for found in series:
+            if found.bad < before:
+                out.append(found)
+                state.remember(found)
+                if not found.bad and not found.reviews:
                     break
-                found = _judged(state, mitigation, form, state.trial.judge(form.recipe), keep=False)
-                if found is not None and found.bad < before:
-                    out.append(found)
-                    if found.status not in HELD:
-                        state.tried.setdefault((output.name, form.words), found)
-                    if not found.bad and not found.reviews:
-                        break
     others = [one for one in state.current.values() if one.name != output.name]
     left = len(bad_findings(state.trial.report(others))) if others else 0
     return [*out, replace(_dropped(state, output.name), bad=left)] if left < before else out
@@ -332,13 +339,6 @@ def _together(state: _State, output: OutputSpec, before: int) -> list[_Found]:
 
 def _excess(result: CheckResult) -> bool:
     return result.verdict.word == "excess found"
-
-
-def _done(state: _State) -> str:
-    return "; ".join(
-        f"'{name}': {', then '.join(one.words for one in every)}"
-        for name, every in state.taken.items()
-    )
 
 
 def _assessed(words: str, plan: CheckResult) -> AssessedPlan:
@@ -387,17 +387,10 @@ def _mend_risk(
 def _every_way(state: _State, output: OutputSpec) -> Iterator[_Found]:
     """All forms of an output, with what the rules say of each by itself."""
     state.trial.together = False
-    for mitigation in MITIGATIONS:
-        for series in mitigation.series(output, state.trial):
-            for form in series:
-                if state.trial.exhausted:
-                    return
-                if (
-                    found := _judged(
-                        state, mitigation, form, state.trial.judge(form.recipe), keep=False
-                    )
-                ) is not None:
-                    yield found
+    for series in _judged_series(state, output):
+        yield from series
+        if state.trial.exhausted:
+            return
 
 
 def _plan(
@@ -513,7 +506,7 @@ def _error(number: Any, half: float) -> float:
         return 0.0
     return (
         min(1.0, half / size)
-        if size > 0 and isfinite(size)
+        if size > 0 and math.isfinite(size)
         else min(1.0, half)
         if half < 1
         else 1.0
@@ -529,4 +522,4 @@ def _covered(recipe: OutputSpec, trial: RuleTrial) -> float | None:
     every = sum(int(cells.counts[k]) for k in inner)
     shown = sum(int(cells.counts[k]) for k in inner if cells.names[k] not in hidden)
     step = max(COVERED_STEP, trial.policy.threshold / max(every, 1))
-    return round(min(1.0, floor(shown / max(every, 1) / step + 1e-9) * step), 4)
+    return round(min(1.0, math.floor(shown / max(every, 1) / step + 1e-9) * step), 4)

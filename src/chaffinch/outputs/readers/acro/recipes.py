@@ -17,17 +17,15 @@ from ...document import Outputs
 from ...domain import Field, Fields
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
-from .commands import Call, read_call
+from .commands import Call, ComparedColumn, read_call, read_comparison, referred_column, where_of
 from .read import AcroDirectory, AcroResult, UnclearError
 from .regressions import KINDS as REGRESSIONS
 from .regressions import coefficient_columns, formula_words, regression_outputs
-from .tables import ReadOutput, table_outputs
+from .tables import ReadOutput, number_of, plain_number, table_outputs
 
 if TYPE_CHECKING:
     from ....table import Table
     from ...document import Outputs
-from .commands import ComparedColumn, read_comparison, referred_column, where_of
-from .tables import number_of, plain_number
 
 MANY_ROWS = 1_000_000
 
