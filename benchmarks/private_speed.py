@@ -20,7 +20,7 @@ from common import save
 from private.coarse import Coarse, adult
 
 from chaffinch import BayesNet
-from chaffinch.privacy.noise import noise_of
+from chaffinch.privacy.mechanisms import noise_of
 
 CELLS = 12_600_000
 HEAD = ["what", "noise", "times", "CPU ms, least", "CPU ms, median"]

@@ -13,9 +13,15 @@ from cells import Cells
 from training import again
 
 import chaffinch
-from chaffinch.stats.features import Encoder, standardised
-from chaffinch.stats.learners import chosen_models, fit, is_svm, work
-from chaffinch.stats.splits import subsample
+from chaffinch.stats.learners import (
+    Encoder,
+    chosen_models,
+    fit,
+    is_svm,
+    standardised,
+    subsample,
+    work,
+)
 from chaffinch.table import Table
 
 ATTACKERS = ("gcap", "nb", "svc", "knn", "rf", "lr")

@@ -17,10 +17,19 @@ from common import machine
 
 import chaffinch
 from chaffinch.report.charts import Matrices, heat_maps
-from chaffinch.stats.features import Encoder, standardised
-from chaffinch.stats.learners import CLASSIFIERS, chosen_models, fit, is_svm, work
-from chaffinch.stats.scoring import accuracy, confusion
-from chaffinch.stats.splits import split, subsample
+from chaffinch.stats.learners import (
+    CLASSIFIERS,
+    Encoder,
+    accuracy,
+    chosen_models,
+    confusion,
+    fit,
+    is_svm,
+    split,
+    standardised,
+    subsample,
+    work,
+)
 from chaffinch.table import Table
 from chaffinch.utility.pearson import Pearson
 

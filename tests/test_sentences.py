@@ -59,10 +59,9 @@ from chaffinch.outputs.check.mitigation import (
 from chaffinch.outputs.evolve import EvolveResult
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import finding
-from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.project import Project, create_project, open_project
+from chaffinch.privacy.ledger import Budget
+from chaffinch.privacy.project import Project, Release, create_project, open_project
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.totals import Release
 from chaffinch.report.attacks import audit_answers, audit_page, membership_page, singling_out_page
 from chaffinch.report.charts import _described as heatmap_words
 from chaffinch.report.charts import success_figure
@@ -94,9 +93,8 @@ from chaffinch.risk.attribution.verdict import ALPHA, LimitVerdict
 from chaffinch.risk.auditing.result import AuditResult
 from chaffinch.risk.membership.result import MembershipResult
 from chaffinch.risk.singling_out import SinglingOutResult
-from chaffinch.stats.crossed import Estimate
-from chaffinch.stats.family import Family
-from chaffinch.stats.intervals import LimitState
+from chaffinch.stats.familywise import Family
+from chaffinch.stats.intervals import Estimate, LimitState
 from chaffinch.synth import BayesNet
 from chaffinch.synth.account import SynthesisAccount
 from chaffinch.table import Column, Schema

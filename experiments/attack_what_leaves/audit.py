@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from chaffinch import BayesNet, Network, PrivBayes
 from chaffinch._base.errors import InputError
+from chaffinch._base.seeds import child
 from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.auditing import (
@@ -38,7 +39,6 @@ from chaffinch.risk.auditing.mechanism import settling_runs
 from chaffinch.risk.auditing.power import recorded_scores
 from chaffinch.risk.auditing.ratios import choose_ratio_test, ratio_power
 from chaffinch.risk.shadows import Working
-from chaffinch.stats.splits import child
 from chaffinch.table.schema import Column, Schema
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ import numpy as np
 
 from chaffinch.risk.membership.rates import Trials
 from chaffinch.stats.intervals import clustered_auc
-from chaffinch.stats.scoring import auc
+from chaffinch.stats.learners import auc
 
 DRAWS = 2_000
 HERE = Path(__file__).parent

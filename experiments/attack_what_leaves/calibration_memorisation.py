@@ -23,7 +23,7 @@ from chaffinch.risk.memorisation.battery import findings, trials_of
 from chaffinch.risk.memorisation.protocol import ReleaseCase
 from chaffinch.risk.memorisation.values import ColumnValues, column_values, joint_codes
 from chaffinch.stats.excess import excess
-from chaffinch.stats.family import family
+from chaffinch.stats.familywise import family
 from chaffinch.table.read import read
 
 HERE = Path(__file__).resolve().parent

@@ -26,7 +26,7 @@ from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.membership.combined import PARTS
 from chaffinch.risk.membership.study import campaign_against
 from chaffinch.risk.shadows import Working
-from chaffinch.stats.scoring import auc
+from chaffinch.stats.learners import auc
 
 TUNED = ("islp_wage", "lm_wage_panel", "sm_fair")
 OTHERS = ("nyc_planes", "sm_randhie", "lifelines_gbsg2", "islp_college", "lm_fringe", "lm_meps")

@@ -20,9 +20,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from chaffinch import trees
 from chaffinch.trees.attack import safe_values
-from chaffinch.trees.coarse import guesses
-from chaffinch.trees.prune import prune_trees
-from chaffinch.trees.recount import recounted
+from chaffinch.trees.prune import guesses, prune_trees
+from chaffinch.trees.tree import recounted
 
 HERE = Path(__file__).parent
 SMALL = 10

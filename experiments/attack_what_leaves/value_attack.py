@@ -19,7 +19,7 @@ from chaffinch.risk.membership.attacker import learner
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.values import ValueSight
 from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws
-from chaffinch.stats.scoring import auc
+from chaffinch.stats.learners import auc
 
 HERE = Path(__file__).parent
 MOST_RECORDS = 2000

@@ -37,7 +37,7 @@ from training import (  # noqa: E402
 
 from chaffinch import BayesNet, Evolution  # noqa: E402
 from chaffinch._base.runtime import one_thread  # noqa: E402
-from chaffinch.stats.scoring import precision_recall_f2  # noqa: E402
+from chaffinch.stats.learners import precision_recall_f2  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.utility import pearson  # noqa: E402
 
@@ -195,8 +195,7 @@ def support_vectors() -> None:
     """Table VI, support vectors: what they reach from 5,000, 10,000 and all 32,561 records, original and synthetic (genetic, k = 4, papers)."""
     from sklearn.svm import SVC
 
-    from chaffinch.stats.features import Encoder, standardised
-    from chaffinch.stats.splits import subsample
+    from chaffinch.stats.learners import Encoder, standardised, subsample
 
     cells = Cells(HERE / "svm_cells.csv", ["trained_on", "rows"], ["accuracy", "accuracy P0"])
     paper = {

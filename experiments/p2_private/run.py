@@ -26,8 +26,7 @@ from chaffinch.risk import ATTACKERS as REGISTERED  # noqa: E402
 from chaffinch.risk import RiskSettings  # noqa: E402
 from chaffinch.risk.attribution.attack_data import AttackData  # noqa: E402
 from chaffinch.risk.attribution.attacker import Attempt, outcomes  # noqa: E402
-from chaffinch.stats.features import Encoder, standardised  # noqa: E402
-from chaffinch.stats.learners import chosen_models, fit, work  # noqa: E402
+from chaffinch.stats.learners import Encoder, chosen_models, fit, standardised, work  # noqa: E402  # noqa: E402
 from chaffinch.synth.bayesnet.network import Protect  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.schema_file import as_schema  # noqa: E402

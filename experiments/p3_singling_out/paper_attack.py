@@ -14,11 +14,11 @@ import numpy as np
 from compiled import CompiledGenerator, CompiledModel, PackagePrivBayes
 from numpy.typing import NDArray
 
+from chaffinch._base.seeds import child
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.forests import chances_out_of_fold, grown, in_columns, searched
 from chaffinch.risk.shadows import World, fresh_draws, neighbour_draws
-from chaffinch.stats.scoring import auc
-from chaffinch.stats.splits import child
+from chaffinch.stats.learners import auc
 
 __all__ = ["PaperPlan", "PaperResult", "SettingsOfTrees", "flattened", "paper_attack"]
 

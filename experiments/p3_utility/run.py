@@ -28,9 +28,11 @@ from training import save  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.stats.features import Encoder  # noqa: E402
-from chaffinch.stats.learners import fit  # noqa: E402
-from chaffinch.stats.scoring import auc  # noqa: E402
+from chaffinch.stats.learners import (  # noqa: E402
+    Encoder,
+    auc,
+    fit,
+)
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.align import align  # noqa: E402
 from chaffinch.table.schema import Schema  # noqa: E402

@@ -25,8 +25,11 @@ from support_vectors import KernelVotes  # noqa: E402
 from training import printed, whole  # noqa: E402
 
 from chaffinch import PrivBayes  # noqa: E402
-from chaffinch.stats.features import Encoder, standardised  # noqa: E402
-from chaffinch.stats.splits import split  # noqa: E402
+from chaffinch.stats.learners import (  # noqa: E402
+    Encoder,
+    split,
+    standardised,
+)
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.align import align  # noqa: E402
 

@@ -263,7 +263,6 @@ if __name__ == "__main__":
     from data import bundled
     from training import whole
 
-    from chaffinch.stats.features import Encoder, standardised
-    from chaffinch.stats.splits import split
+    from chaffinch.stats.learners import Encoder, split, standardised
 
     main(*map(int, sys.argv[1:2]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import errors, trees
     from .counts import Counter, MemoryCounter, StreamCounter, describe
-    from .privacy.opening import prepare
+    from .privacy.session import prepare
     from .risk.attribution.study import risk
     from .risk.auditing import audit
     from .risk.membership import ShadowSettings, membership
@@ -60,7 +60,7 @@ _HOMES = {
     "load": "synth:load_model",
     "membership": "risk.membership",
     "plan": "workflows.plan",
-    "prepare": "privacy.opening",
+    "prepare": "privacy.session",
     "read": "table",
     "read_schema": "table",
     "release": "workflows.release",

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
-from chaffinch.privacy.budget import Budget
+from chaffinch.privacy.ledger import Budget
 from chaffinch.table.formats import Source
 
 SCHEMA = """

@@ -240,10 +240,10 @@ def test_a_forest_is_certified_for_what_was_looked_at(run, folder, frame, tmp_pa
 
 
 def test_no_file_without_a_certificate(run, folder, tmp_path, monkeypatch):
-    from chaffinch.trees import released
+    from chaffinch.trees import study
 
     told, out = tmp_path / "p.json", tmp_path / "out.skops"
-    monkeypatch.setattr(released, "_silent", lambda *_: False)
+    monkeypatch.setattr(study, "_silent", lambda *_: False)
     done = run("prune", folder / "tree.skops", "-o", out, "--json", told)
     assert done.code == 1
     assert "No certificate, and no file" in done.out

@@ -31,10 +31,10 @@ from chaffinch._base.errors import ChaffinchError
 from chaffinch.counts.counter import MemoryCounter
 from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import ledger as ledger_module
-from chaffinch.privacy import noise as noise_module
-from chaffinch.privacy import opening
+from chaffinch.privacy import mechanisms as noise_module
 from chaffinch.privacy import prepare as prepare_module
-from chaffinch.privacy.budget import Budget
+from chaffinch.privacy import session as opening
+from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.relation import Unit
 from chaffinch.synth import model_file
 from chaffinch.synth.bayesnet import BayesNet

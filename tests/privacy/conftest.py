@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from chaffinch._base.errors import InputError
-from chaffinch.privacy.samplers import _gaps, _theta, checked_scale
+from chaffinch.privacy.mechanisms import _gaps, _theta, checked_scale
 
 MOST_CANDIDATES = 2_000
 """Of permute-and-flip's exact probabilities: the work grows as the square."""

@@ -8,8 +8,7 @@ import math
 import pytest
 
 from chaffinch._base.errors import BudgetError, InputError
-from chaffinch.privacy.account import Account, account_from_dict
-from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.ledger import Account, Budget, Charge, account_from_dict
 from chaffinch.privacy.relation import Unit
 
 

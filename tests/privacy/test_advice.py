@@ -11,9 +11,8 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.advice import THETA, Usefulness, advise, expect
-from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.domain import declared_schema
-from chaffinch.privacy.ledger import Plan, Step
+from chaffinch.privacy.ledger import Budget, Charge, Plan, Step
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
 from chaffinch.synth import BayesNet, PrivBayes

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from chaffinch._base.errors import BudgetError, ChaffinchError, InputError
-from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.ledger import Budget, Charge
 
 
 def charge(**options):

@@ -17,14 +17,12 @@ from scipy import stats
 
 from chaffinch._base.errors import BudgetError, ClosedError, InputError, PrivacyError, TooLargeError
 from chaffinch.counts import Marginal, MemoryCounter
-from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.counter import MOST_CELLS, PrivateCounter
+from chaffinch.privacy.counter import MOST_CELLS, PrivateCounter, sensitivity
 from chaffinch.privacy.domain import declared_schema
-from chaffinch.privacy.ledger import Ledger
-from chaffinch.privacy.noise import noise_of
+from chaffinch.privacy.ledger import Budget, Ledger
+from chaffinch.privacy.mechanisms import noise_of
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.sensitivity import sensitivity
 from chaffinch.table import Column, Schema
 
 from .conftest import exponential_probabilities, permute_and_flip_probabilities

@@ -29,19 +29,18 @@ from chaffinch import BayesNet, Column, Evolution, FieldGroups, PrivBayes, Schem
 from chaffinch.counts import MemoryCounter
 from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import discover as discover_module
-from chaffinch.privacy import opening, persons
 from chaffinch.privacy import prepare as prepare_module
-from chaffinch.privacy.budget import ROUNDING, Budget
+from chaffinch.privacy import session as opening
+from chaffinch.privacy.accounting import rounding_variance, width_to_amount
 from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.discover import NoiseLaw
-from chaffinch.privacy.gaussian import rounding_variance, width_to_amount
-from chaffinch.privacy.ledger import Ledger
-from chaffinch.privacy.level_counts import LevelCounts
-from chaffinch.privacy.noise import SeededNoise
+from chaffinch.privacy.ledger import ROUNDING, Budget, Ledger
+from chaffinch.privacy.mechanisms import SeededNoise
 from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.tallies import LevelCounts
 
 TOLERANCE = 1e-9
-"""What sums of floats may exceed a budget by, relative; see `chaffinch.privacy.budget.SLACK`."""
+"""What sums of floats may exceed a budget by, relative; see `chaffinch.privacy.ledger.SLACK`."""
 
 STABLE_LEVELS = discover_module.stable_levels
 Codes = np.ndarray[Any, np.dtype[np.int64]]
@@ -627,7 +626,8 @@ def noise_over_n(patch: pytest.MonkeyPatch) -> None:
 
 
 def one_row_too_many(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(prepare_module, "keep_rows", lambda ids, most: persons.keep_rows(ids, most + 1))
+    whole = prepare_module.keep_rows
+    patch.setattr(prepare_module, "keep_rows", lambda ids, most: whole(ids, most + 1))
 
 
 def low_threshold(patch: pytest.MonkeyPatch) -> None:

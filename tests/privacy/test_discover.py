@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from chaffinch._base.errors import BudgetError, PrivacyError
-from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.accounting import gaussian_delta
 from chaffinch.privacy.discover import (
     NoiseLaw,
     discover,
@@ -25,11 +25,10 @@ from chaffinch.privacy.discover import (
     threshold,
 )
 from chaffinch.privacy.domain import declared_schema
-from chaffinch.privacy.gaussian import gaussian_delta
-from chaffinch.privacy.noise import noise_of
+from chaffinch.privacy.ledger import Budget, Charge
+from chaffinch.privacy.mechanisms import gaussian_log_law, noise_of
 from chaffinch.privacy.prepare import open_cells, prepare
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.samplers import gaussian_log_law
 from chaffinch.table import Column, Schema, schema_text
 
 PURE = Budget(1.0, 1e-6, "pure")

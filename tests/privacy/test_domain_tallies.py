@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from chaffinch import Column
-from chaffinch.privacy.domain_tallies import LevelTally, RangeTally, bound_counts, bound_grid
 from chaffinch.privacy.prepare import StoredCells
+from chaffinch.privacy.tallies import LevelTally, RangeTally, bound_counts, bound_grid
 from chaffinch.table.table import Origin
 
 

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from chaffinch.privacy.noise import noise_of
+from chaffinch.privacy.mechanisms import noise_of
 from chaffinch.privacy.relation import Unit
 
 from .conftest import PROBABILITIES, gaussian_pmf, laplace_pmf

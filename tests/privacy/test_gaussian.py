@@ -16,17 +16,16 @@ from scipy.stats import norm
 
 from chaffinch.counts import MemoryCounter
 from chaffinch.privacy import accounting as acc
-from chaffinch.privacy import gaussian as gdp
-from chaffinch.privacy.budget import ROUNDING, Budget
+from chaffinch.privacy import accounting as gdp
 from chaffinch.privacy.counter import PrivateCounter
-from chaffinch.privacy.ledger import Ledger
-from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.samplers import (
+from chaffinch.privacy.ledger import ROUNDING, Budget, Ledger
+from chaffinch.privacy.mechanisms import (
     exponential_log_law,
     gaussian_log_law,
     permute_and_flip_log_law,
 )
+from chaffinch.privacy.prepare import prepare
+from chaffinch.privacy.relation import Unit
 from chaffinch.table import Column, Schema
 
 EPSILONS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)

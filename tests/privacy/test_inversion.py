@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from chaffinch.privacy import inversion
-from chaffinch.privacy.inversion import WORD, draw_exactly, enclosed_tails, magnitude
+from chaffinch.privacy import mechanisms
+from chaffinch.privacy.mechanisms import WORD, draw_exactly, enclosed_tails, magnitude
 
 from .conftest import gaussian_pmf, laplace_pmf
 
@@ -129,7 +129,7 @@ def test_draws_follow_the_law(law, scale):
 
 
 def test_chunks_are_drawn_one_after_the_other(monkeypatch):
-    monkeypatch.setattr(inversion, "CHUNK", 7)
+    monkeypatch.setattr(mechanisms, "INVERSION_CHUNK", 7)
     sizes = []
 
     def words(n):
@@ -144,7 +144,7 @@ def test_chunks_are_drawn_one_after_the_other(monkeypatch):
 
 def test_the_chance_of_any_noise_at_a_tiny_scale():
     """q = exp(-1/scale): some noise has a chance of 2q / (1 + q), to the last of 63 bits."""
-    least, most = inversion._first_words("laplace", 0.05)
+    least, most = mechanisms._first_words("laplace", 0.05)
     q = math.exp(-20)
     assert int(least[0]) / 2**63 == pytest.approx(2 * q / (1 + q), rel=1e-12)
     assert int(most[0]) == int(least[0]) + 1

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaffinch.errors import FileError
-from chaffinch.privacy import kept_rows as module
-from chaffinch.privacy.kept_rows import kept_rows
-from chaffinch.privacy.persons import keep_rows
+from chaffinch.privacy import scanning as module
+from chaffinch.privacy.prepare import keep_rows
+from chaffinch.privacy.scanning import kept_rows
 from chaffinch.table.sample import hashes_of_places
 
 KINDS = {

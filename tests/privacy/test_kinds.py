@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.kinds import (
+from chaffinch.privacy.discover import (
     CLASSES,
     KINDS_SHARE,
     as_words,
@@ -19,8 +18,9 @@ from chaffinch.privacy.kinds import (
     planned_kinds,
     with_decimals,
 )
-from chaffinch.privacy.opening import open_private, opening_of
+from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.session import open_private, opening_of
 from chaffinch.table import Column, Schema
 
 OPEN = Column("a", "unknown", discover=True)

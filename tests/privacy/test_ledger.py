@@ -17,10 +17,18 @@ from scipy.stats import norm
 import chaffinch
 from chaffinch._base.errors import BudgetError, ClosedError
 from chaffinch.privacy import accounting as acc
-from chaffinch.privacy.account import Account, account_from_dict
-from chaffinch.privacy.budget import ROUNDING, SLACK, Budget, Charge
-from chaffinch.privacy.gaussian import amount_to_epsilon, epsilon_to_amount
-from chaffinch.privacy.ledger import Ledger, Plan, Step
+from chaffinch.privacy.accounting import amount_to_epsilon, epsilon_to_amount
+from chaffinch.privacy.ledger import (
+    ROUNDING,
+    SLACK,
+    Account,
+    Budget,
+    Charge,
+    Ledger,
+    Plan,
+    Step,
+    account_from_dict,
+)
 from chaffinch.privacy.relation import Unit
 
 UNIT = Unit("add-remove")

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaffinch.errors import FileError
-from chaffinch.privacy import level_counts
-from chaffinch.privacy.level_counts import LevelCounts
+from chaffinch.privacy import tallies
+from chaffinch.privacy.tallies import LevelCounts
 
 WORDS = st.lists(
     st.lists(st.tuples(st.text(max_size=2), st.integers(1, 9)), max_size=9), max_size=9
@@ -28,8 +28,8 @@ def test_counts_are_those_of_a_dictionary_however_few_are_held(tmp_path_factory,
     folder = tmp_path_factory.mktemp("runs") / "column"
     expected = Counter()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(level_counts, "MOST_LEVELS", most)
-        patch.setattr(level_counts, "RUN_ROWS", 2)
+        patch.setattr(tallies, "MOST_LEVELS", most)
+        patch.setattr(tallies, "RUN_ROWS", 2)
         counts = LevelCounts(folder)
         for part in parts:
             counts.add(part)
@@ -41,14 +41,14 @@ def test_counts_are_those_of_a_dictionary_however_few_are_held(tmp_path_factory,
 
 
 def test_without_a_folder_all_are_held(monkeypatch):
-    monkeypatch.setattr(level_counts, "MOST_LEVELS", 1)
+    monkeypatch.setattr(tallies, "MOST_LEVELS", 1)
     counts = LevelCounts()
     counts.add([("c", 1), ("a", 2), ("b", 3)])
     assert list(counts.sorted_items()) == [("a", 2), ("b", 3), ("c", 1)]
 
 
 def test_no_room_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(level_counts, "MOST_LEVELS", 1)
+    monkeypatch.setattr(tallies, "MOST_LEVELS", 1)
     counts = LevelCounts(tmp_path / "missing" / "column")
     with pytest.raises(FileError, match="Cannot write the code cache") as error:
         counts.add([("secret", 1), ("other", 2)])

@@ -30,14 +30,12 @@ from chaffinch.privacy import noise as noise_module
 from chaffinch.privacy import opening
 from chaffinch.privacy import prepare as prepare_module
 from chaffinch.privacy import values as values_module
-from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.counter import NoisyTable, PrivateCounter
-from chaffinch.privacy.ledger import Plan
-from chaffinch.privacy.noise import OpenDPNoise, SeededNoise
-from chaffinch.privacy.opening import Opening
+from chaffinch.privacy.counter import NoisyTable, PrivateCounter, sensitivity
+from chaffinch.privacy.ledger import Budget, Plan
+from chaffinch.privacy.mechanisms import OpenDPNoise, SeededNoise
 from chaffinch.privacy.project import create_project, open_project
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.sensitivity import sensitivity
+from chaffinch.privacy.session import Opening
 from chaffinch.synth import privbayes
 from chaffinch.synth.bayesnet.model import BayesNetModel
 from chaffinch.table.formats import delimited, objects

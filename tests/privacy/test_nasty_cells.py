@@ -29,10 +29,9 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.cli import main
-from chaffinch.privacy import values as values_module
-from chaffinch.privacy.opening import Undiscovered
-from chaffinch.privacy.persons import keep_rows
-from chaffinch.privacy.prepare import prepare
+from chaffinch.privacy import prepare as values_module
+from chaffinch.privacy.prepare import keep_rows, prepare
+from chaffinch.privacy.session import Undiscovered
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.table import Column, Schema, Table
 from chaffinch.table.schema_file import schema_text

@@ -17,8 +17,8 @@ import scipy.stats
 
 import chaffinch
 from chaffinch._base.errors import PrivacyError
-from chaffinch.privacy import noise
-from chaffinch.privacy.noise import OpenDPNoise, SeededNoise, noise_of
+from chaffinch.privacy import mechanisms
+from chaffinch.privacy.mechanisms import OpenDPNoise, SeededNoise, noise_of
 
 from .conftest import PROBABILITIES, gaussian_pmf, laplace_pmf
 
@@ -57,7 +57,7 @@ def tally(draws, reach):
 @pytest.mark.parametrize("scale", [0.4, 1.3, 9.75])
 @pytest.mark.parametrize("law", LAWS)
 def test_draws_fit_the_law_and_the_other_source(law, scale, few, monkeypatch):
-    monkeypatch.setattr(noise, "FEW", few)
+    monkeypatch.setattr(mechanisms, "FEW", few)
     n, reach = 8_000, 1_000  # beyond the reach: exp(-1000/9.75), never
     ours, theirs = noise_of(22), noise_of()
     counts = [
@@ -130,12 +130,14 @@ def test_noise_differs_between_cells_and_calls(source):
 
 
 def test_chunks_cover_everything(monkeypatch):
-    monkeypatch.setattr(noise, "CHUNK", 7)
-    monkeypatch.setattr(noise, "FEW", 20)
+    monkeypatch.setattr(mechanisms, "CHUNK", 7)
+    monkeypatch.setattr(mechanisms, "FEW", 20)
     sizes = []
-    real = noise._laplace(0.01)
+    real = mechanisms._laplace(0.01)
     monkeypatch.setattr(
-        noise, "_laplace", lambda scale: lambda chunk: (sizes.append(len(chunk)), real(chunk))[1]
+        mechanisms,
+        "_laplace",
+        lambda scale: lambda chunk: (sizes.append(len(chunk)), real(chunk))[1],
     )
     values = np.arange(20)
     np.testing.assert_array_equal(
@@ -149,7 +151,7 @@ def test_who_draws_is_a_matter_of_cells_and_scale(law, monkeypatch):
     """Never of a value, nor of the shape; the loss that OpenDP states is compared in any case."""
     drawn = []
     monkeypatch.setattr(
-        noise,
+        mechanisms,
         "draw_exactly",
         lambda law, scale, n: drawn.append((law, scale, n)) or np.zeros(n, int),
     )
@@ -161,7 +163,7 @@ def test_who_draws_is_a_matter_of_cells_and_scale(law, monkeypatch):
             getattr(OpenDPNoise(), law)(values, scale)
     getattr(OpenDPNoise(), law)(np.zeros((5, 5), int), 3.0)
     assert drawn == [(law, 0.5, 17)] * 2 + [(law, 100.0, by_law + 1)] * 2 + [(law, 3.0, 25)]
-    monkeypatch.setattr(noise, f"_{law}", lambda scale: noise._agree("law", 1.0, 2.0))
+    monkeypatch.setattr(mechanisms, f"_{law}", lambda scale: mechanisms._agree("law", 1.0, 2.0))
     with pytest.raises(PrivacyError, match="states a loss"):
         getattr(OpenDPNoise(), law)(np.zeros(1024, int), 0.5)
 
@@ -250,14 +252,14 @@ def test_without_opendp_the_install_line_is_given(monkeypatch):
 
 
 def test_importing_brings_in_no_opendp():
-    code = "import sys, chaffinch.privacy.noise; sys.exit('opendp' in sys.modules)"
+    code = "import sys, chaffinch.privacy.mechanisms; sys.exit('opendp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.fixture
 def fresh():
     """Empty the caches of mechanisms before and after, so that a fake one is built and not kept."""
-    caches = (noise._laplace, noise._gaussian, noise._noisy_max)
+    caches = (mechanisms._laplace, mechanisms._gaussian, mechanisms._noisy_max)
     for cached in caches:
         cached.cache_clear()
     yield
@@ -292,12 +294,12 @@ def test_mechanisms_are_built_once_per_scale(fresh):
     for _ in range(5):
         source.laplace(np.array([1]), 2)
         source.laplace(np.array([1]), np.float64(2.0))
-    assert noise._laplace.cache_info().misses == 1
+    assert mechanisms._laplace.cache_info().misses == 1
 
 
 def test_an_observer_stands_between_seeded_noise_and_who_asks_for_it():
     given = []
-    with noise.observing(lambda source: given.append(source) or source):
+    with mechanisms.observing(lambda source: given.append(source) or source):
         assert noise_of(3) is given[0]
         with pytest.raises(PrivacyError, match="noise of a release is never observed"):
             noise_of()
@@ -311,7 +313,7 @@ def test_an_observer_leaves_with_its_block_and_sees_no_other_thread():
     given, inside = [], []
 
     def fails():
-        with noise.observing(lambda source: given.append(source) or source):
+        with mechanisms.observing(lambda source: given.append(source) or source):
             worker = threading.Thread(target=lambda: inside.append(noise_of(1)))
             worker.start()
             worker.join()

@@ -12,9 +12,11 @@ import pytest
 import chaffinch
 from chaffinch._base.errors import BudgetError, InputError, PrivacyError
 from chaffinch.counts import MemoryCounter
-from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.discover import gaussian_tail, noise_law, threshold
-from chaffinch.privacy.opening import (
+from chaffinch.privacy.ledger import Budget
+from chaffinch.privacy.project import create_project
+from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.session import (
     DELTA_SHARE,
     DISCOVERY_SHARE,
     ROWS_SHARE,
@@ -24,8 +26,6 @@ from chaffinch.privacy.opening import (
     promised_schema,
     public_rows,
 )
-from chaffinch.privacy.project import create_project
-from chaffinch.privacy.relation import Unit
 from chaffinch.synth import BayesNet, FieldGroups, Network, PrivBayes
 from chaffinch.synth.privbayes import VARIANTS
 from chaffinch.table import Column, Schema

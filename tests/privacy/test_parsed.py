@@ -13,9 +13,8 @@ import pytest
 import chaffinch
 from chaffinch import Column, Schema
 from chaffinch.errors import ParsedDataWarning
-from chaffinch.privacy.opening import open_unread
-from chaffinch.privacy.parsed import changed_by_parsing, reads_as_another
 from chaffinch.privacy.prepare import prepare
+from chaffinch.privacy.session import changed_by_parsing, open_unread, reads_as_another
 
 CODES = Column("code", "categorical", levels=("01", "02"), other=True)
 COLOURS = Column("colour", "categorical", levels=("red", "10"), other=True)

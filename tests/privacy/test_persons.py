@@ -14,9 +14,8 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import FileError
-from chaffinch.privacy.account import account_from_dict
-from chaffinch.privacy.persons import keep_rows
-from chaffinch.privacy.prepare import prepare
+from chaffinch.privacy.ledger import account_from_dict
+from chaffinch.privacy.prepare import keep_rows, prepare
 from chaffinch.privacy.project import create_project, open_project
 from chaffinch.privacy.relation import Unit
 from chaffinch.table import Column, Schema

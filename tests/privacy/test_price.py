@@ -6,10 +6,9 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.opening import DISCOVERY_SHARE, open_private, opening_of
-from chaffinch.privacy.price import discovery_price
+from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.session import DISCOVERY_SHARE, discovery_price, open_private, opening_of
 from chaffinch.table import Column, Schema
 
 UNIT = Unit("add-remove")

@@ -18,11 +18,9 @@ from chaffinch._base.errors import BudgetError, PrivacyError
 from chaffinch.cli.ledger import NO_PROMISE, ledger
 from chaffinch.privacy import accounting as acc
 from chaffinch.privacy import project as project_module
-from chaffinch.privacy.budget import Budget, Charge
-from chaffinch.privacy.ledger import Ledger, Plan, Step
-from chaffinch.privacy.project import create_project, is_project, open_project
+from chaffinch.privacy.ledger import Budget, Charge, Ledger, Plan, Step
+from chaffinch.privacy.project import add_up, create_project, is_project, open_project
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.totals import add_up
 
 ADD, SWAP = Unit("add-remove"), Unit("replace-one")
 
@@ -345,7 +343,7 @@ def test_a_ledger_that_is_replaced_while_it_is_waited_for(path, monkeypatch):
 SPENDER = """
 import sys
 from chaffinch._base.errors import BudgetError
-from chaffinch.privacy.budget import Budget
+from chaffinch.privacy.ledger import Budget
 from chaffinch.privacy.ledger import Plan
 from chaffinch.privacy import project as p
 from chaffinch.privacy.relation import Unit

@@ -14,7 +14,7 @@ import pytest
 import scipy.stats
 
 import chaffinch
-from chaffinch.privacy import samplers
+from chaffinch.privacy import mechanisms as samplers
 
 from .conftest import (
     PROBABILITIES,

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 import chaffinch as cf
 from chaffinch.errors import InputError, PrivacyError
-from chaffinch.privacy import opening, scanning
-from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.noise import SeededNoise
-from chaffinch.privacy.opening import open_private, open_unread
+from chaffinch.privacy import scanning
+from chaffinch.privacy import session as opening
+from chaffinch.privacy.ledger import Budget
+from chaffinch.privacy.mechanisms import SeededNoise
 from chaffinch.privacy.prepare import discovering_schema
 from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.scanning import UndiscoveredScan, prepared_scan
+from chaffinch.privacy.session import open_private, open_unread
 from chaffinch.table.formats import delimited
 
 SCHEMA = """
@@ -250,7 +251,7 @@ def test_the_same_is_discovered_as_in_memory_with_the_same_questions_to_the_nois
                 counter = open_private(cf.prepare(file, given_schema, **options), budget, unit)
             else:
                 patch.setattr(delimited, "BLOCK_BYTES", block)
-                patch.setattr("chaffinch.privacy.level_counts.MOST_LEVELS", levels)
+                patch.setattr("chaffinch.privacy.tallies.MOST_LEVELS", levels)
             with prepared_scan(open_unread(file, given_schema, **options)) as scan:
                 if stream:
                     assert isinstance(scan, UndiscoveredScan)

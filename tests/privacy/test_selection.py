@@ -14,15 +14,18 @@ from scipy import stats
 
 from chaffinch._base.errors import BudgetError, InputError, PrivacyError, TooLargeError
 from chaffinch.counts import MemoryCounter
-from chaffinch.privacy.account import Account
-from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.counter import PrivateCounter
-from chaffinch.privacy.ledger import Ledger
-from chaffinch.privacy.noise import noise_of
-from chaffinch.privacy.opening import prepare
+from chaffinch.privacy.ledger import Account, Budget, Ledger
+from chaffinch.privacy.mechanisms import noise_of
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.selection import Candidate, pairs_workload, plan_selection, select_candidate
-from chaffinch.privacy.stopping import Stopping
+from chaffinch.privacy.selection import (
+    Candidate,
+    Stopping,
+    pairs_workload,
+    plan_selection,
+    select_candidate,
+)
+from chaffinch.privacy.session import prepare
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.table import Column, Schema
 
@@ -339,7 +342,9 @@ def test_the_cheaper_way_is_taken():
 def test_every_touch_is_charged_before_and_said_in_the_account(way, budget, monkeypatch):
     log = []
     unit = Unit("add-remove")
-    monkeypatch.setattr("chaffinch.privacy.ledger.Ledger", type("Logged", (Noted,), {"log": log}))
+    monkeypatch.setattr(
+        "chaffinch.privacy.selection.Ledger", type("Logged", (Noted,), {"log": log})
+    )
     plan = plan_selection(budget, unit, 3, way=way)
     data = Plain(schema_of(SIZES), [(0, 0), (1, 1)], log)
     selected = select_candidate(data, constant_fits(unit, log=log), WORKLOAD, plan, seed=3)

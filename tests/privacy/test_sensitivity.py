@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
+from chaffinch.privacy.counter import integer_scores, sensitivity
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.sensitivity import integer_scores, sensitivity
 
 ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
 SHAPES = [

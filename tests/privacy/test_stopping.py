@@ -13,7 +13,7 @@ from scipy import stats
 
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.accounting import rho_to_epsilon
-from chaffinch.privacy.stopping import Stopping, stopping_for
+from chaffinch.privacy.selection import Stopping, stopping_for
 
 from .conftest import gaussian_pmf
 

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import norm
 
 from chaffinch.privacy import accounting as acc
-from chaffinch.privacy.budget import ROUNDING, Budget
-from chaffinch.privacy.gaussian import amount_to_epsilon, gaussian_delta
+from chaffinch.privacy.accounting import amount_to_epsilon, gaussian_delta
+from chaffinch.privacy.ledger import ROUNDING, Budget
+from chaffinch.privacy.project import Release, add_up
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.totals import Release, add_up
 
 ADD, SWAP = Unit("add-remove"), Unit("replace-one")
 

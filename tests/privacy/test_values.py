@@ -7,7 +7,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from chaffinch.privacy.values import declared_values, in_type
+from chaffinch.privacy.prepare import declared_values, in_type
 from chaffinch.table import Column
 
 AGE = Column("age", "integer", type="int64", bounds=(0, 120))

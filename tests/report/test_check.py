@@ -19,7 +19,7 @@ from chaffinch.report import check as pages
 from chaffinch.report.check import check_page, mitigation_blocks, rules_sentence
 from chaffinch.report.check_figures import counted, error_lines, estimate
 from chaffinch.report.sections import Cell, Listing, PageTable, Paragraph
-from chaffinch.stats.crossed import Estimate
+from chaffinch.stats.intervals import Estimate
 from chaffinch.workflows.check import check
 
 from .conftest import whole_page

@@ -10,8 +10,7 @@ import pytest
 
 import chaffinch
 from chaffinch import BayesNet, Evolution
-from chaffinch.privacy.account import Account
-from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.ledger import Account, Budget, Charge
 from chaffinch.privacy.relation import Unit
 from chaffinch.report.compare import compare, compare_all
 from chaffinch.report.result import report_of

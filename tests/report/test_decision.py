@@ -36,7 +36,7 @@ from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.verdict import LimitVerdict, RiskVerdictRow, limit_verdict
 from chaffinch.risk.memorisation.finding import MemorisationFinding
-from chaffinch.stats.family import Family
+from chaffinch.stats.familywise import Family
 from chaffinch.stats.intervals import LimitState
 from chaffinch.utility import VerdictRow
 

@@ -14,9 +14,7 @@ from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 from chaffinch.cli.app import app
-from chaffinch.privacy.account import Account
-from chaffinch.privacy.budget import Budget, Charge
-from chaffinch.privacy.ledger import Ledger
+from chaffinch.privacy.ledger import Account, Budget, Charge, Ledger
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
 from chaffinch.report.promise import DAMAGED, TEST_ONLY, best_guess, promise_of

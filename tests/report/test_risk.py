@@ -25,7 +25,7 @@ from chaffinch.report.text import CROSS_FIT_LINE, DETECTABLE_LINE, EXCESS_LINE
 from chaffinch.risk.attribution.result import CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.together import JointFinding, Together
 from chaffinch.risk.memorisation import MEMORISATION_TESTS, MemorisationFinding
-from chaffinch.stats.family import Family
+from chaffinch.stats.familywise import Family
 
 from .conftest import HOSTILE, Page, whole_page
 

@@ -17,7 +17,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.report.page import checked_picture
 from chaffinch.report.trees import MARKED, MOST_LEAVES, tree_page, tree_picture
 from chaffinch.trees import prune, read_model
-from chaffinch.trees.summary import CertificateSummary, PruneSummary
+from chaffinch.trees.result import CertificateSummary, PruneSummary
 
 
 def made(

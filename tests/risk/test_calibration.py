@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from chaffinch.stats.excess import Excess, excess
-from chaffinch.stats.family import Family, family
+from chaffinch.stats.familywise import Family, family
 from chaffinch.stats.rates import ClassStatistic, Ratio, Statistic
 
 LEVELS = 4  # of the sensitive value

@@ -8,9 +8,10 @@ from math import sqrt
 import pytest
 
 from chaffinch._base.results import to_plain
-from chaffinch.stats.combining import ONE_SYNTHESIS, combine
 from chaffinch.stats.excess import (
+    ONE_SYNTHESIS,
     Excess,
+    combine,
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.stats.contrast import ScoreComparison, contrasts
+from chaffinch.stats.familywise import ScoreComparison, contrasts
 from chaffinch.stats.rates import ClassStatistic
 
 

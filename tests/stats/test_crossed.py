@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from chaffinch.stats.crossed import (
+from chaffinch.stats.intervals import (
     NOTHING,
     CrossedPart,
     Estimate,

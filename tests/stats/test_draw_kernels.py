@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from chaffinch.stats.draw_kernels import class_means
+from chaffinch.stats.rates import class_means
 
 
 def test_sums_of_classes_are_those_of_a_loop():

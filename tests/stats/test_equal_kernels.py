@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch.stats.equal_kernels import fill, look_up
+from chaffinch.stats.equal import fill, look_up
 
 
 @pytest.mark.parametrize("width", [1, 3])

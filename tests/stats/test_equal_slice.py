@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chaffinch.stats import equal_slice
-from chaffinch.stats.equal_slice import KeyedSlice
+from chaffinch.stats import equal as equal_module
+from chaffinch.stats.equal import KeyedSlice
 from chaffinch.table.codes import Codes
 
 SIZES = (3, 4, 300)
@@ -30,12 +30,12 @@ def rows_of(codes):
 )
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_as_a_set_of_rows_finds_them(monkeypatch, seed, parts, drawn, most):
-    monkeypatch.setattr(equal_slice, "MOST_KEYED", most)
+    monkeypatch.setattr(equal_module, "MOST_KEYED", most)
     rng = np.random.default_rng(seed)
     originals, synthetic = [codes_of(rng, n) for n in parts], codes_of(rng, drawn)
     keyed = KeyedSlice.of(iter(originals), SIZES, sum(parts))
     known = {row for codes in originals for row in rows_of(codes)}
-    chosen = equal_slice._in_slice(synthetic, keyed.bits)
+    chosen = equal_module._in_slice(synthetic, keyed.bits)
     inside = [row for i, row in enumerate(rows_of(synthetic)) if chosen is None or chosen[i]]
     assert keyed.look_up(synthetic) == (sum(row in known for row in inside), len(inside))
     assert keyed.all_rows == (sum(parts) <= most)
@@ -43,7 +43,7 @@ def test_as_a_set_of_rows_finds_them(monkeypatch, seed, parts, drawn, most):
 
 def test_a_slice_holds_its_share_of_rows_and_estimates_the_whole(monkeypatch):
     """20,000 rows of which half are copies, one in eight looked up: 2,500 of them, 1,250 equal; six standard deviations are 280 and 150."""
-    monkeypatch.setattr(equal_slice, "MOST_KEYED", 2_500)
+    monkeypatch.setattr(equal_module, "MOST_KEYED", 2_500)
     rng = np.random.default_rng(1)
     sizes = (50_000, 60_000)
     original = Codes.of([rng.integers(0, size, 20_000) for size in sizes], sizes)

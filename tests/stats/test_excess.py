@@ -14,10 +14,9 @@ from chaffinch._base.errors import InputError
 from chaffinch._base.results import to_plain
 from chaffinch.stats import excess as excess_module
 from chaffinch.stats import panel as panel_module
-from chaffinch.stats import resampling
-from chaffinch.stats.combining import combine
 from chaffinch.stats.excess import (
     NO_HOLDOUT,
+    combine,
     detectable_excess,
     excess,
     excess_error,
@@ -26,7 +25,7 @@ from chaffinch.stats.excess import (
     stretch,
     value_of,
 )
-from chaffinch.stats.family import family
+from chaffinch.stats.familywise import family
 from chaffinch.stats.rates import ClassStatistic, Ratio, Statistic
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -381,20 +380,20 @@ def mixed_family() -> tuple[list[Pair], list[Pair], list[Statistic]]:
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "BLOCK_CELLS", 20_000)  # 22 draws a block
+    monkeypatch.setattr(panel_module, "BLOCK_CELLS", 20_000)  # 22 draws a block
     members, others, statistics = mixed_family()
     one, four = (
         family(members, others, statistics=statistics, resamples=300, seed=1, threads=t)
         for t in (1, 4)
     )
     assert one == four
-    assert len(resampling.block_sizes(300, 900)) > 10
+    assert len(panel_module.block_sizes(300, 900)) > 10
     single = [excess(members[1], others[1], resamples=300, seed=1, threads=t) for t in (1, 4)]
     assert single[0] == single[1]
 
 
 def test_no_two_blocks_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "BLOCK_CELLS", 9000)  # 10 draws a block
+    monkeypatch.setattr(panel_module, "BLOCK_CELLS", 9000)  # 10 draws a block
     members, others, statistics = mixed_family()
     groups = [
         [s.check(g) for s, g in zip(statistics, side, strict=True)] for side in (members, others)

@@ -12,7 +12,7 @@ from chaffinch.errors import InputError
 from chaffinch.stats.excess import (
     excess,
 )
-from chaffinch.stats.family import family
+from chaffinch.stats.familywise import family
 
 Pair = tuple[np.ndarray, np.ndarray]
 SIGMAS = 5.0  # a normal value is further out once in 1.7 million

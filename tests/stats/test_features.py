@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import chaffinch
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.stats.features import Encoder, numbers_of, standardised
+from chaffinch.stats.learners import Encoder, numbers_of, standardised
 from chaffinch.table.align import align
 
 

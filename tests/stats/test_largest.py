@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.stats.family import family
-from chaffinch.stats.largest import largest_excess
+from chaffinch.stats.familywise import family, largest_excess
 
 
 def attacks(rng: np.random.Generator, rates: list[float], n: int) -> tuple[list, list]:

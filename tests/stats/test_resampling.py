@@ -7,8 +7,8 @@ from math import comb, sqrt
 import numpy as np
 import pytest
 
-from chaffinch.stats import resampling
-from chaffinch.stats.resampling import permute, resample, subsets, times_drawn
+from chaffinch.stats import panel
+from chaffinch.stats.panel import permute, resample, subsets, times_drawn
 
 SIGMAS = 5.0  # a normal value is further out once in 1.7 million
 
@@ -18,7 +18,7 @@ SIGMAS = 5.0  # a normal value is further out once in 1.7 million
 def test_every_subset_has_the_same_chance(
     n: int, size: int, shuffled: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resampling, "SHUFFLED", shuffled)
+    monkeypatch.setattr(panel, "SHUFFLED", shuffled)
     rows = 10_000
     chosen = subsets(n, np.full(rows, size), np.random.default_rng(1))
     counts = np.unique(chosen @ (1 << np.arange(n)), return_counts=True)[1]
@@ -34,7 +34,7 @@ def test_every_subset_has_the_same_chance(
 def test_permuted_counts_have_the_moments_of_the_hypergeometric(
     bulk: int, shuffled: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resampling, "SHUFFLED", shuffled)
+    monkeypatch.setattr(panel, "SHUFFLED", shuffled)
     pool, members, draws = np.array([90, 3, 2]), 40, 10_000
     drawn = permute(pool, members, draws, np.random.default_rng(2), bulk=bulk)
     share, total = members / pool.sum(), pool.sum()
@@ -74,16 +74,16 @@ def test_resampled_counts_have_the_moments_of_the_multinomial(bulk: int) -> None
 
 
 def test_blocks_cover_all_draws() -> None:
-    assert sum(resampling.block_sizes(1000, 75_000)) == 1000
-    assert max(resampling.block_sizes(1000, 75_000)) * 75_000 <= resampling.BLOCK_CELLS
-    assert resampling.block_sizes(3, 10**9) == [1, 1, 1]
+    assert sum(panel.block_sizes(1000, 75_000)) == 1000
+    assert max(panel.block_sizes(1000, 75_000)) * 75_000 <= panel.BLOCK_CELLS
+    assert panel.block_sizes(3, 10**9) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("n", [1, 7, 1000])
 def test_rows_are_drawn_as_one_call_would(n, monkeypatch):
     """By windows of 300 rows too, asked for in any order; and the generator is where one call would leave it."""
-    monkeypatch.setattr("chaffinch.stats.resampling.DRAWN", 64)
-    monkeypatch.setattr("chaffinch.stats.resampling.WINDOW", 300)
+    monkeypatch.setattr("chaffinch.stats.panel.DRAWN", 64)
+    monkeypatch.setattr("chaffinch.stats.panel.WINDOW", 300)
     seed = np.random.SeedSequence(4)
     once, parts = np.random.default_rng(seed), np.random.default_rng(seed)
     whole = np.bincount(once.integers(0, n, 1500), minlength=n)

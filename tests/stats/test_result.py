@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from chaffinch.stats.result import Result
+from chaffinch.stats.intervals import Result
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chaffinch.stats.scores import Scores
+from chaffinch.stats.rates import Scores
 
 
 def test_value_is_the_ratio_of_sums() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from chaffinch.stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rmse
+from chaffinch.stats.learners import accuracy, auc, confusion, precision_recall_f2, r2_rmse
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60).map(
     np.array

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.stats.splits import child, split, subsample
+from chaffinch._base.seeds import child
+from chaffinch.stats.learners import split, subsample
 
 LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=80).map(np.array)
 

@@ -11,8 +11,7 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.privacy.account import Account
-from chaffinch.privacy.budget import Budget
+from chaffinch.privacy.ledger import Account, Budget
 from chaffinch.privacy.relation import Unit
 from chaffinch.synth.error_bars import _Released, measured_tables
 from chaffinch.table import Column, Schema

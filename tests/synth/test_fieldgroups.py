@@ -13,8 +13,8 @@ from scipy import stats
 
 from chaffinch._base.errors import InputError, PrivacyError, TooLargeError, UnknownNameError
 from chaffinch.privacy.counter import NoisyTable
+from chaffinch.privacy.mechanisms import draw_laplace, laplace_std
 from chaffinch.privacy.prepare import prepare
-from chaffinch.privacy.samplers import draw_laplace, laplace_std
 from chaffinch.synth import FieldGroups, load_model
 from chaffinch.synth.fieldgroups import _Costs, merged_groups, tables_of, threshold_of, usable_pairs
 from chaffinch.table import Column, Schema, Table

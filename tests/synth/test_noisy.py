@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.counts import Marginal
-from chaffinch.privacy.account import Account
-from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.counter import NoisyTable
 from chaffinch.privacy.domain import declared_schema
+from chaffinch.privacy.ledger import Account, Budget
 from chaffinch.privacy.relation import Unit
 from chaffinch.synth import noisy
 from chaffinch.synth.bayesnet.model import FitSummary

@@ -17,11 +17,10 @@ from scipy import stats
 import chaffinch
 from chaffinch._base.errors import InputError, PrivacyError, TooLargeError, UnknownNameError
 from chaffinch.counts import Marginal
-from chaffinch.privacy.account import Account
-from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.opening import open_private
+from chaffinch.privacy.ledger import Account, Budget
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.session import open_private
 from chaffinch.synth import BayesNet, PrivBayes
 from chaffinch.synth.bayesnet.model import FitSummary
 from chaffinch.synth.noisy import private_model

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from chaffinch.trees import prune, read_model
-from chaffinch.trees.coarse import groups_are_safe, guesses, unnamed
+from chaffinch.trees.prune import groups_are_safe, guesses, unnamed
 
 
 def many_classes(seed, n=900, classes=9):

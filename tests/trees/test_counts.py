@@ -6,7 +6,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from chaffinch.trees import read_model
-from chaffinch.trees.counts import recovered_counts
+from chaffinch.trees.formats.from_sklearn import recovered_counts
 
 
 def data(seed, n=250, classes=3):

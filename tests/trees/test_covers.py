@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from chaffinch.trees.covers import CoverLaw, counted_trees, law_of
+from chaffinch.trees.formats.covers import CoverLaw, counted_trees, law_of
 from chaffinch.trees.tree import Tree
 
 
@@ -175,7 +175,7 @@ def test_without_room_for_ranges_the_first_round_is_still_counted(columns, monke
         covers_of(TREES, law, columns),
         [np.bincount(t.apply(columns), minlength=t.n_nodes) for t in TREES],
     )
-    monkeypatch.setattr("chaffinch.trees.covers._MOST_RANGES", 4)
+    monkeypatch.setattr("chaffinch.trees.formats.covers._MOST_RANGES", 4)
     answer = counted_trees(TREES, covers, law)
     assert (answer[0].samples[TREES[0].leaves] == sizes[0][TREES[0].leaves]).all()
     assert "too many ways" in answer[1].reason
@@ -188,7 +188,7 @@ def test_trees_of_a_round_are_counted_by_the_margins_it_started_with(columns, mo
     for tree in trees:
         n = np.bincount(tree.apply(columns), minlength=tree.n_nodes)
         covers.append(tree.summed(n) * 2 * (1 / 3) * (2 / 3))
-    monkeypatch.setattr("chaffinch.trees.covers._MOST_PAIRS", 6)
+    monkeypatch.setattr("chaffinch.trees.formats.covers._MOST_PAIRS", 6)
     answer = counted_trees(trees, covers, law)
     assert all(t.samples is not None for t in answer)
     assert [t.samples[0] for t in answer] == [60, 60, 60]

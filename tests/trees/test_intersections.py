@@ -10,7 +10,7 @@ from sklearn.ensemble import (
 
 from chaffinch._base.errors import InputError
 from chaffinch.trees import prune, read_model
-from chaffinch.trees.intersections import intersections
+from chaffinch.trees.attack import intersections
 
 
 def data(seed, n=120):

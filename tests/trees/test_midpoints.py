@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from chaffinch._base.errors import InputError
 from chaffinch.trees import read_model
-from chaffinch.trees.midpoints import midpoints
+from chaffinch.trees.attack import midpoints
 
 
 def test_by_hand():

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from chaffinch.trees import read_model
-from chaffinch.trees.predicates import Condition, Label, Predicate, predicate_of
+from chaffinch.trees.attack import Condition, Label, Predicate, predicate_of
 
 NAMES = ["age", 'odd "name"', "it's", "d"]
 

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from chaffinch import trees
 from chaffinch._base.errors import InputError
 from chaffinch.trees import prune, read_model
-from chaffinch.trees.recount import recounted
+from chaffinch.trees.tree import recounted
 
 
 def data(seed, n=300, missing=0.0):

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from chaffinch._base.errors import InputError
 from chaffinch.trees import read_model, recounted
-from chaffinch.trees.recount import checked_data
+from chaffinch.trees.tree import checked_data
 
 
 @pytest.fixture(scope="module")

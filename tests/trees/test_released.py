@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from chaffinch import trees
 from chaffinch.trees.prune import without_counts
 from chaffinch.trees.records import ModelRecords
-from chaffinch.trees.released import certify
+from chaffinch.trees.study import certify
 
 
 @pytest.fixture(scope="module")

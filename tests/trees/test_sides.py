@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from chaffinch.trees import read_model
 from chaffinch.trees.attack import safe_values
-from chaffinch.trees.sides import certain_sides, sides_are_safe
+from chaffinch.trees.prune import certain_sides, sides_are_safe
 
 
 def skewed(seed, n=400, outputs=1, tail=np.inf):

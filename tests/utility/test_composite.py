@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.stats.result import Result
+from chaffinch.stats.intervals import Result
 from chaffinch.utility.composite import baseline_weights, composite
 
 

@@ -11,8 +11,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import chaffinch
+from chaffinch._base.seeds import child
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.stats.splits import child, split
+from chaffinch.stats.learners import split
 from chaffinch.utility.delta import Delta, SkippedLabel, delta
 
 FAST = {"models": ("nb",), "repeats": 3}

@@ -16,7 +16,7 @@ from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.report.compare import compare
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
-from chaffinch.stats.result import Result
+from chaffinch.stats.intervals import Result
 from chaffinch.utility import METRICS, Metric, UtilityResult, choices
 
 

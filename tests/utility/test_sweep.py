@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 import chaffinch
 from chaffinch import BayesNet, Independent
 from chaffinch.errors import InputError
-from chaffinch.stats.result import Result
+from chaffinch.stats.intervals import Result
 from chaffinch.utility.composite import sweep
 from chaffinch.utility.delta import delta
 from chaffinch.utility.mu import mu

@@ -8,7 +8,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 import chaffinch
-from chaffinch.stats.splits import child, split
+from chaffinch._base.seeds import child
+from chaffinch.stats.learners import split
 from chaffinch.utility.learning import learning
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch.stats.result import Result
+from chaffinch.stats.intervals import Result
 from chaffinch.utility import METRICS, References, UtilityResult
 from chaffinch.utility.learning import Learning, LearningRow
 from chaffinch.utility.result import VerdictRow, ladder, rules, verdict_row, way_between

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import chaffinch
-from chaffinch.privacy.opening import opening_of
-from chaffinch.privacy.price import discovery_price
+from chaffinch.privacy.session import discovery_price, opening_of
 from chaffinch.table import Column, Schema
 from chaffinch.workflows.plan import MOST_LEVELS, assumed_schema, with_what_is_left
 

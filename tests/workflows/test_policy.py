@@ -12,7 +12,7 @@ from chaffinch.risk.attribution.attack import Attack
 from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
 from chaffinch.risk.attribution.verdict import LimitVerdict
 from chaffinch.risk.memorisation.finding import MemorisationFinding
-from chaffinch.stats.family import Family
+from chaffinch.stats.familywise import Family
 from chaffinch.stats.sampled import SampledRecords
 from chaffinch.workflows.policy import RiskPolicy
 

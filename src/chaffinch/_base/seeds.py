@@ -40,3 +40,8 @@ def seed_sequence(seed: Seed = None) -> np.random.SeedSequence:
     if seed is not None:
         generator(seed)  # checks it
     return np.random.SeedSequence(seed)
+
+
+def child(root: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
+    """Return the stream of a seed that has a number, always the same one; `root` is left as it is."""
+    return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, *key))

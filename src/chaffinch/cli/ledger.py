@@ -17,7 +17,7 @@ from .settings import DiscoverIn
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..privacy.account import Account
+    from ..privacy.ledger import Account
     from ..privacy.project import Project
     from ..workflows.plan import PlanResult
     from ..workflows.synthesise import ReadSettings
@@ -90,7 +90,7 @@ def plan(
 
 def _show(screen: Console, result: PlanResult) -> None:
     """Print the advice, then how the chosen method would split the budget."""
-    from ..privacy.budget import HEAD as SPLIT
+    from ..privacy.ledger import HEAD as SPLIT
     from ..workflows.plan import HEAD
 
     advice, chosen, split = result.advice, result.advice.chosen, result.split
@@ -119,11 +119,10 @@ def _show(screen: Console, result: PlanResult) -> None:
 def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | None) -> None:
     """Print how the budget would be split, and what discovery costs. The data are not opened; without a schema their header is read."""
     from .._base.errors import InputError
-    from ..privacy.budget import HEAD
     from ..privacy.domain import undeclared
-    from ..privacy.opening import opening_of, promised_schema
+    from ..privacy.ledger import HEAD
     from ..privacy.prepare import left_out
-    from ..privacy.price import discovery_price
+    from ..privacy.session import discovery_price, opening_of, promised_schema
 
     if not choice.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
@@ -184,8 +183,7 @@ def ledger(
 ) -> None:
     """Print what a model promises and what each touch of the data cost, or what the releases of a project add up to."""
     from .._base.errors import InputError
-    from ..privacy.project import create_project, is_project, open_project
-    from ..privacy.totals import checked_rule
+    from ..privacy.project import checked_rule, create_project, is_project, open_project
 
     check_outputs(path, json)
     screen = console()
@@ -218,7 +216,7 @@ def ledger(
 
 def show_account(screen: Console, account: Account) -> None:
     """Print an account: the promise, the charges, what was spent and how it adds up."""
-    from ..privacy.budget import HEAD
+    from ..privacy.ledger import HEAD
 
     screen.print(account.sentence, markup=False)
     show_table(HEAD, account.rows_table())

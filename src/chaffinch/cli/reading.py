@@ -7,7 +7,7 @@ from typing import Any
 
 from .._base.errors import InputError, SchemaError
 from .._base.runtime import Progress
-from ..privacy.opening import open_unread
+from ..privacy.session import open_unread
 from ..synth import Settings
 from ..table import Scan, Source, Table, read, scan
 from ..table.personal.detect import check_decided, check_declared_decided

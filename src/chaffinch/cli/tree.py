@@ -25,7 +25,7 @@ from .options import (
 if TYPE_CHECKING:
     from ..trees import OpenedModel
     from ..trees.records import ModelRecords
-    from ..trees.summary import CertificateSummary
+    from ..trees.result import CertificateSummary
 
 
 tree = typer.Typer(
@@ -157,7 +157,7 @@ def prune_command(
     from .. import trees
     from .._base.results import write_page
     from ..trees.prune import without_counts
-    from ..trees.released import certify
+    from ..trees.study import certify
 
     check_outputs(model, output, json, html, inputs=[data, holdout])
     _check_trained_on(trained_on, data)

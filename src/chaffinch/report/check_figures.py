@@ -10,7 +10,7 @@ from .._base.text import NONE, count_noun, fixed, is_number, number, shown, sign
 from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.attribution import RiskMeasure
 from ..outputs.check.paper_figures import ErrorLine, RiskBySize, WholeDataRisk
-from ..stats.crossed import Estimate
+from ..stats.intervals import Estimate
 from .charts import Curve, Point, curves, frame
 from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 

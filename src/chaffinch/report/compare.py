@@ -26,7 +26,7 @@ from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import FOUND, NO_VALUE, NONE_FOUND, UNKNOWN, excess_found
 from ..risk.memorisation.finding import MemorisationFinding
-from ..stats.result import Result
+from ..stats.intervals import Result
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric

@@ -173,7 +173,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class RiskFigure:
-    """The largest excess of all attacks and tests, with one-sided 95 % bounds; see `stats.largest`. `auc` is of membership, where it was asked for.
+    """The largest excess of all attacks and tests, with one-sided 95 % bounds; see `stats.familywise`. `auc` is of membership, where it was asked for.
 
     `detectable` is the smallest excess that the most and the least precise attack would find with 80 % power. `not_shown`: why the upper bound
     cannot show that a limit is kept, as that some attacks have none; empty where it can.

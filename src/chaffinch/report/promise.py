@@ -15,8 +15,7 @@ from typing import Any
 from .._base.errors import InputError, listed
 from .._base.results import to_plain
 from .._base.text import capital, shown
-from ..privacy.account import Account, account_from_dict
-from ..privacy.budget import HEAD
+from ..privacy.ledger import HEAD, Account, account_from_dict
 from ..synth.account import SynthesisAccount
 from .sections import Block, Listing, PageTable, Paragraph, Section
 

@@ -18,7 +18,7 @@ from .._base.svg import GREY, INK, cut, picture, text
 from .._base.text import NONE, capital, count_noun, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
-from ..trees.summary import CertificateSummary, score_words
+from ..trees.result import CertificateSummary, score_words
 from .heads import GIVES_AWAY, NOT_TESTED, DecisionFigure, TestedLine, dots_answer, looks_answer
 from .page import page
 from .sections import Block, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section

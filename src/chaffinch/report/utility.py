@@ -13,7 +13,7 @@ from markupsafe import Markup
 from .._base.masking import THRESHOLD
 from .._base.svg import GREY, SERIES, bars, blend, cut, picture, text
 from .._base.text import between, count_noun, fixed, number, percent, shown, signed, width_of
-from ..stats.result import Result
+from ..stats.intervals import Result
 from ..utility.association import Association
 from ..utility.impossible import ImpossiblePairs
 from ..utility.jensen_shannon import JensenShannon

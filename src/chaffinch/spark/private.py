@@ -15,9 +15,9 @@ import pyarrow as pa
 from .._base.errors import InputError, listed
 from ..privacy.discover import wanted_columns
 from ..privacy.domain import check_declared, declared_schema
-from ..privacy.opening import promised_schema
 from ..privacy.prepare import prepare as prepare_declared
 from ..privacy.prepare import with_person
+from ..privacy.session import promised_schema
 from ..table.codes import Codes
 from ..table.fit_schema import check_columns
 from ..table.personal.detect import personal_note, warn_of, with_evidence
@@ -68,7 +68,7 @@ def prepare(
 
     The schema is public and declares the domain of every column: nothing is discovered on Spark. With `person`, the column that tells persons apart (the
     schema's role `person` unless named), up to `rows_per_person` rows of each are kept, chosen by a hash with a secret key: which of a person's rows
-    are kept depends on these rows alone, so that one person changes at most so many (`privacy.persons`). On one machine the first ones of the file are.
+    are kept depends on these rows alone, so that one person changes at most so many (`privacy.prepare.keep_rows`). On one machine the first ones of the file are.
     `check` is called with the schema of the fit before a record is read: that is when a project ledger is charged.
     """
     session = session_of(frame)

@@ -1,17 +1,23 @@
-"""Intervals: for rates of independent trials and of trials in clusters, for AUCs, for repeated runs, and for anything computed from counts.
+"""Intervals: for rates of independent trials and of trials in clusters, for AUCs, for repeated runs, for anything computed from counts, and for
+means over people and datasets at once; and the result of a measure, a number with its direction and its interval.
 
-Risk, membership, audits and outputs take theirs from here; `crossed` has those of means over people and datasets at once.
+**Crossed means.** Each person is asked about by each dataset, so the two are crossed. Two things are uncertain. Another ensemble of datasets would answer differently: the variance over datasets. And other people could have
+been asked about: the delete-one jackknife over people, whose influences are added up with their signs over parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from .._base.results import Number, finite, from_plain, html_table
 
 Interval = tuple[float, float]
 
@@ -249,3 +255,285 @@ def jackknife(
     error = sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
     value, half = float(value), student_quantile(0.975, groups - 1) * error
     return max(low, value - half), min(high, value + half)
+
+
+Floats = NDArray[np.float64]
+LEVEL = 0.95
+DRAWS = 1 << 16
+"""Draws from which the quantile of the largest of several t statistics is read: it is then off by about half a per cent of itself."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error, its interval and the degrees of freedom of the error; all nan where nothing was measured."""
+
+    value: Number
+    error: Number = math.nan
+    low: Number = math.nan
+    high: Number = math.nan
+    freedom: Number = math.inf
+
+    @property
+    def quantile(self) -> float:
+        """The half width of the interval in standard errors; nan where there is none."""
+        return (self.high - self.low) / (2.0 * self.error) if self.error > 0.0 else math.nan
+
+    def within(self, least: float, most: float) -> Estimate:
+        """Return the same with an interval that ends where the number must: at 0 and 1 for a rate.
+
+        Examples
+        --------
+        >>> Estimate(0.9, 0.1, 0.7, 1.1).within(0.0, 1.0).high
+        1.0
+        """
+        return replace(
+            self, low=_clipped(self.low, least, most), high=_clipped(self.high, least, most)
+        )
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return value, low and high as JSON can hold them."""
+        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
+
+
+NOTHING = Estimate(math.nan)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossedPart:
+    """What one fold says about a number: its `values` by dataset; the `influence` of each person of the whole data on their mean, 0 for
+    people who are not asked about; and for each dataset the `squares` of influences on its own number, summed over people."""
+
+    values: Floats
+    influence: Floats
+    squares: Floats
+
+    def less(self, other: CrossedPart) -> CrossedPart:
+        """Return this number less another one of the same datasets, about other people."""
+        return CrossedPart(
+            self.values - other.values,
+            self.influence - other.influence,
+            self.squares + other.squares,
+        )
+
+
+def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estimate:
+    """Return the mean of several parts.
+
+    The variance over people holds what is special about pairs of a person and a dataset, and so does that over datasets: it is
+    subtracted once (Cameron, Gelbach and Miller 2011, two-way clustering). What is left of the variance over datasets is at least 0; where it
+    is 0, the variance is known from all people, however few datasets there are.
+
+    Examples
+    --------
+    Two datasets that give 0.1 and 0.3, and people without influence: a mean of 0.2 with an error of 0.1.
+
+    >>> estimate = crossed_mean([CrossedPart(np.array([0.1, 0.3]), np.zeros(4), np.zeros(2))])
+    >>> round(estimate.value, 3), round(estimate.error, 3)
+    (0.2, 0.1)
+    """
+    return _combined([(1.0 / len(parts), part) for part in parts], level)
+
+
+def crossed_means(
+    numbers: Sequence[Sequence[CrossedPart]], *, level: float = LEVEL
+) -> tuple[Estimate, ...]:
+    """Return the means of several numbers of the same datasets and people, with intervals that hold together with the probability `level`.
+
+    Intervals are as many standard errors wide as the largest of so many t statistics is with that probability (single-step maximum; Hothorn,
+    Bretz and Westfall 2008): hardly wider than one where numbers go together, and never wider than Bonferroni's. How they go together is the
+    correlation of the sum of the two variances, over people and over datasets.
+
+    Examples
+    --------
+    The same number twice has the interval of one; two that have nothing in common are a little narrower than by Bonferroni (2.24):
+
+    >>> people, none = np.random.default_rng(1).normal(size=(2, 1000)), np.zeros(2)
+    >>> first, second = ([CrossedPart(none, influence, none)] for influence in people)
+    >>> [round(crossed_means(some)[0].quantile, 2) for some in ([first, first], [first, second])]
+    [1.96, 2.23]
+    """
+    alone = [crossed_mean(parts, level=level) for parts in numbers]
+    known = [k for k, one in enumerate(alone) if one.error > 0.0]
+    if len(known) < 2:
+        return tuple(alone)
+    quantile = _largest_of(
+        _correlation([numbers[k] for k in known]),
+        min(max(alone[k].freedom, 1.0) for k in known),
+        level,
+    )
+    return tuple(
+        replace(one, low=one.value - half, high=one.value + half)
+        for one in alone
+        for half in (max(quantile, one.quantile) * one.error if one.error > 0.0 else one.error,)
+    )
+
+
+def _correlation(numbers: Sequence[Sequence[CrossedPart]]) -> Floats:
+    """How numbers of the same datasets and people vary together."""
+    k = len(numbers[0])
+    people = np.array([np.sum([part.influence for part in parts], axis=0) / k for parts in numbers])
+    people -= people.mean(axis=1, keepdims=True)
+    together = people @ people.T
+    for fold in zip(*numbers, strict=True):
+        values = np.array([part.values for part in fold])
+        finite = np.isfinite(values)
+        n = finite.sum(axis=1)
+        apart = (
+            np.where(finite, values, 0.0)
+            - np.where(finite, values, 0.0).sum(axis=1, keepdims=True) / n[:, None]
+        )
+        apart = np.where(finite, apart, 0.0) / np.sqrt(np.maximum(n - 1, 1) * n)[:, None] / k
+        together = together + apart @ apart.T
+    scale = np.sqrt(np.diag(together))
+    return np.asarray(together / np.outer(scale, scale))
+
+
+def _largest_of(correlation: Floats, freedom: float, level: float) -> float:
+    """The quantile of the largest absolute one of correlated t statistics, between that of one and Bonferroni's."""
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    rng = np.random.default_rng(
+        DRAWS
+    )  # the same draws each time: the quantile is a number, not a result of chance
+    largest = np.abs(rng.standard_normal((DRAWS, len(root))) @ root.T).max(axis=1)
+    if math.isfinite(freedom):
+        largest = largest / np.sqrt(rng.chisquare(freedom, DRAWS) / freedom)
+    one, every = (
+        student_quantile(1.0 - (1.0 - level) / 2.0 / tests, freedom)
+        for tests in (1, len(correlation))
+    )
+    return min(max(float(np.quantile(largest, level)), one), every)
+
+
+def crossed_difference(
+    these: Sequence[CrossedPart], those: Sequence[CrossedPart], *, level: float = LEVEL
+) -> Estimate:
+    """Return the mean of these parts less that of those: two ensembles about the same people.
+
+    Their datasets are independent, their people the same: variances of datasets are added, influences subtracted, as in `crossed_mean`.
+    """
+    if not these or not those:
+        return NOTHING
+    weighted = [
+        *((1.0 / len(these), part) for part in these),
+        *((-1.0 / len(those), part) for part in those),
+    ]
+    return _combined(weighted, level)
+
+
+def _combined(weighted: Sequence[tuple[float, CrossedPart]], level: float) -> Estimate:
+    """The weighted sum of parts whose datasets are independent of each other, and whose people may be the same."""
+    if not weighted:
+        return NOTHING
+    value, of_datasets, of_pairs, spread = 0.0, 0.0, 0.0, 0.0
+    for weight, part in weighted:
+        some = np.isfinite(part.values)
+        n = int(some.sum())
+        if not n:
+            return NOTHING
+        value += weight * float(part.values[some].mean())
+        if n > 1:
+            variance = weight**2 * float(part.values[some].var(ddof=1)) / n
+            of_datasets += variance
+            spread += variance**2 / (n - 1.0)
+            apart = float(part.squares[some].sum()) - n * float((part.influence**2).sum())
+            of_pairs += weight**2 * max(apart, 0.0) / (n * (n - 1))
+    people = np.sum([weight * part.influence for weight, part in weighted], axis=0)
+    of_people = float(((people - people.mean()) ** 2).sum())
+    beyond = max(of_datasets - of_pairs, 0.0)
+    variance = of_people + beyond
+    # The variance over datasets comes from few of them, and makes the whole uncertain where it counts; that over people comes from all.
+    freedom = variance**2 / spread if beyond > 0.0 and spread > 0.0 else math.inf
+    return _estimate(value, math.sqrt(variance), freedom, level)
+
+
+def _estimate(value: float, error: float, freedom: float, level: float) -> Estimate:
+    half = student_quantile(0.5 + level / 2.0, max(freedom, 1.0)) * error
+    return Estimate(value, error, value - half, value + half, freedom)
+
+
+def _clipped(number: float, least: float, most: float) -> float:
+    return number if math.isnan(number) else min(max(number, least), most)
+
+
+Direction = Literal["lower is better", "higher is better"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A measured number. Subclasses say what it is and add what it is made of.
+
+    Parameters
+    ----------
+    value
+        The number; None where the measure does not apply, and then `reason` says why.
+    interval
+        95 % interval, None where there is none; `settings["interval"]` says what it covers.
+    settings
+        All that was chosen to get the number, defaults too, as plain data.
+    """
+
+    name: ClassVar[str]
+    direction: ClassVar[Direction]
+    identical: ClassVar[float]
+    """What identical tables score."""
+    decisive: ClassVar[tuple[str, ...]] = ()
+    """Fields that decide what the number is a number of, as `settings` do."""
+
+    value: float | None
+    interval: tuple[float, float] | None = None
+    reason: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.value is None) != bool(self.reason):
+            raise ValueError(f"{self.name} needs either a value or the reason why there is none.")
+
+    def details(self) -> dict[str, Any]:
+        """Return what the number is made of, as plain data that may leave: no record, no small count."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        head: dict[str, Any] = {"value": self.value}
+        if self.reason:
+            head["not_applicable"] = self.reason
+        else:
+            head["interval"] = None if self.interval is None else list(self.interval)
+        return {
+            **head,
+            "direction": self.direction,
+            "identical": self.identical,
+            **({} if self.reason else self.details()),
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the result that plain data hold: undoes `to_dict`, numbers as far as they were written."""
+        return from_plain(cls, cls._fields_of(data), what=f"'{cls.name}'")
+
+    @classmethod
+    def _fields_of(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return plain data under the names of fields."""
+        missing = data.get("value") is None
+        reason = str(data.get("not_applicable") or "no value was given") if missing else ""
+        return {**data, "value": data.get("value"), "reason": reason}
+
+    def __repr__(self) -> str:
+        if self.value is None:
+            return f"{type(self).__name__}(not applicable because {self.reason})"
+        between = (
+            "" if self.interval is None else f" [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+        )
+        return f"{type(self).__name__}({self.name} = {self.value:.4g}{between}, {self.direction}, identical tables {self.identical:g})"
+
+    def _repr_html_(self) -> str:
+        shown = "not applicable: " + self.reason if self.value is None else f"{self.value:.4g}"
+        between = (
+            "" if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
+        )
+        head = ["measure", "value", "95 % interval", "direction", "identical tables"]
+        return html_table(
+            head, [[self.name, shown, between, self.direction, f"{self.identical:g}"]]
+        )

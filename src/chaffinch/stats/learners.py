@@ -1,4 +1,4 @@
-"""The models that learn from tables, by short name, and one way to fit them and to ask them."""
+"""Learning from tables: a table as a matrix, models by short name, one way to fit and to ask them, how well they did, and which records train and test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -13,7 +14,151 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.runtime import Progress, silent, thread_map
-from .features import Matrix
+from ..table.schema import Column
+from ..table.table import Table
+from ..table.types import to_numbers
+
+Encoding = str
+ENCODINGS = ("codes", "onehot")
+NUMBERS = ("integer", "float", "date", "datetime")
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How tables of one schema become matrices with the same features. Make one with `Encoder.of`.
+
+    Numbers, dates and times stand as their numbers, NaN where missing; a column that has missing numbers in any of the
+    tables is followed by an indicator of them. Categories and booleans stand as their codes (the order of levels, then
+    `(other)`, then missing: a code of its own) with `codes`, or as one indicator for each code with `onehot`.
+
+    `columns`: the columns that become features. `encoding`: `codes` or `onehot`. `gaps`: the names of the numeric columns with missing
+    numbers.
+    """
+
+    columns: tuple[Column, ...]
+    encoding: Encoding = "codes"
+    gaps: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        tables: Sequence[Table],
+        columns: Sequence[str] | None = None,
+        *,
+        encoding: Encoding = "codes",
+    ) -> Encoder:
+        """Return the encoder of tables that share a schema (see `align`), for all modelled columns unless some are named.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, chaffinch
+        >>> table = chaffinch.read(pa.table({"age": [30.5, 40.25, None] * 20, "sex": ["f", "m", "m"] * 20}))
+        >>> encoder = Encoder.of([table])
+        >>> encoder.owners, encoder.matrix(table)[:3].tolist()
+        (('age', 'age', 'sex'), [[30.5, 0.0, 0.0], [40.25, 0.0, 1.0], [nan, 1.0, 1.0]])
+        """
+        if encoding not in ENCODINGS:
+            raise unknown_name("encoding", encoding, ENCODINGS)
+        schema = tables[0].schema
+        chosen = schema.names if columns is None else tuple(columns)
+        for name in chosen:
+            if name not in schema.names:
+                raise unknown_name("column", name, schema.names)
+        if any(
+            table.schema.sizes != schema.sizes or table.schema.names != schema.names
+            for table in tables
+        ):
+            raise InputError(
+                "Tables that become features together need one schema. Bring them together with align()."
+            )
+        features = tuple(schema[name] for name in chosen)
+        gaps = {
+            c.name
+            for c in features
+            if c.kind in NUMBERS and any(np.isnan(numbers_of(t, c.name)).any() for t in tables)
+        }
+        return cls(features, encoding, frozenset(gaps))
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """The column that each feature comes from."""
+        return tuple(column.name for column in self.columns for _ in range(self._width(column)))
+
+    @cached_property
+    def scaled(self) -> NDArray[np.bool_]:
+        """Which features are to be standardised: all, or with `onehot` the numbers alone."""
+        if self.encoding == "codes":
+            return np.ones(len(self.owners), dtype=bool)
+        first = np.array(
+            [i == 0 or owner != self.owners[i - 1] for i, owner in enumerate(self.owners)],
+            dtype=bool,
+        )
+        numbers = {column.name for column in self.columns if column.kind in NUMBERS}
+        return first & np.array([owner in numbers for owner in self.owners], dtype=bool)
+
+    def matrix(self, table: Table) -> Matrix:
+        """Return the features of a table: one row for each record, one column for each of `owners`."""
+        out = np.zeros((table.n_rows, len(self.owners)))
+        at = 0
+        for column in self.columns:
+            if column.kind in NUMBERS:
+                numbers = numbers_of(table, column.name)
+                out[:, at] = numbers
+                if column.name in self.gaps:
+                    out[:, at + 1] = np.isnan(numbers)
+            elif self.encoding == "codes":
+                out[:, at] = table.code(column.name)
+            else:
+                out[np.arange(table.n_rows), at + table.code(column.name).astype(np.int64)] = 1.0
+            at += self._width(column)
+        return out
+
+    def _width(self, column: Column) -> int:
+        if column.kind in NUMBERS:
+            return 1 + (column.name in self.gaps)
+        return 1 if self.encoding == "codes" else column.size
+
+
+def numbers_of(table: Table, name: str) -> Matrix:
+    """Return the numbers of a numeric column, NaN where they are missing, infinite or a declared missing code."""
+    column = table.schema[name]
+    assert column.codec is not None
+    numbers, present = to_numbers(table.data.column(name))
+    known = present & (table.code(name) < column.codec.n_values) & np.isfinite(numbers)
+    return np.where(known, numbers.astype(np.float64), np.nan)
+
+
+def standardised(
+    train: Matrix, *others: Matrix, scaled: NDArray[np.bool_] | None = None
+) -> list[Matrix]:
+    """Return matrices with missing numbers at the mean of the training side, then scaled to its mean 0 and variance 1.
+
+    A feature without any number on the training side is 0 everywhere. `scaled` says which features to scale (all).
+
+    Examples
+    --------
+    >>> [m.tolist() for m in standardised(np.array([[1.0], [3.0], [np.nan]]), np.array([[2.0]]))]
+    [[[-1.224744871391589], [1.224744871391589], [0.0]], [[0.0]]]
+    """
+    from sklearn.preprocessing import StandardScaler
+
+    absent = np.isnan(train)
+    counts = np.maximum((~absent).sum(axis=0), 1)
+    means = np.where(absent, 0.0, train).sum(axis=0) / counts
+    filled = [np.where(np.isnan(matrix), means, matrix) for matrix in (train, *others)]
+    empty = absent.all(axis=0)
+    for matrix in filled:
+        matrix[:, empty] = 0.0
+    which = np.ones(train.shape[1], dtype=bool) if scaled is None else scaled
+    if which.any():
+        scaler = StandardScaler().fit(filled[0][:, which])
+        for matrix in filled:
+            if len(matrix):
+                matrix[:, which] = scaler.transform(matrix[:, which])
+    return filled
+
 
 Task = Literal["classification", "regression"]
 Models = Sequence[str] | Mapping[str, Any] | None
@@ -355,3 +500,156 @@ def work(
     with warnings.catch_warnings(), libraries.limit(limits=1, user_api="blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return thread_map(one, items, threads=threads)
+
+
+Counts = NDArray[np.int64]
+
+
+def confusion(truth: NDArray[Any], predicted: NDArray[Any], size: int) -> Counts:
+    """Return the counts of records by true class (rows) and predicted class (columns), classes 0 to size - 1.
+
+    Examples
+    --------
+    >>> confusion(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
+    [[1, 1], [0, 1]]
+    """
+    cells = truth.astype(np.int64) * size + predicted.astype(np.int64)
+    return np.bincount(cells, minlength=size * size).reshape(size, size)
+
+
+def accuracy(counts: Counts) -> float:
+    """Return the share of records that were predicted right: 0 to 1, higher is better."""
+    return float(np.trace(counts) / counts.sum())
+
+
+def precision_recall_f2(counts: Counts, positive: int | None = None) -> tuple[float, float, float]:
+    """Return precision, recall and F2 of a class, or their means over the classes that occur: 0 to 1, higher is better.
+
+    Precision is the share of records predicted to be in the class that are; recall the share of records in the class that
+    were predicted to be; F2 = 5 TP / (5 TP + 4 FN + FP) weighs recall higher. What has nothing to divide by is 0.
+
+    Examples
+    --------
+    >>> precision_recall_f2(np.array([[90, 5], [2, 3]]), positive=1)  # 3 of 8, 3 of 5, 15 / (15 + 8 + 5)
+    (0.375, 0.6, 0.5357142857142857)
+    """
+    hits, true, predicted = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
+    precision = hits / np.maximum(predicted, 1)
+    recall = hits / np.maximum(true, 1)
+    f2 = 5 * hits / np.maximum(4 * true + predicted, 1)
+    which = true > 0 if positive is None else np.arange(len(hits)) == positive
+    return float(precision[which].mean()), float(recall[which].mean()), float(f2[which].mean())
+
+
+def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float | None:
+    """Return the chance that a record of the class scores above one outside it, ties half; None where one kind is absent.
+
+    1 tells them apart, 0.5 is a guess.
+
+    Examples
+    --------
+    >>> auc(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True]))
+    0.875
+    """
+    from scipy.stats import rankdata
+
+    inside = int(positive.sum())
+    outside = len(positive) - inside
+    if not inside or not outside:
+        return None
+    above = rankdata(scores)[positive].sum() - inside * (inside + 1) / 2
+    return float(above / (inside * outside))
+
+
+def r2_rmse(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the share of variance explained (1 perfect, 0 as good as the mean, no lower end) and the root mean square error.
+
+    Where the truth does not vary the first is 1 for perfect predictions and 0 for others, as scikit-learn has it.
+    """
+    missed = float(((truth - predicted) ** 2).sum())
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    r2 = 1 - missed / spread if spread > 0 else float(missed == 0)
+    return r2, float(np.sqrt(missed / len(truth)))
+
+
+Rows = NDArray[np.int64]
+Labels = NDArray[Any]
+
+
+def split(
+    labels: Labels | None, n_rows: int, share: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Return the rows that train and the rows that test, each in rising order.
+
+    Each class is split by itself: the share of it tests, rounded, but at least one record of it tests and one trains. A
+    class with a single record trains. Without labels (None) the share is of all rows.
+
+    Examples
+    --------
+    >>> train, test = split(np.array([0] * 8 + [1] * 2 + [2]), 11, 0.25, np.random.default_rng(0))
+    >>> [np.bincount(np.array([0] * 8 + [1] * 2 + [2])[rows], minlength=3).tolist() for rows in (train, test)]
+    [[6, 1, 1], [2, 1, 0]]
+    """
+    classes = (
+        np.zeros(n_rows, dtype=np.int64)
+        if labels is None
+        else np.unique(labels, return_inverse=True)[1]
+    )
+    sizes = np.bincount(classes)
+    tests = np.clip(
+        np.rint(sizes * share).astype(np.int64), np.minimum(1, sizes - 1), np.maximum(sizes - 1, 0)
+    )
+    chosen = _first_of_each(classes, sizes, tests, rng)
+    return np.flatnonzero(~chosen), np.flatnonzero(chosen)
+
+
+def subsample(
+    labels: Labels | None, n_rows: int, most: int | None, rng: np.random.Generator
+) -> Rows:
+    """Return at most `most` rows (None: all), in rising order, each class with its share and at least one record.
+
+    With more classes than `most`, or without labels (None), rows are drawn whatever their class.
+
+    Examples
+    --------
+    >>> labels = np.array([0] * 90 + [1] * 9 + [2])
+    >>> np.bincount(labels[subsample(labels, 100, 10, np.random.default_rng(0))]).tolist()
+    [8, 1, 1]
+    """
+    if most is None or n_rows <= most:
+        return np.arange(n_rows)
+    classes = (
+        np.zeros(n_rows, dtype=np.int64)
+        if labels is None
+        else np.unique(labels, return_inverse=True)[1]
+    )
+    sizes = np.bincount(classes)
+    if len(sizes) > most:
+        return np.sort(rng.choice(n_rows, most, replace=False))
+    return np.flatnonzero(_first_of_each(classes, sizes, _quotas(sizes, most), rng))
+
+
+def _quotas(sizes: Rows, total: int) -> Rows:
+    """Return how many of each class: its share of the total, by largest remainders, and at least one."""
+    exact = sizes * (total / int(sizes.sum()))
+    quotas = np.maximum(np.floor(exact).astype(np.int64), 1)
+    left = total - int(quotas.sum())
+    if left > 0:
+        quotas[np.argsort(quotas - exact, kind="stable")[:left]] += 1
+    for _ in range(
+        -left
+    ):  # classes that were lifted to one take from those that have most above their share
+        quotas[np.argmax(np.where(quotas > 1, quotas - exact, -np.inf))] -= 1
+    return quotas
+
+
+def _first_of_each(
+    classes: Rows, sizes: Rows, quotas: Rows, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Return which rows are among the first so many of their class, in a random order."""
+    order = rng.permutation(len(classes))
+    order = order[np.argsort(classes[order], kind="stable")]
+    rank = np.arange(len(classes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    chosen = np.zeros(len(classes), dtype=bool)
+    chosen[order] = rank < np.repeat(quotas, sizes)
+    return chosen

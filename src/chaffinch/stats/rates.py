@@ -1,4 +1,4 @@
-"""What an attack scores a group of people by: a ratio of sums, or a mean over classes of the attacked table."""
+"""What an attack gives each person (`Scores`), and what it scores a group by: a ratio of sums, or a mean over classes of the attacked table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._base.compiled import compiled
 from .._base.errors import InputError, unknown_name
+from .._base.masking import masked_count
 
 Floats = NDArray[np.float64]
 Group = tuple[NDArray[Any], NDArray[Any]]
@@ -167,7 +169,6 @@ class ClassStatistic:
         every = float(self.weights.sum())
 
         def mean(counts: Counted, people: int, common: int) -> tuple[Floats, Floats]:
-            from .draw_kernels import class_means
 
             seen = _seen(people, common)
             above, below = np.empty(len(counts)), np.empty(len(counts))
@@ -244,3 +245,77 @@ def _two(group: tuple[ArrayLike, ArrayLike], first: str, second: str) -> Group:
             f"{first} and {second} must be lists of one length. Got shapes {a.shape} and {b.shape}."
         )
     return a, b
+
+
+@compiled
+def class_means(counts, unit, right, starts, weight, seen, above, below):  # type: ignore[no-untyped-def]
+    """Fill `above` and `below` with the weighted sum of right shares of classes, and of weights, for each draw.
+
+    Class k owns the entries `starts[k]` to `starts[k + 1]` of `unit` (columns of `counts`) and `right`; it counts with
+    `weight[k]` times `seen[number of its people]`.
+    """
+    for draw in range(counts.shape[0]):
+        told_share = 0.0
+        counted = 0.0
+        for k in range(weight.size):
+            present = 0.0
+            right_sum = 0.0
+            for j in range(starts[k], starts[k + 1]):
+                times = counts[draw, unit[j]]
+                present += times
+                right_sum += times * right[j]
+            if present > 0.0:
+                share = weight[k] * seen[int(present)]
+                told_share += share * right_sum / present
+                counted += share
+        above[draw] = told_share
+        below[draw] = counted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """A score for each person, as a numerator and a weight; the value is the ratio of their sums.
+
+    The weight is 1 for a person who counts and 0 for one whom the measure leaves out (its numerator is then 0 too).
+    Resampling people means resampling pairs of numerator and weight. The repr holds no person's score.
+
+    Examples
+    --------
+    >>> Scores([0.5, 1.0, 0.0], [1, 1, 0]).value
+    0.75
+    >>> Scores([0.0], [0]).value is None
+    True
+    """
+
+    numerator: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    def __init__(self, numerator: ArrayLike, weight: ArrayLike) -> None:
+        for name, numbers in (("numerator", numerator), ("weight", weight)):
+            array = np.array(numbers, dtype=np.float64)
+            if array.ndim != 1:
+                raise InputError(
+                    f"Scores: {name} must be one number for each person. Got {array.ndim} dimensions."
+                )
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if len(self.numerator) != len(self.weight):
+            raise InputError(
+                f"Scores: numerator and weight must be of the same people. Got {masked_count(len(self.numerator))} "
+                f"and {masked_count(len(self.weight))}."
+            )
+
+    @property
+    def n_people(self) -> int:
+        """The number of people, those of weight 0 too."""
+        return len(self.weight)
+
+    @property
+    def value(self) -> float | None:
+        """Sum of numerators over sum of weights; None where no weight is left."""
+        total = float(self.weight.sum())
+        return float(self.numerator.sum()) / total if total > 0 else None
+
+    def __repr__(self) -> str:
+        value = self.value
+        return f"Scores({'undefined' if value is None else f'{value:.4g}'}, people: {masked_count(self.n_people)})"

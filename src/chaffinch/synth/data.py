@@ -12,8 +12,8 @@ from .._base.errors import InputError, PrivacyError
 from .._base.masking import THRESHOLD
 from ..counts.coded import CodedScan
 from ..counts.counter import Counter, MemoryCounter, ReferenceCounter, RowCounter, StreamCounter
-from ..privacy.opening import Undiscovered
 from ..privacy.scanning import PreparedScan
+from ..privacy.session import Undiscovered
 from ..table.personal.detect import check_decided, check_declared_decided
 from ..table.read import is_model, open_table, read
 from ..table.refit import finer, finer_scan

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.results import html_table
 from .._base.text import text_table
-from ..privacy.account import Account
+from ..privacy.ledger import Account
 from .rules import keep_constraints
 
 if TYPE_CHECKING:

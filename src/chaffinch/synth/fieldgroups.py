@@ -22,9 +22,9 @@ from ..counts.marginal import Marginal
 from ..privacy.advice import Expectation, expect
 from ..privacy.counter import MOST_CELLS, NoisyTable, PrivateCounter
 from ..privacy.ledger import Plan
-from ..privacy.opening import open_private, opening_of, public_rows
+from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
-from ..privacy.samplers import laplace_std
+from ..privacy.session import open_private, opening_of, public_rows
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.private.links import single_columns

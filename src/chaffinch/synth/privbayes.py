@@ -20,13 +20,11 @@ from .._base.seeds import Seed, generator
 from ..counts.families import Family
 from ..counts.plan import Columns
 from ..privacy.advice import Expectation, expect
-from ..privacy.budget import Charge
-from ..privacy.counter import MOST_CELLS, Mechanism, NoisyTable, PrivateCounter
-from ..privacy.ledger import Plan, Step
-from ..privacy.opening import open_private, opening_of, public_rows
+from ..privacy.counter import MOST_CELLS, SCORES, Mechanism, NoisyTable, PrivateCounter
+from ..privacy.ledger import Charge, Plan, Step
+from ..privacy.mechanisms import laplace_std
 from ..privacy.relation import Neighbours
-from ..privacy.samplers import laplace_std
-from ..privacy.sensitivity import SCORES
+from ..privacy.session import open_private, opening_of, public_rows
 from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .data import private_data

@@ -12,7 +12,7 @@ import numpy as np
 from .._base.errors import InputError
 from .._base.seeds import Seed
 from .._base.svg import Drawing
-from ..privacy.account import Account
+from ..privacy.ledger import Account
 from ..table.schema import Schema
 from ..table.table import Table
 

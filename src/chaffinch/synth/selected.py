@@ -11,9 +11,7 @@ from .._base.errors import InputError, PrivacyError
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..counts.counter import MemoryCounter
-from ..privacy.account import Account
-from ..privacy.budget import Budget
-from ..privacy.ledger import Plan
+from ..privacy.ledger import Account, Budget, Plan
 from ..privacy.relation import Neighbours
 from ..privacy.selection import (
     Candidate,

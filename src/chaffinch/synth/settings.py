@@ -19,8 +19,7 @@ from .._base.runtime import Progress, silent
 from .._base.seeds import Seed
 from ..privacy.accounting import check_delta, check_epsilon
 from ..privacy.advice import Expectation
-from ..privacy.budget import Budget, Charge
-from ..privacy.ledger import Plan, Step
+from ..privacy.ledger import Budget, Charge, Plan, Step
 from ..privacy.relation import Neighbours, Unit
 from ..table.schema import Schema
 from .model import Draw, FittedModel

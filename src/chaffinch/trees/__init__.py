@@ -1,14 +1,11 @@
 """What a published decision tree gives away about single people (`audit`), and trees that give away nobody (`prune`)."""
 
+from .attack import Intersections, Midpoints, intersections, midpoints
 from .formats import TREE_FORMATS, OpenedModel, TreeFormat, open_model, write_model
 from .formats.dumps import read_lightgbm, read_xgboost
 from .formats.from_sklearn import read_model
-from .intersections import Intersections, intersections
-from .midpoints import Midpoints, midpoints
-from .recount import recounted
-from .result import PruneResult, TreeAudit
-from .summary import AuditSummary, PruneSummary
-from .tree import Ensemble, Tree
+from .result import AuditSummary, PruneResult, PruneSummary, TreeAudit
+from .tree import Ensemble, Tree, recounted
 
 # isort: split
 # After the modules of these names: the functions are what the package is for.

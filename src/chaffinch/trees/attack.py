@@ -1,22 +1,263 @@
-"""The attack: which nodes isolate someone, and how many tries it takes without their numbers.
+"""The attack: which nodes isolate someone, in which words, how many tries it takes without their numbers, and what paths of two trees and thresholds add.
 
 Sedlmeyr, section 3.2, with counts where its code has shares, and the way to a node found from the tree alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .predicates import Comparison, Label, Predicate, label_name, label_of, predicate_of
-from .recount import checked_data, label_codes, recounted
-from .result import TreeAudit, Tries
-from .tree import Ensemble, Kind, Tree
+from .result import IntersectionSummary, MidpointSummary, TreeAudit, Tries
+from .tree import Ensemble, Kind, Tree, checked_data, compared, label_codes, recounted
+
+Comparison = Literal["=", "<=", ">"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A range of one column: above `low`, at most `high`; missing values belong to it if `missing`.
+
+    With `single` numbers are rounded to 32-bit floats before they are compared, as scikit-learn does. No bound at all leaves every
+    value that is present; an infinite `low` leaves none, only missing ones.
+    """
+
+    column: str
+    index: int
+    low: float
+    high: float
+    missing: bool
+    single: bool = True
+
+    def holds(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values lie in the range."""
+        numbers = compared(values, single=self.single)
+        with np.errstate(invalid="ignore"):
+            # Minus infinity is no bound here: the smallest value of all lies in a range without one.
+            inside = ((numbers > self.low) | (self.low == -np.inf)) & (numbers <= self.high)
+        return np.where(np.isnan(numbers), self.missing, inside)
+
+    @property
+    def present(self) -> bool:
+        """Whether any value that is present lies in the range."""
+        return bool(self.low < self.high)
+
+    def parts(self) -> list[tuple[str, str, float]]:
+        """Return the range as (column, comparison, number): one or two, none for a range without bounds."""
+        out: list[tuple[str, str, float]] = []
+        if np.isfinite(self.low):
+            out.append((self.column, ">", self.low))
+        if np.isfinite(self.high):
+            out.append((self.column, "<=", self.high))
+        return out
+
+    def words(self) -> str:
+        """Return the range as one reads it."""
+        if not self.present:
+            return f"{self.column} is missing" if self.missing else "never"
+        text = " and ".join(f"{name} {sign} {number:.9g}" for name, sign, number in self.parts())
+        text = text or f"{self.column} is present"
+        return f"({text} or {self.column} is missing)" if self.missing else text
+
+    def code(self, compare: str, *, present: str, missing: str, join: tuple[str, str, str]) -> str:
+        """Return the range in some language: `compare` is the number of the column, `join` its and, or, and false."""
+        both, either, never = join
+        if not self.present:
+            return f"({missing})" if self.missing else f"({never})"
+        parts = [f"({compare} {sign} {_double(cut)})" for _, sign, cut in self.parts()]
+        text = both.join([*parts, f"({present})"])
+        return f"(({text}){either}({missing}))" if self.missing else f"({text})"
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the predicate says of the label: its output's number, a comparison and a class or a number."""
+
+    column: str
+    output: int
+    comparison: Comparison
+    value: Any
+
+    @property
+    def operator(self) -> str:
+        """The comparison as Python writes it."""
+        return "==" if self.comparison == "=" else self.comparison
+
+    def words(self) -> str:
+        """Return the label as one reads it."""
+        return f"{self.column} {self.comparison} {_plain(self.value)}"
+
+    def holds(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return for which labels it is true."""
+        if self.comparison == "=":
+            return np.asarray(labels == self.value)
+        numbers = np.asarray(labels, dtype=np.float64)
+        return numbers > self.value if self.comparison == ">" else numbers <= self.value
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A conjunction of ranges, and perhaps of a label. Its constants come from the training data: they are confidential."""
+
+    tree: int
+    node: int
+    conditions: tuple[Condition, ...]
+    label: Label | None
+
+    def holds(
+        self, columns: Sequence[NDArray[Any]], labels: Sequence[NDArray[Any]]
+    ) -> NDArray[np.bool_]:
+        """Return for which records it is true: one array for each feature, and one for each output."""
+        out = np.ones(len(columns[0]), dtype=bool)
+        for condition in self.conditions:
+            out &= condition.holds(columns[condition.index])
+        return out if self.label is None else out & self.label.holds(labels[self.label.output])
+
+    def words(self) -> str:
+        """Return the predicate as one reads it."""
+        return self._joined(Condition.words, Label.words, " AND ") or "any record"
+
+    def sql(self) -> str:
+        """Return the predicate for the WHERE of a query, in words that DuckDB and PostgreSQL share.
+
+        Both hold NaN to be above every number: where it may stand for a missing value it is looked for as such.
+        """
+        top = "CAST('Infinity' AS DOUBLE PRECISION)"
+
+        def part(c: Condition) -> str:
+            name = _quoted(c.column)
+            value = f"CAST({f'CAST({name} AS REAL)' if c.single else name} AS DOUBLE PRECISION)"
+            missing = f"{name} IS NULL OR {value} > {top}"
+            return c.code(
+                value, present=f"{value} <= {top}", missing=missing, join=(" AND ", " OR ", "FALSE")
+            )
+
+        def of_label(label: Label) -> str:
+            return f"({_quoted(label.column)} {label.comparison} {_sql_value(label.value)})"
+
+        return self._joined(part, of_label, " AND ") or "TRUE"
+
+    def pandas(self, frame: str = "df") -> str:
+        """Return the predicate as a pandas mask."""
+
+        def part(c: Condition) -> str:
+            series = f"{frame}[{c.column!r}]"
+            value = f"{series}.astype('float64')" + (
+                ".astype('float32').astype('float64')" if c.single else ""
+            )
+            join = (" & ", " | ", f"{series}.isna() & False")
+            return c.code(value, present=f"{series}.notna()", missing=f"{series}.isna()", join=join)
+
+        def of_label(label: Label) -> str:
+            return f"({frame}[{label.column!r}] {label.operator} {_plain(label.value)!r})"
+
+        return self._joined(part, of_label, " & ") or f"({frame}.iloc[:, 0].isna() | True)"
+
+    def polars(self) -> str:
+        """Return the predicate as a polars expression; NaN counts as missing."""
+
+        def part(c: Condition) -> str:
+            series = f"pl.col({c.column!r}).cast(pl.Float64).fill_nan(None)"
+            value = f"{series}.cast(pl.Float32).cast(pl.Float64)" if c.single else series
+            join = (" & ", " | ", "pl.lit(False)")
+            text = c.code(
+                value, present=f"{series}.is_not_null()", missing=f"{series}.is_null()", join=join
+            )
+            return f"{text}.fill_null(False)"
+
+        def of_label(label: Label) -> str:
+            return f"(pl.col({label.column!r}) {label.operator} {_plain(label.value)!r}).fill_null(False)"
+
+        return self._joined(part, of_label, " & ") or "pl.lit(True)"
+
+    def _joined(
+        self, part: Callable[[Condition], str], of_label: Callable[[Label], str], join: str
+    ) -> str:
+        return join.join(
+            [*map(part, self.conditions), *([] if self.label is None else [of_label(self.label)])]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, constants and all: confidential."""
+        label = (
+            None
+            if self.label is None
+            else [self.label.column, self.label.comparison, _plain(self.label.value)]
+        )
+        return {
+            "tree": self.tree,
+            "node": self.node,
+            "label": label,
+            "conditions": [list(part) for c in self.conditions if c.present for part in c.parts()],
+            # Columns in which a missing value fits too, may only be missing, or may only be present.
+            "missing": [c.column for c in self.conditions if c.missing and c.present],
+            "only_missing": [c.column for c in self.conditions if c.missing and not c.present],
+            "only_present": [c.column for c in self.conditions if not c.missing and not c.parts()],
+            "words": self.words(),
+            "sql": self.sql(),
+            "pandas": self.pandas(),
+            "polars": self.polars(),
+        }
+
+
+def predicate_of(model: Ensemble, number: int, node: int, label: Label | None) -> Predicate:
+    """Return the predicate of a node: the splits above it, one range for each column."""
+    tree: Tree = model.trees[number]
+    ranges: dict[int, tuple[float, float, bool]] = {}
+    for split, left in tree.path(node):
+        column, cut = int(tree.feature[split]), float(tree.threshold[split])
+        low, high, missing = ranges.get(column, (-np.inf, np.inf, True))
+        low, high = (low, min(high, cut)) if left else (max(low, cut), high)
+        ranges[column] = (low, high, missing and bool(tree.missing_left[split]) == left)
+    conditions = (Condition(model.features[c], c, *ranges[c], tree.single) for c in sorted(ranges))
+    telling = tuple(c for c in conditions if c.parts() or not c.missing or not c.present)
+    return Predicate(number, node, telling, label)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _sql_value(value: Any) -> str:
+    value = _plain(value)
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return repr(value)
+    if isinstance(value, float):
+        return _double(value)
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _double(value: float) -> str:
+    """A number with an exponent: SQL reads one without as a decimal, whose digits and rounding are up to the database."""
+    text = repr(float(value))
+    return text if "e" in text or "n" in text else f"{text}e0"
+
+
+def label_name(names: Sequence[str], output: int) -> str:
+    """Return the name of an output: those given, and numbers beyond them."""
+    return names[output] if output < len(names) else f"{names[0]}{output}"
+
+
+def label_of(model: Ensemble, output: int, k: int, names: Sequence[str]) -> Label | None:
+    """Return the label of class `k` of an output; None for the output -1, which stands for none."""
+    return (
+        None
+        if output < 0
+        else Label(label_name(names, output), output, "=", model.classes[output][k])
+    )
 
 
 def attack_trees(
@@ -249,3 +490,182 @@ def _guesses(model: Ensemble, tree: Tree, leaf: int, names: Sequence[str]) -> li
         for o in outputs
         for sign in signs
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class Intersections:
+    """What pairs of trees isolate beyond what each does alone. Pairs of predicates hold constants: they are confidential."""
+
+    tried: int  # pairs of trees that were looked at
+    pairs: int
+    isolating_pairs: int  # that isolate someone whom neither tree of the pair isolates
+    cells: (
+        int  # pairs of leaves (with a class, for classification) that do, over all pairs of trees
+    )
+    n_exposed: int  # distinct records
+    share: float
+    examples: tuple[tuple[Predicate, Predicate], ...] = field(
+        repr=False
+    )  # some of the conjunctions
+    threshold: int = THRESHOLD
+
+    @property
+    def summary(self) -> IntersectionSummary:
+        """What may leave: no constant and no record."""
+        small = 0 < self.n_exposed < self.threshold
+        share = f"under {self.threshold} records" if small else self.share
+        return IntersectionSummary(self.tried, self.pairs, self.isolating_pairs, share)
+
+
+def intersections(
+    model: Ensemble,
+    columns: Sequence[NDArray[Any]],
+    labels: Sequence[NDArray[Any]],
+    *,
+    at_least: int = 2,
+    label: str | Sequence[str] = "label",
+    most_pairs: int = 200,
+    most_examples: int = 20,
+    threshold: int = THRESHOLD,
+    seed: int = 0,
+) -> Intersections:
+    """Return what conjunctions of a leaf path of one tree and one of another isolate although neither does alone.
+
+    With classes a conjunction also says the class (of the first output). All pairs of trees are tried if there are at most `most_pairs`,
+    otherwise so many drawn at random.
+    """
+    if at_least < 2:
+        raise InputError(f"at_least must be 2 or more. Got {at_least}.")
+    if most_pairs < 1:
+        raise InputError(f"most_pairs must be 1 or more. Got {most_pairs}.")
+    x, y = checked_data(model, columns, labels)
+    names = [label] if isinstance(label, str) else list(label)
+    classes = model.classes[0] if model.classes else model.targets
+    codes = label_codes(y[0], classes) if classes else np.zeros(len(x[0]), dtype=np.int64)
+    used = np.flatnonzero(
+        codes >= 0
+    )  # a label that the model does not know is no part of any predicate of it
+    k = max(len(classes), 1)
+    cell = [(tree.apply(x) * k + codes)[used] for tree in model.trees]
+    alone = [_sizes(one) for one in cell]
+    chosen, n_pairs = _pairs(len(cell), most_pairs, seed)
+    exposed = np.zeros(len(used), dtype=bool)
+    isolating, n_cells = 0, 0
+    examples: list[tuple[Predicate, Predicate]] = []
+    for i, j in chosen:
+        both = _sizes(cell[i] * (int(cell[j].max(initial=0)) + 1) + cell[j])
+        hit = (both < at_least) & (alone[i] >= at_least) & (alone[j] >= at_least)
+        isolating += bool(hit.any())
+        exposed |= hit
+        at = np.flatnonzero(hit)
+        _, first = np.unique(np.stack([cell[i][at], cell[j][at]]), axis=1, return_index=True)
+        n_cells += len(first)
+        for row in at[np.sort(first)][: max(most_examples - len(examples), 0)]:
+            named: Label | None = None
+            if classes:
+                code = int(codes[used[row]])
+                named = (
+                    label_of(model, 0, code, names)
+                    if model.classes
+                    else Label(names[0], 0, "=", classes[code])
+                )
+            pair = [predicate_of(model, t, int(cell[t][row]) // k, named) for t in (i, j)]
+            examples.append((pair[0], pair[1]))
+    n = int(exposed.sum())
+    return Intersections(
+        len(chosen),
+        n_pairs,
+        isolating,
+        n_cells,
+        n,
+        n / max(len(codes), 1),
+        tuple(examples),
+        threshold,
+    )
+
+
+def _sizes(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each record how many share its cell."""
+    _, inverse, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    return np.asarray(counts[inverse])
+
+
+def _pairs(n: int, most: int, seed: int) -> tuple[list[tuple[int, int]], int]:
+    total = n * (n - 1) // 2
+    if total <= most:
+        return list(combinations(range(n), 2)), total
+    rng = np.random.default_rng(seed)
+    chosen: set[tuple[int, int]] = set()
+    while len(chosen) < most:
+        i, j = sorted(rng.choice(n, size=2, replace=False).tolist())
+        chosen.add((i, j))
+    return sorted(chosen), total
+
+
+@dataclass(frozen=True)
+class Midpoints:
+    """How many splits with a finite threshold and records on both sides lie exactly midway between values of training records.
+
+    `midway` lie between the largest value of the node's records that goes left and the smallest that goes right. Of these, `neighbours` have
+    no other value of the whole column between the two, which are then known to lie around the threshold at the same distance; and of
+    these, `lone` have a value on either side that a single record of the data has.
+    """
+
+    splits: int
+    midway: int
+    neighbours: int
+    lone: int
+
+    @property
+    def share(self) -> float:
+        """The share of splits midway between two neighbouring values of the column: 0 good, 1 all."""
+        return self.neighbours / self.splits if self.splits else 0.0
+
+    @property
+    def summary(self) -> MidpointSummary:
+        """What may leave: shares of splits, no threshold."""
+        total = max(self.splits, 1)
+        return MidpointSummary(self.splits, self.midway / total, self.share, self.lone / total)
+
+
+def midpoints(model: Ensemble, columns: Sequence[NDArray[Any]]) -> Midpoints:
+    """Return how many thresholds of a model are midpoints of two actual values of the training column.
+
+    scikit-learn cuts midway between two values of the records in a node; extra trees draw
+    thresholds at random, XGBoost cuts at a value itself.
+    """
+    x = [np.asarray(c) for c in columns]
+    if len(x) != len(model.features):
+        raise InputError(
+            f"The model has {len(model.features)} columns, but the data have {len(x)}."
+        )
+    if len({len(c) for c in x}) != 1 or len(x[0]) == 0:
+        raise InputError("Columns must be of one length, and have records.")
+    splits = midway = neighbours = lone = 0
+    seen: dict[
+        tuple[int, bool], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+    ] = {}
+    for tree in model.trees:
+        rows = tree.rows(x)
+        for node in np.flatnonzero(tree.left >= 0):
+            key = int(tree.feature[node]), tree.single
+            if key not in seen:
+                numbers = compared(x[key[0]], single=tree.single)
+                seen[key] = numbers, *np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+            numbers, values, counts = seen[key]
+            here = numbers[rows[node]]
+            here, cut = here[~np.isnan(here)], float(tree.threshold[node])
+            below, above = here[here <= cut], here[here > cut]
+            if not np.isfinite(cut) or not len(below) or not len(above):
+                continue
+            splits += 1
+            a, b = float(below.max()), float(above.min())
+            # Half of each, as the library adds them: exact up to the last bits of a double.
+            if not np.isclose(a / 2 + b / 2, cut, rtol=1e-12, atol=1e-12 * (b - a)):
+                continue
+            midway += 1
+            i, j = np.searchsorted(values, [a, b])
+            if j == i + 1:
+                neighbours += 1
+                lone += bool(counts[i] == 1 or counts[j] == 1)
+    return Midpoints(splits, midway, neighbours, lone)

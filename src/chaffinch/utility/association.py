@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.results import from_plain, to_plain
-from ..stats.intervals import jackknife
+from ..stats.intervals import Result, jackknife
 from ..stats.pair import TablePair
-from ..stats.result import Result
 from ..table.groups import GROUPS
 from .metric import Distance
 

@@ -12,9 +12,8 @@ import numpy as np
 from .._base.errors import InputError
 from .._base.results import from_plain, html_table, to_plain
 from .._base.runtime import Progress, silent
-from .._base.seeds import Seed, seed_sequence
-from ..stats.result import Result
-from ..stats.splits import child
+from .._base.seeds import Seed, child, seed_sequence
+from ..stats.intervals import Result
 from ..synth.protocol import TableGenerator
 from ..table import Table
 from .delta import delta

@@ -13,12 +13,22 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.results import html_table
 from .._base.runtime import Progress, silent
-from .._base.seeds import Seed, seed_sequence
-from ..stats.features import Encoder, Encoding, Matrix, standardised
+from .._base.seeds import Seed, child, seed_sequence
 from ..stats.intervals import jackknife
-from ..stats.learners import LearnerFit, Models, chosen_models, fit, work
-from ..stats.scoring import auc
-from ..stats.splits import child, split, subsample
+from ..stats.learners import (
+    Encoder,
+    Encoding,
+    LearnerFit,
+    Matrix,
+    Models,
+    auc,
+    chosen_models,
+    fit,
+    split,
+    standardised,
+    subsample,
+    work,
+)
 from ..table import Table
 from ..table.align import align
 from .metric import METRICS, Distance, Metric, UtilityRun

@@ -22,12 +22,11 @@ from .._base.masking import THRESHOLD
 from .._base.registry import Registry
 from .._base.results import LeftOut, to_plain
 from .._base.runtime import Progress, silent
+from .._base.seeds import child
 from .._base.text import number, percent
-from ..stats.features import Encoding
-from ..stats.learners import CLASSIFIERS, QUICK, Models
-from ..stats.result import Direction, Result
+from ..stats.intervals import Direction, Result
+from ..stats.learners import CLASSIFIERS, QUICK, Encoding, Models
 from ..stats.sampled import SAMPLE_ROWS, Records, check_sample_rows
-from ..stats.splits import child
 from ..table import Table
 from ..table.long import LongTable
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.runtime import Progress, silent, thread_map
-from .._base.seeds import Seed, seed_sequence
+from .._base.seeds import Seed, child, seed_sequence
 from ..stats.pair import TablePair, pair_up
-from ..stats.splits import child
 from ..table import Table
 from .metric import METRICS, Distance, Metric, UtilityRun
 

@@ -25,8 +25,8 @@ from ..stats.glm import (
     logit,
     ols,
 )
+from ..stats.intervals import Direction, Result
 from ..stats.pair import pair_up
-from ..stats.result import Direction, Result
 from ..table import Table
 from ..table.formula import Coded, ColumnFactor, Design, RegressionFormula, design, formula_of
 from .metric import METRICS, Metric, UtilityRun

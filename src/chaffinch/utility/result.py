@@ -36,7 +36,7 @@ from .._base.results import (
 )
 from .._base.svg import Dot, dots
 from .._base.text import NONE, between, number, percent, shown, text_table
-from ..stats.result import Result
+from ..stats.intervals import Result
 from ..stats.sampled import SampledRecords
 from .composite import Sweep
 from .metric import GROUPS, METRICS, Metric, References

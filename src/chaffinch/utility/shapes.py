@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
 from .._base.text import number, shown
-from ..stats.result import Result
+from ..stats.intervals import Result
 from ..table import Table
 from ..table.codec import OTHER, Intervals
 from ..table.types import from_numbers, is_numeric, to_numbers

@@ -18,15 +18,13 @@ from .._base.errors import unknown_name
 from .._base.masking import THRESHOLD, masked_count
 from .._base.results import RunFacts
 from .._base.runtime import Progress, giving_back, silent
-from .._base.seeds import Seed, generator, seed_sequence
+from .._base.seeds import Seed, child, generator, seed_sequence
 from ..counts.counter import StreamCounter
-from ..stats.features import Encoding
-from ..stats.learners import Models
+from ..stats.intervals import Result
+from ..stats.learners import Encoding, Models
 from ..stats.pair import pair_up
-from ..stats.resampling import times_drawn
-from ..stats.result import Result
+from ..stats.panel import times_drawn
 from ..stats.sampled import SAMPLE_ROWS, SampledRecords, hash_key
-from ..stats.splits import child
 from ..synth.independent import Independent
 from ..table import Scan, Schema, Table
 from ..table.align import align, files_on_one_grid

@@ -13,12 +13,31 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.runtime import Progress, silent
-from .._base.seeds import Seed, seed_sequence
+from .._base.seeds import Seed, child, seed_sequence
 from ..counts.counter import MemoryCounter
-from ..stats.features import Encoder, Encoding, Matrix, numbers_of, standardised
-from ..stats.learners import QUICK, Models, Task, chosen_models, fit, is_random, is_svm, work
-from ..stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rmse
-from ..stats.splits import Rows, child, split, subsample
+from ..stats.learners import (
+    QUICK,
+    Encoder,
+    Encoding,
+    Matrix,
+    Models,
+    Rows,
+    Task,
+    accuracy,
+    auc,
+    chosen_models,
+    confusion,
+    fit,
+    is_random,
+    is_svm,
+    numbers_of,
+    precision_recall_f2,
+    r2_rmse,
+    split,
+    standardised,
+    subsample,
+    work,
+)
 from ..synth.independent import Independent
 from ..table import Table
 from ..table.align import align

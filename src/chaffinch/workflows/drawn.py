@@ -8,14 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from .._base.seeds import seed_sequence
+from .._base.seeds import child, seed_sequence
 from ..privacy.scanning import DeclaredScan
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
 from ..risk.attribution.crossfit import HALF_SIZE, cross_fit_file
 from ..risk.attribution.result import CrossFit
 from ..risk.attribution.study import ONE_ROW_EACH
 from ..stats.sampled import hash_key
-from ..stats.splits import child
 from ..synth import Settings
 from ..table import Scan, Table
 from ..table.align import align

@@ -12,13 +12,12 @@ from .._base.errors import InputError
 from .._base.results import html_table
 from .._base.text import text_table
 from ..privacy.advice import Advice, Expectation, advise
-from ..privacy.budget import HEAD as SPLIT
+from ..privacy.discover import as_words
 from ..privacy.domain import declared_schema, undeclared
-from ..privacy.kinds import as_words
+from ..privacy.ledger import HEAD as SPLIT
 from ..privacy.ledger import Plan
-from ..privacy.opening import Opening, opening_of
 from ..privacy.prepare import with_person
-from ..privacy.price import DiscoveryPrice, discovery_price
+from ..privacy.session import DiscoveryPrice, Opening, discovery_price, opening_of
 from ..synth import BayesNet, PrivBayes, Settings, synthesiser_of
 from ..table import Column, Schema
 from ..table.schema_file import SchemaLike, as_schema

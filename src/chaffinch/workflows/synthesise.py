@@ -24,12 +24,12 @@ from .._base.runtime import Progress, give_memory_back, giving_back, watched
 from .._base.seeds import seed_sequence
 from ..counts.coded import CodedScan, coded_scan
 from ..counts.counter import StreamCounter
-from ..privacy.noise import noise_of
-from ..privacy.opening import Undiscovered, open_unread
+from ..privacy.mechanisms import noise_of
 from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
 from ..privacy.scanning import PreparedScan, UndiscoveredScan, prepared_scan
-from ..stats.equal_slice import KeyedSlice
+from ..privacy.session import Undiscovered, open_unread
+from ..stats.equal import KeyedSlice
 from ..synth import (
     SYNTHESISERS,
     BayesNet,

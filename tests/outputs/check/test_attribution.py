@@ -19,7 +19,7 @@ from chaffinch.outputs.check.attribution import (
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.risk.attribution import tcap as measures
 from chaffinch.risk.attribution.tcap import tcap
-from chaffinch.stats.crossed import CrossedPart, crossed_difference, crossed_mean
+from chaffinch.stats.intervals import CrossedPart, crossed_difference, crossed_mean
 
 SIZES = (5, 3, 2, 4, 3)
 FIELDS = Fields(tuple(Field("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES)))

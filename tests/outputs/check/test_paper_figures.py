@@ -16,7 +16,7 @@ from chaffinch.outputs.check.paper_figures import (
     line_through,
 )
 from chaffinch.outputs.document import recipes_of
-from chaffinch.stats.crossed import NOTHING, Estimate
+from chaffinch.stats.intervals import NOTHING, Estimate
 
 
 def test_the_line_is_that_of_least_squares():

@@ -24,7 +24,7 @@ from chaffinch.outputs.check.result import (
 )
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import finding
-from chaffinch.stats.crossed import NOTHING, Estimate
+from chaffinch.stats.intervals import NOTHING, Estimate
 
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
 MARGIN = {"name": "margin", "kind": "table", "by": ["a", "b", "c"]}

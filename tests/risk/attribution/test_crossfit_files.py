@@ -6,10 +6,10 @@ import numpy as np
 
 import chaffinch
 from chaffinch import Independent
+from chaffinch._base.seeds import child
 from chaffinch.risk import RiskSettings, cross_fit
 from chaffinch.risk.attribution.crossfit import _SAMPLE, cross_fit_file
 from chaffinch.stats.sampled import hash_key
-from chaffinch.stats.splits import child
 from chaffinch.table.sample import hashes_of_places
 
 SETTINGS = {

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 import chaffinch
+from chaffinch._base.seeds import child
 from chaffinch.risk.attribution.crossfit import AttackedFold, attack_folds, halves_of
 from chaffinch.risk.attribution.settings import RiskSettings
-from chaffinch.stats.splits import child
 
 
 def people(n: int = 300) -> chaffinch.Table:

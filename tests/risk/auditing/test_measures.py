@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
-from chaffinch.privacy.gaussian import amount_to_epsilon, epsilon_to_amount
+from chaffinch.privacy.accounting import (
+    amount_to_epsilon,
+    epsilon_to_amount,
+    epsilon_to_rho,
+    rho_to_epsilon,
+)
 from chaffinch.risk.auditing.claims import MEASURES, Claim, claim_of
 
 

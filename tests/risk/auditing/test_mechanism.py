@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from chaffinch._base.seeds import child
 from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.auditing.claims import Guessed, claim_of
@@ -21,7 +22,6 @@ from chaffinch.risk.auditing.mechanism import (
 )
 from chaffinch.risk.auditing.pairs import made_pair
 from chaffinch.risk.shadows import Working
-from chaffinch.stats.splits import child
 from chaffinch.synth.bayesnet import BayesNet, Network
 from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.privbayes import PrivBayes

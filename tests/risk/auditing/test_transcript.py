@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.privacy.noise import SeededNoise
+from chaffinch.privacy.mechanisms import SeededNoise
 from chaffinch.risk.auditing.mechanism import (
     KINDS,
     DivergedError,

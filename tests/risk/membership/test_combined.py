@@ -14,7 +14,7 @@ from chaffinch.risk.membership.combined import (
     stacked,
 )
 from chaffinch.risk.membership.layout import FeatureLayout, learner_for
-from chaffinch.stats.scoring import auc
+from chaffinch.stats.learners import auc
 
 LAYOUT = FeatureLayout(
     {"table": 32, "exact": 3, "extremes": 4, "nearest": 2, "density": 1, "presence": 2}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch.risk.membership.forests import add_votes, grow_forest
-from chaffinch.stats.scoring import auc
+from chaffinch.stats.learners import auc
 
 
 def made_up(seed: int, rows: int = 300, width: int = 40):

@@ -13,8 +13,8 @@ from chaffinch.risk import RiskResult, RiskSettings
 from chaffinch.risk.memorisation.battery import findings, stacked, trials, trials_of, with_family
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 from chaffinch.risk.memorisation.values import ColumnValues
-from chaffinch.stats.family import family
-from chaffinch.stats.scores import Scores
+from chaffinch.stats.familywise import family
+from chaffinch.stats.rates import Scores
 from chaffinch.table.align import align
 from chaffinch.table.read import read
 

@@ -10,7 +10,7 @@ import pytest
 from chaffinch import trees
 from chaffinch._base.errors import InputError
 from chaffinch.trees.formats.dumps import read_lightgbm, read_xgboost
-from chaffinch.trees.recount import recounted
+from chaffinch.trees.tree import recounted
 
 HELD = json.loads((Path(__file__).parent / "boosted_dumps.json").read_text())
 X = np.array(HELD["X"], dtype=np.float64)

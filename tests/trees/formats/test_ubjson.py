@@ -11,7 +11,7 @@ import pytest
 
 from chaffinch import trees
 from chaffinch._base.errors import FileError
-from chaffinch.trees.formats.ubjson import is_ubjson, read_ubjson
+from chaffinch.trees.formats.format import is_ubjson, read_ubjson
 
 MODELS = json.loads((Path(__file__).parent / "boosted_covers.json").read_text())
 SAVED = base64.b64decode(MODELS["ubjson"])

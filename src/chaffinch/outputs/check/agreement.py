@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._base.seeds import generator
 from ...counts.tally import count_cells
-from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_mean
+from ...stats.intervals import NOTHING, CrossedPart, Estimate, crossed_mean
 from ..domain import Codes, Fields
 from .attribution import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL, EnsembleTcap, KeyAttack
 

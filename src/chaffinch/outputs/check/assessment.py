@@ -16,7 +16,7 @@ from ..._base.masking import masked_count
 from ..._base.results import Number, to_plain
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator, seed_sequence
-from ...stats.crossed import Estimate, crossed_difference
+from ...stats.intervals import Estimate, crossed_difference
 from ..document import Outputs
 from ..domain import Codes, Fields
 from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec, needs_tolerance

@@ -32,15 +32,15 @@ from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.results import Number, shown_parts
 from ..._base.runtime import thread_map
-from ...stats.crossed import (
+from ...stats.intervals import (
     NOTHING,
     CrossedPart,
     Estimate,
     crossed_difference,
     crossed_mean,
     crossed_means,
+    student_quantile,
 )
-from ...stats.intervals import student_quantile
 from ..domain import Codes, Fields, Floats
 
 Ints = NDArray[np.int64]

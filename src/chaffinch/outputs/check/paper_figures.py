@@ -20,8 +20,7 @@ from ..._base.errors import InputError
 from ..._base.results import Number
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import seed_sequence
-from ...stats.crossed import NOTHING, Estimate
-from ...stats.intervals import student_quantile
+from ...stats.intervals import NOTHING, Estimate, student_quantile
 from .assessment import CheckRun, Evolver, Stage, folds
 from .attribution import CONVENTIONS, DIFFERENCE, LEVEL, RATE, RiskMeasure, ensemble_tcap
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_type_hints
 
 from ..._base.errors import InputError, listed
 from ..._base.results import Number, RunFacts, finite, from_plain, shown_parts
-from ...stats.crossed import Estimate
+from ...stats.intervals import Estimate
 from ..document import Outputs
 from ..margins import KnownMargins
 from ..rules import RuleReport

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed, generator
-from ...stats.features import numbers_of
+from ...stats.learners import numbers_of
 from ...table.align import align
 from ...table.codec import OTHER, Categories
 from ...table.encode import level_labels

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from ..._base.errors import unknown_name
 from ..._base.registry import Registry
 from ..._base.text import shown
-from ...stats.rates import Ratio, Statistic
-from ...stats.scores import Scores
+from ...stats.rates import Ratio, Scores, Statistic
 
 if TYPE_CHECKING:
     pass

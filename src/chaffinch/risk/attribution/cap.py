@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stats.scores import Scores
+from ...stats.rates import Scores
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_scores
 from .matching import Match, share
 

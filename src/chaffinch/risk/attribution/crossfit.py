@@ -22,10 +22,9 @@ from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.results import RunFacts
 from ..._base.runtime import Progress, giving_back, silent
-from ..._base.seeds import Seed, generator, seed_sequence
+from ..._base.seeds import Seed, child, generator, seed_sequence
 from ...stats.rates import ClassStatistic
 from ...stats.sampled import SampledRecords, hash_key
-from ...stats.splits import child
 from ...synth.protocol import TableGenerator, promises_privacy
 from ...table.long import LongOrigin
 from ...table.sample import choose_of_scan, choose_rows

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.results import to_plain
 from ...stats.intervals import wilson
+from ...stats.rates import Scores
 from ...stats.sampled import Records
-from ...stats.scores import Scores
 from ...table.table import Table
 from ...table.weights import effective_rows
 from ..memorisation.protocol import ReleaseCase

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.runtime import Progress, silent
-from ..._base.seeds import generator
-from ...stats.resampling import times_drawn
+from ..._base.seeds import child, generator
+from ...stats.panel import times_drawn
 from ...stats.sampled import SampledRecords, hash_key
-from ...stats.splits import child
 from ...table.align import align_files
 from ...table.holdout import check_long_holdout, check_set_aside
 from ...table.long import LongOrigin, LongTable, RemoteParts

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stats.features import standardised
-from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, work
-from ...stats.splits import subsample
+from ...stats.learners import chosen_models, fit, is_svm, naive_bayes, standardised, subsample, work
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
 from .classes import class_ids
 from .gcap import PAPERS

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ...counts.marginal import Marginal, SparseCounts
-from ...stats.scores import Scores
+from ...stats.rates import Scores
 from .classes import Classes, Ints, KeyCells, Keys, KeySpace, squeeze, sums_of, zero_based
 
 Bools = NDArray[np.bool_]

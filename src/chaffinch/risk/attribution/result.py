@@ -23,7 +23,7 @@ from ..._base.results import (
 )
 from ..._base.svg import Dot, dots
 from ..._base.text import between, number, shown, text_table
-from ...stats.family import Family
+from ...stats.familywise import Family
 from ...stats.sampled import SampledRecords
 from ..memorisation.finding import HEAD as TESTS_HEAD
 from ..memorisation.finding import MemorisationFinding, finding_rows

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.runtime import Progress
-from ...stats.combining import combine
-from ...stats.excess import NO_HOLDOUT, Excess, excess, interval, value_of
-from ...stats.family import Family, family
-from ...stats.largest import LargestExcess, largest_excess
+from ..._base.seeds import child
+from ...stats.excess import NO_HOLDOUT, Excess, combine, excess, interval, value_of
+from ...stats.familywise import Family, LargestExcess, family, largest_excess
 from ...stats.rates import Ratio
-from ...stats.splits import child
 from ..memorisation.battery import Trial, findings, trials, with_family
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack, mean_of

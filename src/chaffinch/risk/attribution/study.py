@@ -14,11 +14,10 @@ from ..._base.errors import InputError, listed
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.results import RunFacts
 from ..._base.runtime import Progress, giving_back, silent
-from ..._base.seeds import Seed, generator, seed_sequence
-from ...stats.combining import ONE_SYNTHESIS
-from ...stats.family import Family
+from ..._base.seeds import Seed, child, generator, seed_sequence
+from ...stats.excess import ONE_SYNTHESIS
+from ...stats.familywise import Family
 from ...stats.sampled import SAMPLE_ROWS, SampledRecords
-from ...stats.splits import child
 from ...synth import load_model
 from ...table.align import align
 from ...table.holdout import (

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import UnknownNameError, unknown_name
 from ..._base.masking import masked_count
-from ...stats.rates import ClassStatistic, Ratio
-from ...stats.scores import Scores
+from ...stats.rates import ClassStatistic, Ratio, Scores
 from .attacker import ATTACKERS, Attacker, Guess, Outcome, guess
 from .cap import TAUB
 from .classes import Ints, KeyCells, Keys

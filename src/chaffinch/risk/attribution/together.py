@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.results import from_plain, to_plain
+from ..._base.seeds import child
 from ..._base.text import between, number, shown, signed
-from ...stats.contrast import Contrast, ScoreComparison, contrasts
 from ...stats.excess import NO_HOLDOUT, excess
+from ...stats.familywise import Contrast, ScoreComparison, contrasts
 from ...stats.rates import ClassStatistic, Group, Ratio, Statistic
-from ...stats.splits import child
 from ...table.codes import Codes
 from ...table.table import Table
 from ..memorisation.battery import Trial, trials

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._base.results import from_plain, to_plain
 from ..._base.text import detectable_words, number, percent, shown, signed
-from ...stats.family import Family
+from ...stats.familywise import Family
 from ...stats.intervals import LimitState, limit_state
 from ..memorisation.finding import MemorisationFinding
 from .attack import Attack

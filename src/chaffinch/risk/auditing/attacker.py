@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.registry import Registry
-from ...stats.splits import child
+from ..._base.seeds import child
 from .claims import Claim, Guessed, Rule, choose_rule, choose_threshold, guess
 from .power import separation
 

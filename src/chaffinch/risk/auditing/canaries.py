@@ -17,8 +17,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.seeds import child
 from ...privacy.relation import Unit
-from ...stats.splits import child
 from ...table.table import Table
 from ..shadows.generator import coded
 from ..shadows.run import Working

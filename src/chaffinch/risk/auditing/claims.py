@@ -39,9 +39,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
 from ..._base.registry import Registry
-from ...privacy.accounting import epsilon_to_rho, rho_to_epsilon
-from ...privacy.budget import Accounting
-from ...privacy.gaussian import amount_to_epsilon, epsilon_to_amount
+from ...privacy.accounting import (
+    amount_to_epsilon,
+    epsilon_to_amount,
+    epsilon_to_rho,
+    rho_to_epsilon,
+)
+from ...privacy.ledger import Accounting
 from ...stats.intervals import clopper_pearson, exact_lower
 
 ORDERS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)

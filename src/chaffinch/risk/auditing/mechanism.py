@@ -27,14 +27,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
-from ...privacy.noise import Noise, observing
-from ...privacy.samplers import (
+from ..._base.seeds import child
+from ...privacy.mechanisms import (
+    Noise,
     exponential_log_law,
     gaussian_log_law,
     laplace_log_law,
+    observing,
     permute_and_flip_log_law,
 )
-from ...stats.splits import child
 from ...table.table import Table
 from ..shadows.generator import Generator, Grid, Released
 from ..shadows.run import ShadowJob, ShadowPart, Working, results, stage_words, within

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ...privacy.samplers import draw_gaussian, draw_laplace
+from ...privacy.mechanisms import draw_gaussian, draw_laplace
 from .claims import POWER, Claim, choose_rule, power
 from .mechanism import Coupled, Query, log_law
 from .ratios import ratio_power

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ..._base.results import check_format, from_plain, to_plain
 from ..._base.svg import Dot, dots
 from ..._base.text import number
-from ...privacy.budget import shown
+from ...privacy.ledger import shown
 from ..shown import ShownResult, Words
 from .pairs import Skipped
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ...stats.splits import child
+from ..._base.seeds import child
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
 from ...synth.protocol import TableGenerator

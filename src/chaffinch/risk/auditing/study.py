@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.masking import THRESHOLD
 from ..._base.runtime import Progress, silent
-from ..._base.seeds import Seed, seed_sequence
+from ..._base.seeds import Seed, child, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.relation import Neighbours, Unit
-from ...stats.splits import child
 from ...synth.bayesnet.network import Network
 from ...table.read import read
 from ...table.table import Table

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..._base.errors import InputError, unknown_name
 from ..._base.registry import Registry
 from ..._base.seeds import Seed
-from ...stats.scoring import auc
+from ...stats.learners import auc
 
 Kind = Literal["counts", "real"]
 Floats = NDArray[np.float64]

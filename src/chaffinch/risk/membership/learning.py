@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ...stats.splits import child
+from ..._base.seeds import child
 from ...synth.protocol import promises_privacy
 from ..shadows.generator import Generator
 from ..shadows.run import Shadows, Working, run_shadows

@@ -19,7 +19,7 @@ from ..._base.masking import THRESHOLD, masked_count
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.intervals import clustered_auc
-from ...stats.scoring import auc
+from ...stats.learners import auc
 from ...table.read import read
 from ...table.table import Table
 from ..shadows.generator import Generator

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stats.combining import combine
-from ...stats.excess import NO_HOLDOUT, Excess, excess
-from ...stats.family import Family
-from ...stats.rates import Group
-from ...stats.scores import Scores
-from ...stats.splits import child
+from ..._base.seeds import child
+from ...stats.excess import NO_HOLDOUT, Excess, combine, excess
+from ...stats.familywise import Family
+from ...stats.rates import Group, Scores
 from ...table.table import Table
 from .finding import MemorisationFinding
 from .protocol import (

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from ..._base.compiled import compiled
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_map
-from ...stats.scores import Scores
-from ...stats.splits import child
+from ..._base.seeds import child
+from ...stats.rates import Scores
 from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase, draw_at_most
 from .values import ColumnValues
 

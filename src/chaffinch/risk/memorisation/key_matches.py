@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...stats.scores import Scores
+from ...stats.rates import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.runtime import thread_count, thread_map
-from ...stats.scores import Scores
+from ...stats.rates import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, Parts, ReleaseCase
 from .values import ColumnValues
 

@@ -17,7 +17,7 @@ from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_count, thread_map
-from ...stats.scores import Scores
+from ...stats.rates import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
 from .values import ColumnValues
 

@@ -21,7 +21,7 @@ from ..._base.errors import unknown_name
 from ..._base.masking import masked_count
 from ..._base.registry import Registry
 from ..._base.text import shown
-from ...stats.scores import Scores
+from ...stats.rates import Scores
 from ...table.table import Table
 from .values import ColumnValues, column_values, joint_codes
 
@@ -172,7 +172,7 @@ class MemorisationTest:
     baseline
         What somebody reaches who does not look at the released values, where that is known.
     level_share
-        The share of the level of all attacks and tests together that it spends, however many they are (see `stats.family`); None for an equal
+        The share of the level of all attacks and tests together that it spends, however many they are (see `stats.familywise`); None for an equal
         part of what the others leave.
     """
 

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ...stats.scores import Scores
-from ...stats.splits import child
+from ..._base.seeds import child
+from ...stats.rates import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, ReleaseCase
 from .values import ColumnValues
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stats.scores import Scores
+from ...stats.rates import Scores
 from .protocol import (
     MEMORISATION_TESTS,
     MemorisationTest,

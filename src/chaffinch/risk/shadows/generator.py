@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ...stats.splits import child
+from ..._base.seeds import child
 from ...synth.protocol import TableGenerator, promises_privacy
 from ...table.align import align
 from ...table.refit import SubsetReader

@@ -35,8 +35,7 @@ from numpy.typing import NDArray
 from ..._base.errors import ChaffinchError, FileError, InputError
 from ..._base.files import replacing, write_text
 from ..._base.runtime import Progress, one_blas_thread, one_thread, silent, thread_count
-from ..._base.seeds import Seed, seed_sequence
-from ...stats.splits import child
+from ..._base.seeds import Seed, child, seed_sequence
 from ...table.table import Table
 from .generator import Generator, coded, value_reader
 

@@ -26,7 +26,7 @@ from ..._base.errors import InputError, SchemaError, unknown_name
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.svg import Drawing
-from ...privacy.account import Account, account_from_dict
+from ...privacy.ledger import Account, account_from_dict
 from ...table.codec import Categories, Intervals
 from ...table.encode import encode_column
 from ...table.long import joined

@@ -15,10 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..covers import PLAIN_COVERS, CoverLaw, counted_trees, law_of
 from ..tree import Ensemble, Tree
-from .format import SETS, STAGES, TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, naming, sound
-from .ubjson import is_ubjson, read_ubjson
+from .covers import PLAIN_COVERS, CoverLaw, counted_trees, law_of
+from .format import (
+    SETS,
+    STAGES,
+    TREE_FORMATS,
+    ModelFile,
+    OpenedModel,
+    TreeFormat,
+    is_ubjson,
+    naming,
+    read_ubjson,
+    sound,
+)
 
 _SUBSAMPLE = (
     "With bagging or subsampling, records outside a tree's part may satisfy a predicate too."

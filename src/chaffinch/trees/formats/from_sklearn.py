@@ -1,18 +1,116 @@
-"""Models of scikit-learn as plain trees. Nothing of the training data is needed, and nothing is executed but array look-ups."""
+"""Models of scikit-learn as plain trees. Nothing of the training data is needed, and nothing is executed but array look-ups.
+
+**Counts of records** (`recovered_counts`). scikit-learn keeps for each node the shares of the classes (before 1.3: their weights), the summed weight, and the number of records.
+Without weights counts are shares times size. With one weight for each class, unknown to us, every node says that the weights of its
+classes, each divided by that of its class, add up to the number of its records: linear equations for the inverse weights. They are
+solved where they have one solution only, and then checked on every node. With a weight of its own for each record nothing can be recovered.
+
+A bootstrap weights each record by how often it was drawn: class weights are draws, and the number of records counts each once.
+
+**The model with other trees in it** (`rebuilt`), and nothing else of what the fit had left there. The copy is made from the settings (`clone`), and only attributes on a list come with it: a fitted forest also holds the weights of its
+training records and what it predicted for each of them out of bag.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError, listed
-from ..counts import fewest_records, known_weights, recovered_counts
-from ..rebuild import rebuilt
 from ..tree import Ensemble, Kind, Tree
 from .format import SETS, STAGES, TREE_FORMATS, TreeFormat
+
+_ATTRIBUTES = ("n_features_in_", "feature_names_in_", "n_outputs_", "max_features_")
+
+
+def rebuilt(model: Any, trees: Ensemble) -> Any:
+    """Return a model of the kind and settings of `model`, which stays as it is, with the given trees and classes."""
+    from sklearn.base import clone
+
+    out = _copy(clone, model)
+    if not hasattr(model, "tree_"):
+        out.estimators_ = []
+    _set_classes(
+        out,
+        [np.asarray(_array(model, k))[_places(model, trees, k)] for k in range(len(trees.classes))],
+    )
+    if hasattr(model, "tree_"):
+        out.tree_ = _compiled(model.tree_, trees.trees[0], trees)
+        return out
+    if hasattr(model, "estimator_"):
+        out.estimator_ = clone(model.estimator_)
+    for part, tree in zip(model.estimators_, trees.trees, strict=True):
+        one = _copy(clone, part)
+        _set_classes(one, [np.arange(len(names), dtype=np.float64) for names in trees.classes])
+        one.tree_ = _compiled(part.tree_, tree, trees)
+        out.estimators_.append(one)
+    return out
+
+
+def _copy(clone: Any, model: Any) -> Any:
+    out = clone(model)
+    for name in _ATTRIBUTES:
+        if hasattr(model, name):
+            setattr(out, name, getattr(model, name))
+    return out
+
+
+def _array(model: Any, output: int) -> NDArray[Any]:
+    return np.asarray(
+        model.classes_[output] if isinstance(model.classes_, list) else model.classes_
+    )
+
+
+def _places(model: Any, trees: Ensemble, output: int) -> list[int]:
+    """Where the surviving classes stand among those of the model; taken from its own array, so that their type stays."""
+    every = _array(model, output).tolist()
+    return [every.index(name) for name in trees.classes[output]]
+
+
+def _set_classes(out: Any, classes: list[NDArray[Any]]) -> None:
+    if not classes:
+        return
+    sizes = [len(names) for names in classes]
+    several = len(classes) > 1
+    out.classes_ = classes if several else classes[0]
+    if hasattr(out, "estimators_"):  # forests keep plain numbers, trees NumPy's
+        out.n_classes_ = sizes if several else sizes[0]
+    else:
+        out.n_classes_ = np.array(sizes, dtype=np.intp) if several else np.intp(sizes[0])
+
+
+def _compiled(old: Any, tree: Tree, trees: Ensemble) -> Any:
+    """A plain tree as scikit-learn's own kind: splits, leaves, and nothing else in its nodes."""
+    make, (n_features, n_classes, n_outputs), state = old.__reduce__()
+    nodes = np.zeros(tree.n_nodes, dtype=state["nodes"].dtype)
+    leaf = tree.left < 0
+    nodes["left_child"], nodes["right_child"] = tree.left, tree.right
+    nodes["feature"] = np.where(leaf, -2, tree.feature)
+    nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
+    # No record is told of, but a weight of nothing would make importances and drawings divide by zero.
+    nodes["weighted_n_node_samples"] = 1.0
+    if "missing_go_to_left" in (nodes.dtype.names or ()):
+        nodes["missing_go_to_left"] = tree.missing_left
+    sizes = np.array(
+        [len(names) for names in trees.classes] or np.ones_like(n_classes), dtype=n_classes.dtype
+    )
+    value = tree.value.copy()
+    for output, size in enumerate(sizes if trees.classes else ()):
+        value[~leaf, output, :size] = 1.0 / size  # shares of an inner node, which nobody reads
+    new = make(n_features, sizes, n_outputs)
+    new.__setstate__(
+        {
+            "max_depth": int(tree.depth.max()),
+            "node_count": tree.n_nodes,
+            "nodes": nodes,
+            "values": np.ascontiguousarray(value, dtype=np.float64),
+        }
+    )
+    return new
+
 
 PRUNABLE = (
     "DecisionTreeClassifier",
@@ -251,3 +349,128 @@ SKLEARN = TREE_FORMATS.register(
         rebuild=rebuilt,
     )
 )
+
+
+_OWN = "The records had weights of their own: how many stand behind a weight cannot be told."
+_OPEN = (
+    "Classes had weights, and the tree is too small to tell how many records stand behind a weight."
+)
+
+
+def recovered_counts(
+    value: NDArray[np.float64],
+    weighted: NDArray[np.float64],
+    samples: NDArray[np.int64],
+    *,
+    class_weights: bool = False,
+    weights_of: Sequence[float] | None = None,
+) -> tuple[NDArray[np.int64] | None, str]:
+    """Return the records of each class in each node (nodes x outputs x classes), or None and the reason.
+
+    `value` are shares or weights of classes. Where classes are known to have weights, weights that happen to be whole are not taken for
+    counts; `weights_of` is the weight of each class, where it is known (one output only).
+
+    Examples
+    --------
+    >>> shares = np.array([[[0.75, 0.25]], [[1.0, 0.0]], [[0.0, 1.0]]])
+    >>> recovered_counts(shares, np.array([4.0, 3.0, 1.0]), np.array([4, 3, 1]))[0].tolist()
+    [[[3, 1]], [[3, 0]], [[0, 1]]]
+    """
+    sums = value.sum(axis=2)
+    if np.allclose(sums, 1.0, rtol=0, atol=1e-6):
+        weights = value * weighted[:, None, None]
+    elif np.allclose(sums, weighted[:, None], rtol=1e-6):
+        weights = value
+    else:
+        return None, "The values of the nodes are neither shares nor weights of classes."
+    out = []
+    for k in range(value.shape[1]):
+        of_class = None if weights_of is None else np.asarray(weights_of, dtype=np.float64)
+        counts, reason = _of_output(weights[:, k, :], samples, class_weights, of_class)
+        if counts is None:
+            return None, reason
+        out.append(counts)
+    return np.stack(out, axis=1), ""
+
+
+def fewest_records(
+    draws: NDArray[np.int64],
+    samples: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return a lower bound of the distinct records behind draws of a bootstrap (nodes x outputs x classes).
+
+    A node with W draws of S distinct records has W - S repeats, so a class with c draws has at least c - (W - S) records, and
+    at least one if c > 0; and a split has at least as many as its children together. Children must come after their parents.
+
+    Examples
+    --------
+    >>> leaf = np.array([-1])
+    >>> fewest_records(np.array([[[5, 2]]]), np.array([5]), leaf, leaf).tolist()
+    [[[3, 1]]]
+    """
+    repeats = draws.sum(axis=2) - samples[:, None]
+    least = np.maximum(draws - repeats[:, :, None], (draws > 0).astype(np.int64))
+    for node in range(len(left) - 1, -1, -1):
+        if left[node] >= 0:
+            least[node] = np.maximum(least[node], least[left[node]] + least[right[node]])
+    return least
+
+
+def known_weights(class_weight: Any, classes: Sequence[Any]) -> list[float] | None:
+    """Return the weight of each class from scikit-learn's setting if that names them, else None.
+
+    Examples
+    --------
+    >>> known_weights({"a": 2.0}, ["a", "b"]), known_weights("balanced", ["a", "b"])
+    ([2.0, 1.0], None)
+    """
+    if not isinstance(class_weight, Mapping):
+        return None
+    return [float(class_weight.get(label, 1.0)) for label in classes]
+
+
+def _of_output(
+    weights: NDArray[np.float64],
+    samples: NDArray[np.int64],
+    class_weights: bool,
+    weights_of: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.int64] | None, str]:
+    if weights_of is not None and (weights_of > 0).all():
+        exact = _whole(
+            weights
+            / np.pad(weights_of, (0, weights.shape[1] - len(weights_of)), constant_values=1.0),
+            samples,
+        )
+        if exact is not None:
+            return exact, ""
+    if not class_weights and (plain := _whole(weights, samples)) is not None:
+        return plain, ""
+    used = weights.max(axis=0) > 0
+    of_used = weights[:, used]
+    scale = of_used.max(axis=0)
+    if np.linalg.matrix_rank(of_used / scale, tol=1e-7) < used.sum():
+        return None, _OPEN
+    inverse = np.zeros(weights.shape[1])
+    inverse[used] = (
+        np.linalg.lstsq(of_used / scale, samples.astype(np.float64), rcond=None)[0] / scale
+    )
+    if (inverse[used] <= 0).any():
+        return None, _OWN
+    # Solved to a few digits: take the inverse weight that makes the root's counts whole, then check every node.
+    root = np.rint(weights[0] * inverse)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exact_inverse = np.where(weights[0] > 0, root / weights[0], 0.0)
+    counts = _whole(weights * exact_inverse, samples)
+    return counts, "" if counts is not None else _OWN
+
+
+def _whole(counts: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The counts as whole numbers that add up to the records of each node, or None where they are not."""
+    nearest = np.rint(counts)
+    # Sums of n floats are off by some n times 1e-16; a tolerance that grew to 1 would take anything for a count.
+    close = np.abs(counts - nearest) <= np.minimum(1e-3, 1e-7 + 1e-11 * samples[:, None])
+    if not close.all() or not np.array_equal(nearest.sum(axis=1), samples):
+        return None
+    return nearest.astype(np.int64)

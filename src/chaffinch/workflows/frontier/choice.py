@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._base.errors import InputError
 from ..._base.runtime import Progress, silent
+from ..._base.seeds import child
 from ..._base.text import detectable_words, number, percent, shown
 from ...report.frontier_result import (
     ATTEMPTS,
@@ -29,9 +30,8 @@ from ...report.frontier_result import (
     ranked,
     verdict_of,
 )
-from ...stats.contrast import ScoreComparison, contrasts
+from ...stats.familywise import ScoreComparison, contrasts
 from ...stats.intervals import mean_interval
-from ...stats.splits import child
 from .evaluate import FrontierStudy, MeasuredCandidate
 
 MOST_AUC = 6

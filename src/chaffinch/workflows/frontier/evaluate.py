@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError, PersonalDataWarning
+from ..._base.seeds import child
 from ..._base.text import detectable_words
 from ...report.frontier_result import (
     BINS,
@@ -33,7 +34,6 @@ from ...report.frontier_result import (
 from ...risk.attribution.crossfit import AttackedFold, attack_folds
 from ...stats.intervals import jackknife, mean_interval
 from ...stats.rates import Group, Ratio, Statistic
-from ...stats.splits import child
 from ...synth.protocol import TableGenerator
 from ...table import Table, read
 from ...table.align import align

@@ -25,6 +25,7 @@ from ..._base.files import check_folder, check_free, holding, read_small, write_
 from ..._base.masking import THRESHOLD
 from ..._base.results import RunFacts, check_format, from_plain, to_plain
 from ..._base.runtime import Progress, one_blas_thread, thread_map, watched
+from ..._base.seeds import child
 from ...report.frontier_result import (
     CandidateSettings,
     Confirmation,
@@ -36,7 +37,6 @@ from ...report.frontier_result import (
     SettingChange,
     SettingCurve,
 )
-from ...stats.splits import child
 from ...synth import BayesNet
 from ...table import Table
 from ...table.holdout import check_holdout, check_holdout_file

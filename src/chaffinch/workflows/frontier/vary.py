@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..._base.runtime import Progress, silent
+from ..._base.seeds import child
 from ...report.frontier_result import CandidateSettings, SettingCurve
 from ...stats.learners import QUICK
-from ...stats.splits import child
 from ...utility.composite import sweep
 from ..synthesise import synthesiser_for
 from .evaluate import FrontierStudy

@@ -25,8 +25,8 @@ from ...._base.seeds import Seed, generator
 from ....counts.marginal import Marginal
 from ....privacy.counter import PrivateCounter
 from ....privacy.ledger import Plan
-from ....privacy.opening import open_private, opening_of, public_rows
 from ....privacy.relation import Unit
+from ....privacy.session import open_private, opening_of, public_rows
 from ....table.schema import Schema
 from ...data import private_data
 from ...noisy import Counts, column_noise, private_model, product_of

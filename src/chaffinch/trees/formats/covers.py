@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .tree import Tree
+from ..tree import Tree
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]

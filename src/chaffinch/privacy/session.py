@@ -1,36 +1,58 @@
-"""Opening data for a private fit: what it may spend, a sealed schema, a ledger, a source of noise, and a public number of rows.
+"""A private session, the opening of data for a fit: what it may spend, a sealed schema, a ledger, a source of noise, and a public number of rows.
 
 `opening_of` alone decides what is spent and under which relation: a preview shows it, a project ledger books it, and the ledger of
 the fit is made of it.
+
+**Parsed tables** (`warn_if_parsed`): where a library has parsed a table before it comes here, one record may have decided how all others were read. Told "01" and "02", `pandas.read_csv` gives the numbers 1 and 2; told one "foo" besides, it gives the words "01" and "02". Whatever is promised
+from there on, the other records have changed by then. Whether that can happen is told from the kind of object and from declarations: no
+dtype is asked, since a record may have decided it.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Unpack
 
-from .._base.errors import PrivacyError
+from .._base.errors import ParsedDataWarning, PrivacyError, listed
 from .._base.seeds import Seed
 from ..counts.counter import Counter, MemoryCounter
 from ..table.fit_schema import check_columns
 from ..table.formats import Source
 from ..table.formats.format import FileOptions
+from ..table.formats.objects import OBJECTS
 from ..table.personal.detect import personal_note, warn_of, with_evidence
-from ..table.schema import Schema
+from ..table.schema import Column, Schema
 from ..table.schema_file import SchemaLike
+from ..table.spell import spell
 from ..table.table import Table
 from ..table.text import with_sign
-from .budget import Budget, Charge
+from ..table.types import is_words, parse_type, value_type
 from .counter import PrivateCounter
-from .discover import Discovery, planned_discoveries, wanted_columns
+from .discover import (
+    Discovery,
+    as_words,
+    discover_kinds,
+    noise_law,
+    planned_discoveries,
+    planned_kinds,
+    threshold,
+    wanted_columns,
+    with_decimals,
+)
 from .discover import discover as discover_domain
-from .domain import ROWS_NEEDED, check_declared, declared_columns, declared_schema, lacks
-from .kinds import as_words, discover_kinds, planned_kinds, with_decimals
-from .ledger import Ledger, Plan, Step
-from .noise import noise_of
-from .parsed import warn_if_parsed
+from .domain import (
+    ROWS_NEEDED,
+    check_declared,
+    declared_columns,
+    declared_schema,
+    lacks,
+    with_usual_type,
+)
+from .ledger import Budget, Charge, Ledger, Plan, Step
+from .mechanisms import noise_of
 from .prepare import (
     CellParts,
     declared_of,
@@ -359,3 +381,152 @@ def _spendable(schema: Schema, budget: Budget) -> Budget:
         if words and budget.delta is not None
         else budget
     )
+
+
+PARSERS = ("pandas", "polars")
+"""Kinds of objects whose libraries infer what a text file holds."""
+
+NULLS = frozenset({"", "#n/a", "<na>", "n/a", "na", "nan", "none", "null"})
+"""Words that these libraries take for missing values, in small letters."""
+
+
+def reads_as_another(word: str) -> bool:
+    """Return whether a word would be another after it was read as a number, or as missing.
+
+    Examples
+    --------
+    >>> [reads_as_another(word) for word in ("red", "10", "01", "1.50", "1e3", "NA")]
+    [False, False, True, True, True, True]
+    """
+    if word.strip().lower() in NULLS:
+        return True
+    try:
+        return "_" not in word and spell(float(word)) != word
+    except ValueError:
+        return False
+
+
+def changed_by_parsing(schema: Schema, person: str | None = None) -> list[str]:
+    """Return the columns whose cells a parser of text may change: by their declarations, whatever the data hold."""
+    return [column.name for column in schema if column.name == person or _may_change(column)]
+
+
+def _may_change(column: Column) -> bool:
+    declared = with_usual_type(column)
+    if (
+        declared.kind != "categorical"
+        or not declared.modelled
+        or not is_words(value_type(parse_type(declared.type)))
+    ):
+        return False
+    return lacks(column) == "levels" or any(
+        isinstance(word, str) and reads_as_another(word) for word in column.levels or ()
+    )
+
+
+def warn_if_parsed(source: Any, schema: Schema, person: str | None = None) -> None:
+    """Warn of a table of pandas or polars where one record may have decided how cells of others were read."""
+    if isinstance(source, Table):
+        return
+    kind = next((kind.name for kind in OBJECTS if kind.recognise(source)), "")
+    if kind not in PARSERS or not (columns := changed_by_parsing(schema, person)):
+        return
+    warnings.warn(
+        f"One record may decide how {kind} reads the others from a text file, as '01' or as 1, and no promise covers that: "
+        f"{listed(columns)}. Pass the path of the file in place of the table; a table whose types were told to {kind}, or that comes from "
+        "a database, is safe.",
+        ParsedDataWarning,
+        stacklevel=4,
+    )
+
+
+@dataclass(frozen=True)
+class ColumnPrice:
+    """What discovering one column takes: which things, what share of the budget, and for levels the records that each needs.
+
+    `records` is the count at which a level is found more often than not; None for bounds and quantiles.
+    """
+
+    column: str
+    what: tuple[str, ...]
+    share: float
+    records: int | None = None
+
+
+@dataclass(frozen=True)
+class DiscoveryPrice:
+    """What all discoveries of a fit take together. Public: it depends on declarations and the promise alone."""
+
+    share: float
+    columns: tuple[ColumnPrice, ...]
+    delta: float = 0.0
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The price in words: the share of the budget, then what a level needs."""
+        names = f"{len(self.columns):,} column{'s' * (len(self.columns) != 1)}"
+        delta = f" and a delta of {self.delta:g}" if self.delta else ""
+        out = [
+            f"Discovery takes {self.share:.1%} of the budget{delta}, for {names}: {listed(c.column for c in self.columns)}."
+        ]
+        groups: dict[int, list[str]] = {}
+        for column in self.columns:
+            if column.records is not None:
+                groups.setdefault(column.records, []).append(column.column)
+        for records, columns in sorted(groups.items()):
+            out.append(
+                f"A level of {listed(columns)} is found if about {records:,} records or more have it; rarer ones go to (other). "
+                "Declared levels cost nothing, however rare."
+            )
+        return tuple(out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the price as plain data."""
+        return {
+            "share": self.share,
+            "delta": self.delta,
+            "columns": [asdict(column) for column in self.columns],
+        }
+
+
+def discovery_price(opening: Opening) -> DiscoveryPrice | None:
+    """Return what the discoveries of an opening take; None where all is declared."""
+    if not opening.discoveries and not opening.kinds:
+        return None
+    budget = opening.budget
+    kinds = dict(zip(opening.unknown, opening.kinds, strict=True))
+    columns = []
+    for discovery in opening.discoveries:
+        name = discovery.column.name
+        charges = [*([kinds[name]] if name in kinds else []), *discovery.charges]
+        cost = sum(charge.cost(budget.kind) for charge in charges)
+        columns.append(
+            ColumnPrice(
+                name,
+                _things(discovery, name in kinds),
+                cost / budget.total,
+                records_needed(opening, discovery),
+            )
+        )
+    share, delta = budget.amounts(
+        [*opening.kinds, *(c for d in opening.discoveries for c in d.charges)]
+    )
+    return DiscoveryPrice(share / budget.total, tuple(columns), delta)
+
+
+def records_needed(opening: Opening, discovery: Discovery) -> int | None:
+    """Return how many records a level needs: the public threshold of its noisy count. None where no levels are discovered."""
+    paid = discovery.levels
+    if paid is None:
+        return None
+    return threshold(opening.unit, noise_law(opening.budget, opening.unit, paid), delta=paid.delta)
+
+
+def _things(discovery: Discovery, kind: bool) -> tuple[str, ...]:
+    named: Sequence[tuple[str, object]] = (
+        ("kind", kind),
+        ("levels", discovery.levels),
+        ("bounds", discovery.bounds),
+        ("quantiles", discovery.quantiles),
+    )
+    return tuple(name for name, charge in named if charge)

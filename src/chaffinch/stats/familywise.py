@@ -1,10 +1,14 @@
-"""Many attacks on the same people: one p-value for all, and lower and upper bounds that hold together."""
+"""Many attacks on the same people: one p-value for all, bounds that hold together, the largest excess, and contrasts of attacks.
+
+The largest of several estimates flatters the attacker: of twenty attacks that tell nothing, some one looks as if it told something, and of
+attacks with few people it looks like much. The estimate of `largest_excess` takes off what choosing the largest adds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
+from math import ceil, inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,11 +16,19 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.results import from_plain, without_none
-from .._base.seeds import Seed, seed_sequence
-from .excess import TIE, excess_error, stretch, upper_distance, value_of
+from .._base.seeds import Seed, child, seed_sequence
+from .excess import (
+    TIE,
+    detectable_excess,
+    excess_error,
+    p_values,
+    stretch,
+    upper_distance,
+    value_of,
+)
+from .intervals import wilson
 from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
-from .splits import child
 
 Floats = NDArray[np.float64]
 
@@ -357,3 +369,313 @@ def reach_of(drawn: Floats, level: float) -> float:
         drawn
     )  # percentiles: a draw far below its mean is a value that far above the truth's bound
     return max(float(np.quantile(short.max(axis=1), level, method="weibull")), float(ndtri(level)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargestExcess:
+    """The largest excess of several attacks, or the reason why nothing can be said of it.
+
+    Parameters
+    ----------
+    estimate
+        Of the largest excess, -1 to 1: as likely below as above it, or more likely below where attacks are nearly alike. None, with `reason`, where no
+        attack can be compared.
+    lower, upper
+        One-sided bounds of the largest excess, each right with the probability `level`. Both are those of `family`: all attacks' bounds hold together.
+    unbounded
+        How many attacks have no upper bound, since nobody is counted: `upper` says nothing of these.
+    strongest
+        The number of the attack whose own lower bound is the largest.
+    excess
+        Of that attack, as it was found, nothing taken off.
+    detectable
+        The smallest excess that the most precise and the least precise of the attacks find with 80 % power at 5 %.
+    """
+
+    estimate: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    strongest: int | None = None
+    excess: float | None = None
+    detectable: tuple[float, float] | None = None
+    level: float = 0.95
+    attacks: int = 0
+    unbounded: int = 0
+    reason: str = ""
+
+
+def largest_excess(
+    members: Sequence[Pair],
+    others: Sequence[Pair],
+    *,
+    statistics: Sequence[Statistic] | None = None,
+    about_nobody: Collection[int] = (),
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> LargestExcess:
+    """Return the largest excess of attacks on the same members and the same others, with bounds.
+
+    Notes
+    -----
+    Chernozhukov, Lee and Rosen (2013), *Intersection bounds*, Econometrica 81, section 3: of each attack's excess so many of its standard errors are taken
+    off as the largest of all reaches in half of the draws of people, and the largest of what is left is the estimate. Only attacks that may well be the
+    largest count for how many that are (their adaptive selection), so that one attack that stands out has nothing taken off. People are drawn
+    once for all attacks. The upper bound is the largest upper end of intervals that hold together.
+
+    Examples
+    --------
+    >>> told, ones, people = [1] * 40 + [0] * 10, [1] * 50, [1, 0] * 25
+    >>> found = largest_excess([(told, ones), (people, ones)], [(people, ones), (people, ones)], seed=1)
+    >>> found.strongest, round(found.excess, 3), 0.2 < found.estimate <= 0.3, found.lower < found.estimate < found.upper
+    (0, 0.3, True, True)
+    """
+    check_draws(resamples, level)
+    rules = list(statistics) if statistics is not None else [Ratio()] * len(members)
+    comparable, _ = comparable_attacks(members, others, rules)
+    if not comparable:
+        return LargestExcess(
+            level=level,
+            reason="none of the attacks can be compared." if members else "there are no attacks.",
+        )
+    numbers, groups = list(comparable), list(comparable.values())
+    panel = AttackPanel.of(
+        [m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers]
+    )
+    root = seed_sequence(seed)
+    drawn = panel.resampled(resamples, child(root, 1), threads=threads)
+    spread = np.full(len(numbers), np.nan)
+    if any(
+        not isinstance(rules[j], Ratio) for j in numbers
+    ):  # the error of class statistics is that of permuted values
+        spread = panel.permuted(resamples, child(root, 0), threads=threads).std(axis=0, ddof=1)
+    values, errors, plain = [], [], []
+    for rule, (ours, theirs), wide in zip(panel.pool.statistics, groups, spread, strict=True):
+        values.append(value_of(rule, ours, panel.common) - value_of(rule, theirs, panel.common))
+        error, degrees = excess_error(rule, ours, theirs, float(wide) if wide > TIE else None)
+        plain.append(error)
+        errors.append(error * stretch(degrees, level))
+    value, width = np.array(values), np.array(errors)
+    lower = value - reach_of(drawn, level) * width
+    bounds = upper_bounds(
+        members,
+        others,
+        rules,
+        dict(zip(numbers, np.nan_to_num(spread), strict=True)),
+        drawn,
+        level,
+        about_nobody,
+    )
+    near = _may_be_largest(value, width, drawn, len(groups[0][0][0]) + len(groups[0][1][0]))
+    middle = value[near] - reach_of(drawn[:, near], 0.5) * width[near]
+    strongest = int(lower.argmax())
+    return LargestExcess(
+        estimate=_within(middle.max()),
+        lower=_within(lower.max()),
+        upper=_within(max(bound for bound in bounds if bound is not None)),
+        strongest=numbers[strongest],
+        excess=float(value[strongest]),
+        detectable=(detectable_excess(min(plain)), detectable_excess(max(plain))),
+        level=level,
+        attacks=len(numbers),
+        unbounded=bounds.count(None),
+    )
+
+
+def _may_be_largest(value: Floats, error: Floats, drawn: Floats, people: int) -> NDArray[np.int64]:
+    """Return the attacks whose excess may well be the largest: those within twice their reach of the best lower bound, at the level the paper takes."""
+    reach = reach_of(drawn, 1 - 0.1 / log(max(people, 3)))
+    return np.flatnonzero(value >= (value - reach * error).max() - 2 * reach * error)
+
+
+def _within(value: float) -> float:
+    return float(min(1.0, max(-1.0, value)))
+
+
+NONE = 1e-9
+"""Standard errors below this are none: every person scores as all others do."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreComparison:
+    """Attacks on the same people, the first to be held against the mean of the rest.
+
+    `members`, `others`: for each attack two numbers for each person. `statistics`: what they are; (numerator, weight) of a ratio unless
+    given.
+    """
+
+    members: Sequence[Pair]
+    others: Sequence[Pair]
+    statistics: Sequence[Statistic] | None = None
+
+    @property
+    def rules(self) -> list[Statistic]:
+        """What the numbers of each attack are."""
+        return (
+            list(self.statistics) if self.statistics is not None else [Ratio()] * len(self.members)
+        )
+
+    def __post_init__(self) -> None:
+        if not len(self.members) == len(self.others) == len(self.rules) >= 2:
+            raise InputError(
+                "A comparison needs at least two attacks, each with members, others and a statistic. "
+                f"Got {len(self.members)}, {len(self.others)} and {len(self.rules)}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast:
+    """The excess of one attack less the mean excess of others, on the same people; None, with `reason`, where one of them has none.
+
+    `value`: -2 to 2; 0 expected if the attacks tell as much. `interval`: two-sample interval, people resampled within each group.
+    `p_value`: of "members and others are alike", one-sided: the share of random choices of members with a contrast as large.
+    `p_family`: the same, adjusted for all contrasts together (single-step maximum; Westfall and Young, 1993).
+    """
+
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    standard_error: float | None = None
+    p_value: float | None = None
+    p_family: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Checked:
+    """A comparison whose groups can be compared."""
+
+    members: list[Group]
+    others: list[Group]
+    rules: list[Statistic]
+
+    @property
+    def ratios(self) -> bool:
+        return all(isinstance(rule, Ratio) for rule in self.rules)
+
+    @property
+    def weights(self) -> list[float]:
+        rest = len(self.rules) - 1
+        return [1.0, *[-1.0 / rest] * rest]
+
+
+def contrasts(
+    comparisons: Sequence[ScoreComparison],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> tuple[Contrast, ...]:
+    """Return for each comparison how much larger the excess of its first attack is than the mean excess of the rest.
+
+    Notes
+    -----
+    People are drawn and exchanged once for all attacks, so that what the attacks have in common cancels, and all comparisons are on the
+    same people. The standard error is that of each person's part in the contrast, to first order, where all are ratios; else that of
+    permuted values (see `excess.excess_error`).
+
+    Examples
+    --------
+    >>> ones, alone, both = [1] * 50, [1] * 10 + [0] * 40, [1] * 20 + [0] * 30
+    >>> (added,) = contrasts([ScoreComparison([(both, ones), (alone, ones)], [([0] * 50, ones)] * 2)], seed=1)
+    >>> round(added.value, 3), added.interval[0] > 0.05, added.p_value < 0.01
+    (0.2, True, True)
+    """
+    check_draws(resamples, level)
+    out: list[Contrast] = []
+    comparable: dict[int, _Checked] = {}
+    for number, comparison in enumerate(comparisons):
+        one, reason = _check(comparison)
+        out.append(Contrast(reason=reason))
+        if one is not None:
+            comparable[number] = one
+    if not comparable:
+        return tuple(out)
+    several = list(comparable.values())
+    panel, root = _panel(several), seed_sequence(seed)
+    weights = _weights(several)
+    values = (panel.observed() @ weights).ravel()
+    permuted = panel.permuted(resamples, child(root, 0), threads=threads) @ weights
+    resampled = panel.resampled(resamples, child(root, 1), threads=threads) @ weights
+    z = standardised(np.vstack([values, permuted]))
+    adjusted = (1.0 + np.count_nonzero(z[1:].max(axis=1)[:, None] >= z[0] - 1e-6, axis=0)) / (
+        resamples + 1
+    )
+    for j, (number, one) in enumerate(comparable.items()):
+        error, degrees = _linear(one) if one.ratios else (float(permuted[:, j].std(ddof=1)), inf)
+        if error < NONE:
+            low, high = wilson(0.0, float(panel.common))
+            error, degrees = (high - low) / 1.959963984540054, inf
+        drawn = resampled[:, j] if one.ratios else permuted[:, j]
+        value = float(values[j])
+        out[number] = Contrast(
+            value=value,
+            interval=_interval(value, error * stretch(degrees, 0.5 + level / 2), drawn, level),
+            standard_error=error,
+            p_value=p_values(permuted[:, j], value)[0],
+            p_family=float(adjusted[j]),
+        )
+    return tuple(out)
+
+
+def _check(comparison: ScoreComparison) -> tuple[_Checked | None, str]:
+    members, others = [], []
+    rules = comparison.rules
+    for ours, theirs, rule in zip(comparison.members, comparison.others, rules, strict=True):
+        first, second, reason = checked(ours, theirs, rule)
+        if reason:
+            return None, f"There is no difference: {reason}"
+        members.append(first)
+        others.append(second)
+    return _Checked(members, others, rules), ""
+
+
+def _panel(several: Sequence[_Checked]) -> AttackPanel:
+    sizes = {(len(one.members[0][0]), len(one.others[0][0])) for one in several}
+    if len(sizes) > 1:
+        raise InputError(
+            f"All comparisons must be on the same people. Got {len(sizes)} different group sizes."
+        )
+    members, others = (
+        [group for one in several for group in getattr(one, side)] for side in ("members", "others")
+    )
+    return AttackPanel.of(members, others, [rule for one in several for rule in one.rules])
+
+
+def _weights(several: Sequence[_Checked]) -> Floats:
+    """Return the matrix that makes contrasts of the attacks' differences: one column a contrast."""
+    out = np.zeros((sum(len(one.rules) for one in several), len(several)))
+    at = 0
+    for j, one in enumerate(several):
+        out[at : at + len(one.rules), j] = one.weights
+        at += len(one.rules)
+    return out
+
+
+def _linear(one: _Checked) -> tuple[float, float]:
+    """Return the standard error of a contrast of ratios and Welch's degrees of freedom, from each person's part in it."""
+    variances, spent = [], []
+    for groups in (one.members, one.others):
+        part = np.zeros(len(groups[0][0]))
+        for (numerator, weight), share in zip(groups, one.weights, strict=True):
+            total = float(weight.sum())
+            part += share * (numerator - float(numerator.sum()) / total * weight) / total
+        n = len(part)
+        variances.append(float(part @ part) * (n / (n - 1) if n > 1 else 2.0))
+        spent.append(variances[-1] ** 2 / max(n - 1.0, 1.0))
+    return sqrt(sum(variances)), sum(variances) ** 2 / sum(spent) if sum(spent) > 0 else inf
+
+
+def _interval(value: float, error: float, drawn: Floats, level: float) -> tuple[float, float]:
+    """Return percentiles of the draws about their mean, normal ones where draws do not differ, times the error."""
+    from scipy.special import ndtri
+
+    ends = np.array([(1 - level) / 2, (1 + level) / 2])
+    spread = float(drawn.std(ddof=1))
+    z = (
+        np.quantile((drawn - drawn.mean()) / spread, ends, method="weibull")
+        if spread > NONE
+        else ndtri(ends)
+    )
+    return max(-2.0, value + float(z[0]) * error), min(2.0, value + float(z[1]) * error)
