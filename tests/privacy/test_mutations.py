@@ -24,12 +24,12 @@ import chaffinch
 from chaffinch import BayesNet, Column, FieldGroups, PrivBayes, Schema
 from chaffinch._base.errors import BudgetError, FileError
 from chaffinch.counts.families import family_scores
-from chaffinch.privacy import budget as budget_module
 from chaffinch.privacy import counter as counter_module
-from chaffinch.privacy import noise as noise_module
-from chaffinch.privacy import opening
+from chaffinch.privacy import ledger as budget_module
+from chaffinch.privacy import mechanisms as noise_module
 from chaffinch.privacy import prepare as prepare_module
-from chaffinch.privacy import values as values_module
+from chaffinch.privacy import prepare as values_module
+from chaffinch.privacy import session as opening
 from chaffinch.privacy.counter import NoisyTable, PrivateCounter, sensitivity
 from chaffinch.privacy.ledger import Budget, Plan
 from chaffinch.privacy.mechanisms import OpenDPNoise, SeededNoise
