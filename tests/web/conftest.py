@@ -148,14 +148,20 @@ def visitor(table: Path, tmp_path: Path) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def opened(visitor: Visitor, table: Path, looked: Path) -> Visitor:
-    """Return a visitor whose table has been looked at, with roles, and with the column that says who somebody is left out."""
+def known(visitor: Visitor, table: Path, looked: Path) -> Visitor:
+    """Return a visitor whose table has been looked at, and nothing was chosen."""
     project = visitor.project
     project.change(source=str(table))
     project.path("look").mkdir()
     found = json.loads((looked / FOUND).read_text("utf-8"))
     project.path(FOUND).write_text(json.dumps({**found, "source": str(table)}), encoding="utf-8")
     assert "The same as text" in visitor.get("/columns")
-    fields = {"output-0": "drop", "role-1": "key", "role-2": "key", "role-3": "sensitive"}
-    assert "Who might attack" in visitor.post("/columns", next="yes", **fields)
     return visitor
+
+
+@pytest.fixture
+def opened(known: Visitor) -> Visitor:
+    """Return a visitor whose table has been looked at, with roles, and with the column that says who somebody is left out."""
+    fields = {"output-0": "drop", "role-1": "key", "role-2": "key", "role-3": "sensitive"}
+    assert "Who might attack" in known.post("/columns", next="yes", **fields)
+    return known

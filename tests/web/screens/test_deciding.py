@@ -12,16 +12,16 @@ from chaffinch import release
 from chaffinch.risk.attribution.verdict import LimitVerdict
 from chaffinch.stats.intervals import LimitState
 from chaffinch.web.project import write_json
+from chaffinch.workflows.release import ReleaseResult
 
 from ..conftest import Visitor
 
 
-@pytest.fixture
-def ran(opened: Visitor, table: Path) -> Visitor:
-    """Return a visitor with a run that came to an end: made here, as the command makes it."""
-    (folder := opened.project.path("runs", "0001")).mkdir()
-    result = release(
-        str(table),
+@pytest.fixture(scope="module")
+def made(looked: Path) -> ReleaseResult:
+    """Return what a run makes, made here as the command makes it."""
+    return release(
+        str(looked / "people.csv"),
         schema={"surname": "drop"},
         keys=["age", "sex"],
         sensitive=["ill"],
@@ -30,7 +30,13 @@ def ran(opened: Visitor, table: Path) -> Visitor:
         max_excess=0.5,
         seed=1,
     )
-    result.save(folder / "out")
+
+
+@pytest.fixture
+def ran(opened: Visitor, table: Path, made: ReleaseResult) -> Visitor:
+    """Return a visitor with a run that came to an end."""
+    (folder := opened.project.path("runs", "0001")).mkdir()
+    made.save(folder / "out")
     write_json(folder / "job.json", {"words": ["release", str(table), "-o", str(folder / "out")]})
     write_json(folder / "ended.json", {"code": 0, "said": "", "time": 1.0})
     return opened

@@ -22,14 +22,9 @@ from chaffinch.web.project import write_json
 from ..conftest import Visitor
 
 
-def test_nothing_runs_before_it_was_decided_what_becomes_of_a_name(
-    visitor: Visitor, table: object
-) -> None:
-    visitor.post("/open", path=str(table))
-    visitor.wait_for_columns()
-    text = visitor.post("/runs")
-    assert "Say first what becomes of column &#39;surname&#39;" in text
-    assert list(visitor.project.path("runs").iterdir()) == []
+def test_nothing_runs_before_it_was_decided_what_becomes_of_a_name(known: Visitor) -> None:
+    assert "Say first what becomes of column &#39;surname&#39;" in known.post("/runs")
+    assert list(known.project.path("runs").iterdir()) == []
 
 
 def test_a_run_keeps_its_choices_and_can_be_stopped(opened: Visitor) -> None:
