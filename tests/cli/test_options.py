@@ -1,27 +1,36 @@
-"""What commands share: groups of options, how words are read, and what is said of columns that look personal."""
+"""What commands share: groups of options, how words are read, what is said of columns that look personal, lines that fit, how Arrow starts, and methods."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 
+import chaffinch as cf
 from chaffinch.cli.options import (
     chosen_engine,
+    columns_that_fit,
     command_line,
     expanded,
     ledger_allows,
     reading_of,
+    show_lines,
     show_table,
 )
+from chaffinch.cli.settings import Choice
 from chaffinch.errors import BudgetError, InputError, LedgerError
 from chaffinch.table import sources
 from chaffinch.workflows.synthesise import ReadSettings
@@ -251,3 +260,157 @@ def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(
         assert capsys.readouterr().err.startswith(words)
     assert not chosen_engine("memory", [people / "people.csv"], ReadSettings(), quiet=False).stream
     assert capsys.readouterr().err == ""
+
+
+CELLS = st.lists(
+    st.lists(st.text("ab1.[]", max_size=30), min_size=5, max_size=5), min_size=1, max_size=4
+)
+
+
+@given(CELLS, st.integers(20, 200))
+def test_every_column_is_in_one_part_and_the_first_in_all(rows, width):
+    parts = columns_that_fit(["a", "b c", "d", "e", "f"], rows, width)
+    assert all(part[0] == 0 for part in parts)
+    assert [0, *(j for part in parts for j in part[1:])] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_lines_are_as_wide_as_the_terminal_and_no_number_is_cut(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    head = ["what was measured", *(f"figure {k}" for k in range(9))]
+    show_table(head, [["a long name [of] a measure", *(f"0.12345{k}" for k in range(9))]])
+    show_lines("A sentence that goes on and on, [with] brackets, " * 4, "")
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= int(columns)
+    assert all(f"0.12345{k}" in shown for k in range(9))
+    assert "[with]" in shown
+
+
+pytest.importorskip("pandas")
+
+START = """
+import sys
+import pyarrow as pa
+from chaffinch.cli.options import start_arrow
+start_arrow(2)
+assert pa.cpu_count() == 2
+"""
+
+
+def ends_well(code: str) -> None:
+    """Run code after Arrow was started; its assertions must hold."""
+    ended = subprocess.run([sys.executable, "-c", START + code], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.skipif(
+    int(pa.__version__.split(".")[0]) < 18, reason="an old Arrow looks for pandas at every array"
+)
+def test_arrays_import_no_pandas() -> None:
+    ends_well("pa.array([1, None]); pa.table({'a': [1.5]}); assert 'pandas' not in sys.modules")
+
+
+def test_arrow_knows_frames_once_pandas_is_there() -> None:
+    """A number that is none is missing in a pandas column, and a number elsewhere: Arrow tells them apart only where it knows pandas."""
+    ends_well(
+        "pa.array([0])\nimport pandas as pd\n"
+        "column = pd.Series([1.0, float('nan')])\n"
+        "assert pa.array(column).null_count == 1\n"
+        "assert pa.Table.from_pandas(pd.DataFrame({'a': column}))['a'].null_count == 1\n"
+        "assert type(pd.__spec__.loader).__name__ == 'SourceFileLoader', pd.__spec__\n"
+        "assert not any(type(f).__name__ == '_PandasFinder' for f in sys.meta_path)\n"
+    )
+
+
+def test_arrow_finds_pandas_itself_when_it_makes_a_frame() -> None:
+    ends_well(
+        "frame = pa.table({'a': [1, 2]}).to_pandas(); assert type(frame).__module__.startswith('pandas'), type(frame)"
+    )
+
+
+@pytest.mark.skipif(
+    int(pa.__version__.split(".")[0]) < 18, reason="an old Arrow looks for pandas at every array"
+)
+def test_starting_twice_is_starting_once() -> None:
+    ends_well(
+        "start_arrow(1); assert pa.cpu_count() == 1; assert sum(type(f).__name__ == '_PandasFinder' for f in sys.meta_path) == 1"
+    )
+
+
+def test_pandas_that_was_there_before_is_known() -> None:
+    code = (
+        "import pandas as pd\n"
+        + START
+        + "assert pa.array(pd.Series([1.0, float('nan')])).null_count == 1"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_without_pandas_all_is_as_before() -> None:
+    ends_well(
+        "sys.modules['pandas'] = None\n"
+        "try:\n    import pandas\nexcept ImportError:\n    pass\nelse:\n    raise AssertionError\n"
+        "assert pa.array([1]).to_pylist() == [1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--parents", "0"], "parents must be at least 1. Got 0."),
+        (["--rows", "-1"], "rows must be at least 0"),
+        (["--copies", "0"], "copies must be at least 1"),
+        (["--sensitive", "agee"], "Did you mean 'age'"),
+        (["--sensitive", "age", "--label", "age"], "cannot be the label and sensitive"),
+        (["--require", "age"], "--require takes PARENT:CHILD"),
+        (
+            ["--require", "age:caesarian", "--require", "caesarian:age"],
+            "cycle: age -> caesarian -> age",
+        ),
+        (
+            ["--require", "age:caesarian", "--forbid", "age:caesarian"],
+            "required and forbidden at once",
+        ),
+        (["--search", "greddy"], "Did you mean 'greedy'"),
+        (["--score", "pairwise", "--search", "greedy"], "score for greedy search"),
+        (["--method", "ctgan"], "Unknown method 'ctgan'"),
+        (["--keep", "age", "--rows", "5"], "--rows cannot be given"),
+        (["--smoothing", "-1"], "smoothing must be at least 0"),
+        (["--protect", "both", "--sensitive", "age"], "Unknown way to protect 'both'"),
+    ],
+)
+def test_bad_settings_exit_with_2_and_write_nothing(data, tmp_path, run_here, arguments, says):
+    done = run_here("synth", data / "caesarian.csv", "-o", tmp_path / "s.csv", *arguments)
+    assert done.code == 2, done.err
+    assert says in done.err
+    assert os.listdir(tmp_path) == []
+
+
+def test_options_that_contradict_each_other():
+    with pytest.raises(InputError, match="--rows cannot be given"):
+        Choice(cf.Independent(), None, ("a",)).check_counts(3, 1)
+    with pytest.raises(InputError, match="--ledger adds up"):
+        Choice(cf.Independent(), None, ()).synthesis(
+            reading_of(), Path("o.csv"), ledger=Path("l.json")
+        )
+
+
+def test_a_variant_is_named_after_its_method_and_no_option_that_does_not_exist(
+    run_here, data, tmp_path
+):
+    schema = data / "cmc_declared.toml"
+    words = [
+        "synth",
+        data / "cmc.csv",
+        "-o",
+        tmp_path / "o.csv",
+        "--epsilon",
+        1,
+        "--schema",
+        schema,
+    ]
+    done = run_here(*words, "--method", "privbayes:variant=dpart")
+    assert done.code == 2
+    assert "A variant stands after the method's name: --method privbayes:dpart." in done.err
+    assert "--variant" not in done.err
+    assert run_here(*words, "--method", "privbayes:dpart").code == 0

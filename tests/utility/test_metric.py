@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -17,7 +19,7 @@ from chaffinch.report.compare import compare
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.stats.intervals import Result
-from chaffinch.utility import METRICS, Metric, UtilityResult, choices
+from chaffinch.utility import METRICS, Metric, UtilityResult, UtilitySettings, choices
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -164,3 +166,60 @@ def test_metrics_that_are_derived_come_after_what_they_are_made_of():
         assert metric.question
         assert metric.definition
         assert metric.source
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("repeats", "repeats must be at least 1. Got 0"),
+        ("threshold", "threshold must be at least 1. Got 0"),
+    ],
+)
+def test_numbers_have_rules(option, words):
+    with pytest.raises(InputError, match=words):
+        UtilitySettings(**{option: 0})
+
+
+def test_another_threshold_reaches_everything_that_leaves():
+    """Level 'few' has 14 records: ten would let it show, twenty does not; no rounded count is below the threshold."""
+    rng = np.random.default_rng(1)
+    n = 300
+    area = np.where(np.arange(n) < 14, "few", rng.choice(["north", "south"], n))
+    income = rng.normal(30, 5, n).round(1) + 3 * (area == "few")
+    ill = np.where(rng.random(n) < 0.3, "yes", "no")
+    original = chaffinch.read(pa.table({"area": area, "income": income, "ill": ill}))
+    synthetic = pa.table(
+        {
+            "area": rng.permutation(area),
+            "income": rng.permutation(income),
+            "ill": rng.permutation(ill),
+        }
+    )
+    asked = {
+        "formula": "income ~ area",
+        "label": "area",
+        "models": ["nb"],
+        "repeats": 1,
+        "svm_rows": 100,
+        "seed": 1,
+    }
+    for threshold, shows in ((10, True), (20, False)):
+        plain = chaffinch.utility(original, synthetic, threshold=threshold, **asked).to_dict()
+        terms = json.dumps(plain["regression"])
+        levels = {level for matrix in plain["learning"]["confusion"] for level in matrix["levels"]}
+        assert ("area[few]" in terms or '"area": "few"' in terms) == shows
+        assert ("few" in levels) == shows
+        counts = [c for m in plain["learning"]["confusion"] for row in m["counts"] for c in row]
+        assert all(
+            count == 0 or count == f"<{threshold}" or count % threshold == 0
+            for count in counts
+            if count != f"<{threshold}"
+        )
+        for words in re.findall(r"fewer than (\d+)", json.dumps(plain)):
+            assert int(words) in (threshold, 20)  # 20 groups of records too
+        assert plain["about"]["original"]["rows"] == 300
+    small = original.data.slice(0, 15)
+    few = chaffinch.utility(
+        original, small, measures=["jensen_shannon", "impossible"], threshold=20, seed=1
+    ).to_dict()
+    assert few["about"]["synthetic"]["rows"] == "<20"

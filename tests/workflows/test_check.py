@@ -1,9 +1,12 @@
-"""chaffinch.check: one door for paths, frames, tables, documents and ACRO folders, with the errors of the command line."""
+"""chaffinch.check: one door for paths, frames, tables, documents and ACRO folders, with the errors of the command line; what is written, and what is not."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +14,22 @@ import pandas as pd
 import pytest
 
 import chaffinch
-from chaffinch.errors import InputError
+from chaffinch.errors import FileError, InputError
 from chaffinch.outputs import records
+from chaffinch.outputs.cells import Frame
+from chaffinch.outputs.check.released import read_released
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
+from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.rules import Policy
+from chaffinch.workflows.check import (
+    CheckDelivery,
+    DataSource,
+    check_request,
+    table_of_output,
+    write_mitigated,
+)
+from chaffinch.workflows.check_request import CheckRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 CMC = ROOT / "examples" / "data" / "cmc.csv"
@@ -409,3 +423,205 @@ def test_a_filter_on_a_column_that_no_other_output_uses_is_the_data_s(survival, 
         result = chaffinch.check(outputs, survival, rules_only=True)
         assert [(row.verdict, row.why) for row in result.summary] == [("pass", ())]
         assert result.outputs[0].consistent
+
+
+def test_what_is_delivered_is_said(people, tmp_path):
+    delivery = CheckDelivery(
+        json=tmp_path / "c.json",
+        html=tmp_path / "c.html",
+        confidential=tmp_path / "c.confidential.json",
+    )
+    from chaffinch.outputs.check import CheckSettings
+
+    settings = CheckSettings(
+        **{name: value for name, value in ASK.items() if name not in ("seed", "workers")}
+    )
+    result, lines = check_request(
+        CheckRequest.read(DOCUMENT),
+        DataSource(people),
+        settings,
+        delivery=delivery,
+        seed=1,
+        workers=1,
+    )
+    assert json.loads((tmp_path / "c.json").read_text()) == result.to_dict()
+    assert [line.split()[0] for line in lines] == ["Wrote"] * 3
+    assert (
+        json.loads((tmp_path / "c.confidential.json").read_text())["format"]
+        == "chaffinch-check-confidential"
+    )
+    with pytest.raises(chaffinch.errors.FileError, match="it is another output"):
+        CheckDelivery(json=tmp_path / "x", html=tmp_path / "x").check(None, None)
+
+
+def test_what_is_confidential_is_for_its_owner(people, tmp_path):
+    from chaffinch.outputs.check import CheckSettings
+
+    file = tmp_path / "c.confidential.json"
+    settings = CheckSettings(
+        **{name: value for name, value in ASK.items() if name not in ("seed", "workers")}
+    )
+    check_request(
+        CheckRequest.read(DOCUMENT),
+        DataSource(people),
+        settings,
+        delivery=CheckDelivery(confidential=file),
+        seed=1,
+        workers=1,
+    )
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_outputs_are_recorded_as_published_or_as_computed(people, tmp_path):
+    counts = pd.crosstab(people["area"], people["ill"])
+    known = tmp_path / "released.json"
+    rounded = {
+        "base": 100,
+        "counts": (counts / 100).round().mul(100).astype(int).to_numpy().tolist(),
+    }
+    document = {
+        **DOCUMENT,
+        "outputs": [{**TABLE, **rounded}, {**TABLE, "name": "u", "by": ["ill"], "base": 100}],
+    }
+    assert chaffinch.check(document, people, released=known, record=True, **ASK).about.recorded
+    published, computed = read_released(known).entries
+    assert published["counts"] == rounded["counts"]
+    assert computed["counts"] == (counts.sum() / 100).round().mul(100).astype(int).tolist()
+    failing = {
+        **DOCUMENT,
+        "outputs": [
+            {**TABLE, "name": "v", "by": ["area"]},
+            {**TABLE, "name": "w", "where": "area == 'none'"},
+        ],
+    }
+    before = known.read_text()
+    with pytest.raises(InputError):
+        chaffinch.check(failing, people, released=known, record=True, **ASK)
+    assert known.read_text() == before
+
+
+def test_places_that_cannot_be_written_to(tmp_path):
+    folder, file = tmp_path / "acro", tmp_path / "outputs.toml"
+    shutil.copytree(ACRO, folder)
+    file.write_text("")
+    for delivery, places, error, words in (
+        (CheckDelivery(record=True), (file, None), InputError, "--record needs --released"),
+        (CheckDelivery(json=file), (file, None), FileError, "outputs.toml"),
+        (
+            CheckDelivery(acro_write_back=tmp_path / "back"),
+            (file, None),
+            InputError,
+            "SPEC is a file",
+        ),
+        (CheckDelivery(acro_write_back=file), (folder, None), FileError, "it exists"),
+        (
+            CheckDelivery(acro_write_back=folder / "inside"),
+            (folder, None),
+            FileError,
+            "lies in the ACRO folder",
+        ),
+    ):
+        with pytest.raises(error, match=words):
+            delivery.check(*places)
+    CheckDelivery(acro_write_back=folder).check(folder, None)
+    CheckDelivery(acro_write_back=tmp_path / "back", json=tmp_path / "c.json").check(folder, None)
+
+
+PEOPLE = pd.DataFrame(
+    {
+        "x": ["a"] * 60 + ["b"] * 50 + ["=c"] * 40,
+        "y": (["u"] * 25 + ["v"] * 25) * 3,
+        "z": ["one"] * 149 + ["rarest"],
+    }
+)
+TWO_TABLES = {
+    "format": "chaffinch-outputs",
+    "version": 1,
+    "outputs": [
+        {"name": "A table, x by y!", "kind": "table", "by": ["x", "y"], "margins": True},
+        {"name": "kinds of z", "kind": "table", "by": ["x"], "where": "z == 'one'", "n": True},
+    ],
+}
+
+
+def test_a_document_and_a_table_for_each_output(tmp_path):
+    folder = tmp_path / "mended"
+    small = PEOPLE.drop(index=list(range(30)))
+    result = chaffinch.check(TWO_TABLES, small, rules_only=True, mitigate=True, write=folder)
+    assert not result.passed
+    assert result.mitigation.passed
+    left = [one.name for one in result.mitigated.outputs]
+    slugs = {"A table, x by y!": "a-table-x-by-y", "kinds of z": "kinds-of-z"}
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *(f"{k:02d}-{slugs[name]}.csv" for k, name in enumerate(left, 1)),
+        "mitigated.json",
+    ]
+    document = json.loads((folder / "mitigated.json").read_text())
+    assert "columns" not in document
+    assert "rarest" not in (folder / "mitigated.json").read_text()
+    again = chaffinch.check(
+        document, small, rules_only=True
+    )  # what was written, with its numbers, is checked once more
+    assert again.passed
+    assert all(one.consistent for one in again.outputs)
+
+
+def test_nothing_is_written_where_nothing_was_mended_or_it_is_not_enough(tmp_path):
+    fine = {**TWO_TABLES, "outputs": [{"name": "t", "kind": "table", "by": ["x"]}]}
+    folder = tmp_path / "mended"
+    chaffinch.check(fine, PEOPLE, rules_only=True, mitigate=True, write=folder)
+    assert not folder.exists()
+    lost = {
+        **TWO_TABLES,
+        "outputs": [{"name": "t", "kind": "table", "by": ["x"], "counts": [1, 2, 3]}],
+    }
+    chaffinch.check(lost, PEOPLE, rules_only=True, mitigate=True, write=folder)
+    assert not folder.exists()
+
+
+def test_what_does_not_pass_is_not_written(tmp_path):
+    bad = {
+        **TWO_TABLES,
+        "outputs": [{"name": "t", "kind": "table", "by": ["x", "z"]}],
+    }
+    result = chaffinch.check(bad, PEOPLE, rules_only=True)
+    assert not result.passed
+    folder = tmp_path / "mended"
+    line = write_mitigated(
+        folder, replace(result, mitigated=result), TableCoder(chaffinch.read(PEOPLE))
+    )
+    assert line == f"Nothing was written to {folder}: the mitigated outputs do not pass."
+    assert not folder.exists()
+
+
+def test_a_folder_that_exists_is_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(FileError, match="it exists"):
+        chaffinch.check(
+            TWO_TABLES,
+            "no such file.csv",
+            rules_only=True,
+            mitigate=True,
+            write=tmp_path,
+        )
+    with pytest.raises(InputError, match="add --mitigate"):
+        chaffinch.check(TWO_TABLES, PEOPLE, rules_only=True, write=tmp_path / "new")
+
+
+def test_rows_of_a_table_and_of_other_outputs():
+    fields = Fields((Field("x", ("a", "=b")), Field("v", (1, 2, 3))))
+    entries = [
+        {"name": "t", "kind": "table", "by": ["x"], "margins": True, "counts": [12, "?", 30]},
+        {"name": "q", "kind": "quantiles", "of": "v", "at": [0.25, 0.5], "values": [1, 2], "n": 30},
+    ]
+    table, quantiles = recipes_of(entries, fields).outputs
+    frame = Frame(fields, 30)
+    assert list(table_of_output(table, frame)) == [
+        ["x", "counts"],
+        ["a", 12],
+        ["'=b", "x"],
+        ["All", 30],
+    ]
+    rows = list(table_of_output(quantiles, frame))
+    assert rows[0] == ["what", "name", "number"]
+    assert rows[-1] == ["n", "", 30]
+    assert [row[2] for row in rows[1:-1]] == [1, 2]

@@ -1,4 +1,4 @@
-"""A release in plain Python: the same files as the command's, each table read and encoded once, and clear errors for bad use."""
+"""A release in plain Python: the same files as the command's, each table read and encoded once, clear errors for bad use, and a result that is read back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,13 @@ import pytest
 import chaffinch as cf
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.risk import RiskSettings
+from chaffinch.stats.intervals import LimitState
 from chaffinch.table.encode import encode_column
 from chaffinch.table.holdout import set_aside
 from chaffinch.table.sources import open_source
 from chaffinch.utility import UtilitySettings
 from chaffinch.workflows import release as workflow
+from chaffinch.workflows.release import ReleaseResult
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
 CHEAP = {"measures": ["tvd"], "attackers": ["gcap"]}
@@ -537,3 +540,74 @@ def test_a_weighted_release_is_weighted_throughout():
     assert exact.value is not None, (
         "the weight, which is the same in all synthetic rows, hides no copy"
     )
+
+
+@pytest.fixture(scope="module")
+def attacked_release(data):
+    table = cf.read(data / "cmc.csv")
+    return cf.release(
+        table[:700],
+        label="contraceptive_method",
+        sensitive=["wife_age"],
+        keys=["wife_religion", "wife_education"],
+        holdout=table[700:],
+        max_excess=0.9,
+        seed=3,
+        measures=["tvd"],
+        attackers=["gcap"],
+    )
+
+
+def test_the_json_of_a_release_is_read_back_into_results(attacked_release, tmp_path):
+    plain = json.loads(json.dumps(attacked_release.to_dict()))
+    again = ReleaseResult.from_dict(plain)
+    assert again.to_dict() == plain
+    assert (again.utility, again.risk, again.lower_bound) == (
+        attacked_release.utility,
+        attacked_release.risk,
+        attacked_release.lower_bound,
+    )
+    assert str(again.decision) == str(attacked_release.decision)
+    assert repr(again) == repr(attacked_release)
+    with pytest.raises(InputError, match="no model to write"):
+        again.save(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match="a study alone"):
+        ReleaseResult.from_dict({**plain, "synthesis": None})
+    with pytest.raises(InputError, match=r"at 'rows': input should be a valid integer"):
+        ReleaseResult.from_dict({**plain, "synthesis": {**plain["synthesis"], "rows": "many"}})
+
+
+def test_a_save_that_fails_leaves_nothing(attacked_release, tmp_path, monkeypatch):
+    monkeypatch.setattr("chaffinch.workflows.release.render", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        attacked_release.save(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_that_exceeds_its_limit_is_saved_among_what_was_refused(
+    attacked_release, tmp_path
+):
+    assert (attacked_release.refused, attacked_release.limit.state) == (
+        False,
+        "undecided",
+    )
+    attacked_release.save(tmp_path / "folder")
+    over = replace(attacked_release.limit, state=LimitState.EXCEEDS)
+    refused = replace(
+        attacked_release,
+        report=replace(
+            attacked_release.report,
+            risk=replace(attacked_release.risk, policy=over.to_dict()),
+        ),
+    )
+    assert refused.refused
+    paths = refused.save(
+        tmp_path / "folder", overwrite=True
+    )  # over an earlier release of the same name
+    assert tmp_path / "folder" / "confidential" / "refused" / "synthetic.csv" in paths
+    assert not (tmp_path / "folder" / "to-release").exists()
+    assert (tmp_path / "folder" / "confidential" / "refused").stat().st_mode & 0o077 == 0
+    attacked_release.save(tmp_path / "folder", overwrite=True)
+    assert (tmp_path / "folder" / "to-release" / "synthetic.csv").exists()
+    assert not (tmp_path / "folder" / "confidential" / "refused").exists()
