@@ -1,12 +1,18 @@
-"""Tables with a column of every type, and tables made anew from their own codes."""
+"""Tables with a column of every type, tables made anew from their own codes, and files that cannot be read."""
 
 from __future__ import annotations
 
 import datetime
+import random
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
+import chaffinch
+from chaffinch.errors import ChaffinchError
 from chaffinch.table import Table
 
 
@@ -75,3 +81,41 @@ def arrow_table(n: int = 240) -> pa.Table:
             "day_gaps": pa.array(holes(frame["day"].tolist()), type=pa.date32()),
         }
     )
+
+
+def fails(source: object, says: str, kind: type[Exception] = ChaffinchError, **options) -> None:
+    """Read what cannot be read, and look at what is said."""
+    with pytest.raises(kind) as caught:
+        chaffinch.read(source, **options)
+    assert says in str(caught.value), str(caught.value)
+
+
+def damaged_copies(content: bytes, n_copies: int, seed: int) -> Iterator[bytes]:
+    """Yield copies with one to eight bytes changed, runs of them lost or others put between."""
+    rng = random.Random(seed)
+    for _ in range(n_copies):
+        data = bytearray(content)
+        for _ in range(rng.randint(1, 8)):
+            at = rng.randrange(len(data))
+            action = rng.random()
+            if action < 0.5:
+                data[at] = rng.randrange(256)
+            elif action < 0.75:
+                del data[at : at + rng.randint(1, 64)]
+            else:
+                data[at:at] = bytes(rng.randrange(256) for _ in range(rng.randint(1, 8)))
+            if not data:
+                break
+        yield bytes(data)
+
+
+def n_refused(path: Path, content: bytes, n_copies: int, seed: int, **options) -> int:
+    """Return how many damaged copies of a file are refused; the others are read, and no other error than our own is raised."""
+    refused = 0
+    for damaged in damaged_copies(content, n_copies, seed):
+        path.write_bytes(damaged)
+        try:
+            chaffinch.read(path, **options)
+        except ChaffinchError:
+            refused += 1
+    return refused

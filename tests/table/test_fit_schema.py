@@ -19,6 +19,8 @@ from chaffinch.table.formats import Labels
 from chaffinch.table.schema_file import as_schema, schema_text
 from chaffinch.table.sources import open_source
 
+from .conftest import fails
+
 
 def _stored(values, how, tmp_path):
     """The same numbers as a pandas, polars or Arrow table, a Parquet file or a CSV file, always stored as floats."""
@@ -124,12 +126,6 @@ def test_labels_of_a_file_stand_where_a_schema_says_nothing_of_them():
         fit_schema(source, own).schema["sex"].title,
         fit_schema(source, own).schema["sex"].labels,
     ) == ("Gender", ((1, "woman"),))
-
-
-def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
-    with pytest.raises(kind) as caught:
-        chaffinch.read(source, **options)
-    assert says in str(caught.value), str(caught.value)
 
 
 def test_more_levels_than_can_be_modelled():

@@ -11,13 +11,7 @@ import pytest
 
 import chaffinch
 
-from ..conftest import again, arrow_table, holes, rich_frame
-
-
-def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
-    with pytest.raises(kind) as caught:
-        chaffinch.read(source, **options)
-    assert says in str(caught.value), str(caught.value)
+from ..conftest import again, arrow_table, fails, holes, rich_frame
 
 
 def test_bad_objects():

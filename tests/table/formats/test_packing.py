@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import bz2
-import contextlib
 import gzip
 import io
 import lzma
-import random
 import zipfile
 
 import pyarrow as pa
@@ -16,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.errors import ChaffinchError, FileError, InputError
+from chaffinch.errors import FileError, InputError
 from chaffinch.table.formats import packing
 from chaffinch.table.formats.delimited import Uncommented
 from chaffinch.table.formats.packing import check_ratio, packing_of, unpacked_head
+
+from ..conftest import n_refused
 
 TEXT = "sex,ill\n" + "".join(f"{'fm'[i % 2]},{['no', 'yes'][i % 3 == 0]}\n" for i in range(60))
 
@@ -166,14 +166,5 @@ def test_archives_that_are_refused(tmp_path, monkeypatch):
 
 
 def test_fuzzed_archives(tmp_path):
-    content, rng = (
-        archived(tmp_path / "t.zip", {"people.csv": SEMICOLONS}).read_bytes(),
-        random.Random(3),
-    )
-    for _ in range(200):
-        data = bytearray(content)
-        for _ in range(rng.randint(1, 5)):
-            data[rng.randrange(len(data))] = rng.randrange(256)
-        (tmp_path / "bad.zip").write_bytes(data)
-        with contextlib.suppress(ChaffinchError):
-            chaffinch.read(tmp_path / "bad.zip")
+    path = archived(tmp_path / "t.zip", {"people.csv": SEMICOLONS})
+    assert n_refused(path, path.read_bytes(), 200, 3) > 20
