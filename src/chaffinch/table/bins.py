@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.masking import THRESHOLD
-from .codec import Intervals
+from .codec import Intervals, codes_by_value
 from .grain import with_grains
 from .schema import Column
 from .tails import Tailed, summed_counts, with_modelled_tails
@@ -108,17 +108,13 @@ def fit_intervals(
     kind = np.int64 if whole else np.float64
     starts = starts.astype(kind)
     knots = sketch(column, starts, tailed, values, counts, marks, around, whole=whole)
-    middles = np.concatenate(
-        [atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]]
-    )
-    codes = np.empty(len(middles), dtype=np.int64)
-    codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
+    atom_codes, bin_codes = codes_by_value(atoms, knots)
     codec = Intervals(
         atoms.astype(kind),
         starts,
         tuple(knots),
-        codes[: len(atoms)],
-        codes[len(atoms) :],
+        atom_codes,
+        bin_codes,
         whole,
         column.step if whole else 1,
         None if whole else column.decimals,

@@ -156,21 +156,17 @@ def block_of(codes: Codes) -> pa.RecordBatch:
 def codes_of_block(block: pa.RecordBatch, sizes: Sequence[int], place: int = 0) -> Codes:
     """Return the codes of a block, without a copy, given the number of codes of each stored column; `place`: its row, where a batch has several blocks."""
     n_rows = block.column("rows")[place].as_py()
-    groups = np.array([WIDTHS.index(narrowest(size)) for size in sizes], dtype=np.int64)
-    rows = np.zeros(len(sizes), dtype=np.int64)
-    matrices: list[NDArray[Any]] = []
-    for group, width in enumerate(WIDTHS):
-        members = np.flatnonzero(groups == group)
-        rows[members] = np.arange(len(members))
-        cells: NDArray[Any] = np.frombuffer(
-            block.column(group + 1)[place].as_buffer(), dtype=np.dtype(width).newbyteorder("<")
-        )
-        if len(cells) != len(members) * n_rows:
+
+    def matrix(group: int, n_columns: int) -> NDArray[Any]:
+        little = np.dtype(WIDTHS[group]).newbyteorder("<")
+        cells = np.frombuffer(block.column(group + 1)[place].as_buffer(), dtype=little)
+        if len(cells) != n_columns * n_rows:
             raise FileError(
                 "A block of codes does not have the columns of its schema. The cache is damaged: run the command again."
             )
-        matrices.append(cells.reshape(len(members), n_rows))
-    return Codes(tuple(sizes), tuple(matrices), groups, rows, n_rows)  # type: ignore[arg-type]
+        return cells.reshape(n_columns, n_rows)
+
+    return Codes.laid_out(sizes, n_rows, matrix)
 
 
 class CodeWriter:

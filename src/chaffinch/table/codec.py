@@ -368,6 +368,17 @@ def _numbers(values: Sequence[Scalar]) -> list[tuple[int, int]]:
     return [(int(x), i) for x, i in numbers if np.isfinite(x) and x == int(x)]
 
 
+def codes_by_value(
+    atoms: NDArray[Any], knots: Sequence[NDArray[np.float64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the codes of atoms and of bins in order of value, that of a bin being its median."""
+    medians = [float(np.interp(0.5, *knot)) for knot in knots]
+    middles = np.concatenate([atoms.astype(np.float64), medians])
+    codes = np.empty(len(middles), dtype=np.int64)
+    codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
+    return codes[: len(atoms)], codes[len(atoms) :]
+
+
 def same_codes(one: Codec | None, other: Codec | None) -> bool:
     """Return whether codes of one codec mean the same as those of another."""
     return one is other or (

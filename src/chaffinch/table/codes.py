@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,13 +81,22 @@ class Codes:
     @classmethod
     def _empty(cls, sizes: Sequence[int], n_rows: int) -> Codes:
         """Codes that are to be filled in."""
+        return cls.laid_out(
+            sizes, n_rows, lambda group, n_columns: np.empty((n_columns, n_rows), WIDTHS[group])
+        )
+
+    @classmethod
+    def laid_out(
+        cls, sizes: Sequence[int], n_rows: int, matrix: Callable[[int, int], NDArray[Any]]
+    ) -> Codes:
+        """Return codes in the matrices that are given for each width, by its number, and so many columns."""
         groups = np.array([WIDTHS.index(narrowest(size)) for size in sizes], dtype=np.int64)
         rows = np.zeros(len(sizes), dtype=np.int64)
         matrices = []
-        for group, width in enumerate(WIDTHS):
+        for group in range(len(WIDTHS)):
             members = np.flatnonzero(groups == group)
             rows[members] = np.arange(len(members))
-            matrices.append(np.empty((len(members), n_rows), dtype=width))
+            matrices.append(matrix(group, len(members)))
         return cls(tuple(int(s) for s in sizes), tuple(matrices), groups, rows, n_rows)  # type: ignore[arg-type]
 
     def _closed(self) -> Codes:

@@ -465,7 +465,11 @@ def parse_words(
             values = trimmed.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         if _has_other_sign(trimmed, kind, decimal):
-            raise other_sign(name, decimal) from None
+            other = "," if decimal == "." else "."
+            raise SchemaError(
+                f"Column '{name}' has numbers with a decimal {_NAMES[other]}, and is read with a {_NAMES[decimal]}. Pass --decimal {other} "
+                f'(decimal="{other}" in Python), or write decimal = "{other}" for it in the schema.'
+            ) from None
         spelled_as = f" spelled {spelled}" if spelled else ""
         raise SchemaError(
             f"Column '{name}' is read as {kind}{spelled_as}, but some cells are not. Declare another type or format in a "
@@ -656,15 +660,6 @@ def has_decimals(column: Column) -> bool:
 def is_decimal_type(kind: pa.DataType) -> bool:
     """Return whether values of a type may have decimals."""
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def other_sign(name: str, decimal: str) -> SchemaError:
-    """Return the error for a column whose numbers have the other decimal sign than the one they are read with."""
-    other = "," if decimal == "." else "."
-    return SchemaError(
-        f"Column '{name}' has numbers with a decimal {_NAMES[other]}, and is read with a {_NAMES[decimal]}. Pass --decimal {other} "
-        f'(decimal="{other}" in Python), or write decimal = "{other}" for it in the schema.'
-    )
 
 
 def _has_other_sign(words: pa.Array, kind: pa.DataType, decimal: str) -> bool:

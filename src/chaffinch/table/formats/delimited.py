@@ -599,9 +599,6 @@ class Uncommented(io.RawIOBase):
                 return lines
         return b""
 
-    def readinto(self, into: Any) -> int:
-        raise NotImplementedError  # Arrow reads by `read`
-
     def _is_record(self, line: bytes) -> bool:
         if not self._quoted and line.startswith(self._sign):
             return False
@@ -642,9 +639,6 @@ class _LineRecords(io.RawIOBase):
             if kept := self._records(whole):
                 return kept
         return b""
-
-    def readinto(self, into: Any) -> int:
-        raise NotImplementedError  # Arrow reads by `read`
 
     def _records(self, block: bytes) -> bytes:
         if self._comment or (self._marked and codecs.BOM_UTF8 in block):

@@ -35,7 +35,7 @@ from ..._base.conditions import (
     Sum,
 )
 from ..._base.errors import SchemaError, listed, unknown_name
-from ..codec import Intervals
+from ..codec import Intervals, codes_by_value
 from ..schema import Column, Schema
 from ..schema_file import number_of
 from .relations import is_relation, named_columns, parsed, relation_of
@@ -452,17 +452,13 @@ def cut_intervals(codec: Intervals, cuts: Iterable[float]) -> Intervals:
     if len(starts) == len(codec.starts):
         return codec
     new_starts = np.array(starts, dtype=codec.starts.dtype)
-    middles = np.concatenate(
-        [codec.atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]]
-    )
-    codes = np.empty(len(middles), dtype=np.int64)
-    codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
+    atom_codes, bin_codes = codes_by_value(codec.atoms, knots)
     return replace(
         codec,
         starts=new_starts,
         knots=tuple(knots),
-        atom_codes=codes[: len(codec.atoms)],
-        bin_codes=codes[len(codec.atoms) :],
+        atom_codes=atom_codes,
+        bin_codes=bin_codes,
     )
 
 
