@@ -7,14 +7,10 @@ X's, beside what a blind guess reaches: |X| / |D|.
 Beyond the paper: the weight of the predicate and the chance of a blind attacker at that weight, as Cohen and Nissim define singling out; and
 predicates of fewer attributes, of which the lightest of each size is taken.
 
-What an attacker reaches who has not looked: chances to isolate one record, in closed form.
-
 A predicate isolates if it is true of exactly one record of the data (Cohen and Nissim). Its weight is the chance that it is true of a
 record drawn from the population. Isolation by a light predicate is a finding; with weight 1/n it succeeds in 37 of 100 cases blindly.
 
-Predicates about a target: equality on all attributes, as in Sedlmeyr (2024), or on fewer, with their weight.
-
-The records of the population that match a target on every set of attributes are counted at once (`membership.matches`). Of all sets of
+The records of the population that match a target on every set of attributes are counted at once (`match_counts`). Of all sets of
 a size the lightest is taken: it is true of the fewest records of the population.
 """
 
@@ -47,6 +43,12 @@ from .shadows.run import Working
 from .shadows.vulnerability import Ranking
 from .shadows.world import Duplicates, World, fresh_draws
 from .shown import ShadowFigures, ShadowResult, Words
+
+HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
+
+
+ALL_SUBSETS = 16
+"""Columns up to which every set of attributes is tried; above, one is added at a time."""
 
 
 def singling_out(
@@ -226,9 +228,6 @@ def chosen(
     if keep is not None:
         score = np.where(np.asarray(keep, dtype=bool), score, -np.inf)
     return np.asarray(score.argmax(axis=-1), dtype=np.int64)
-
-
-HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
 
 
 @dataclass(frozen=True)
@@ -518,10 +517,6 @@ def _check(n_rows: int, n_population: int) -> None:
         raise InputError(
             f"The data must have 1 to {n_population:,} records of the population. Got {n_rows:,}."
         )
-
-
-ALL_SUBSETS = 16
-"""Columns up to which every set of attributes is tried; above, one is added at a time."""
 
 
 @dataclass(frozen=True, eq=False)

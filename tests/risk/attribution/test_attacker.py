@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import chaffinch
+from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch.cli.app import app
-from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.report.compare import compare
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
-from chaffinch.risk import ATTACKERS, Attacker, RiskResult
-from chaffinch.risk.attribution.attacker import attacker_of, attacker_words, outcome_of_answers
+from chaffinch.risk import ATTACKERS, Attacker, RiskResult, RiskSettings, cross_fit, measure_risk
+from chaffinch.risk.attribution.attack_data import AttackData, AttackSide, CodeGrid
+from chaffinch.risk.attribution.attacker import (
+    Attempt,
+    Guess,
+    Question,
+    attacker_of,
+    attacker_words,
+    guess,
+    outcome_of_answers,
+    outcomes,
+    pooled,
+)
+from chaffinch.risk.attribution.tcap import CONVENTIONS
 
 KEYS, SENSITIVE = ["wife_age", "num_children"], ["husband_education"]
 
@@ -169,3 +186,229 @@ def test_another_threshold_masks_by_it(halves):
     for spread in hidden.records:
         assert all(share is None or share == 0 or share * 737 >= 299 for share in spread.shares)
     assert "cap" not in {row.measure for row in hidden.by_measure}
+
+
+def attempt(attackers=("dcap", "cap")):
+    table = chaffinch.read(
+        pa.table({"a": ["x", "x", "y", "y"], "s": ["u", "v", "u", "u"]}), rare="keep"
+    )
+    other = chaffinch.read(pa.table({"a": ["x", "y"], "s": ["u", "v"]}), rare="keep")
+    data = AttackData.of(table, [table], other, columns=["a", "s"])
+    return Attempt(data, "synthetic", ["original", "holdout"], Question(("a",), "s", attackers))
+
+
+def test_outcomes_stand_in_the_order_of_registration_and_of_sides():
+    answers = outcomes(attempt())
+    assert (
+        list(answers)
+        == ["cap", "dcap"]
+        == [one.name for one in ATTACKERS if one.name in ("dcap", "cap")]
+    )
+    # Original: x is u in half of its rows, y always u. Holdout: x/u is right in half of the rows, y/v never.
+    assert [one.value for one in answers["dcap"]] == [0.75, 0.25]
+
+
+def test_what_is_shared_is_worked_out_once():
+    one, calls = attempt(), []
+    assert [one.once("it", lambda: calls.append(1) or 7) for _ in range(3)] == [7, 7, 7]
+    assert calls == [1]
+
+
+def test_sides_are_joined_and_end_where_they_end():
+    one = attempt()
+    keys, values = one.rows(["original", "holdout"])
+    assert [len(keys[0]), len(values)] == [6, 6]
+    assert one.ends.tolist() == [4]
+    assert [len(part) for part in np.split(values, one.ends)] == [4, 2]
+
+
+N_KEYS, N_LEVELS, N_VALUES = 2, 2, 3
+GAP = N_LEVELS
+"""The code of a missing key."""
+
+CODED_KEYS = tuple(f"k{j}" for j in range(N_KEYS))
+
+Row = tuple[tuple[int, ...], int]
+"""A row: its keys and its sensitive value."""
+
+
+def rows(least):
+    keys = st.tuples(*(st.integers(0, GAP) for _ in CODED_KEYS))
+    return st.lists(st.tuples(keys, st.integers(0, N_VALUES - 1)), min_size=least, max_size=9)
+
+
+def data_of(people: list[Row], source: list[Row]) -> AttackData:
+    def side(table):
+        codes = {
+            name: np.array([keys[j] for keys, _ in table], dtype=np.int64)
+            for j, name in enumerate(CODED_KEYS)
+        }
+        return AttackSide(
+            {**codes, "value": np.array([value for _, value in table], dtype=np.int64)}, len(table)
+        )
+
+    grids = {name: CodeGrid(GAP + 1, N_LEVELS, np.arange(GAP + 1.0)) for name in CODED_KEYS}
+    grids["value"] = CodeGrid(N_VALUES, N_VALUES, np.arange(float(N_VALUES)))
+    return AttackData({"original": side(people), "synthetic": side(source)}, grids)
+
+
+def brute_force(
+    name: str, people: list[Row], source: list[Row], convention: str, tau: Fraction
+) -> Fraction | None:
+    """Return the guess by the definitions: loops over people, rows and all answers."""
+
+    def with_keys(table, keys):
+        return [value for others, value in table if keys == others]
+
+    def share(values, value):
+        return Fraction(values.count(value), len(values)) if values else Fraction(0)
+
+    def largest(values):
+        return max((share(values, v) for v in values), default=Fraction(0))
+
+    matched = [(keys, value) for keys, value in people if with_keys(source, keys)]
+    if name in (
+        "cap",
+        "dcap",
+        "gcap_score",
+    ):  # the answer is drawn from those who count, whatever the keys
+        who = [value for _, value in (matched if name == "cap" else people)]
+        return sum((share(who, value) for value in who), Fraction(0)) / len(who) if who else None
+    answers = range(N_VALUES)
+    if name != "tcap":
+        return max(share([value for _, value in people], answer) for answer in answers)
+    if convention in ("matched_rows", "all_rows"):
+        selected = [keys for keys, value in source if share(with_keys(source, keys), value) >= tau]
+        met = [keys for keys in selected if with_keys(people, keys)]
+        count = len(selected if convention == "all_rows" and people else met)
+        scores = [
+            sum((share(with_keys(people, keys), answer) for keys in met), Fraction(0))
+            for answer in answers
+        ]
+        return max(scores) / count if count else None
+    counted = matched
+    if convention == "conditional":
+        counted = [
+            (keys, value) for keys, value in people if largest(with_keys(source, keys)) >= tau
+        ]
+
+    def right(keys, value, answer):
+        sure = convention != "certain" or share(with_keys(people, keys), value) >= tau
+        return value == answer and sure
+
+    scores = [sum(right(keys, value, answer) for keys, value in counted) for answer in answers]
+    return Fraction(max(scores), len(counted)) if counted else None
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@given(
+    people=rows(1),
+    source=rows(1),
+    tau=st.sampled_from([Fraction(1), Fraction(1, 2)]),
+)
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_no_answer_without_keys_scores_more(convention, people, source, tau):
+    question = Question(CODED_KEYS, "value", ATTACKERS.names, convention, float(tau))
+    found = outcomes(Attempt(data_of(people, source), "synthetic", ["original"], question))
+    assert tuple(found) == ATTACKERS.names
+    for name, (outcome,) in found.items():
+        expected = brute_force(name, people, source, convention, tau)
+        beside = outcome.guess.by(ATTACKERS[name].guess_by)
+        if expected is None:
+            assert beside is None
+            assert outcome.value is None
+        else:
+            assert beside == pytest.approx(float(expected))
+        assert ATTACKERS[name].guess_by == (
+            "draw" if name in ("cap", "dcap", "gcap_score") else "value"
+        )
+
+
+@given(people=rows(1))
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_the_attacks_themselves_are_the_guess_where_all_have_the_same_keys(people):
+    """A table whose keys say nothing, and whose rows are the people's own: then the attack has no more than the guess."""
+    same = [((0, 0), value) for _, value in people]
+    question = Question(CODED_KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
+    for name, (outcome,) in outcomes(
+        Attempt(data_of(same, same), "synthetic", ["original"], question)
+    ).items():
+        assert outcome.value == pytest.approx(outcome.guess.by(ATTACKERS[name].guess_by)), name
+
+
+def test_a_guess_by_hand():
+    """Keys A A A B B C with values 1 1 2 2 2 1; the source has A (1), B (2, 2), D (1): it is certain of A and B, and nobody has D.
+
+    All people: three 1s, three 2s. With a match (A, B): 1 1 2 2 2. TCAP over rows: of A a third has 2, of B all; weights 1 and 2.
+    """
+    people = [((k, 0), v) for k, v in zip("AAABBC", (1, 1, 2, 2, 2, 1), strict=True)]
+    source = [((k, 0), v) for k, v in zip("ABBD", (1, 2, 2, 1), strict=True)]
+    codes = {"A": 0, "B": 1, "C": 2, "D": 3}
+    people, source = ([((codes[k], z), v) for (k, z), v in table] for table in (people, source))
+    data = data_of(people, source)
+    question = Question(CODED_KEYS, "value", ("cap", "dcap", "tcap", "gcap_vote"))
+    guesses = {
+        name: one[0].guess.by(ATTACKERS[name].guess_by)
+        for name, one in outcomes(Attempt(data, "synthetic", ["original"], question)).items()
+    }
+    assert guesses == pytest.approx(
+        {"cap": (4 + 9) / 25, "dcap": 0.5, "tcap": (1 / 3 + 2) / 3, "gcap_vote": 0.5}
+    )
+
+
+def test_groups_are_pooled_by_how_many_count():
+    few, many, none = Guess(0.5, 0.3, 10.0), Guess(0.2, 0.1, 30.0), Guess(None, None, 0.0)
+    assert pooled([few, many]).value == pytest.approx((5 + 6) / 40)
+    assert pooled([few, many]).draw == pytest.approx((3 + 3) / 40)
+    assert pooled([few, none]) == few
+    assert pooled([none, none]) == none
+    assert guess(np.array([], dtype=np.int64)).value is None
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    return chaffinch.read(data / "cmc.csv")
+
+
+def test_several_syntheses_and_a_cross_fit_have_the_mean(table):
+    """Whom CAP is about depends on the source: the guess is averaged as the value is."""
+    settings = RiskSettings(
+        keys=["wife_age", "wife_education", "num_children"],
+        sensitive=["husband_education"],
+        attackers=["gcap"],
+        resamples=2,
+    )
+    tables = [table.take(np.arange(at, at + 60)) for at in (0, 700)]
+    alone = [measure_risk(table, one, None, settings, seed=1).attacks for one in tables]
+    both = measure_risk(table, tables, None, settings, seed=1).attacks
+    for first, second, mean in zip(*alone, both, strict=True):
+        assert mean.guess == pytest.approx((first.guess + second.guess) / 2)
+    assert alone[0][0].measure == "cap"
+    assert alone[0][0].guess != alone[1][0].guess
+    crossed = {
+        a.measure: a for a in cross_fit(table, lambda half, seed: half, settings, seed=1).attacks
+    }
+    shares = np.bincount(table.code("husband_education")) / table.n_rows
+    # Each half is guessed at by itself: nearly the whole's shares, and never less than with one answer for both.
+    assert crossed["gcap_vote"].guess == pytest.approx(shares.max(), abs=0.02)
+    assert crossed["gcap_vote"].guess >= shares.max() - 1e-12
+    assert crossed["dcap"].guess == pytest.approx((shares**2).sum(), abs=0.02)
+
+
+def test_a_guess_about_few_people_does_not_leave(table):
+    """CAP and TCAP of fewer than ten people: their distribution is as secret as their number; of all people it is not."""
+    few = table.take(np.arange(3))
+    result = chaffinch.risk(
+        table,
+        few,
+        keys=["wife_age", "wife_education", "num_children", "wife_religion"],
+        sensitive=["husband_education"],
+        attackers=["gcap"],
+        resamples=2,
+        seed=1,
+    )
+    attacks = {attack.measure: attack for attack in result.attacks}
+    assert attacks["cap"].n_matched == "<10"
+    assert attacks["cap"].guess is None
+    assert attacks["cap"].value is None
+    assert attacks["gcap_vote"].guess is not None

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import chaffinch
 from chaffinch import Independent
-from chaffinch.risk import cross_fit
+from chaffinch._base.seeds import child
+from chaffinch.risk import RiskSettings, cross_fit
+from chaffinch.risk.attribution.crossfit import (
+    _SAMPLE,
+    AttackedFold,
+    attack_folds,
+    cross_fit_file,
+    halves_of,
+)
+from chaffinch.stats.sampled import hash_key
+from chaffinch.table.sample import hashes_of_places
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
@@ -59,3 +71,122 @@ def test_another_threshold_masks_by_it(data):
     assert '"<10"' not in plain
     assert hidden.to_dict()["about"]["settings"]["threshold"] == 5000
     assert "threshold" not in shown.to_dict()["about"]["settings"]
+
+
+SETTINGS = {
+    "keys": ("wife_age", "wife_education", "num_children", "wife_religion"),
+    "sensitive": ("husband_education",),
+    "attackers": ("gcap",),
+}
+
+
+def test_all_records_give_what_memory_gives(data):
+    table, scanned = chaffinch.read(data / "cmc.csv"), chaffinch.scan(data / "cmc.csv")
+    settings = RiskSettings(**SETTINGS, resamples=50)
+    found, sample = cross_fit_file(scanned, Independent(), settings, seed=1)
+    assert found == cross_fit(table, Independent(), settings, seed=1)
+    assert sample.whole
+    assert sample.sentences == ()
+
+
+def test_a_sample_is_a_table_of_its_own(data):
+    """The rows whose places hash low, found by hand, attacked as one attacks a table that has no others."""
+    table, scanned = chaffinch.read(data / "cmc.csv"), chaffinch.scan(data / "cmc.csv")
+    settings = RiskSettings(**SETTINGS, resamples=50, sample_rows=400)
+    found, sample = cross_fit_file(scanned, Independent(), settings, seed=1)
+    key = hash_key(child(np.random.SeedSequence(1), _SAMPLE))
+    places = np.flatnonzero(hashes_of_places(0, 1473, key) < int(400 / 1473 * 2**64))
+    assert 300 < len(places) < 500
+    assert found == cross_fit(table.take(places), Independent(), settings, seed=1)
+    assert sample.original == round(len(places), -1)
+    assert sample.of_original == 1470
+    assert (
+        f"The sample has {sample.original} of 1,470 original records, chosen by a keyed hash of their place in the file."
+        in sample.sentences
+    )
+
+
+def test_copying_is_seen_in_a_sample_and_independent_columns_are_not(data):
+    scanned = chaffinch.scan(data / "cmc.csv")
+    settings = RiskSettings(**SETTINGS, sample_rows=700)
+    copies, _ = cross_fit_file(scanned, lambda half, seed: half, settings, seed=1)
+    assert copies.family.p_value < 0.01
+    assert copies.lower_bound > 0.1
+    honest, _ = cross_fit_file(scanned, Independent(), settings, seed=1)
+    assert honest.family.p_value > 0.01  # once in a hundred; seeded
+
+
+def people(n: int = 300) -> chaffinch.Table:
+    rng = np.random.default_rng(3)
+    age = rng.integers(20, 50, n)
+    return chaffinch.read(
+        pa.table(
+            {
+                "age": age,
+                "sex": rng.choice(["f", "m"], n),
+                "job": np.where(age > 35, rng.choice(["a", "b"], n), "c"),
+            }
+        )
+    )
+
+
+def test_folds_of_copies_are_known_and_of_others_are_not() -> None:
+    """A copy answers for all its members; the largest excess is near one. Other people's table has none."""
+    table = people()
+    first, second = halves_of(table, np.random.default_rng(1))
+    settings = RiskSettings(
+        keys=["age", "sex"],
+        sensitive=["job"],
+        attackers=["gcap"],
+        tests=["exact_row"],
+        resamples=100,
+    )
+    root = np.random.SeedSequence(1)
+    questions = settings.questions(child(root, 0))
+    copies = attack_folds(
+        [AttackedFold(first, [first], second), AttackedFold(second, [second], first)],
+        questions,
+        settings,
+        root,
+    )
+    apart = attack_folds(
+        [AttackedFold(first, [second], second), AttackedFold(second, [first], first)],
+        questions,
+        settings,
+        root,
+    )
+    assert len(copies.outcomes[0][0][0].group[0]) == table.n_rows
+    assert copies.largest()[0].lower > 0.1
+    assert apart.largest()[0].estimate < 0.05
+
+
+def test_one_fold_is_a_study_with_a_holdout() -> None:
+    table = people()
+    first, second = halves_of(table, np.random.default_rng(1))
+    settings = RiskSettings(
+        keys=["age", "sex"],
+        sensitive=["job"],
+        attackers=["gcap"],
+        measures=["dcap"],
+        tests=(),
+        resamples=100,
+    )
+    root = np.random.SeedSequence(1)
+    run = attack_folds(
+        [AttackedFold(first, [first], second)], settings.questions(child(root, 0)), settings, root
+    )
+    known = chaffinch.risk(
+        first,
+        first,
+        second,
+        keys=["age", "sex"],
+        sensitive=["job"],
+        attackers=["gcap"],
+        measures=["dcap"],
+        tests=(),
+        resamples=100,
+        seed=1,
+    )
+    assert [a.value for a in run.attacks] == [a.value for a in known.attacks]
+    name = run.largest()[1]
+    assert "on job" in name

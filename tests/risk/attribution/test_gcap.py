@@ -2,18 +2,20 @@
 
 import tracemalloc
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.risk.attribution import classes, hamming
 from chaffinch.risk.attribution.gcap import Gcap, gcap
+from chaffinch.risk.attribution.hamming import align, distinct, pool
 
 SEARCHES = ("auto", "classes", "pairs")
 
@@ -467,3 +469,55 @@ def test_errors_name_what_is_wrong(changed: dict[str, Any], message: str) -> Non
     } | changed
     with pytest.raises(InputError, match=message):
         gcap(**given)
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["table of cells", "sorting"])
+def test_aligned_codes_are_equal_exactly_where_they_were(few, monkeypatch):
+    if not few:
+        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
+    rng = np.random.default_rng(1)
+    mine, theirs = rng.integers(0, 30, 40), rng.integers(10, 40, 50)
+    one, other, size = align(mine, theirs)
+    assert ((one[:, None] == other) == (mine[:, None] == theirs)).all()
+    assert max(one.max(), other.max()) < size
+
+
+def test_distinct_keys_and_their_values():
+    rng = np.random.default_rng(2)
+    columns, values = [rng.integers(0, 3, 50) for _ in range(2)], rng.integers(0, 2, 50)
+    found = distinct(columns, values)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    counts = Counter(zip(rows, values.tolist(), strict=True))
+    key_of = np.repeat(np.arange(found.n_keys), np.diff(found.starts))
+    keys = list(zip(*(column.tolist() for column in found.columns), strict=True))
+    assert {
+        (keys[k], int(v)): int(c)
+        for k, v, c in zip(key_of, found.values, found.counts, strict=True)
+    } == counts
+    assert [(keys[key_of[at]], int(found.values[at])) for at in found.inverse] == list(
+        zip(rows, values.tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["table of cells", "sorting"])
+def test_pooled_counts_are_a_counters(few, monkeypatch):
+    if not few:
+        monkeypatch.setattr(hamming, "_few", lambda cells, n: False)
+    cells, counts = np.array([7, 2, 7, 0]), np.array([1, 5, 3, 2])
+    assert [part.tolist() for part in pool(cells, counts, 10)] == [[0, 2, 7], [2, 5, 4]]
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda d: st.lists(st.tuples(*[st.integers(0, 2)] * d), min_size=2, max_size=15)
+    )
+)
+@example([(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_at_the_smallest_distance_each_row_agrees_on_one_choice_of_kept_columns(rows: list) -> None:
+    """The lemma by which counts of choices are added up."""
+    key, *others = rows
+    distances = [sum(a != b for a, b in zip(key, row, strict=True)) for row in others]
+    kept = list(combinations(range(len(key)), len(key) - min(distances)))
+    for row, distance in zip(others, distances, strict=True):
+        agreeing = sum(all(key[j] == row[j] for j in columns) for columns in kept)
+        assert agreeing == (distance == min(distances))

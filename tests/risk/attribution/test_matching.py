@@ -1,8 +1,24 @@
 """What people share with source rows."""
 
-import numpy as np
+import itertools
+from collections import Counter
 
-from chaffinch.risk.attribution.matching import match
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaffinch._base.errors import InputError
+from chaffinch.risk.attribution.cap import MEASURES
+from chaffinch.risk.attribution.classes import KeySpace
+from chaffinch.risk.attribution.matching import (
+    KeyCounts,
+    WholeCounts,
+    count_keys,
+    match,
+    match_counts,
+)
+from chaffinch.risk.attribution.tcap import CONVENTIONS, tcap_of
 
 V1 = "A:1 A:2 B:1 B:1 C:1 | A:1 A:2 B:1 C:1"
 
@@ -30,3 +46,119 @@ def test_tau_is_met_by_equal_shares() -> None:
 
 def test_repr_holds_no_small_count() -> None:
     assert repr(match(*hand(V1))) == "Match(people: <10, with a source row of the same keys: <10)"
+
+
+SIZES = {"a": 3, "b": 4, "s": 2}
+
+
+@st.composite
+def rows(draw, most: int = 25):
+    n = draw(st.integers(1, most))
+    return {
+        name: np.array(draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n)))
+        for name, size in SIZES.items()
+    }
+
+
+def cut(table: dict[str, np.ndarray], ends: list[int]):
+    n = len(table["a"])
+    places = [0, *sorted(end % (n + 1) for end in ends), n]
+    return [
+        {name: column[i:j] for name, column in table.items()} for i, j in itertools.pairwise(places)
+    ]
+
+
+def as_dict(counts: KeyCounts) -> dict[tuple[int, ...], int]:
+    return dict(
+        zip(
+            zip(*(column.tolist() for column in counts.codes), strict=True),
+            counts.counts.tolist(),
+            strict=True,
+        )
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    table=rows(),
+    ends=st.lists(st.integers(0, 99), max_size=4),
+    together=st.sampled_from([1, 5, 1 << 20]),
+)
+def test_batches_count_as_the_whole_and_projections_as_counting_without(table, ends, together):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("chaffinch.risk.attribution.matching.TOGETHER", together)
+        whole, pair = count_keys(cut(table, ends), [("a", "b", "s"), ("b", "a")], SIZES)
+    assert as_dict(whole) == Counter(zip(*(table[name].tolist() for name in "abs"), strict=True))
+    assert (
+        as_dict(whole.of(["b", "a"]))
+        == as_dict(pair)
+        == Counter(zip(table["b"].tolist(), table["a"].tolist(), strict=True))
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    people=rows(),
+    source=rows(),
+    ends=st.lists(st.integers(0, 99), max_size=3),
+    tau=st.sampled_from([0.5, 0.7, 1.0]),
+    chosen=st.integers(1, 99),
+)
+def test_measures_from_counts_are_those_of_rows(people, source, ends, tau, chosen):
+    """CAP and its kin, and TCAP under every convention, from counts in batches against rows in memory; and the scores of some persons."""
+    theirs = match([people["a"], people["b"]], people["s"], [source["a"], source["b"]], source["s"])
+    (first,), (second,) = (
+        count_keys(cut(table, ends), [("a", "b", "s")], SIZES) for table in (people, source)
+    )
+    some = np.arange(len(people["s"])) % 3 == chosen % 3
+    whole, persons = match_counts(
+        first, second, [people["a"][some], people["b"][some]], people["s"][some]
+    )
+    assert whole.n_people == len(people["s"])
+    for name, measure in MEASURES.items():
+        expected = measure(theirs)
+        scores = measure(whole) if name == "UiS" else whole.of_people(measure(whole))
+        assert (
+            scores.value == pytest.approx(expected.value, abs=1e-12)
+            if expected.value is not None
+            else scores.value is None
+        )
+        if name not in ("UiS", "baseCAPd"):
+            np.testing.assert_allclose(measure(persons).numerator, expected.numerator[some])
+    for convention in CONVENTIONS:
+        mine, expected = (tcap_of(one, convention=convention, tau=tau) for one in (whole, theirs))
+        assert (
+            mine.reason,
+            mine.n_source_selected,
+            mine.n_matched,
+            mine.n_people,
+            mine.counted,
+        ) == (
+            expected.reason,
+            expected.n_source_selected,
+            expected.n_matched,
+            expected.n_people,
+            expected.counted,
+        )
+        assert mine.value == (
+            None if expected.value is None else pytest.approx(expected.value, abs=1e-12)
+        )
+
+
+def test_sides_are_added_up():
+    table = {"a": np.array([0, 1]), "b": np.array([3, 3]), "s": np.array([1, 0])}
+    (one,) = count_keys([table], [("a", "b", "s")], SIZES)
+    whole = WholeCounts({("x", "s"): one, ("y", "s"): one}, {"x": 2, "y": 2})
+    both = whole.of(["x", "y"], ["b"], "s")
+    assert sum(both.counts) == 4
+    assert both.columns == ("b", "s")
+    assert as_dict(whole.column("y", "a")) == {(0,): 1, (1,): 1}
+    assert KeySpace.of(list(both.codes)).n_keys == 2
+    with pytest.raises(InputError, match="Unknown column 'q'"):
+        one.of(["q"])
+
+
+def test_nothing_of_the_rows_shows():
+    (one,) = count_keys([{"a": np.array([0, 1])}], [("a",)], {"a": 2})
+    assert repr(one) == "KeyCounts(a: <10)"
+    assert repr(WholeCounts({("x", "a"): one}, {"x": 20})) == "WholeCounts(x 20)"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
+
 import chaffinch
+from chaffinch.risk.attribution.attack import Attack
+from chaffinch.risk.attribution.result import ladder_plot, sides_of
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
@@ -34,3 +38,54 @@ def test_what_leaves_holds_no_record_and_the_rest_says_it_is_confidential(halves
     assert repr(study).startswith("RiskResult(")
     for record in study.to_dict()["records"]:
         assert all(share is None or share == 0 or share * 737 >= 9.9 for share in record["shares"])
+
+
+def test_a_ratio_over_a_handful_of_people_does_not_leave():
+    rows = {"a": [f"l{i % 40:02d}" for i in range(160)], "s": ["u", "v"] * 80}
+    other = {"a": ["l00", "l01"] * 20, "s": ["u"] * 20 + ["v"] * 20}
+    study = chaffinch.risk(
+        chaffinch.read(pa.table(rows), rare="keep"),
+        pa.table(other),
+        keys=["a"],
+        sensitive=["s"],
+        measures=["cap"],
+        attackers=["gcap"],
+        seed=1,
+    )
+    (attack,) = study.attacks
+    assert attack.value is None
+    assert attack.n_matched == "<10"
+    assert "fewer than 10 people" in attack.reason
+    for step in study.to_dict()["funnel"]:
+        for name in ("iS", "DiS", "DiSCO", "DiSDiO", "repU"):
+            share = step[name]
+            assert share is None or share == 0 or share * 160 >= 9.99
+
+
+ATTACKS = [
+    Attack(
+        measure="dcap",
+        keys=("age", "sex"),
+        sensitive="ill",
+        value=0.6,
+        guess=0.5,
+        interval=(0.5, 0.7),
+    ),
+    Attack(measure="gcap_vote", keys=("age",), sensitive="ill", value=0.4, holdout=0.3),
+]
+
+
+def test_sides_are_those_that_some_attack_has():
+    assert sides_of(ATTACKS) == ["value", "holdout", "guess"]
+    assert sides_of([]) == []
+
+
+def test_lines_name_their_keys_where_there_are_several_sets():
+    one, many = (
+        str(ladder_plot("key", "Caption", ATTACKS, several=several)) for several in (False, True)
+    )
+    assert "DCAP: age, sex" in many
+    assert "DCAP: age, sex" not in one
+    for picture in (one, many):
+        assert picture.count("<svg") == 1
+        assert "synthetic 0.6" in picture

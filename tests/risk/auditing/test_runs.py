@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.privacy.relation import Unit
 from chaffinch.risk.auditing.pairs import made_pair
-from chaffinch.risk.auditing.runs import OUTSIDE, Look, Watched, coins, run_pair
+from chaffinch.risk.auditing.runs import OUTSIDE, Look, Watched, coins, run_pair, table_features
 from chaffinch.risk.shadows import Working
 from chaffinch.risk.shadows.generator import coded
+from chaffinch.synth.privbayes import PrivBayes
 
 
 def copies(table, seed):
@@ -60,3 +61,44 @@ def test_a_run_that_takes_too_long_ends_it():
 
     with pytest.raises(InputError, match="Run 0 of 60 on pair 'narrow' failed: it took longer"):
         runs(endless, Working(workers=1, time_limit=0.2))
+
+
+def test_features_against_a_loop():
+    rng = np.random.default_rng(4)
+    sizes = (2, 3, 2)
+    tables = np.stack([rng.integers(0, size, (5, 7)) for size in sizes], axis=2).astype(np.uint8)
+    tables[0, 3:] = 255  # rows that are not there
+    tables[1, 0, 1] = 255  # a value that is not known
+    target = np.array([1, 2, 0])
+    found = table_features(tables, target, sizes)
+    for table, row in zip(tables, found, strict=True):
+        around = [
+            sum(all(r[j] == target[j] for j in range(3) if s >> j & 1) for r in table)
+            for s in range(8)
+        ]
+        levels = [sum(r[j] == v for r in table) for j in range(3) for v in range(sizes[j])]
+        whole = [sum(tuple(r) == cell for r in table) for cell in np.ndindex(*sizes)]
+        assert row.tolist() == [*around, *levels, *whole]
+
+
+def test_wide_tables_have_features_too():
+    tables = np.random.default_rng(5).integers(0, 2, (3, 10, 20)).astype(np.uint8)
+    found = table_features(tables, np.zeros(20, dtype=np.int64), (2,) * 20)
+    assert found.shape == (3, 2048 + 40)
+
+
+def test_look_reads_a_model():
+    pair = made_pair("narrow", Unit("replace-one"))
+    table = pair.base.take(pair.rows_with)
+    model = PrivBayes(5.0, variant="dpart").fit(table, seed=1)
+    look = Look(pair.base, coded(pair.base), model.network)
+    watched = Watched(PrivBayes(5.0, variant="dpart"), pair.base)
+    answer = watched.release(table, tables=1, rows=30, seed=np.random.SeedSequence(9)).model
+    seen = look.cells(answer)
+    assert seen[: len(OUTSIDE)].tolist() == [0.0, 30.0, 0.0]
+    logs = seen[len(OUTSIDE) :][: pair.base.n_rows * 4].reshape(-1, 4)
+    # The chances of all records of the domain sum to 1.
+    assert np.exp(logs[:, 0]).sum() == pytest.approx(1.0, abs=1e-5)
+    failed = look.cells(type(answer)(None, 0, "KeyError", 0))
+    assert failed.shape == seen.shape
+    assert np.isnan(failed[len(OUTSIDE) :]).all()

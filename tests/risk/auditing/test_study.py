@@ -15,7 +15,17 @@ import pytest
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
-from chaffinch.risk.auditing import ClaimVerdict, attacker, audit, divided, made_pair
+from chaffinch.risk.auditing import (
+    AuditFinding,
+    AuditResult,
+    AuditSettings,
+    ClaimVerdict,
+    Skipped,
+    attacker,
+    audit,
+    divided,
+    made_pair,
+)
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.privbayes import PrivBayes
@@ -315,3 +325,78 @@ def test_another_threshold_masks_by_it():
         plain = json.dumps(result.to_dict())
         assert f"fewer than {threshold} records" in plain
         assert "fewer than 3" not in plain
+
+
+def test_one_box_may_be_a_word():
+    assert AuditSettings(box="black").box == ("black",)
+    assert AuditSettings().box == ("mechanism", "white", "black")
+    assert AuditSettings().level == 0.999
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"pairs": ["narow"]}, "Unknown pair 'narow'. Did you mean 'narrow'"),
+        ({"box": "grey"}, "Unknown box 'grey'"),
+        ({"runs": 79}, "runs must be a whole number of at least 80"),
+        ({"runs": True}, "runs must be a whole number"),
+        ({"level": 1.0}, "level must lie between 0 and 1"),
+        ({"threshold": 0}, "threshold must be at least 1"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(options, words):
+    with pytest.raises(InputError, match=words.replace(".", r"\.")):
+        AuditSettings(**options)
+
+
+def finding(bound, factor=2.3, box="black", measure="epsilon", claim=1.0):
+    return AuditFinding(
+        "narrow", box, measure, bound, claim, 2000, 1000, 900, 500, factor, "linear"
+    )
+
+
+def result(*findings):
+    return AuditResult(
+        "toy", 1.0, 0.0, "add-remove", 0.999, 0.9995, findings, (Skipped("empty", "it refuses"),)
+    )
+
+
+def test_only_a_bound_above_the_claim_breaks_it():
+    assert finding(1.0).verdict is ClaimVerdict.NOT_REFUTED
+    assert finding(1.01).verdict is ClaimVerdict.BROKEN
+    both = result(finding(0.2), finding(0.06, box="mechanism", measure="rho", claim=0.02))
+    assert both.verdict is ClaimVerdict.BROKEN
+    assert both.worst.box == "mechanism"  # by what it is of its own claim
+    assert "rho 0.02 as it is accounted for, and rho is at least 0.06" in both.lead
+
+
+def test_which_violation_would_have_been_found_is_said():
+    words = finding(0.1).sentence
+    assert (
+        "a true epsilon of 2.3 times the claim would have been found with a probability of 80 % in 2,000 runs"
+        in words
+    )
+    assert "hardly any violation" in finding(0.1, factor=None).sentence
+    both = result(finding(0.1), finding(0.1, factor=1.7, box="mechanism"))
+    assert both.lead.startswith("Not refuted")
+    assert "A true epsilon of 1.7 times the claim" in both.lead
+    assert "hardly any violation" in result(finding(0.1, factor=None)).lead
+
+
+def test_plain_data_there_and_back_in_their_order():
+    plain = json.loads(json.dumps(result(finding(0.2)).to_dict()))
+    assert list(plain)[:4] == ["format", "version", "synthesiser", "verdict"]
+    assert list(plain["findings"][0])[:4] == ["pair", "box", "verdict", "measure"]
+    assert AuditResult.from_dict(plain) == result(finding(0.2))
+    with pytest.raises(InputError, match="must be of format 'chaffinch-audit'"):
+        AuditResult.from_dict({"format": "other"})
+
+
+def test_it_shows_itself(capsys):
+    audit = result(finding(0.2))
+    audit.show()
+    printed = capsys.readouterr().out
+    assert "Not refuted" in printed
+    assert "Pair 'empty' was not tried: it refuses." in printed
+    html = audit._repr_html_()
+    assert (html.count("<table>"), html.count("<svg")) == (1, 1)

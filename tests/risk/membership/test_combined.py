@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.risk.membership.attacker import folds
 from chaffinch.risk.membership.combined import (
     CombinedAttacker,

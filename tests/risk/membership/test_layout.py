@@ -1,6 +1,10 @@
 """Groups of features: where they stand, and what kind they are."""
 
-from chaffinch.risk.membership.layout import FeatureLayout
+import numpy as np
+import pytest
+
+from chaffinch._base.errors import InputError
+from chaffinch.risk.membership.layout import FeatureLayout, learner_for, sees_something
 
 
 def test_columns_of_groups_are_in_the_order_of_the_layout():
@@ -24,3 +28,32 @@ def test_groups_side_by_side_are_a_slice():
     assert layout.part(["nearest"]) == slice(4, 6)
     assert layout.part(["nearest", "table"]).tolist() == [0, 1, 2, 4, 5]
     assert layout.part(["density"]).tolist() == []
+
+
+LAYOUT = FeatureLayout({"table": 4, "exact": 2, "nearest": 1})
+
+
+def features(seed=1):
+    rng = np.random.default_rng(seed)
+    member = np.arange(80) % 2 == 0
+    x = np.concatenate([rng.poisson(3.0, (80, 2, 4)), rng.normal(size=(80, 2, 3))], axis=2)
+    x[..., 5] += 3 * member[:, None]
+    return x.astype(np.float32), member
+
+
+def test_others_features_are_not_looked_at():
+    x, member = features()
+    attacker = learner_for("exact", LAYOUT).fit(x, member, seed=1)
+    assert attacker.auc > 0.9
+    blind = x.copy()
+    blind[..., [0, 1, 2, 3, 6]] = 0
+    np.testing.assert_array_equal(attacker.log_odds(x), attacker.log_odds(blind))
+    assert learner_for("nearest", LAYOUT).fit(x, member, seed=1).auc < 0.7
+    with pytest.raises(InputError, match="7 numbers each"):
+        attacker.log_odds(x[..., :6])
+
+
+def test_an_attacker_without_features_says_so():
+    assert not sees_something("density", LAYOUT)
+    with pytest.raises(InputError, match="'density' looks at density: nothing of it is there"):
+        learner_for("density", LAYOUT)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.risk.membership import MembershipResult, PartStrength
 from chaffinch.risk.membership.rates import Trials, rates
 

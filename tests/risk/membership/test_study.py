@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 
 from chaffinch import BayesNet, read
-from chaffinch.errors import InputError
+from chaffinch._base.errors import InputError
 from chaffinch.risk.membership import MembershipResult, ShadowSettings, learning, membership
+from chaffinch.risk.membership.settings import CHOICES
+from chaffinch.risk.membership.study import campaign_against
+from chaffinch.risk.shadows import Working
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +210,75 @@ def test_no_record_leaves(table):
     assert told["confidential"] is True
     record = found.world.table.to_pandas().iloc[found.world.targets[0]].to_dict()
     assert told["targets"][0]["record"] == record
+
+
+@pytest.fixture(scope="module")
+def small_table():
+    rng = np.random.default_rng(7)
+    return read(
+        pd.DataFrame({name: rng.choice(list("abcde"), 100) for name in ("one", "two", "three")}),
+        rare="keep",
+    )
+
+
+def campaign(small_table, design="shared"):
+    plan = ShadowSettings(shadows=10, tests=10, tables=1, design=design, features="closest")
+    return campaign_against(
+        small_table,
+        copy,
+        None,
+        plan,
+        1,
+        Working(workers=1),
+        targets=2,
+        rows=20,
+        duplicates="drop",
+        ranking="hamming",
+    )
+
+
+@pytest.mark.parametrize("design", ["shared", "neighbours"])
+def test_draws_are_of_the_design(small_table, design):
+    draws = campaign(small_table, design).drawn(10, 0)
+    assert len(draws) == (20 if design == "shared" else 40)
+    assert [int(draws.member[draws.of(k), k].sum()) for k in range(2)] == [10, 10]
+
+
+def test_a_copy_is_told_by_its_closest_row(small_table):
+    learnt = campaign(small_table).learnt()
+    assert learnt.aucs.tolist() == [1.0, 1.0]
+    seen = learnt.look(learnt.campaign.drawn(10, 3), "test", 4)
+    assert (
+        (seen.closest == 3) == seen.draws.member
+    ).all()  # all three columns match where the target is in the table
+    assert ((seen.log_odds > 0) == seen.draws.member).all()
+    assert learnt.seconds is not None
+
+
+def test_steps_have_streams_of_their_own(small_table):
+    one = campaign(small_table)
+    states = {tuple(one.stream(step).generate_state(2)) for step in range(5)}
+    assert len(states) == 5
+
+
+def test_settings_are_plain_data():
+    plain = ShadowSettings(shadows=20).to_dict()
+    assert ShadowSettings(**plain) == ShadowSettings(shadows=20)
+    assert set(CHOICES) <= set(plain)
+
+
+@pytest.mark.parametrize("name", [*CHOICES, "learner"])
+def test_an_unknown_word_is_named(name):
+    with pytest.raises(InputError, match=f"Unknown {name} 'nothing'"):
+        ShadowSettings(**{name: "nothing"})
+
+
+@pytest.mark.parametrize(("name", "least"), [("shadows", 10), ("tests", 10), ("tables", 1)])
+def test_too_few_are_refused(name, least):
+    with pytest.raises(InputError, match=f"{name} must be at least {least}"):
+        ShadowSettings(**{name: least - 1})
+
+
+def test_the_white_box_compares_models_on_one_grid():
+    assert ShadowSettings().grid == "release"
+    assert ShadowSettings(box="whitebox").grid == "population"

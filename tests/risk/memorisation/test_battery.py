@@ -6,17 +6,25 @@ import numpy as np
 import pytest
 
 import chaffinch
-from chaffinch.errors import ChaffinchError
+from chaffinch._base.errors import ChaffinchError
 from chaffinch.report.release import render
 from chaffinch.report.result import report_of
 from chaffinch.risk import RiskResult, RiskSettings
 from chaffinch.risk.memorisation.battery import findings, stacked, trials, trials_of, with_family
-from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
+from chaffinch.risk.memorisation.finding import HEAD, MemorisationFinding, finding_rows
+from chaffinch.risk.memorisation.protocol import (
+    MEMORISATION_TESTS,
+    MemorisationTest,
+    NotApplicableError,
+    ReleaseCase,
+    memorisation_test_of,
+)
 from chaffinch.risk.memorisation.values import ColumnValues
 from chaffinch.stats.familywise import family
 from chaffinch.stats.rates import Scores
 from chaffinch.table.align import align
 from chaffinch.table.read import read
+from tests.risk.memorisation.conftest import case_of
 
 from .conftest import people, with_copies
 
@@ -292,3 +300,97 @@ def test_strangers_are_found_as_often_as_the_level_says() -> None:
     ]
     assert len(intervals) > 900
     assert 0.92 < np.mean([low <= 0 <= high for low, high in intervals]) < 0.985
+
+
+FOUND = MemorisationFinding(
+    test="exact_row",
+    value=0.03,
+    holdout=0.01,
+    excess=0.02,
+    excess_interval=(0.01, 0.03),
+    p_value=0.001,
+    p_family=0.002,
+    lower_bound=0.01,
+    n_people=4000,
+)
+
+
+def plain(finding: MemorisationFinding) -> str:
+    return finding.sentence.replace("\u00a0", " ")
+
+
+def test_a_sentence_says_members_others_and_what_it_is_worth() -> None:
+    assert plain(FOUND) == (
+        "The whole row is in the released table for 3 % of the people in the data, and for 1 % of people who are not: more than chance gives."
+    )
+
+
+def test_without_a_holdout_only_members_are_in_the_sentence() -> None:
+    alone = MemorisationFinding(test="exact_row", value=0.03)
+    assert (
+        plain(alone) == "The whole row is in the released table for 3 % of the people in the data."
+    )
+
+
+def test_a_share_of_few_people_does_not_leave() -> None:
+    shown = FOUND.masked(10, members=6.0, others=0.0)
+    assert (shown.value, shown.holdout, shown.excess, shown.excess_interval, shown.detectable) == (
+        None,
+    ) * 5
+    assert (shown.p_value, shown.p_family) == (0.001, 0.002)
+    assert shown.sentence.startswith("Exact row: It is about fewer than 10 people")
+    assert shown.sentence.endswith("more than chance gives.")
+    few_others = FOUND.masked(10, members=60.0, others=3.0)
+    assert (few_others.value, few_others.holdout, few_others.excess) == (0.03, None, None)
+    assert (
+        plain(few_others)
+        == "The whole row is in the released table for 3 % of the people in the data: more than chance gives."
+    )
+    assert FOUND.masked(10, members=60.0, others=20.0).holdout == 0.01
+
+
+def test_rows_have_a_cell_for_each_heading() -> None:
+    (row,) = finding_rows([FOUND])
+    assert len(row) == len(HEAD)
+    assert row[0] == "Exact row"
+
+
+def test_classes_are_rows_that_are_equal(rng: np.random.Generator) -> None:
+    members, others, released = (people(50, rng, 4) for _ in range(3))
+    ours, theirs, size = case_of(released, members, others).classes(["c0", "c1"])
+    rows = [
+        tuple(row[n] for n in ("c0", "c1"))
+        for t in (released, members, others)
+        for row in t.to_pylist()
+    ]
+    codes = [*ours, *theirs]
+    assert size == len(set(rows))
+    assert len(set(zip(rows, codes, strict=True))) == size
+
+
+def test_a_column_that_is_not_there_is_named(rng: np.random.Generator) -> None:
+    case = case_of(*(people(50, rng, 4) for _ in range(3)))
+    with pytest.raises(ChaffinchError, match=r"Unknown column 'agee'\. Did you mean 'age'"):
+        case.named(["agee"])
+
+
+def test_no_value_is_in_a_repr(rng: np.random.Generator) -> None:
+    case = case_of(*(people(50, rng, 3) for _ in range(3)))
+    assert repr(case) == "ReleaseCase(3 columns, released: 50, people: 100)"
+    assert repr(case.columns[2]) == "ColumnValues(c0, released: 50, people: 100)"
+
+
+def test_every_test_says_what_it_is_and_what_it_does_not_see() -> None:
+    for test in MEMORISATION_TESTS:
+        assert test.title
+        assert test.definition.endswith(".")
+        assert test.blindness.endswith(".")
+        assert "{value}" in test.sentence
+        assert test.sentence.index("{holdout}") > test.sentence.index("{value}")
+
+
+def test_a_test_of_another_version_still_has_a_name() -> None:
+    test = memorisation_test_of("unheard_of")
+    assert test.title == "unheard_of"
+    with pytest.raises(NotApplicableError):
+        test.score(None)  # type: ignore[arg-type]

@@ -4,7 +4,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch.risk.memorisation.distances import REACH, Distances, distances_of
+from chaffinch.risk.memorisation.distances import (
+    REACH,
+    Distances,
+    all_distances,
+    density_ratio,
+    distance_ratios,
+    distances_of,
+    nearest_distances,
+    neighbours,
+)
+from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS
+from tests.risk.memorisation.conftest import with_copies
 
 from .conftest import case_of, people
 
@@ -90,3 +101,88 @@ def test_equal_rows_all_over_have_a_bandwidth() -> None:
     places = distances_of(case_of(table, table, table))
     assert places.nearest.max() == 0.0
     assert np.allclose(places.released_density, places.people_density, rtol=0.05)
+
+
+def z(scores, n: int) -> float:
+    first, second = scores.numerator[:n], scores.numerator[n:]
+    return (first.mean() - second.mean()) / np.sqrt(first.var() / n + second.var() / n)
+
+
+def test_copies_raise_the_ratio_of_members_and_fresh_rows_do_not(rng: np.random.Generator) -> None:
+    members, others, fresh = (people(400, rng) for _ in range(3))
+    # Odds of failing when right: a normal beyond 3.5 for the second.
+    assert z(density_ratio(case_of(with_copies(fresh, members, 0.5), members, others)), 400) > 5
+    assert abs(z(density_ratio(case_of(fresh, members, others)), 400)) < 3.5
+
+
+def test_it_is_the_share_of_released_rows_in_both_densities(rng: np.random.Generator) -> None:
+    case = case_of(*(people(60, rng, 3) for _ in range(3)))
+    places = distances_of(case)
+    p, q = places.released_density, places.people_density
+    expected = [0.5 if a + b == 0 else a / (a + b) for a, b in zip(p, q, strict=True)]
+    assert np.allclose(density_ratio(case).numerator, expected)
+
+
+def test_a_table_worked_by_hand() -> None:
+    # Distances are (|x - y| / 100 + [a != b]) / 2, since x runs from 0 to 100 among people, each twice.
+    members = pa.table(
+        {"x": [float(i) for i in range(0, 100, 2)] * 2, "a": ["u"] * 50 + ["v"] * 50}
+    )
+    others = pa.table({"x": [float(i) for i in range(2, 102, 2)] * 2, "a": ["u"] * 100})
+    released = pa.table({"x": [10.0, 20.0, 90.0], "a": ["u", "u", "u"]})
+    case = case_of(released, members, others)
+    dcr, nndr = nearest_distances(case).numerator, distance_ratios(case).numerator
+    assert dcr[[5, 7, 57, 149]] == pytest.approx(
+        [0.0, 4 / 200, 4 / 200 + 1 / 2, 10 / 200]
+    )  # x = 10, 14, 14 with v, 100
+    assert nndr[[5, 7, 57]] == pytest.approx([0.0, 4 / 6, 104 / 106], abs=1e-5)
+
+
+def test_a_person_copied_twice_has_a_ratio_of_one(rng: np.random.Generator) -> None:
+    members = people(50, rng)
+    twice = pa.concat_tables([members, members])
+    assert distance_ratios(case_of(twice, members, members)).value == 1.0
+    assert nearest_distances(case_of(twice, members, members)).value == 0.0
+
+
+def test_higher_is_safer_and_the_known_blindness_is_said() -> None:
+    for name in ("dcr", "nndr"):
+        assert MEMORISATION_TESTS[name].direction == "higher is safer"
+        assert "no evidence of privacy" in MEMORISATION_TESTS[name].blindness
+
+
+@pytest.mark.parametrize(("n_numbers", "n_levels"), [(2, 3), (0, 3), (2, 0)])
+def test_neighbours_are_those_of_a_plain_loop(n_numbers: int, n_levels: int) -> None:
+    rng = np.random.default_rng(4)
+    people = (
+        rng.random((n_numbers, 9)).astype(np.float32),
+        rng.integers(0, 3, (n_levels, 9)).astype(np.int32),
+    )
+    rows = (
+        rng.random((n_numbers, 14)).astype(np.float32),
+        rng.integers(0, 3, (n_levels, 14)).astype(np.int32),
+    )
+    rows[0][:, 3] = 3.0  # missing: 1 away from all that is not
+    own = np.array([-1, 0, 1, -1, -1, 2, 3, 4, 5])
+    numbers = np.minimum(np.abs(people[0][:, :, None] - rows[0][:, None, :]), 1.0).sum(axis=0)
+    plain = numbers + (people[1][:, :, None] != rows[1][:, None, :]).sum(axis=0)
+    for i, j in enumerate(own):
+        if j >= 0:
+            plain[i, j] = np.inf
+    out = np.empty((9, 14), dtype=np.float32)
+    all_distances(*people, *rows, own, out)
+    assert np.allclose(out, plain, atol=1e-5)
+
+    step, kernel = 0.01, np.append(np.exp(-np.arange(500) * 0.01), 0.0)
+    nearest, second, density = np.empty(9, np.float32), np.empty(9, np.float32), np.empty(9)
+    neighbours(*people, *rows, own, kernel, step, nearest, second, density)
+    ordered = np.sort(plain, axis=1)
+    assert np.allclose(nearest, ordered[:, 0], atol=1e-5)
+    assert np.allclose(second, ordered[:, 1], atol=1e-5)
+    assert np.allclose(
+        density,
+        np.where(np.isfinite(plain), np.exp(-np.where(np.isfinite(plain), plain, 0.0)), 0.0).sum(
+            axis=1
+        ),
+        rtol=0.02,
+    )

@@ -10,7 +10,9 @@ import pytest
 
 from chaffinch.risk.memorisation.predicates import (
     Predicates,
+    count_matches,
     isolated,
+    only_match,
     predicates_of_columns,
     predicates_of_values,
 )
@@ -144,3 +146,25 @@ def test_the_only_row_of_a_range_is_found_as_by_looking_at_every_row(
     assert predicates.only(codes).tolist() == expected
     assert -1 in expected
     assert len(set(expected)) > 5
+
+
+def test_predicates_are_true_of_the_rows_whose_codes_lie_between() -> None:
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 6, (3, 25))
+    columns = np.array([[0, 1], [1, 2], [0, 2]] * 20)
+    low = rng.integers(0, 5, (60, 2))
+    high = low + rng.integers(0, 3, (60, 2))
+    matches = np.array(
+        [
+            ((codes[c] >= a[:, None]) & (codes[c] <= b[:, None])).all(axis=0)
+            for c, a, b in zip(columns, low, high, strict=True)
+        ]
+    )
+    counts, only, few = np.zeros(60, np.int64), np.zeros(60, np.int64), np.zeros(60, np.int64)
+    count_matches(codes, columns, low, high, 25, counts)
+    count_matches(codes, columns, low, high, 1, few)
+    only_match(codes, columns, low, high, only)
+    assert counts.tolist() == matches.sum(axis=1).tolist()
+    assert few.tolist() == np.minimum(counts, 2).tolist()
+    assert only.tolist() == [int(row.argmax()) if row.sum() == 1 else -1 for row in matches]
+    assert {0, 1, 2} <= set(counts.tolist())

@@ -1,5 +1,9 @@
 """Shadows: the same whoever works on them, kept when something fails, never quoting a record."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,10 +11,21 @@ import numpy as np
 import pytest
 
 from chaffinch import BayesNet, read
-from chaffinch.errors import FileError, InputError
+from chaffinch._base.errors import FileError, InputError
 from chaffinch.risk.membership.values import ValueSight
 from chaffinch.risk.shadows import Generator, Working, run_shadows
 from chaffinch.risk.shadows.generator import coded
+from chaffinch.risk.shadows.run import (
+    FolderStore,
+    OutOfTime,
+    ShadowJob,
+    ShadowPart,
+    UnnamedStore,
+    store_for,
+    stored_seed,
+    within,
+    work,
+)
 
 
 def copy(table, seed):
@@ -196,3 +211,112 @@ def test_what_is_seen_of_values_is_stored_and_read_back(base, draws, tmp_path):
         run_shadows(
             Generator(copy, base, "population"), draws, sight=sight, seed=3, working=working
         )
+
+
+def part(first, shadows, **seen):
+    codes = np.random.default_rng(first).integers(0, 9, (shadows, 2, 5, 3)).astype(np.uint8)
+    return ShadowPart(np.arange(first, first + shadows), codes, **seen)
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.ids, other.ids)
+    np.testing.assert_array_equal(one.codes, other.codes)
+    assert one.codes.dtype == other.codes.dtype
+    for what in ("nodes", "cells", "values"):
+        ours, theirs = getattr(one, what), getattr(other, what)
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_parts_come_back_as_they_were(named, tmp_path):
+    store = store_for(tmp_path / "s" if named else None, "f")
+    parts = [part(0, 3), part(3, 4, values=np.ones((4, 2, 1, 6), dtype=np.float32)), part(7, 1)]
+    for one in parts:
+        store.add(one)
+    for ours, theirs in zip(store.parts(), parts, strict=True):
+        same(ours, theirs)
+
+
+def test_a_store_without_a_name_can_be_left_in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    store = UnnamedStore("f")
+    store.add(part(0, 3))
+    assert list(tmp_path.iterdir()) == []
+    folder = store.leave()
+    assert folder.parent == tmp_path
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
+    same(FolderStore(folder, "f").parts()[0], part(0, 3))
+    with pytest.raises(InputError, match="other data"):
+        FolderStore(folder, "g")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of Unix")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_no_shadows(how, tmp_path):
+    code = (
+        "import os, numpy as np\n"
+        "from chaffinch.risk.shadows.run import ShadowPart, UnnamedStore\n"
+        "store = UnnamedStore('f')\n"
+        "store.add(ShadowPart(np.arange(2), np.ones((2, 1, 500, 3), dtype=np.uint8)))\n"
+        f"os.kill(os.getpid(), {int(how)})\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False
+    )
+    assert ended.returncode == -how
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kept_run_without_a_seed_keeps_its_seed(tmp_path):
+    first = stored_seed(tmp_path / "s", None)
+    assert stored_seed(tmp_path / "s", None) == first
+    assert stored_seed(tmp_path / "s", 5) == 5
+    assert stored_seed(None, None) is None
+    assert stored_seed(tmp_path / "given", 5) == 5
+    assert stored_seed(tmp_path / "given", None) == 5
+
+
+def job(maker, base, draws, limit=None):
+    return ShadowJob(
+        Generator(maker, base),
+        np.arange(3),
+        tuple(draws[:3]),
+        1,
+        None,
+        np.random.SeedSequence(1),
+        None,
+        limit,
+    )
+
+
+def test_shadows_before_a_failure_are_kept(base, draws):
+    calls = []
+
+    def stumbling(table, seed):
+        calls.append(seed)
+        if len(calls) == 3:
+            raise RuntimeError("record 7 is Smith")
+        return table
+
+    done = work(job(stumbling, base, draws))
+    assert done.part.ids.tolist() == [0, 1]
+    assert (done.failed, done.reason) == (2, "the generator raised RuntimeError")
+    assert len(set(calls)) == 3  # every shadow has a seed of its own
+
+
+def test_a_block_within_its_time_is_left_alone_and_another_is_stopped():
+    with within(5.0):
+        pass
+    with pytest.raises(OutOfTime), within(0.05):
+        time.sleep(2)
+    with within(None):
+        pass
+
+
+def test_a_limit_that_leaves_no_time_is_refused():
+    with pytest.raises(InputError, match="time limit of a shadow must be above 0 seconds"):
+        Working(time_limit=0.0).check("shadow")
+    Working().check("shadow")

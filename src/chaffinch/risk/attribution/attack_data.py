@@ -3,9 +3,7 @@
 Its sides are the original, the synthetic tables, the holdout, and sources that are drawn from the original's codes: one of
 independent columns, and one in which the sensitive columns know the label alone.
 
-How one column of several tables becomes whole numbers to compare: by its values, as an outsider sees them, or coarser where asked.
-
-A schema may pool rare levels and cut numbers into bins, since a synthesiser learns better so. Whoever holds the released file is not
+A column becomes whole numbers to compare by its values, as an outsider sees them, or coarser where asked. A schema may pool rare levels and cut numbers into bins, since a synthesiser learns better so. Whoever holds the released file is not
 bound by that: they see each word and each number. So unless something else is chosen two cells are equal if their values are.
 
 Where rare levels are pooled after all, original and holdout are counted together: levels that are rare *in the original* are by choice fewer
@@ -35,11 +33,22 @@ from ...table.table import Table
 from ...table.types import whole_array
 from .matching import WholeCounts
 
+Ints = NDArray[np.int64]
+
+
+Numeric = Literal["values", "bins"]
+
+
+Rare = Literal["keep", "pool"]
+
+
 WAYS = {
     "numeric": ("way with numbers", ("values", "bins")),
     "rare": ("way with rare levels", ("keep", "pool")),
 }
 """How values may be compared: what messages call each setting, and its words."""
+
+
 RARELY = 0.5
 """Exact numbers are said to match rarely where those of fewer people than this share are among the released ones."""
 
@@ -256,11 +265,6 @@ def _check(
             )
 
 
-Ints = NDArray[np.int64]
-Numeric = Literal["values", "bins"]
-Rare = Literal["keep", "pool"]
-
-
 @dataclass(frozen=True, eq=False)
 class CodeGrid:
     """How one column became whole numbers.
@@ -310,9 +314,6 @@ def _summaries(tables: Sequence[Table | LongTable], name: str, task: Summary) ->
     """Yield what a task makes of a column of tables, here or where they are."""
     for table in tables:
         yield from summaries_of(table, task, [name])
-
-
-# Numbers.
 
 
 def _numbers(tables: Sequence[Table | LongTable], name: str, width: float | None) -> ColumnCoder:
@@ -398,9 +399,6 @@ def _first(summary: pa.Table) -> NDArray[np.float64]:
         .astype(np.float64)
     )
     return numbers
-
-
-# Levels.
 
 
 def _levels(

@@ -3,9 +3,7 @@
 The sample is one slice of the space of rows (`table.sample`): all rows of all tables whose values hash into it. A copy of a person's row is then
 in the sample exactly where the person is, so tests of whole rows see of those people what they would see of all.
 
-Counts of keys and sensitive values of tables that stay where they are: those of `files`, worked out there.
-
-What comes back is each combination that occurs, with how many records have it. The sources that attacks are held against are drawn there too.
+Tables that stay where they are (on a cluster) are counted there. What comes back is each combination that occurs, with how many records have it. The sources that attacks are held against are drawn there too.
 """
 
 from __future__ import annotations
@@ -35,11 +33,20 @@ from .settings import RiskSettings
 
 Batches = Iterator[Mapping[str, NDArray[Any]]]
 
+
+Clique = tuple[str, ...]
+
+
 DRAWN = 1 << 18
 """Rows drawn at once for a source of independent columns."""
 
+
 _SAMPLE = 11
 """The random stream that the sample is chosen by; attacks have their own."""
+
+
+_LABEL = "\x00label"
+"""The name of the label's codes of the schema beside those by value: none that a file has."""
 
 
 class FilesAttacked(NamedTuple):
@@ -255,9 +262,6 @@ def _starts(labels: Ints, counts: Ints, size: int) -> tuple[Ints, Ints]:
     return np.cumsum(each) - each, each
 
 
-Clique = tuple[str, ...]
-
-
 def counted_there(
     files: Mapping[str, LongTable],
     coders: Mapping[str, ColumnCoder],
@@ -276,15 +280,15 @@ def counted_there(
         cells.update({(side, clique[-1]): one for clique, one in zip(cliques, found, strict=True)})
 
     for side, table in files.items():
-        put(side, _counts(_parts(table), coder, columns, cliques, sizes))
+        put(side, _counts(_remote(table), coder, columns, cliques, sizes))
     drawn = files["synthetic"].n_rows
     whole = WholeCounts(cells, n_rows)
     singles = {name: whole.column("original", name) for name in columns}
     draw = _IndependentColumns(
         {name: (one.codes[0], np.cumsum(one.counts)) for name, one in singles.items()},
-        _words(child(root, 1)),
+        _entropy(child(root, 1)),
     )
-    found = _parts(files["original"]).drawn_key_counts(draw, drawn, cliques, sizes)
+    found = _remote(files["original"]).drawn_key_counts(draw, drawn, cliques, sizes)
     put(
         "marginals",
         [counts_of_marginal(one, clique) for one, clique in zip(found, cliques, strict=True)],
@@ -293,7 +297,7 @@ def counted_there(
     if settings.label is not None:
         put(
             "label_only",
-            _remote_counts_label_only(
+            _label_only_there(
                 files["original"], coder, columns, cliques, sizes, settings, drawn, child(root, 2)
             ),
         )
@@ -301,7 +305,7 @@ def counted_there(
     return WholeCounts(cells, n_rows)
 
 
-def _parts(table: LongTable) -> RemoteParts:
+def _remote(table: LongTable) -> RemoteParts:
     assert table.remote is not None
     return table.remote
 
@@ -321,7 +325,7 @@ def _counts(
     ]
 
 
-def _remote_counts_label_only(
+def _label_only_there(
     original: LongTable,
     coder: _CodedColumns,
     columns: Sequence[str],
@@ -337,7 +341,7 @@ def _remote_counts_label_only(
     hidden = tuple(name for name in settings.sensitive if name != label)
     # Labels are alike as the schema has them, as in memory (`AttackData.with_label_only`).
     of_label = original.schema[label].size
-    parts = _parts(original)
+    parts = _remote(original)
     by_label: dict[str, tuple[Ints, Ints, Ints, Ints]] = {}
     if hidden:
         pairs = [(_LABEL, name) for name in hidden]
@@ -354,18 +358,14 @@ def _remote_counts_label_only(
     again = parts.resampled(n_rows, child(seed, 0))
     return _counts(
         again,
-        _LabelDraws(label, coder, by_label, _words(child(seed, 1))),
+        _LabelDraws(label, coder, by_label, _entropy(child(seed, 1))),
         [*columns, label],
         cliques,
         sizes,
     )
 
 
-_LABEL = "\x00label"
-"""The name of the label's codes of the schema beside those by value: none that a file has."""
-
-
-def _words(seed: np.random.SeedSequence) -> tuple[int, ...]:
+def _entropy(seed: np.random.SeedSequence) -> tuple[int, ...]:
     return tuple(int(word) for word in seed.generate_state(4))
 
 

@@ -22,144 +22,49 @@ from numpy.typing import NDArray
 from ..._base.runtime import Progress, silent, thread_count, thread_map
 from .classes import Ints, KeySpace
 
-
-@dataclass(frozen=True, eq=False)
-class Distinct:
-    """Distinct keys, in the order of their codes, and the values that rows with each have.
-
-    `columns`: by key column, the code of each distinct key. `starts`: where the values of each key begin, and
-    the end of all. `values`, `counts`: distinct values of one key after the other, and the number of rows with that key and value.
-    `inverse`: for each row that was given, its place in `values`.
-    """
-
-    columns: list[NDArray[Any]]
-    starts: Ints
-    values: Ints
-    counts: Ints
-    inverse: Ints
-
-    @property
-    def n_keys(self) -> int:
-        """The number of distinct keys."""
-        return len(self.starts) - 1
-
-
-def align(mine: NDArray[Any], theirs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Return two columns of codes with equal codes exactly where they were equal across them, as narrow as may be; and their size.
-
-    Codes that one side alone has can agree with nothing on the other: each side has one code for all of them. So there are fewer distinct
-    keys, and none is lost: who is how far from whom stays as it was.
-
-    Examples
-    --------
-    >>> [part if isinstance(part, int) else part.tolist() for part in align(np.array([5, 9, 2, 7]), np.array([9, 3, 2]))]
-    [[2, 1, 0, 2], [1, 3, 0], 4]
-    """
-    size = int(max(mine.max(), theirs.max())) + 1
-    if _few(size, len(mine) + len(theirs)):
-        seen, both = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-        seen[mine] = True
-        both[theirs] = True
-        both &= seen
-        codes, n = np.cumsum(both) - 1, int(np.count_nonzero(both))
-        narrow = np.min_scalar_type(n + 1)
-        return (
-            np.where(both, codes, n).astype(narrow)[mine],
-            np.where(both, codes, n + 1).astype(narrow)[theirs],
-            n + 2,
-        )
-    shared = np.intersect1d(mine, theirs)
-    return (
-        _place(mine, shared, len(shared)),
-        _place(theirs, shared, len(shared) + 1),
-        len(shared) + 2,
-    )
-
-
-def _place(codes: NDArray[Any], among: NDArray[Any], otherwise: int) -> NDArray[Any]:
-    """Return the place of codes among sorted ones, or `otherwise`."""
-    narrow = np.min_scalar_type(len(among) + 1)
-    if not len(among):
-        return np.full(len(codes), otherwise, dtype=narrow)
-    at = np.minimum(np.searchsorted(among, codes), len(among) - 1)
-    return np.where(among[at] == codes, at, otherwise).astype(narrow)
-
-
-def distinct(columns: Sequence[NDArray[Any]], values: NDArray[Any]) -> Distinct:
-    """Return the distinct keys of rows, with the values that go with them."""
-    classes = KeySpace.of([*columns, values]).classes()
-    inverse, n_found = classes.ids[0], classes.n_classes
-    row = np.empty(n_found, dtype=np.intp)
-    row[inverse] = np.arange(len(values))  # any row will do for those that it is equal to
-    new = np.zeros(n_found, dtype=bool)
-    new[:1] = True
-    for column in columns:
-        codes = column[row]
-        new[1:] |= codes[1:] != codes[:-1]
-    first = np.flatnonzero(new)
-    heads = row[first]
-    return Distinct(
-        columns=[column[heads] for column in columns],
-        starts=np.append(first, n_found),
-        values=values[row].astype(np.int64),
-        counts=np.bincount(inverse, minlength=n_found),
-        inverse=inverse,
-    )
-
-
-def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
-    """Return the distinct cells in order, and the sum of the counts of each (counts are above 0).
-
-    Examples
-    --------
-    >>> [part.tolist() for part in pool(np.array([7, 2, 7]), np.array([1, 5, 3]), 10)]
-    [[2, 7], [5, 4]]
-    """
-    if _few(n_cells, len(cells)):
-        sums = np.bincount(
-            cells, weights=counts, minlength=n_cells
-        )  # exact: sums of integers below 2^53
-        filled = np.flatnonzero(sums)
-        return filled, sums[filled].astype(np.int64)
-    order = np.argsort(cells)
-    cells = cells[order]
-    first = np.flatnonzero(np.diff(cells, prepend=-1))
-    return cells[first], np.add.reduceat(counts[order], first)
-
-
-def spread(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
-    """Return runs written out: for each of their entries the run's number and the place that it points to.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in spread(np.array([5, 0]), np.array([2, 1]))]
-    [[0, 0, 1], [5, 6, 0]]
-    """
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    ends = np.cumsum(lengths)
-    return owner, np.arange(len(owner)) + (starts - ends + lengths)[owner]
-
-
-def _few(cells: int, n: int) -> bool:
-    """Return whether a table of cells costs less than sorting n numbers; it is at most 64 MB."""
-    return cells <= min(16 * n + (1 << 12), 1 << 23)
-
-
 Search = Literal["auto", "classes", "pairs"]
+
 
 PENDING = 1 << 21
 """Neighbours (by key and value) that are held before they are added up; a set of keys that has more is halved."""
 
+
 BLOCK = 1 << 19
 """Pairs that are compared at once by one thread: their distances stay in the cache."""
+
 
 FOR_THREADS = 20_000
 """Keys to group below which several threads are slower than one."""
 
+
 PER_GROUPING = 1e-4
+
+
 PER_ROW = 6e-8
+
+
 PER_PAIR = 2e-10
 """About the seconds that a grouping costs, alone and for each row, and that a pair costs for each column: they choose the search."""
+
+
+def find_nearest(
+    people: Distinct,
+    source: Distinct,
+    sizes: Sequence[int],
+    *,
+    n_levels: int,
+    by: Search = "auto",
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Found:
+    """Return, for each distinct key of people, the rows of the source at the smallest Hamming distance.
+
+    `sizes` has the number of levels of each key column. `by` is "classes" (groupings of kept columns), "pairs" (all pairs of distinct keys and
+    rows, in blocks), or "auto": whichever is expected to cost less. They give the same.
+    """
+    nearest = Found(people, n_levels)
+    _Hunt(nearest, people, source, tuple(sizes), by, thread_count(threads), progress).resolve()
+    return nearest
 
 
 @dataclass(eq=False)
@@ -331,21 +236,123 @@ class _Hunt:
             self.progress("comparing keys", min(1.0, (done + wave) / len(blocks)))
 
 
-def find_nearest(
-    people: Distinct,
-    source: Distinct,
-    sizes: Sequence[int],
-    *,
-    n_levels: int,
-    by: Search = "auto",
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Found:
-    """Return, for each distinct key of people, the rows of the source at the smallest Hamming distance.
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Distinct keys, in the order of their codes, and the values that rows with each have.
 
-    `sizes` has the number of levels of each key column. `by` is "classes" (groupings of kept columns), "pairs" (all pairs of distinct keys and
-    rows, in blocks), or "auto": whichever is expected to cost less. They give the same.
+    `columns`: by key column, the code of each distinct key. `starts`: where the values of each key begin, and
+    the end of all. `values`, `counts`: distinct values of one key after the other, and the number of rows with that key and value.
+    `inverse`: for each row that was given, its place in `values`.
     """
-    nearest = Found(people, n_levels)
-    _Hunt(nearest, people, source, tuple(sizes), by, thread_count(threads), progress).resolve()
-    return nearest
+
+    columns: list[NDArray[Any]]
+    starts: Ints
+    values: Ints
+    counts: Ints
+    inverse: Ints
+
+    @property
+    def n_keys(self) -> int:
+        """The number of distinct keys."""
+        return len(self.starts) - 1
+
+
+def distinct(columns: Sequence[NDArray[Any]], values: NDArray[Any]) -> Distinct:
+    """Return the distinct keys of rows, with the values that go with them."""
+    classes = KeySpace.of([*columns, values]).classes()
+    inverse, n_found = classes.ids[0], classes.n_classes
+    row = np.empty(n_found, dtype=np.intp)
+    row[inverse] = np.arange(len(values))  # any row will do for those that it is equal to
+    new = np.zeros(n_found, dtype=bool)
+    new[:1] = True
+    for column in columns:
+        codes = column[row]
+        new[1:] |= codes[1:] != codes[:-1]
+    first = np.flatnonzero(new)
+    heads = row[first]
+    return Distinct(
+        columns=[column[heads] for column in columns],
+        starts=np.append(first, n_found),
+        values=values[row].astype(np.int64),
+        counts=np.bincount(inverse, minlength=n_found),
+        inverse=inverse,
+    )
+
+
+def align(mine: NDArray[Any], theirs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Return two columns of codes with equal codes exactly where they were equal across them, as narrow as may be; and their size.
+
+    Codes that one side alone has can agree with nothing on the other: each side has one code for all of them. So there are fewer distinct
+    keys, and none is lost: who is how far from whom stays as it was.
+
+    Examples
+    --------
+    >>> [part if isinstance(part, int) else part.tolist() for part in align(np.array([5, 9, 2, 7]), np.array([9, 3, 2]))]
+    [[2, 1, 0, 2], [1, 3, 0], 4]
+    """
+    size = int(max(mine.max(), theirs.max())) + 1
+    if _few(size, len(mine) + len(theirs)):
+        seen, both = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+        seen[mine] = True
+        both[theirs] = True
+        both &= seen
+        codes, n = np.cumsum(both) - 1, int(np.count_nonzero(both))
+        narrow = np.min_scalar_type(n + 1)
+        return (
+            np.where(both, codes, n).astype(narrow)[mine],
+            np.where(both, codes, n + 1).astype(narrow)[theirs],
+            n + 2,
+        )
+    shared = np.intersect1d(mine, theirs)
+    return (
+        _place(mine, shared, len(shared)),
+        _place(theirs, shared, len(shared) + 1),
+        len(shared) + 2,
+    )
+
+
+def _place(codes: NDArray[Any], among: NDArray[Any], otherwise: int) -> NDArray[Any]:
+    """Return the place of codes among sorted ones, or `otherwise`."""
+    narrow = np.min_scalar_type(len(among) + 1)
+    if not len(among):
+        return np.full(len(codes), otherwise, dtype=narrow)
+    at = np.minimum(np.searchsorted(among, codes), len(among) - 1)
+    return np.where(among[at] == codes, at, otherwise).astype(narrow)
+
+
+def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
+    """Return the distinct cells in order, and the sum of the counts of each (counts are above 0).
+
+    Examples
+    --------
+    >>> [part.tolist() for part in pool(np.array([7, 2, 7]), np.array([1, 5, 3]), 10)]
+    [[2, 7], [5, 4]]
+    """
+    if _few(n_cells, len(cells)):
+        sums = np.bincount(
+            cells, weights=counts, minlength=n_cells
+        )  # exact: sums of integers below 2^53
+        filled = np.flatnonzero(sums)
+        return filled, sums[filled].astype(np.int64)
+    order = np.argsort(cells)
+    cells = cells[order]
+    first = np.flatnonzero(np.diff(cells, prepend=-1))
+    return cells[first], np.add.reduceat(counts[order], first)
+
+
+def spread(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+    """Return runs written out: for each of their entries the run's number and the place that it points to.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in spread(np.array([5, 0]), np.array([2, 1]))]
+    [[0, 0, 1], [5, 6, 0]]
+    """
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    ends = np.cumsum(lengths)
+    return owner, np.arange(len(owner)) + (starts - ends + lengths)[owner]
+
+
+def _few(cells: int, n: int) -> bool:
+    """Return whether a table of cells costs less than sorting n numbers; it is at most 64 MB."""
+    return cells <= min(16 * n + (1 << 12), 1 << 23)

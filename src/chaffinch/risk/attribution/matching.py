@@ -1,8 +1,6 @@
 """Matching people with source rows by their keys: the counts that measures of correct attribution are functions of.
 
-How many records of files have each combination of keys and sensitive value: a group-by in batches that keeps what occurs alone.
-
-What CAP, DCAP, DiSCO and TCAP are functions of. Memory follows the number of distinct combinations, not of records.
+Records of files are counted by keys and sensitive value in batches; only combinations that occur are kept. Memory follows the number of distinct combinations, not of records.
 """
 
 from __future__ import annotations
@@ -22,6 +20,10 @@ from ...stats.rates import Scores
 from .classes import Classes, Ints, KeyCells, Keys, KeySpace, squeeze, sums_of, zero_based
 
 Bools = NDArray[np.bool_]
+
+
+TOGETHER = 1 << 20
+"""Rows that are sorted at once: each time, all combinations so far are merged with them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,10 +244,6 @@ def check_tau(tau: float) -> float:
 def share(part: Ints, whole: Ints) -> NDArray[np.float64]:
     """Return part / whole, 0 where whole is 0. Divided, not multiplied out: 7 of 10 then equals a tau of 0.7."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
-
-
-TOGETHER = 1 << 20
-"""Rows that are sorted at once: each time, all combinations so far are merged with them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

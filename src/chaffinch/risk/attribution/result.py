@@ -43,6 +43,8 @@ from .verdict import (
 )
 
 FORMAT, VERSION = "chaffinch-risk", 1
+
+
 HEAD = (
     "attack",
     "on",
@@ -56,7 +58,23 @@ HEAD = (
     "95 % interval",
     "p, all together",
 )
+
+
 MOST = 30
+
+
+SIDES = {
+    "original": "original",
+    "value": "synthetic",
+    "marginals_only": "marginals only",
+    "holdout": "holdout",
+    "label_only": "label only",
+    "guess": "guess",
+}
+"""What stands on a ladder, by the fields of an attack."""
+
+
+LANES = {"original": 0, "marginals_only": 0, "guess": 0, "label_only": 1, "holdout": 1, "value": 2}
 
 
 @dataclass(frozen=True)
@@ -485,18 +503,6 @@ def _parsed_together(data: Mapping[str, Any]) -> Together | None:
 
 def _parsed(data: Mapping[str, Any]) -> tuple[Attack, ...]:
     return from_plain(tuple[Attack, ...], data.get("attacks") or (), what="'attacks'")
-
-
-SIDES = {
-    "original": "original",
-    "value": "synthetic",
-    "marginals_only": "marginals only",
-    "holdout": "holdout",
-    "label_only": "label only",
-    "guess": "guess",
-}
-"""What stands on a ladder, by the fields of an attack."""
-LANES = {"original": 0, "marginals_only": 0, "guess": 0, "label_only": 1, "holdout": 1, "value": 2}
 
 
 def sides_of(attacks: Sequence[Attack]) -> list[str]:

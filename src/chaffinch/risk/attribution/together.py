@@ -28,6 +28,14 @@ from .verdict import keys_words
 
 ALPHA = 0.05
 
+
+MODEL_TIMES = 10
+"""Rows that are drawn from a released model, in tables of the original's size: more change no attack by much."""
+
+
+FEW = "It is about fewer than {threshold} people, so its numbers do not leave; whether it is more than chance does."
+
+
 JOINT_HEAD = (
     "attack or test",
     "on",
@@ -206,12 +214,6 @@ class Together:
             {name: value for name, value in data.items() if name != "sentence"},
             what="'together'",
         )
-
-
-MODEL_TIMES = 10
-"""Rows that are drawn from a released model, in tables of the original's size: more change no attack by much."""
-
-FEW = "It is about fewer than {threshold} people, so its numbers do not leave; whether it is more than chance does."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

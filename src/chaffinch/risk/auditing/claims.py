@@ -1,4 +1,4 @@
-"""What a claim says about guesses: epsilon, mu or rho, each as the share of guesses that can be right, and back.
+"""What runs prove about a claim: epsilon, mu or rho, each as the share of guesses that can be right, and back.
 
 Every run is on D or on D' by the toss of a coin, and an attacker guesses which. A claim limits how often that can be right, so an exact
 bound on that share is a bound on the claimed number. One count, of right guesses, stands for both rates: a claim is tested once.
@@ -12,13 +12,9 @@ bound on that share is a bound on the claimed number. One count, of right guesse
   what D and D' are called leaves a test that is right with s either way, and no processing makes a divergence larger, nor does
   the mixture with its mirror image exceed both: the divergence of Bernoulli(s) from Bernoulli(1 - s) is at most a rho for every a.
 
-Guesses at coins: who guesses what from a score, what right guesses prove about a claim, and which violation they would have found.
+Rules and thresholds are chosen on other runs than those that are counted.
 
-Rules are chosen on other runs than those that are counted. What a share of right guesses says about a claim stands in `measures`.
-
-What two rates of test runs prove about epsilon: exact bounds, and thresholds chosen apart from the test runs.
-
-Two neighbouring tables, D without the target and D' with it, are each given to a synthesiser many times. An attacker, settled beforehand,
+Two rates prove something about epsilon too (`epsilon_lower`). Two neighbouring tables, D without the target and D' with it, are each given to a synthesiser many times. An attacker, settled beforehand,
 says for each run which of the two it was. If the synthesiser is (epsilon, delta)-private, then for the event "says D'" and for its
 opposite, whatever the attacker does,
 
@@ -50,6 +46,18 @@ from ...stats.intervals import clopper_pearson, exact_lower
 
 ORDERS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Orders of the Renyi divergence that are tried; each is a valid bound, and the first, the relative entropy, is the best in most cases."""
+
+
+POWER = 0.8
+"""The probability with which a violation is found that an audit names."""
+
+
+CUTS = 60
+"""Places of a line between scores that are tried: so many quantiles of them, and 0."""
+
+
+DELTA_PART = 0.1
+"""The part of the odds of error that goes to runs which give their coin away, where there is a delta."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -171,6 +179,8 @@ MEASURES.register(
         abstains=True,
     )
 )
+
+
 MEASURES.register(
     Measure(
         name="mu",
@@ -180,6 +190,8 @@ MEASURES.register(
         information=lambda mu: mu**2 / 2,
     )
 )
+
+
 MEASURES.register(
     Measure(
         name="rho",
@@ -188,14 +200,6 @@ MEASURES.register(
         of_information=float,
     )
 )
-
-
-POWER = 0.8
-"""The probability with which a violation is found that an audit names."""
-CUTS = 60
-"""Places of a line between scores that are tried: so many quantiles of them, and 0."""
-DELTA_PART = 0.1
-"""The part of the odds of error that goes to runs which give their coin away, where there is a delta."""
 
 
 @dataclass(frozen=True)
@@ -397,7 +401,7 @@ def epsilon_lower(
     _check_odds(delta, level)
     low = clopper_pearson(true_positives, positives, level=level)[0]
     high = clopper_pearson(false_positives, negatives, level=level)[1]
-    return float(_bounds_epsilon(np.array(low), np.array(high), delta))
+    return float(_epsilon_of_rates(np.array(low), np.array(high), delta))
 
 
 def divided(level: float, tests: int) -> float:
@@ -471,7 +475,7 @@ def choose_threshold(
         exact_lower(hit, positives, level=level),
         1 - exact_lower(negatives - alarm, negatives, level=level),
     )
-    bounds = _bounds_epsilon(lowest, highest, delta)
+    bounds = _epsilon_of_rates(lowest, highest, delta)
     gap = hit / positives - alarm / negatives
     best = int(np.lexsort((-gap, -bounds))[0])
     cut = best % len(values)
@@ -485,7 +489,7 @@ def _between(low: float, high: float) -> float:
     return float(middle if low < middle < high else low)
 
 
-def _bounds_epsilon(
+def _epsilon_of_rates(
     low: NDArray[np.float64], high: NDArray[np.float64], delta: float
 ) -> NDArray[np.float64]:
     """The bound on epsilon from bounds on the two rates: true positives from below, false positives from above."""

@@ -1,9 +1,7 @@
 """Runs of a private fit seen from inside its mechanism: the exact log-likelihood ratio of its noisy answers on a pair of tables.
 
-A run is a fit on D or D' whose noisy answers are recorded; the same fit on the other table is then given the very same answers (`transcript`).
+A run is a fit on D or D' whose noisy answers are recorded; the same fit on the other table is then given the very same answers.
 What an attacker sees is every answer and the model made of them. An answer, an error or a model that the other table cannot give tells all.
-
-The noisy answers of a private fit, recorded; and the same answers given to a fit on the neighbouring table.
 
 A fit asks for noise and gets answers; what it asks next depends on them. An attacker who sees the answers, and knows both tables, can work
 out what either table would have been asked on the way and how likely it was to answer so. `Recorder` writes down what was asked and answered.
@@ -45,13 +43,32 @@ from .ratios import choose_ratio_test
 from .runs import coins
 
 Kind = Literal["laplace", "gaussian", "exponential", "permute_and_flip"]
+
+
 KINDS: tuple[Kind, ...] = ("laplace", "gaussian", "exponential", "permute_and_flip")
+
+
 _LAWS: dict[str, Callable[[ArrayLike, float], NDArray[np.float64]]] = {
     "laplace": laplace_log_law,
     "gaussian": gaussian_log_law,
     "exponential": exponential_log_law,
     "permute_and_flip": permute_and_flip_log_law,
 }
+
+
+CERTAIN = 1e6
+"""The log-likelihood ratio of what only one of the tables can give."""
+
+
+FIRST = 20
+"""One in so many runs is played on both tables before the rest: a run that is asked the same as one of these need not be."""
+
+
+FEWEST_FIRST = 20
+
+
+PARTS, SMALLEST = 20, 50
+"""About how many parts runs are worked in, and the fewest runs of a part."""
 
 
 class DivergedError(Exception):
@@ -162,14 +179,6 @@ def log_ratio(with_: Sequence[Query], without: Sequence[Query]) -> float:
         if a.question != b.question
     )
 
-
-CERTAIN = 1e6
-"""The log-likelihood ratio of what only one of the tables can give."""
-FIRST = 20
-"""One in so many runs is played on both tables before the rest: a run that is asked the same as one of these need not be."""
-FEWEST_FIRST = 20
-PARTS, SMALLEST = 20, 50
-"""About how many parts runs are worked in, and the fewest runs of a part."""
 
 Known = dict[tuple[bool, int], tuple[Query, ...]]
 """For each way that a run took, what the other table is asked on it."""

@@ -1,9 +1,7 @@
-"""Many runs on a pair of tables, in memory.
+"""Many runs on a pair of tables, in memory, and what can be seen of each: the released table, its number of rows, errors and warnings, and the model.
 
 Runs on small tables take milliseconds, so they are worked in larger parts than shadows are and not kept on disk: files for each part
 would take longer than the runs. Seeds follow the numbers of the runs; who works on which changes nothing.
-
-What can be seen of one run: the released table, how many rows it has, errors and warnings, and the model.
 
 To an auditor everything that a run does is an answer. A synthesiser that stops at one of two neighbouring tables has told them apart, so
 an error does not end an audit: it is counted.
@@ -40,10 +38,21 @@ from .pairs import Pair
 OUTSIDE = ("error", "rows", "warnings")
 """What is seen of a run besides its table and its model: the first numbers that `Look.cells` gives."""
 
+
 MOST_RECORDS = 64
 """Records whose probabilities are looked at one by one. Domains of so many records are seen whole."""
+
+
 MOST_CELLS = 4096
 """Cells of the reference network's tables up to which these are looked at."""
+
+
+MOST_COLUMNS = 11
+"""Columns up to which every subset is counted: 2,048 subsets. Above, as many are drawn."""
+
+
+SMALLEST, PARTS = 25, 20
+"""The fewest runs of a part, and about how many parts there are otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,10 +200,6 @@ def _warned() -> Iterator[list[Any]]:
         yield messages
 
 
-SMALLEST, PARTS = 25, 20
-"""The fewest runs of a part, and about how many parts there are otherwise."""
-
-
 @dataclass(frozen=True, eq=False)
 class PairRuns:
     """What was seen of the runs on one pair, each on D or D' by a coin of its own.
@@ -276,12 +281,6 @@ def play(
     return Played(np.concatenate([part.codes[:, 0] for part in parts])[order], cells)
 
 
-MOST_COLUMNS = 11
-"""Columns up to which every subset is counted: 2,048 subsets. Above, as many are drawn."""
-MOST_DOMAIN = 64
-"""Cells of a domain up to which every record is counted."""
-
-
 def table_features(
     tables: NDArray[Any],
     target: NDArray[Any],
@@ -310,7 +309,7 @@ def table_features(
         around = sampled_counts(tables, target, subsets, dtype=np.float32, threads=threads)
     parts = [around, level_counts(tables, sizes, threads=threads)]
     cells = int(np.prod(sizes, dtype=np.float64))
-    if columns > 1 and cells <= MOST_DOMAIN:
+    if columns > 1 and cells <= MOST_RECORDS:
         known = (tables < np.array(sizes)).all(axis=2)
         place = np.ravel_multi_index(
             tuple(np.minimum(tables[:, :, j], sizes[j] - 1) for j in range(columns)), sizes

@@ -1,6 +1,5 @@
-"""What a meta-classifier gives: log-odds of membership, calibrated on shadows it was not fitted to, and the parts that all of them share.
-
-Meta-classifiers by name: from features of synthetic tables to the chance that a target was in the data.
+"""Meta-classifiers, from features of synthetic tables to the chance that a target was in the data: log-odds of membership, calibrated on shadows that they were
+not fitted to, and the parts that all of them share.
 
 The tables of one shadow share a fit and are not independent: folds are of shadows, never of tables.
 """
@@ -21,12 +20,26 @@ from ..._base.seeds import Seed
 from ...stats.learners import auc
 
 Kind = Literal["counts", "real"]
+
+
+KINDS = ("counts", "real")
+
+
 Floats = NDArray[np.float64]
+
+
 Singles = NDArray[np.float32]
+
+
 Bools = NDArray[np.bool_]
+
+
 Ints = NDArray[np.int64]
 
+
 FOLDS = 5
+
+
 BLOCK = 1024
 """Rows of features worked at a time. Sums are taken block by block, so that threads change no result."""
 
@@ -283,9 +296,6 @@ def folds(member: Bools, rng: np.random.Generator) -> Ints:
 
 def blocks(rows: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
-
-
-KINDS = ("counts", "real")
 
 
 def learner(name: str = "linear", *, kind: Kind = "counts", **options: Any) -> Learner:

@@ -3,9 +3,7 @@
 A `BlackBox` is made once, for a schema, and used for shadows and released tables alike, so that features line up: the sample of subsets is
 drawn when it is made and kept in it. (Drawn anew for the attacked table, as in Sedlmeyr's (2024) code for more than 16 columns, they would not.)
 
-How many rows of many tables match a target on subsets of columns: all 2^F of them, or a stored sample.
-
-The rows that match on every column of a subset are those whose match mask (bit j: equal in column j) contains it. So all 2^F counts are one
+Most are numbers of rows that match a target on subsets of columns: all 2^F of them, or a stored sample. The rows that match on every column of a subset are those whose match mask (bit j: equal in column j) contains it. So all 2^F counts are one
 histogram of masks and a sum over supersets, n x F + F x 2^(F-1) additions for a table where a query at a time takes n x 2^F. For a sample
 of subsets each column's matches are a string of bits, one for each row, and a count is an AND of strings, 64 rows to an instruction.
 
@@ -32,10 +30,73 @@ from ..._base.seeds import Seed, generator
 from ..shadows.generator import unknown_code
 
 BlackBoxName = Literal["queries", "naive", "histogram", "closest"]
+
+
 BLACK_BOXES = ("queries", "naive", "histogram", "closest")
+
 
 MOST = 20_000
 """Subsets of columns that are counted where all are too many."""
+
+
+ALL_UP_TO = 16
+"""The most columns for which all subsets are counted: 65,536 numbers for each table."""
+
+
+PIECES = 4
+"""Pieces of work for each thread, so that none waits long for the last."""
+
+
+def black_box(
+    name: BlackBoxName,
+    sizes: Sequence[int],
+    *,
+    columns: Sequence[str] | None = None,
+    ordered: Sequence[bool] | None = None,
+    most: int = MOST,
+    seed: Seed = None,
+) -> BlackBox:
+    """Return how tables with so many codes in each column become features of one kind.
+
+    Parameters
+    ----------
+    name
+        "queries": numbers of rows that match the target on all columns of a subset, for all 2^F subsets up to F = 16, for a sample of
+        `most` subsets above (Sedlmeyr 2024, section 5.1; Achilles' Heels). Raw counts.
+        "naive": for each column the number of levels that occur, the shares of rows with the most and the least frequent of them, and
+        where its codes are ordered their mean, median and variance (Stadler et al., "Groundhog Day", 2022).
+        "histogram": the number of rows with each code of each column.
+        "closest": minus the Hamming distance of the closest row to the target, from -F to 0: the cheapest attacker.
+    columns
+        Names of the columns; numbered if there are none.
+    ordered
+        Whether the order of each column's codes means something; taken for all if not given. A level for missing values comes last
+        in the order, which a mean takes at its word.
+    seed
+        For the sample of subsets. With the same seed it is the same sample.
+
+    Examples
+    --------
+    >>> box = black_box("queries", [2, 3], columns=["sex", "area"])
+    >>> box.names
+    ('rows', 'rows that match: sex', 'rows that match: area', 'rows that match: sex, area')
+    >>> box.of(np.array([[[0, 1], [0, 2], [1, 255]]], dtype=np.uint8), [0, 2]).tolist()
+    [[3.0, 2.0, 1.0, 1.0]]
+    """
+    if name not in BLACK_BOXES:
+        raise unknown_name("kind of feature", name, BLACK_BOXES)
+    if not len(sizes) or min(sizes) < 0:
+        raise InputError("Features need at least one column, and for each the number of its codes.")
+    named = [f"column {j}" for j in range(len(sizes))] if columns is None else list(columns)
+    in_order = [True] * len(sizes) if ordered is None else [bool(o) for o in ordered]
+    if len(named) != len(sizes) or len(in_order) != len(sizes):
+        raise InputError(
+            f"columns and ordered need one entry for each of the {len(sizes)} columns."
+        )
+
+    sampled = name == "queries" and len(sizes) > ALL_UP_TO
+    subsets = subset_sample(len(sizes), most=most, seed=seed) if sampled else None
+    return BlackBox(name, tuple(named), tuple(int(s) for s in sizes), tuple(in_order), subsets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,65 +217,6 @@ def _summary(counts: NDArray[np.int32], *, ordered: bool) -> list[NDArray[np.flo
     running = counts.cumsum(axis=1)
     middle = [(running <= rank[:, None]).sum(axis=1) for rank in ((total - 1) // 2, total // 2)]
     return [*out, mean, np.where(total > 0, (middle[0] + middle[1]) / 2, 0.0), spread]
-
-
-def black_box(
-    name: BlackBoxName,
-    sizes: Sequence[int],
-    *,
-    columns: Sequence[str] | None = None,
-    ordered: Sequence[bool] | None = None,
-    most: int = MOST,
-    seed: Seed = None,
-) -> BlackBox:
-    """Return how tables with so many codes in each column become features of one kind.
-
-    Parameters
-    ----------
-    name
-        "queries": numbers of rows that match the target on all columns of a subset, for all 2^F subsets up to F = 16, for a sample of
-        `most` subsets above (Sedlmeyr 2024, section 5.1; Achilles' Heels). Raw counts.
-        "naive": for each column the number of levels that occur, the shares of rows with the most and the least frequent of them, and
-        where its codes are ordered their mean, median and variance (Stadler et al., "Groundhog Day", 2022).
-        "histogram": the number of rows with each code of each column.
-        "closest": minus the Hamming distance of the closest row to the target, from -F to 0: the cheapest attacker.
-    columns
-        Names of the columns; numbered if there are none.
-    ordered
-        Whether the order of each column's codes means something; taken for all if not given. A level for missing values comes last
-        in the order, which a mean takes at its word.
-    seed
-        For the sample of subsets. With the same seed it is the same sample.
-
-    Examples
-    --------
-    >>> box = black_box("queries", [2, 3], columns=["sex", "area"])
-    >>> box.names
-    ('rows', 'rows that match: sex', 'rows that match: area', 'rows that match: sex, area')
-    >>> box.of(np.array([[[0, 1], [0, 2], [1, 255]]], dtype=np.uint8), [0, 2]).tolist()
-    [[3.0, 2.0, 1.0, 1.0]]
-    """
-    if name not in BLACK_BOXES:
-        raise unknown_name("kind of feature", name, BLACK_BOXES)
-    if not len(sizes) or min(sizes) < 0:
-        raise InputError("Features need at least one column, and for each the number of its codes.")
-    named = [f"column {j}" for j in range(len(sizes))] if columns is None else list(columns)
-    in_order = [True] * len(sizes) if ordered is None else [bool(o) for o in ordered]
-    if len(named) != len(sizes) or len(in_order) != len(sizes):
-        raise InputError(
-            f"columns and ordered need one entry for each of the {len(sizes)} columns."
-        )
-
-    sampled = name == "queries" and len(sizes) > ALL_UP_TO
-    subsets = subset_sample(len(sizes), most=most, seed=seed) if sampled else None
-    return BlackBox(name, tuple(named), tuple(int(s) for s in sizes), tuple(in_order), subsets)
-
-
-ALL_UP_TO = 16
-"""The most columns for which all subsets are counted: 65,536 numbers for each table."""
-
-PIECES = 4
-"""Pieces of work for each thread, so that none waits long for the last."""
 
 
 def match_counts(

@@ -1,8 +1,6 @@
-"""Sedlmeyr's (2024) meta-classifier: extremely randomised trees with a random search.
+"""Forests as meta-classifiers: Sedlmeyr's (2024) extremely randomised trees with a random search, and a random forest that needs no search.
 
-Extremely randomised trees for two classes (Geurts, Ernst and Wehenkel, 2006), grown on features that stand in columns.
-
-What scikit-learn grows, by the same rules: features drawn without replacement, those that do not vary among them; one threshold each, uniform between least and
+Extremely randomised trees for two classes (Geurts, Ernst and Wehenkel, 2006) are grown on features that stand in columns. What scikit-learn grows, by the same rules: features drawn without replacement, those that do not vary among them; one threshold each, uniform between least and
 most; the lowest Gini impurity of those that leave enough records on both sides. A search for settings grows tens of thousands of trees from a few thousand records with
 thousands of counts each: columns of narrow whole numbers stay in the processor's cache, which makes it several times as quick.
 """
@@ -45,113 +43,10 @@ SEARCH = {
     "min_samples_leaf": [1, 2, 4, 8],
     "bootstrap": [True, False],
 }
+
+
 PIECE = 25
 """Trees that are grown at a time. Votes are added piece by piece, so that threads change no result."""
-
-
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Extremely randomised trees, some at a time, as `forest_kernels.grow_forest` returns them."""
-
-    pieces: tuple[Any, ...] = field(repr=False)
-    n_trees: int
-
-    def chances(self, columns: NDArray[Any], rows: Ints | None = None) -> Floats:
-        """Return the mean share of members in the leaves that records come to; features are (features, records)."""
-        wanted = np.arange(columns.shape[1]) if rows is None else rows
-        out = np.zeros(len(wanted))
-        for piece in self.pieces:
-            add_votes(piece, columns, wanted, out)
-        return out / self.n_trees
-
-
-def grown(
-    columns: NDArray[Any],
-    member: Bools,
-    rows: Ints,
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    threads: int | None = None,
-) -> Forest:
-    """Return trees grown from some records of features (features, records), with settings that have the names of `SEARCH`."""
-    n_trees, width = int(settings["n_estimators"]), len(columns)
-    visited = max(1, isqrt(width) if settings["max_features"] == "sqrt" else width.bit_length() - 1)
-    label = member.astype(np.uint8)
-    streams = np.random.SeedSequence(seed).generate_state(-(-n_trees // PIECE), np.uint64)
-
-    def piece(number: int) -> Any:
-        trees = min(PIECE, n_trees - number * PIECE)
-        split, leaf = int(settings["min_samples_split"]), int(settings["min_samples_leaf"])
-        return grow_forest(
-            columns,
-            label,
-            rows,
-            trees,
-            bool(settings["bootstrap"]),
-            visited,
-            split,
-            leaf,
-            streams[number],
-        )
-
-    return Forest(tuple(thread_map(piece, range(len(streams)), threads=threads)), n_trees)
-
-
-def chances_out_of_fold(
-    columns: NDArray[Any],
-    member: Bools,
-    fold: Ints,
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    threads: int | None = None,
-) -> Floats:
-    """Return the chance of each record from trees grown without its fold."""
-    out = np.empty(len(fold))
-    for number in range(int(fold.max()) + 1):
-        inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        forest = grown(columns, member, inside, settings, seed=seed + number, threads=threads)
-        out[outside] = forest.chances(columns, outside)
-    return out
-
-
-def searched(
-    columns: NDArray[Any],
-    member: Bools,
-    fold: Ints,
-    draws: int,
-    rng: np.random.Generator,
-    *,
-    threads: int | None = None,
-) -> tuple[dict[str, Any], Floats]:
-    """Return the settings, out of some drawn from `SEARCH`, that are right most often out of fold, and their chances there."""
-    from sklearn.model_selection import ParameterSampler
-
-    best: dict[str, Any] = {}
-    unseen, most = np.empty(len(fold)), -1.0
-    for settings in ParameterSampler(SEARCH, draws, random_state=int(rng.integers(2**31))):
-        chances = chances_out_of_fold(
-            columns, member, fold, settings, seed=int(rng.integers(2**62)), threads=threads
-        )
-        right = (chances > 0.5) == member
-        accuracy = float(
-            np.mean([right[fold == number].mean() for number in range(int(fold.max()) + 1)])
-        )
-        if accuracy > most:
-            best, unseen, most = settings, chances, accuracy
-    return best, unseen
-
-
-def in_columns(features: Singles, kind: Kind) -> NDArray[Any]:
-    """Return features (records, features) with a row for each feature, counts as narrow whole numbers where they fit."""
-    narrow = (
-        kind == "counts"
-        and len(features)
-        and features.max() < 1 << 16
-        and (features == np.rint(features)).all()
-    )
-    return np.ascontiguousarray(features.T, dtype=np.uint16 if narrow else np.float32)
 
 
 @dataclass(frozen=True)
@@ -227,14 +122,188 @@ ATTACKERS.register(
 )
 
 
-@compiled
-def _next(state):  # type: ignore[no-untyped-def]
-    """The next number of splitmix64, 0 to 1."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+@dataclass(frozen=True)
+class RandomForest:
+    """A random forest on features as they are; see `learner`. `trees`: how many; `rows`: the most tables that one tree grows from."""
+
+    kind: Kind = "counts"
+    trees: int = 100
+    rows: int = 2_000
+
+    def __post_init__(self) -> None:
+        for name in ("trees", "rows"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1. Got {getattr(self, name)}.")
+
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> RandomForest:
+        """Return the same: nothing is chosen."""
+        return self
+
+    def fit(
+        self,
+        features: ArrayLike,
+        member: ArrayLike,
+        *,
+        seed: Seed = None,
+        threads: int | None = None,
+    ) -> TargetAttacker:
+        """Return the attacker learnt from shadows."""
+        from sklearn.ensemble import RandomForestClassifier
+
+        x, inside = checked(features, member, self.kind)
+        rng = generator(seed)
+        fold = np.repeat(folds(inside, rng), x.shape[1])
+        flat = x.reshape(-1, x.shape[2])
+        prepared: Callable[[Singles], Singles] = Cleaner.of(flat)
+        rows, label = prepared(flat), np.repeat(inside, x.shape[1])
+
+        def grown(used: Any) -> Any:
+            some, mine = rows[used], label[used]
+            forest = RandomForestClassifier(
+                self.trees,
+                min_samples_leaf=5,
+                max_samples=min(self.rows, len(some)),
+                n_jobs=thread_count(threads),
+                random_state=int(rng.integers(2**31)),
+            )
+            # One thread asks the trees: with more they are added up in the order in which they answer.
+            return forest.fit(some, mine).set_params(n_jobs=1)
+
+        unseen: Floats = np.empty(len(rows))
+        for number in range(int(fold.max()) + 1):
+            out = fold == number
+            unseen[out] = _log_odds(grown(~out).predict_proba(rows[out])[:, 1])
+        forest = grown(slice(None))
+        scores = unseen.reshape(x.shape[:2])
+        calibration = calibrated(scores, inside)
+
+        def score(block: Singles) -> Floats:
+            return _log_odds(forest.predict_proba(block)[:, 1])
+
+        settings = {"learner": "random-forest", "trees": self.trees}
+        return FittedAttacker(
+            x.shape[2], prepared, score, calibration, calibration.log_odds(scores), inside, settings
+        )
+
+
+def _log_odds(chance: Floats) -> Floats:
+    clipped = np.clip(np.asarray(chance, dtype=np.float64), 0.005, 0.995)
+    return np.asarray(np.log(clipped) - np.log1p(-clipped))
+
+
+ATTACKERS.register(
+    MembershipAttacker(
+        name="random-forest",
+        definition="A random forest on what is seen of the table.",
+        reference="Houssiau et al. 2022 (TAPAS); Meeus et al. 2023",
+        learner=RandomForest,
+    )
+)
+
+
+def searched(
+    columns: NDArray[Any],
+    member: Bools,
+    fold: Ints,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    threads: int | None = None,
+) -> tuple[dict[str, Any], Floats]:
+    """Return the settings, out of some drawn from `SEARCH`, that are right most often out of fold, and their chances there."""
+    from sklearn.model_selection import ParameterSampler
+
+    best: dict[str, Any] = {}
+    unseen, most = np.empty(len(fold)), -1.0
+    for settings in ParameterSampler(SEARCH, draws, random_state=int(rng.integers(2**31))):
+        chances = chances_out_of_fold(
+            columns, member, fold, settings, seed=int(rng.integers(2**62)), threads=threads
+        )
+        right = (chances > 0.5) == member
+        accuracy = float(
+            np.mean([right[fold == number].mean() for number in range(int(fold.max()) + 1)])
+        )
+        if accuracy > most:
+            best, unseen, most = settings, chances, accuracy
+    return best, unseen
+
+
+def chances_out_of_fold(
+    columns: NDArray[Any],
+    member: Bools,
+    fold: Ints,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    threads: int | None = None,
+) -> Floats:
+    """Return the chance of each record from trees grown without its fold."""
+    out = np.empty(len(fold))
+    for number in range(int(fold.max()) + 1):
+        inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        forest = grown(columns, member, inside, settings, seed=seed + number, threads=threads)
+        out[outside] = forest.chances(columns, outside)
+    return out
+
+
+def grown(
+    columns: NDArray[Any],
+    member: Bools,
+    rows: Ints,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    threads: int | None = None,
+) -> Forest:
+    """Return trees grown from some records of features (features, records), with settings that have the names of `SEARCH`."""
+    n_trees, width = int(settings["n_estimators"]), len(columns)
+    visited = max(1, isqrt(width) if settings["max_features"] == "sqrt" else width.bit_length() - 1)
+    label = member.astype(np.uint8)
+    streams = np.random.SeedSequence(seed).generate_state(-(-n_trees // PIECE), np.uint64)
+
+    def piece(number: int) -> Any:
+        trees = min(PIECE, n_trees - number * PIECE)
+        split, leaf = int(settings["min_samples_split"]), int(settings["min_samples_leaf"])
+        return grow_forest(
+            columns,
+            label,
+            rows,
+            trees,
+            bool(settings["bootstrap"]),
+            visited,
+            split,
+            leaf,
+            streams[number],
+        )
+
+    return Forest(tuple(thread_map(piece, range(len(streams)), threads=threads)), n_trees)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Extremely randomised trees, some at a time, as `forest_kernels.grow_forest` returns them."""
+
+    pieces: tuple[Any, ...] = field(repr=False)
+    n_trees: int
+
+    def chances(self, columns: NDArray[Any], rows: Ints | None = None) -> Floats:
+        """Return the mean share of members in the leaves that records come to; features are (features, records)."""
+        wanted = np.arange(columns.shape[1]) if rows is None else rows
+        out = np.zeros(len(wanted))
+        for piece in self.pieces:
+            add_votes(piece, columns, wanted, out)
+        return out / self.n_trees
+
+
+def in_columns(features: Singles, kind: Kind) -> NDArray[Any]:
+    """Return features (records, features) with a row for each feature, counts as narrow whole numbers where they fit."""
+    narrow = (
+        kind == "counts"
+        and len(features)
+        and features.max() < 1 << 16
+        and (features == np.rint(features)).all()
+    )
+    return np.ascontiguousarray(features.T, dtype=np.uint16 if narrow else np.float32)
 
 
 @compiled
@@ -403,6 +472,16 @@ def _grow(  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _next(state):  # type: ignore[no-untyped-def]
+    """The next number of splitmix64, 0 to 1."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@compiled
 def add_votes(forest, columns, rows, out):  # type: ignore[no-untyped-def]
     """Add the shares of the leaves that records come to, tree by tree."""
     feature, threshold, left, right, share, starts = forest
@@ -417,82 +496,3 @@ def add_votes(forest, columns, rows, out):  # type: ignore[no-untyped-def]
                     else right[node]
                 )
             out[i] += share[node]
-
-
-@dataclass(frozen=True)
-class RandomForest:
-    """A random forest on features as they are; see `learner`. `trees`: how many; `rows`: the most tables that one tree grows from."""
-
-    kind: Kind = "counts"
-    trees: int = 100
-    rows: int = 2_000
-
-    def __post_init__(self) -> None:
-        for name in ("trees", "rows"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1. Got {getattr(self, name)}.")
-
-    def narrowed(self, attackers: Sequence[TargetAttacker]) -> RandomForest:
-        """Return the same: nothing is chosen."""
-        return self
-
-    def fit(
-        self,
-        features: ArrayLike,
-        member: ArrayLike,
-        *,
-        seed: Seed = None,
-        threads: int | None = None,
-    ) -> TargetAttacker:
-        """Return the attacker learnt from shadows."""
-        from sklearn.ensemble import RandomForestClassifier
-
-        x, inside = checked(features, member, self.kind)
-        rng = generator(seed)
-        fold = np.repeat(folds(inside, rng), x.shape[1])
-        flat = x.reshape(-1, x.shape[2])
-        prepared: Callable[[Singles], Singles] = Cleaner.of(flat)
-        rows, label = prepared(flat), np.repeat(inside, x.shape[1])
-
-        def grown(used: Any) -> Any:
-            some, mine = rows[used], label[used]
-            forest = RandomForestClassifier(
-                self.trees,
-                min_samples_leaf=5,
-                max_samples=min(self.rows, len(some)),
-                n_jobs=thread_count(threads),
-                random_state=int(rng.integers(2**31)),
-            )
-            # One thread asks the trees: with more they are added up in the order in which they answer.
-            return forest.fit(some, mine).set_params(n_jobs=1)
-
-        unseen: Floats = np.empty(len(rows))
-        for number in range(int(fold.max()) + 1):
-            out = fold == number
-            unseen[out] = _log_odds(grown(~out).predict_proba(rows[out])[:, 1])
-        forest = grown(slice(None))
-        scores = unseen.reshape(x.shape[:2])
-        calibration = calibrated(scores, inside)
-
-        def score(block: Singles) -> Floats:
-            return _log_odds(forest.predict_proba(block)[:, 1])
-
-        settings = {"learner": "random-forest", "trees": self.trees}
-        return FittedAttacker(
-            x.shape[2], prepared, score, calibration, calibration.log_odds(scores), inside, settings
-        )
-
-
-def _log_odds(chance: Floats) -> Floats:
-    clipped = np.clip(np.asarray(chance, dtype=np.float64), 0.005, 0.995)
-    return np.asarray(np.log(clipped) - np.log1p(-clipped))
-
-
-ATTACKERS.register(
-    MembershipAttacker(
-        name="random-forest",
-        definition="A random forest on what is seen of the table.",
-        reference="Houssiau et al. 2022 (TAPAS); Meeus et al. 2023",
-        learner=RandomForest,
-    )
-)

@@ -1,4 +1,4 @@
-"""Which columns of a target's features belong together, so that an attacker can be shown some of them."""
+"""Which columns of a target's features belong together, and an attacker that is shown some of them."""
 
 from __future__ import annotations
 

@@ -175,7 +175,9 @@ def rates(
     value, ends = clustered_auc(
         test.scores, test.member, test.shadow, stratum=test.target, level=confidence
     )
-    best = _best_threshold(validation)
+    # The threshold above which true less false positives are most on validation, the highest of equals.
+    threshold, fpr, tpr = _curve(validation)
+    best = float(threshold[int(np.argmax(tpr - fpr))])
     gain, gain_ends = _advantage(test, best, confidence)
     fpr, tpr = roc(test)
     inside = int(test.member.sum())
@@ -217,12 +219,6 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
         clustered_rate(*hits, level=confidence),
         clustered_rate(*falls, level=confidence),
     )
-
-
-def _best_threshold(trials: Trials) -> float:
-    """The threshold above which true less false positives are most, the highest of equals."""
-    threshold, fpr, tpr = _curve(trials)
-    return float(threshold[int(np.argmax(tpr - fpr))])
 
 
 def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[float, Interval]:

@@ -150,15 +150,14 @@ def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> Membership
         worst=max(each, key=lambda one: one.auc),
         target_aucs=tuple(sorted((one.auc for one in each), reverse=True)),
         each=each,
-        strengths=_strengths(seen),
+        strengths=tuple(
+            sorted(
+                (part_strength(name, seen, odds) for name, odds in seen.parts.items()),
+                key=lambda part: -part.auc,
+            )
+        ),
         **sizes_of(learnt, threshold),
     )
-
-
-def _strengths(seen: Seen) -> tuple[PartStrength, ...]:
-    """How well each part does alone on test shadows, the strongest first."""
-    out = [part_strength(name, seen, odds) for name, odds in seen.parts.items()]
-    return tuple(sorted(out, key=lambda part: -part.auc))
 
 
 def part_strength(name: str, seen: Seen, odds: NDArray[np.float64]) -> PartStrength:

@@ -19,16 +19,31 @@ from ..shadows.generator import value_reader
 from ..shadows.values import PlainValues, ValueReader
 
 Floats = NDArray[np.float64]
+
+
 Singles = NDArray[np.float32]
+
 
 RARE = 10
 """Records of the population below which a value of one column is rare: seeing it again says something of those who have it."""
+
+
 MOST_COLUMNS = 8
 """Columns of a target with features of their own: those of its rarest values."""
+
+
 SMALLEST = 1e-9
 """What is added to a density or a distance before its logarithm is taken."""
+
+
 MOST_EXTREMES = 4
 """Numeric columns whose ends are looked at: those in which the target is most extreme. More would be noise to learn through."""
+
+
+NEAREST = 5
+"""Nearest rows by ranks that are looked at."""
+
+
 EXTREMES = (
     "end on the target's side",
     "second from that end",
@@ -36,6 +51,8 @@ EXTREMES = (
     "values beyond the target's",
     "gap to the target's",
 )
+
+
 ROWS = (
     "rows equal in all columns",
     "rows with a rare value of the target",
@@ -43,6 +60,8 @@ ROWS = (
     "most columns equal in a row",
     "most rare values in a row",
 )
+
+
 NEAR = (
     "nearest",
     "second nearest",
@@ -51,11 +70,15 @@ NEAR = (
     "a row is equal",
     "nearest over second nearest",
 )
+
+
 DENSITY = (
     "kernel log density",
     "kernel log density, half the width",
     "nearest-neighbour log density",
 )
+
+
 PRESENCE = ("is released", "times released")
 
 
@@ -309,10 +332,6 @@ def _counts(
         _, of, counts = np.unique(column, return_inverse=True, return_counts=True, equal_nan=True)
         out[j] = counts[of.reshape(-1)[rows]]
     return out
-
-
-NEAREST = 5
-"""Nearest rows by ranks that are looked at."""
 
 
 @compiled

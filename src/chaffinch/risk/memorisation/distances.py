@@ -39,7 +39,7 @@ def density_ratio(case: ReleaseCase) -> Scores:
     return places.scores(np.where(total > 0, released / np.where(total > 0, total, 1.0), 0.5))
 
 
-DENSITY_RATIO = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="density_ratio",
         score=density_ratio,
@@ -78,7 +78,7 @@ def distance_ratios(case: ReleaseCase) -> Scores:
     return places.scores(np.where(known, first / np.where(known, second, 1.0), 1.0))
 
 
-DCR = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="dcr",
         score=nearest_distances,
@@ -98,7 +98,7 @@ DCR = MEMORISATION_TESTS.register(
 )
 
 
-NNDR = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="nndr",
         score=distance_ratios,

@@ -1,4 +1,4 @@
-"""How few people can a released row be, by the keys that an outsider knows? One over the number of people with the same keys."""
+"""Who can a released row be, by the keys that an outsider knows: one of how few people (k-map), and one whom the keys single out (repU)?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def k_map(case: ReleaseCase) -> Scores:
     return Scores(there / alike, np.ones(case.n_people))
 
 
-K_MAP = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="k_map",
         score=k_map,
@@ -43,7 +43,7 @@ def replicated_uniques(case: ReleaseCase) -> Scores:
     return Scores(alone & once, np.ones(case.n_people))
 
 
-REPLICATED_UNIQUES = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="replicated_uniques",
         score=replicated_uniques,

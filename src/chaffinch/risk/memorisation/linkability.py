@@ -21,13 +21,25 @@ from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, 
 from .values import ColumnValues
 
 Ints = NDArray[np.int64]
+
+
 Floats = NDArray[np.float64]
+
 
 NEAREST = (1, 5)
 """Nearest rows of the registered tests."""
 
+
 MOST_PAIRS = 100_000_000
 """Pairs of a person and a released row that are looked at: of more people, so many are asked about, whoever is a member."""
+
+
+COUNTS = 8
+"""Numbers that are counted for each person: see `shared_neighbours`."""
+
+
+SAME = 1e-9
+"""Distances this near each other are equal: sums of shares of ranges, rounded."""
 
 
 def linkability(
@@ -179,9 +191,9 @@ def _range(column: ColumnValues) -> float:
     return float(np.ptp(known)) or 1.0 if len(known) else 1.0
 
 
-def _register(k: int) -> MemorisationTest:
+def _register(k: int) -> None:
     nearest = "nearest row is the same" if k == 1 else f"{k} nearest rows have one in common"
-    return MEMORISATION_TESTS.register(
+    MEMORISATION_TESTS.register(
         MemorisationTest(
             name="linkability" if k == 1 else f"linkability_{k}",
             score=lambda case: linkability(case, k),
@@ -208,14 +220,8 @@ def _register(k: int) -> MemorisationTest:
     )
 
 
-LINKABILITY, LINKABILITY_5 = (_register(k) for k in NEAREST)
-
-
-COUNTS = 8
-"""Numbers that are counted for each person: see `shared_neighbours`."""
-
-SAME = 1e-9
-"""Distances this near each other are equal: sums of shares of ranges, rounded."""
+for _k in NEAREST:
+    _register(_k)
 
 
 @compiled

@@ -18,7 +18,13 @@ from ..._base.errors import InputError
 from ..._base.masking import masked_count
 from ..._base.runtime import thread_count, thread_map
 from ...stats.rates import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .protocol import (
+    MEMORISATION_TESTS,
+    MemorisationTest,
+    NotApplicableError,
+    ReleaseCase,
+    draw_at_most,
+)
 from .values import ColumnValues
 
 Ints = NDArray[np.int64]
@@ -135,7 +141,7 @@ def predicates_of_values(case: ReleaseCase, *, most: int = MOST) -> Predicates:
     ]
     conditions = np.array(parts, dtype=np.int64).reshape(-1, 3)
     every = Predicates(conditions[:, [0]], conditions[:, [1]], conditions[:, [2]])
-    return _some(every, most, np.random.default_rng(case.seed))
+    return every.take(draw_at_most(len(every), most, np.random.default_rng(case.seed)))
 
 
 def predicates_of_columns(
@@ -162,7 +168,8 @@ def predicates_of_columns(
         columns, low[columns, rows[:, None]], high[columns, rows[:, None]]
     ).distinct()
     true_of_one = every.counts(codes, most=1, threads=case.threads) == 1
-    return _some(every.take(np.flatnonzero(true_of_one)), most, rng)
+    isolating = every.take(np.flatnonzero(true_of_one))
+    return isolating.take(draw_at_most(len(isolating), most, rng))
 
 
 def _single_values(place: int, column: ColumnValues) -> list[tuple[int, int, int]]:
@@ -208,15 +215,9 @@ def _codes(columns: Sequence[ColumnValues], *, released: bool) -> Ints:
     )
 
 
-def _some(every: Predicates, most: int, rng: np.random.Generator) -> Predicates:
-    if len(every) <= most:
-        return every
-    return every.take(np.sort(rng.choice(len(every), most, replace=False)))
-
-
-def _register(name: str, most_columns: int) -> MemorisationTest:
+def _register(name: str, most_columns: int) -> None:
     kind = "one column" if most_columns == 1 else f"up to {most_columns} columns"
-    return MEMORISATION_TESTS.register(
+    MEMORISATION_TESTS.register(
         MemorisationTest(
             name=name,
             score=lambda case: isolated(case, min(most_columns, len(case.columns))),
@@ -239,8 +240,8 @@ def _register(name: str, most_columns: int) -> MemorisationTest:
     )
 
 
-SINGLED_OUT = _register("singled_out", 1)
-SINGLED_OUT_BY_SEVERAL = _register("singled_out_by_several", SEVERAL)
+_register("singled_out", 1)
+_register("singled_out_by_several", SEVERAL)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Are values that hardly anybody has in the released table? A name of a village, an income to the penny."""
+"""Are values, or pairs of values, that hardly anybody has in the released table? A name of a village, an income to the penny."""
 
 from __future__ import annotations
 
@@ -6,14 +6,34 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._base.seeds import child
 from ...stats.rates import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NobodyConcernedError, ReleaseCase
+from .protocol import (
+    MEMORISATION_TESTS,
+    MemorisationTest,
+    NobodyConcernedError,
+    ReleaseCase,
+    draw_at_most,
+)
 from .values import ColumnValues
 
 RARE_BELOW = 3
 """A value is rare if fewer people than this have it, members and others together."""
+
+
+MOST_PAIRS = 300
+"""Pairs of columns that are looked at; of more, so many are drawn at random."""
+
+
+BLINDNESS = "Generators that never write rare values, or that draw numbers anew, pass; so does one that gives people away by common values."
+
+
+def is_rare(column: ColumnValues, rare_below: int) -> NDArray[np.bool_]:
+    """Return for each person whether fewer than so many people have the person's value; missing is no value."""
+    counts = np.bincount(column.people, minlength=column.size)
+    return (counts[column.people] < rare_below) & (column.people < column.n_values)
 
 
 def rare_values(
@@ -22,8 +42,7 @@ def rare_values(
     """Return for each person how many of their rare values are in the released table, of how many they have; missing is no value."""
     numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
     for column in columns:
-        rare = np.bincount(column.people, minlength=column.size)[column.people] < rare_below
-        rare &= column.people < column.n_values
+        rare = is_rare(column, rare_below)
         there = np.bincount(column.released, minlength=column.size)[column.people] > 0
         numerator += rare & there
         weight += rare
@@ -32,20 +51,10 @@ def rare_values(
     return Scores(numerator, weight)
 
 
-def _of_levels(case: ReleaseCase) -> Scores:
-    return rare_values(case, [column for column in case.columns if not column.numeric])
-
-
-def _of_numbers(case: ReleaseCase) -> Scores:
-    return rare_values(case, [column for column in case.columns if column.numeric])
-
-
-BLINDNESS = "Generators that never write rare values, or that draw numbers anew, pass; so does one that gives people away by common values."
-
-RARE_LEVEL = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="rare_level",
-        score=_of_levels,
+        score=lambda case: rare_values(case, [c for c in case.columns if not c.numeric]),
         title="Rare level",
         definition=(
             "Of the levels of people that fewer than three people have, in the data or not: the share that stands in the released table, in the same column."
@@ -58,10 +67,11 @@ RARE_LEVEL = MEMORISATION_TESTS.register(
     )
 )
 
-RARE_NUMBER = MEMORISATION_TESTS.register(
+
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="rare_number",
-        score=_of_numbers,
+        score=lambda case: rare_values(case, [c for c in case.columns if c.numeric]),
         title="Rare number",
         definition=(
             "Of the numbers of people that fewer than three people have, in the data or not: the share that stands in the released table, in the same "
@@ -76,10 +86,6 @@ RARE_NUMBER = MEMORISATION_TESTS.register(
 )
 
 
-MOST_PAIRS = 300
-"""Pairs of columns that are looked at; of more, so many are drawn at random."""
-
-
 def rare_combinations(
     case: ReleaseCase, rare_below: int = RARE_BELOW, most_pairs: int = MOST_PAIRS
 ) -> Scores:
@@ -91,9 +97,8 @@ def rare_combinations(
         np.bincount(column.people, minlength=column.size) >= rare_below for column in case.columns
     ]
     pairs = list(combinations(range(len(case.columns)), 2))
-    if len(pairs) > most_pairs:
-        rng = np.random.default_rng(child(case.seed, 1))
-        pairs = [pairs[i] for i in np.sort(rng.choice(len(pairs), most_pairs, replace=False))]
+    rng = np.random.default_rng(child(case.seed, 1))
+    pairs = [pairs[i] for i in draw_at_most(len(pairs), most_pairs, rng)]
     numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
     # Values that are not rare, numbered without gaps, so that most pairs of columns fit into a table of counts.
     ids = [np.cumsum(one) - 1 for one in common]
@@ -122,7 +127,7 @@ def rare_combinations(
     return Scores(numerator, weight)
 
 
-RARE_COMBINATION = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="rare_combination",
         score=rare_combinations,

@@ -15,7 +15,7 @@ from .protocol import (
     NotApplicableError,
     ReleaseCase,
 )
-from .rare_values import RARE_BELOW
+from .rare_values import RARE_BELOW, is_rare
 
 Ints = NDArray[np.int64]
 
@@ -33,8 +33,7 @@ def repeated_values(case: ReleaseCase, rare_below: int = RARE_BELOW) -> Scores:
     further = _further(case)
     numerator, weight = np.zeros(case.n_people), np.zeros(case.n_people)
     for column in case.columns:
-        rare = np.bincount(column.people, minlength=column.size)[column.people] < rare_below
-        rare &= column.people < column.n_values
+        rare = is_rare(column, rare_below)
         numerator += np.where(rare, further(column.released, column.people, column.size), 0.0)
         weight += rare
     if not weight.any():
@@ -60,7 +59,7 @@ def _further(case: ReleaseCase) -> Callable[[Ints, Ints, int], NDArray[np.float6
     return share
 
 
-REPEATED_ROW = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="repeated_row",
         score=repeated_rows,
@@ -75,7 +74,7 @@ REPEATED_ROW = MEMORISATION_TESTS.register(
     )
 )
 
-REPEATED_VALUE = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="repeated_value",
         score=repeated_values,

@@ -1,8 +1,6 @@
-"""Is a person's whole row in the released table, though chance would hardly put it there? A match counts by the chance that it is a copy.
+"""Is a person's whole row in the released table? Copies of records are found so, however few; a match may count by the chance that it is a copy.
 
-How likely is a row by chance? From the people whose rows are nearly it: all but the person asked about, members and others alike.
-
-The chance is a kernel estimate over columns of levels (Aitchison and Aitken, 1976, with one weight for all columns): a person whose row differs in k columns
+How likely a row is by chance is worked out from the people whose rows are nearly it: all but the person asked about, members and others alike. It is a kernel estimate over columns of levels (Aitchison and Aitken, 1976, with one weight for all columns): a person whose row differs in k columns
 counts `RATIO`^k. It is scaled so that its mean over people is the share of pairs of people with equal rows, which estimates that mean
 without bias whatever the kernel.
 """
@@ -18,16 +16,34 @@ from ..._base.seeds import child
 from ...stats.rates import Scores
 from .protocol import MEMORISATION_TESTS, MOST_ROWS, MemorisationTest, ReleaseCase, draw_at_most
 
+Ints = NDArray[np.int64]
+
+
+Floats = NDArray[np.float64]
+
+
+COPIES = 0.005
+"""The share of members who are copied, of which a match's chance to be a copy is worked out: the test is sharpest for shares of about this."""
+
+
+RATIO = 0.1
+"""What a person counts for whose row differs in one more column (0.02 to 0.25 were tried on Adult, sm_fair and sm_randhie: little differs)."""
+
+
+PILOT = 500
+"""People by whom the kernel is scaled."""
+
+
+BLOCK = 256
+"""People whom a thread takes at a time."""
+
 
 def exact_row(case: ReleaseCase) -> Scores:
     """Return for each person whether a released row has all their values: all columns but identifiers and free text."""
-    released, people, size = case.whole_rows
-    there = np.zeros(size, dtype=bool)
-    there[released] = True
-    return Scores(there[people], np.ones(case.n_people))
+    return Scores(_is_released(case), np.ones(case.n_people))
 
 
-EXACT_ROW = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="exact_row",
         score=exact_row,
@@ -44,10 +60,6 @@ EXACT_ROW = MEMORISATION_TESTS.register(
 )
 
 
-COPIES = 0.005
-"""The share of members who are copied, of which a match's chance to be a copy is worked out: the test is sharpest for shares of about this."""
-
-
 def copied_row(case: ReleaseCase, copies: float = COPIES) -> Scores:
     """Return for each person the chance that a released row with all their values is a copy; 0 where there is none.
 
@@ -55,16 +67,13 @@ def copied_row(case: ReleaseCase, copies: float = COPIES) -> Scores:
     and met by chance with about n p: the chance of a copy is e / (e + n p), n half of the people. It is close to the likelihood ratio
     of "copied", by which the most powerful test would count matches, with p estimated from all people (`chance_of_row`).
     """
-    released, people, size = case.whole_rows
-    there = np.zeros(size, dtype=bool)
-    there[released] = True
-    matched = np.flatnonzero(there[people])
+    matched = np.flatnonzero(_is_released(case))
     score = np.zeros(case.n_people)
     score[matched] = copies / (copies + case.n_people / 2 * chance_of_row(case, matched))
     return Scores(score, np.ones(case.n_people))
 
 
-COPIED_ROW = MEMORISATION_TESTS.register(
+MEMORISATION_TESTS.register(
     MemorisationTest(
         name="copied_row",
         score=copied_row,
@@ -84,17 +93,12 @@ COPIED_ROW = MEMORISATION_TESTS.register(
 )
 
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-RATIO = 0.1
-"""What a person counts for whose row differs in one more column (0.02 to 0.25 were tried on Adult, sm_fair and sm_randhie: little differs)."""
-
-PILOT = 500
-"""People by whom the kernel is scaled."""
-
-BLOCK = 256
-"""People whom a thread takes at a time."""
+def _is_released(case: ReleaseCase) -> NDArray[np.bool_]:
+    """Return for each person whether a released row has all their values."""
+    released, people, size = case.whole_rows
+    there = np.zeros(size, dtype=bool)
+    there[released] = True
+    return there[people]
 
 
 def chance_of_row(case: ReleaseCase, people: Ints, *, most_rows: int = MOST_ROWS) -> Floats:

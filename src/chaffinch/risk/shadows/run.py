@@ -2,9 +2,7 @@
 
 Each shadow draws its randomness from its own number, so neither the number of workers nor a kill in between changes a result.
 
-Finished shadows on disk: arrays in open files, so that a killed run goes on where it stopped.
-
-A folder holds `shadows.json` (what the shadows are of, as a fingerprint, and their seed) and for each part two files of arrays, written
+Finished shadows are arrays in open files, so that a killed run goes on where it stopped. A folder holds `shadows.json` (what the shadows are of, as a fingerprint, and their seed) and for each part two files of arrays, written
 beside and renamed into place. The tables in it are synthetic, yet a model without a promise may have copied records: the folder is the
 owner's alone and its files are as confidential as the data. Where no folder is named, tables go to a file without a name, which the system takes
 back however the process ends, killed or not.
@@ -41,70 +39,42 @@ from .generator import Generator, coded, value_reader
 
 PARTS, SMALLEST, LARGEST = 100, 4, 50
 """Jobs to cut a run into, and the fewest and the most shadows of one: a kill loses what is being worked on."""
+
+
 GRACE = 30.0
 """Seconds beyond the time limits of a job's shadows after which a worker that cannot be interrupted is given up."""
 
 
-@dataclass(frozen=True, eq=False)
-class Shadows:
-    """Finished shadows. Their tables stay on disk and are read a part at a time."""
+ABOUT = "shadows.json"
 
-    store: Store
-    parts: tuple[ShadowPart, ...]
-    n_shadows: int
-    tables: int
-    seconds: float
-    """Time that the fits took in this run; shadows found finished cost nothing."""
 
-    def gather(
-        self,
-        look: Callable[[NDArray[Any]], NDArray[Any]],
-        *,
-        only: NDArray[np.int64] | None = None,
-        tables: int | None = None,
-    ) -> NDArray[Any]:
-        """Return what `look` sees in each table, (shadows, tables, ...); `look` is given (tables, rows, columns).
+@dataclass(frozen=True)
+class Working:
+    """Who works on fits and for how long; none of it changes a result.
 
-        `only` names the shadows to look at, in the order in which they are returned, and `tables` how many of each; without them all.
-        """
-        wanted = np.arange(self.n_shadows) if only is None else only
-        place = np.full(self.n_shadows, -1, dtype=np.int64)
-        place[wanted] = np.arange(len(wanted))
-        out: NDArray[Any] | None = None
-        for part in self.parts:
-            mine = place[part.ids]
-            if not (mine >= 0).any():
-                continue
-            codes = np.asarray(part.codes)[mine >= 0, :tables]
-            seen = look(codes.reshape(-1, *codes.shape[2:]))
-            seen = seen.reshape(len(codes), codes.shape[1], *seen.shape[1:])
-            if out is None:
-                out = np.empty((len(wanted), *seen.shape[1:]), dtype=seen.dtype)
-            out[mine[mine >= 0]] = seen
-        assert out is not None
-        return out
+    Parameters
+    ----------
+    workers, executor
+        Processes to use (joblib's; every core unless said), or any `concurrent.futures.Executor` to use instead. With one worker all
+        is done in this process.
+    keep
+        A folder for finished shadows: a run that was stopped goes on from there.
+    time_limit
+        Seconds that one fit may take.
+    """
 
-    @cached_property
-    def nodes(self) -> NDArray[np.float32]:
-        """What was seen of each target under each model, (shadows, targets, features)."""
-        return self._seen("nodes")
+    workers: int | None = None
+    executor: Executor | None = None
+    keep: Path | None = None
+    time_limit: float | None = None
+    progress: Progress = field(default=silent, repr=False)
 
-    @cached_property
-    def cells(self) -> NDArray[np.float32]:
-        """What was seen of each model, (shadows, features)."""
-        return self._seen("cells")
-
-    @cached_property
-    def values(self) -> NDArray[np.float32]:
-        """What was seen of each target in released values, (shadows, tables, targets, features)."""
-        return self._seen("values")
-
-    def _seen(self, what: str) -> NDArray[np.float32]:
-        first = getattr(self.parts[0], what)
-        out = np.empty((self.n_shadows, *first.shape[1:]), dtype=np.float32)
-        for part in self.parts:
-            out[part.ids] = getattr(part, what)
-        return out
+    def check(self, what: str) -> None:
+        """Raise unless the time limit leaves time."""
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(
+                f"The time limit of a {what} must be above 0 seconds. Got {self.time_limit:g}."
+            )
 
 
 def run_shadows(
@@ -175,6 +145,68 @@ def run_shadows(
             finished / len(draws),
         )
     return Shadows(store, tuple(store.parts()), len(draws), tables, time.monotonic() - began)
+
+
+@dataclass(frozen=True, eq=False)
+class Shadows:
+    """Finished shadows. Their tables stay on disk and are read a part at a time."""
+
+    store: Store
+    parts: tuple[ShadowPart, ...]
+    n_shadows: int
+    tables: int
+    seconds: float
+    """Time that the fits took in this run; shadows found finished cost nothing."""
+
+    def gather(
+        self,
+        look: Callable[[NDArray[Any]], NDArray[Any]],
+        *,
+        only: NDArray[np.int64] | None = None,
+        tables: int | None = None,
+    ) -> NDArray[Any]:
+        """Return what `look` sees in each table, (shadows, tables, ...); `look` is given (tables, rows, columns).
+
+        `only` names the shadows to look at, in the order in which they are returned, and `tables` how many of each; without them all.
+        """
+        wanted = np.arange(self.n_shadows) if only is None else only
+        place = np.full(self.n_shadows, -1, dtype=np.int64)
+        place[wanted] = np.arange(len(wanted))
+        out: NDArray[Any] | None = None
+        for part in self.parts:
+            mine = place[part.ids]
+            if not (mine >= 0).any():
+                continue
+            codes = np.asarray(part.codes)[mine >= 0, :tables]
+            seen = look(codes.reshape(-1, *codes.shape[2:]))
+            seen = seen.reshape(len(codes), codes.shape[1], *seen.shape[1:])
+            if out is None:
+                out = np.empty((len(wanted), *seen.shape[1:]), dtype=seen.dtype)
+            out[mine[mine >= 0]] = seen
+        assert out is not None
+        return out
+
+    @cached_property
+    def nodes(self) -> NDArray[np.float32]:
+        """What was seen of each target under each model, (shadows, targets, features)."""
+        return self._seen("nodes")
+
+    @cached_property
+    def cells(self) -> NDArray[np.float32]:
+        """What was seen of each model, (shadows, features)."""
+        return self._seen("cells")
+
+    @cached_property
+    def values(self) -> NDArray[np.float32]:
+        """What was seen of each target in released values, (shadows, tables, targets, features)."""
+        return self._seen("values")
+
+    def _seen(self, what: str) -> NDArray[np.float32]:
+        first = getattr(self.parts[0], what)
+        out = np.empty((self.n_shadows, *first.shape[1:]), dtype=np.float32)
+        for part in self.parts:
+            out[part.ids] = getattr(part, what)
+        return out
 
 
 def stage_words(finished: int, total: int, new: int, seconds: float) -> str:
@@ -284,35 +316,6 @@ def _fingerprint(
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Working:
-    """Who works on fits and for how long; none of it changes a result.
-
-    Parameters
-    ----------
-    workers, executor
-        Processes to use (joblib's; every core unless said), or any `concurrent.futures.Executor` to use instead. With one worker all
-        is done in this process.
-    keep
-        A folder for finished shadows: a run that was stopped goes on from there.
-    time_limit
-        Seconds that one fit may take.
-    """
-
-    workers: int | None = None
-    executor: Executor | None = None
-    keep: Path | None = None
-    time_limit: float | None = None
-    progress: Progress = field(default=silent, repr=False)
-
-    def check(self, what: str) -> None:
-        """Raise unless the time limit leaves time."""
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise InputError(
-                f"The time limit of a {what} must be above 0 seconds. Got {self.time_limit:g}."
-            )
-
-
 @dataclass(frozen=True, eq=False)
 class ShadowJob:
     """Some shadows to fit: their numbers, and for each the rows of the population it is fitted to."""
@@ -405,9 +408,6 @@ def within(limit: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-ABOUT = "shadows.json"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
-"""The population that subsets are drawn from, each combination of values once, and whom to attack in it.
+"""The population that subsets are drawn from, each combination of values once; whom to attack in it; and which records are in which shadow.
 
-Designs: which records are in which shadow. Drawn once, before any fit.
+Designs are drawn once, before any fit:
 
 `shared`: every shadow serves every target. Each target is in exactly half of the shadows (or in the share of the population that a
 subset has), chosen independently of the other targets; the rest of a subset is drawn from the other records. A thousand pairs
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 
 Duplicates = Literal["drop", "keep"]
+
+
 Equal = Literal["values", "codes"]
+
+
+Share = Literal["half", "natural"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +189,6 @@ def _joined(table: Table, population: Table) -> Table:
         table.schema, columns=columns, rows=None if table.schema.rows is None else data.num_rows
     )
     return Table(schema, data, Codes.of(codes, schema.sizes), table.notes, table.origin)
-
-
-Share = Literal["half", "natural"]
 
 
 @dataclass(frozen=True, eq=False)

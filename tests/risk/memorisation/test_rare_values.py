@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, NotApplicableError
-from chaffinch.risk.memorisation.rare_values import rare_values
+from chaffinch.risk.memorisation.rare_values import rare_combinations, rare_values
+from tests.risk.memorisation.conftest import with_copies
 
 from .conftest import case_of, people
 
@@ -54,3 +56,37 @@ def test_where_nothing_is_rare_it_does_not_apply() -> None:
     table = pa.table({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20})
     with pytest.raises(NotApplicableError, match="no rare values"):
         MEMORISATION_TESTS["rare_level"].score(case_of(table, table, table))
+
+
+@pytest.mark.parametrize("n", [40, 120])
+def test_rare_pairs_are_counted_as_a_plain_loop_does(rng: np.random.Generator, n: int) -> None:
+    members, others, fresh = (people(n, rng, 5) for _ in range(3))
+    released = with_copies(fresh, members, 0.1)
+    everybody, rows = members.to_pylist() + others.to_pylist(), released.to_pylist()
+    numerator, weight = np.zeros(2 * n), np.zeros(2 * n)
+    single = {name: Counter(row[name] for row in everybody) for name in members.column_names}
+    for a, b in combinations(members.column_names, 2):
+        counts, there = (
+            Counter((row[a], row[b]) for row in everybody),
+            {(row[a], row[b]) for row in rows},
+        )
+        for i, row in enumerate(everybody):
+            rare = counts[row[a], row[b]] < 3 <= min(single[a][row[a]], single[b][row[b]])
+            weight[i] += rare
+            numerator[i] += rare and (row[a], row[b]) in there
+    scores = rare_combinations(case_of(released, members, others))
+    assert scores.weight.tolist() == weight.tolist()
+    assert scores.numerator.tolist() == numerator.tolist()
+    assert weight.sum() > 0
+
+
+def test_of_many_pairs_some_are_looked_at(rng: np.random.Generator) -> None:
+    case = case_of(*(people(100, rng, 8) for _ in range(3)))
+    some, every = (rare_combinations(case, most_pairs=most).weight.sum() for most in (5, 300))
+    assert 0 < some < every
+
+
+def test_where_no_pair_is_rare_it_does_not_apply() -> None:
+    table = pa.table({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20})
+    with pytest.raises(NotApplicableError, match="no rare pairs"):
+        rare_combinations(case_of(table, table, table))
