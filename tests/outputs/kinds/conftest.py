@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ import pytest
 
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.equations import CountTable, SumSystem
+from chaffinch.outputs.evolve import EvolvedCopy, EvolveSettings, evolve_spec
 from chaffinch.outputs.numbers import compared
+from chaffinch.outputs.solve.process import Engines
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
 
@@ -154,3 +156,16 @@ def slopes_hold() -> Callable[[Any, np.ndarray], None]:
         np.testing.assert_array_less(np.abs(slope - numeric), 1e-3 * scale + 1e-12)
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def evolved() -> Iterator[Callable[..., EvolvedCopy]]:
+    """A dataset that reaches outputs. Engines are shared: starting a process takes longer than these searches."""
+
+    def search(spec: Outputs, *, seed: int = 1, **settings: Any) -> EvolvedCopy:
+        copy = evolve_spec(spec, EvolveSettings(**settings), seed=seed, engines=engines).copies[0]
+        assert copy.reached, copy.missed
+        return copy
+
+    with Engines() as engines:
+        yield search

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
@@ -110,7 +109,7 @@ def test_derivatives(slopes_hold: Any) -> None:
     assert ChiSquare((2, 2)).undetermined(np.array([3.0, 0.0, 5.0, 0.0])).tolist() == [True]
 
 
-def test_a_dataset_evolves_from_a_statistic_and_margins() -> None:
+def test_a_dataset_evolves_from_a_statistic_and_margins(evolved: Any) -> None:
     statistic = chi2_contingency([[35, 5], [10, 20], [15, 15]], correction=False)[0]
     outputs = [
         {
@@ -125,8 +124,7 @@ def test_a_dataset_evolves_from_a_statistic_and_margins() -> None:
         {"name": "b", "kind": "table", "by": ["B"], "counts": [60, 40]},
     ]
     spec = Outputs.from_dict({**HEAD, "rows": 100, "columns": COLUMNS, "outputs": outputs})
-    copy = evolve(spec, seed=1, proposals=200_000).copies[0]
-    assert copy.reached
+    copy = evolved(spec, proposals=200_000)
     table = np.zeros((3, 2), dtype=int)
     np.add.at(table, (copy.codes[:, 0], copy.codes[:, 1]), 1)
     assert chi2_contingency(table, correction=False)[0] == pytest.approx(statistic, abs=1.0)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
@@ -106,7 +105,7 @@ def test_what_a_search_sees_points_the_right_way() -> None:
     assert exact.undetermined(np.array([3.0, 0.0, 5.0, 6.0])).tolist() == [False, True]
 
 
-def test_a_dataset_evolves_from_a_test_and_margins() -> None:
+def test_a_dataset_evolves_from_a_test_and_margins(evolved: Any) -> None:
     exact = FisherExact((), {}, "two-sided", conditional=True)
     published = np.array([[24.0, 16.0], [15.0, 35.0]])
     p_value, odds_ratio = exact.p_value(published), exact.odds_ratio(published)
@@ -119,12 +118,9 @@ def test_a_dataset_evolves_from_a_test_and_margins() -> None:
         },
         {"name": "a", "kind": "table", "by": ["A"], "counts": [40, 50]},
     ]
-    copy = evolve(
-        Outputs.from_dict({**HEAD, "outputs": outputs}), seed=1, proposals=200_000
-    ).copies[0]
+    copy = evolved(Outputs.from_dict({**HEAD, "outputs": outputs}), proposals=200_000)
     table = np.zeros((2, 2), dtype=int)
     np.add.at(table, (copy.codes[:, 0], copy.codes[:, 1]), 1)
-    assert copy.reached, table
     assert fisher_exact(table).pvalue == pytest.approx(p_value, abs=1.1e-4)
 
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch import evolve
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.document import Outputs, recipes_of
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.domain import Field, Fields
 from chaffinch.outputs.numbers import compared
 from chaffinch.outputs.rules import Policy, check_entries
@@ -85,7 +84,7 @@ def test_pairs_counted_one_by_one(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("key", "seed"), [("statistic", 2), ("p_value", 1)])
-def test_a_dataset_evolves_from_a_statistic(key: str, seed: int) -> None:
+def test_a_dataset_evolves_from_a_statistic(evolved: Any, key: str, seed: int) -> None:
     rng = np.random.default_rng(3)
     g = rng.integers(0, 2, 150)
     codes = np.column_stack(
@@ -104,8 +103,7 @@ def test_a_dataset_evolves_from_a_statistic(key: str, seed: int) -> None:
     published = recipes_of([entry, {"name": "x", "kind": "table", "by": ["x"]}], FIELDS).computed(
         codes
     )
-    copy = evolve(Outputs(FIELDS, published.outputs, 150), seed=seed, proposals=400_000).copies[0]
-    assert copy.reached
+    copy = evolved(published, seed=seed, proposals=400_000)
     assert all(one.within for one in compared(published, copy.codes))
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Outputs, recipes_of
@@ -109,7 +108,7 @@ def test_nothing_to_divide_by() -> None:
         recipes_of([RATIO], FIELDS).computed(codes)
 
 
-def test_a_dataset_evolves_from_a_ratio() -> None:
+def test_a_dataset_evolves_from_a_ratio(evolved: Any) -> None:
     output = {**RATIO, "by": ["g"], "values": ["6.25", "12.50"]}
     columns = Outputs(FIELDS, ()).to_dict()["columns"]
     spec = Outputs.from_dict(
@@ -121,8 +120,7 @@ def test_a_dataset_evolves_from_a_ratio() -> None:
             "outputs": [output],
         }
     )
-    copy = evolve(spec, seed=1, proposals=200_000).copies[0]
-    assert copy.reached
+    copy = evolved(spec, proposals=200_000)
     for k, ratio in enumerate((6.25, 12.5)):
         rows = copy.codes[copy.codes[:, 0] == k]
         assert rows[:, 1].sum() / rows[:, 2].sum() == pytest.approx(ratio, abs=0.0051)
