@@ -26,9 +26,9 @@ from .equations import CountTable, Output, SumSystem
 from .numbers import people
 
 MOST_CELLS = 60_000
-"""Linear programmes with more cells are not tried,"""
+"""Cells above which a linear programme is not tried."""
 MOST_ENTRIES = 2_000_000
-"""nor with more entries."""
+"""Entries above which a linear programme is not tried."""
 MOST_PAIRS = 400
 MOST_ITERATIONS = 10_000
 """Steps of the simplex method after which a programme is given up. A number of steps, not of seconds: the same on every machine."""

@@ -23,7 +23,7 @@ from .domain import Codes, Columns
 from .equations import Problem, SumSystem
 from .kinds import KINDS
 from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
-from .numbers import Compared, Number, compared
+from .numbers import TOLERANCE, Compared, Number, compared
 from .solve.budget import proposals_of, seconds_each
 from .solve.ea import settings_from
 from .solve.incremental import Checkpoint, Solved
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 EngineName = Literal["incremental", "maxent", "ea"]
 StartName = Literal["uniform", "margins"]
-TOLERANCE = 1e-3
 SECONDS = 60.0
 """What a copy may take unless something else is asked for."""
 MOST_BYTES = 8 << 30

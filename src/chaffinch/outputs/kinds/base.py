@@ -59,8 +59,6 @@ from ..rules.findings import Finding
 from ..rules.policy import Policy
 from ..rules.tallies import OutputTally, Tallier
 
-# A kind's file imports what it speaks of from here.
-
 Whole = Annotated[int, Key(ge=0, strict=True)]
 SLACK = 1e-7
 """What a number may lie beyond a bound, as a share of it (at least 1): numbers and bounds are rounded."""

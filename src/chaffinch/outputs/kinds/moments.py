@@ -37,9 +37,9 @@ from .base import (
 
 SPREADS = ("sd", "variance")
 CENTRES = 17
-"""Numbers around which a spread is put into a linear programme, where there are at most"""
+"""How many numbers a spread is put into a linear programme around, where groups are few."""
 FEW_GROUPS = 50
-"""groups; fewer of them where there are more."""
+"""Groups up to which there are so many; of more there are three."""
 
 
 class SummarySpec(OutputSpec):

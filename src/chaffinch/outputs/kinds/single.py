@@ -36,9 +36,9 @@ from .base import KINDS, OutputSpec, PrintedNumbers, Sample, no_estimate
 STEP = 1e-30
 """The imaginary step. Nothing is subtracted, so that it may be as small as it likes."""
 LEAST_P = 1e-300
-"""P-values below this are not told apart,"""
+"""P-values below this are not told apart."""
 LEAST_ODDS = 1e-9
-"""nor odds ratios below this."""
+"""Odds ratios below this are not told apart."""
 
 
 class Single(NamedTuple):

@@ -28,9 +28,9 @@ MOST_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
 others are not assessed."""
 MOST_STEPS = 200_000_000
-"""Steps that the search for unions of more than 128 cells may take in one pair of tallies, about a second,"""
+"""Steps that the search for unions of more than 128 cells may take in one pair of tallies, about a second."""
 MOST_STEPS_OF_ALL = 2_000_000_000
-"""and in all pairs together."""
+"""Steps of that search in all pairs of tallies together."""
 DENSE = 4_000_000
 _NO_LIMIT = 2**62
 Links = tuple[NDArray[np.int64], ...]

@@ -36,9 +36,9 @@ MOST_GROUPS = 6
 MOST_CELLS = 2_000
 """Published cells that hang together, up to which they are looked at."""
 TAKEN = 100
-"""Atoms that a programme takes in at a time, of those that its last answer breaks;"""
+"""Atoms that a programme takes in at a time, of those that its last answer breaks."""
 TAKEN_WHOLE = 50
-"""and one in whole numbers, whose branches grow with them."""
+"""Atoms that a programme in whole numbers takes in at a time: its branches grow with them."""
 _NEVER = 1e4
 _NOTHING = 1e-9
 _DENOMINATORS = 60
