@@ -329,7 +329,6 @@ COPY = EvolvedCopy(
     False,
     ("by sex",),
     500,
-    0.25,
     (REPORT,),
     (TracePoint(0, None, 1, {"by sex": 1.0}),),
     1.5,
