@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from chaffinch.web.commands import roles_of
 from chaffinch.web.jobs import Job
-from chaffinch.web.roles import roles_of
 
 from ..browser import Browser, needs_chromium
 from .conftest import Visitor

@@ -14,11 +14,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from .._base.errors import InputError
 from .._base.text import count_noun
-from .commands import Roles, shown_command
+from .commands import Roles, roles_of, shown_command
 from .guard import LIVE_POLICY, Keys
 from .jobs import Queue
 from .project import Places, ProjectChoices, ProjectFolder
-from .roles import roles_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment

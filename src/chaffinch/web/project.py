@@ -246,7 +246,7 @@ class ProjectFolder:
             return
         text, before = str(found.get("schema", "")), self.stamp()
         if known is not None:
-            from .roles import with_choices
+            from .commands import with_choices
 
             text = with_choices(text, self.schema_text(), str(known.get("schema", "")))
         write_private(self.path("schema.toml"), text)

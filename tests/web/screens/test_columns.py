@@ -98,7 +98,7 @@ def test_live_progress_is_a_fragment_that_ends_by_loading_the_screen(opened: Vis
 
 
 def _roles(visitor: Visitor) -> Roles:
-    from chaffinch.web.roles import roles_of
+    from chaffinch.web.commands import roles_of
 
     return roles_of(visitor.project.schema_text())
 

@@ -15,10 +15,9 @@ from ..._base.text import count_noun
 from ...table.infer import suggested_role
 from ...table.schema import KINDS, ROLES, Column, Schema
 from ...table.schema_file import schema_from_toml
-from ..commands import describe_words
+from ..commands import CHOSEN, describe_words, with_entry, with_rules_in_step
 from ..page import Page, SentForm, form_of, go
 from ..project import write_private
-from ..roles import CHOSEN, with_entry, with_rules_in_step
 from .opening import look_again, looked
 
 WIDE, TALL = 120.0, 34.0

@@ -12,11 +12,10 @@ from starlette.responses import HTMLResponse, Response
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.files import remove_left_behind
 from ..._base.text import count_noun
-from ..commands import check_words, release_words
+from ..commands import check_words, release_words, roles_of
 from ..jobs import Job
 from ..page import Page, form_of, go
 from ..project import ProjectChoices, ProjectFolder, read_json
-from ..roles import roles_of
 from .promise import balance
 
 WORDS = {
