@@ -10,7 +10,7 @@ from itertools import combinations
 from ..._base.errors import InputError
 from ..readers.files.protocol import FoundOutput, UnclearOutput
 from ..rules import Policy, RuleReport
-from ..rules.findings import Finding, finding, statbarn_of
+from ..rules.findings import Finding, finding, not_assessed, statbarn_of
 from .measurement import Measurement
 from .result import CheckedOutput, CheckResult, verdict_of
 from .settings import CheckSettings, ResolvedSettings
@@ -32,18 +32,7 @@ def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
             findings += one.facts.findings(one.name, policy.of(one.facts.kind))
         except InputError as error:
             words = f"{one.place}: {error}"
-            findings.append(
-                finding(
-                    one.name,
-                    one.facts.kind,
-                    "all rules",
-                    [one.name],
-                    of=1,
-                    good="",
-                    bad=words,
-                    status="not assessed",
-                )
-            )
+            findings.append(not_assessed(one.name, one.facts.kind, "all rules", words))
     if policy.differencing and len(outputs) > 1:
         for one, other in combinations([one for one in outputs if one.facts.people is not None], 2):
             apart = abs((one.facts.people or 0) - (other.facts.people or 0))
@@ -63,18 +52,7 @@ def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
                     )
                 )
         words = "What outputs give away together can be looked at with the records alone. Name them: --data."
-        findings.append(
-            finding(
-                TOGETHER,
-                "table",
-                "differencing",
-                [TOGETHER],
-                of=1,
-                good="",
-                bad=words,
-                status="not assessed",
-            )
-        )
+        findings.append(not_assessed(TOGETHER, "table", "differencing", words))
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 

@@ -21,7 +21,7 @@ from ..document import Outputs
 from ..domain import Codes
 from ..kinds.base import ROWS, OutputSpec
 from ..rules import Policy, RuleReport, check_rules
-from ..rules.findings import Finding, finding
+from ..rules.findings import Finding, not_assessed
 from ..rules.tallies import Tallier
 
 
@@ -90,17 +90,8 @@ class RuleTrial:
                 released=self.released,
             )
         except InputError as error:  # a recipe that cannot be computed is none
-            words = finding(
-                outputs[0].name,
-                outputs[0].kind,
-                "all rules",
-                [outputs[0].name],
-                of=1,
-                good="",
-                bad=str(error),
-                status="not assessed",
-            )
-            return RuleReport((words,), self.policy.name, self.policy.hash)
+            bad = not_assessed(outputs[0].name, outputs[0].kind, "all rules", str(error))
+            return RuleReport((bad,), self.policy.name, self.policy.hash)
 
     def judge(self, recipe: OutputSpec) -> RuleReport:
         """Return what the rules say with a recipe in the place of the output of its name."""
