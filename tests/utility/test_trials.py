@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
-from chaffinch.stats.splits import child
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 import chaffinch
+from chaffinch._base.seeds import child
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.stats.learners import split
 from chaffinch.table.align import align
