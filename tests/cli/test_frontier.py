@@ -71,7 +71,6 @@ def test_a_frontier_fills_a_folder_and_goes_on_in_it(data: Path, tmp_path: Path)
         (["--max-excess", "2"], "between 0 and 1"),
         (["--epsilons", "many"], "Write --epsilons none,10,3,1"),
         (["--epsilons", "none,1"], "no promise of privacy covers"),
-        (["--vary", "colour"], "Unknown setting to vary"),
         (["--ledger", "ledger.json"], "give --epsilons"),
     ],
 )

@@ -25,7 +25,6 @@ from chaffinch.report.frontier_result import (
     Limits,
     RiskFigure,
     SettingChange,
-    SettingCurve,
     WorthFigure,
     nearest,
     pareto,
@@ -102,35 +101,6 @@ def frontier_result(**more: object) -> FrontierResult:
                 before=CandidateSettings(leaf=100),
                 after=CandidateSettings(leaf=300),
                 sentence="Leaves of 300 instead of 100 take 2 points off.",
-            ),
-        ),
-        "curves": (
-            SettingCurve(
-                setting="parents",
-                rows=(
-                    {
-                        "value": 1,
-                        "mu": 0.02,
-                        "delta": 0.1,
-                        "G": 0.12,
-                        "risk": 0.01,
-                        "lower": 0.0,
-                        "upper": 0.1,
-                        "worth": 0.7,
-                        "failure": "",
-                    },
-                    {
-                        "value": "default",
-                        "mu": 0.01,
-                        "delta": 0.05,
-                        "G": 0.06,
-                        "risk": 0.05,
-                        "lower": 0.01,
-                        "upper": 0.1,
-                        "worth": 0.8,
-                        "failure": "",
-                    },
-                ),
             ),
         ),
     }
@@ -452,17 +422,11 @@ def test_nothing_to_draw_says_so() -> None:
     assert "Nothing was chosen" in frontier_page(empty)
 
 
-def test_curves_of_one_setting_have_their_numbers() -> None:
-    page = frontier_page(frontier_result())
-    assert "mu, delta, G and the largest excess over parents" in page
-    assert "default" in page
-
-
 def test_the_page_is_readable_by_the_rules_of_accessibility() -> None:
     """Every picture has a title and a description, every table a caption and heads, and marks stand out from the paper (WCAG 1.4.11)."""
     page = frontier_page(frontier_result())
     pictures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
-    assert len(pictures) == 2
+    assert len(pictures) == 1
     for svg in pictures:
         assert 'role="img"' in svg
         assert re.search(

@@ -116,12 +116,6 @@ def frontier(
             show_default=False,
         ),
     ] = None,
-    vary: Annotated[
-        str | None,
-        typer.Option(
-            help="Settings to draw a curve of, one at a time: some of parents, leaf, smoothing, rare, bins, epsilon, as A,B."
-        ),
-    ] = None,
     holdout: Holdout = None,
     attackers: Attackers = None,
     tests: Annotated[
@@ -197,7 +191,6 @@ def frontier(
         choose=choose,
         budget=budget,
         evaluations=evaluations,
-        vary=vary,
         attackers=attackers,
         tests=tests,
         share=share,
@@ -256,7 +249,6 @@ def frontier_settings(
     choose: str | None,
     budget: str | None,
     evaluations: int | None,
-    vary: str | None,
     attackers: str | None,
     tests: str | None,
     share: float,
@@ -279,7 +271,6 @@ def frontier_settings(
         choose=choose,  # type: ignore[arg-type]
         seconds=None if budget is None else minutes(budget),
         evaluations=evaluations,
-        vary=names_of(vary),
         attackers=names_of(attackers) or None,
         tests=tests_of(tests),
         share=share,

@@ -21,13 +21,11 @@ from .._base.text import (
     shown,
 )
 from ..stats.intervals import LimitState
-from .charts import Curve, Point, curves, frame
 from .frontier_result import (
     ATTEMPTS,
     Evaluation,
     FrontierResult,
     RiskFigure,
-    SettingCurve,
     WorthFigure,
 )
 from .page import page
@@ -50,7 +48,6 @@ def frontier_page(result: FrontierResult) -> str:
         Section("front", "What is given away beside what it is worth", tuple(_pictures(result))),
         *_chosen_section(result),
         *_why_section(result),
-        *(_curve_section(curve, place) for place, curve in enumerate(result.curves)),
         Section(
             "front-table",
             "Settings on the front",
@@ -541,87 +538,3 @@ def _value(figure: WorthFigure) -> str:
         if figure.name == "accuracy" and figure.value is not None
         else number(figure.value)
     )
-
-
-# One setting at a time.
-
-SERIES_OF = (
-    ("mu", "mu (pattern of relations)"),
-    ("delta", "delta (ease of learning)"),
-    ("G", "G (both)"),
-    ("risk", "largest excess"),
-)
-
-
-def _curve_section(curve: SettingCurve, place: int) -> Section:
-    words = f"All other settings as in: {curve.base.words}. mu, delta and G are 0 for identical tables and grow as tables differ; the excess is what attacks tell more about members."
-    return Section(
-        f"vary-{curve.setting}",
-        f"One setting at a time: {shown(curve.setting)}",
-        (Paragraph(words, "note"), _curve_figure(curve, place)),
-    )
-
-
-def _curve_figure(curve: SettingCurve, place: int) -> Figure:
-    labels = [number(row.get("value")) for row in curve.rows]
-    lines = []
-    for look, (name, title) in enumerate(SERIES_OF):
-        points = tuple(
-            Point(
-                float(at),
-                float(row[name]),
-                _number(row.get("lower")) if name == "risk" else None,
-                _number(row.get("upper")) if name == "risk" else None,
-            )
-            for at, row in enumerate(curve.rows)
-            if row.get(name) is not None
-        )
-        if points:
-            lines.append(Curve(title, points, look=look, shift=(look - 1.5) * 3))
-    (left, right), (bottom, top) = frame()
-    heights = [point.y for line in lines for point in line.points]
-    across, up = (
-        Axis(0.0, float(max(len(labels) - 1, 1)), left, right),
-        Axis(min([0.0, *heights]), max([*heights, 0.01]), bottom, top),
-    )
-    across.ticks = []
-    extra = [
-        text(across(float(at)), bottom + 16, cut(label, 70), anchor="middle", size=11, fill=GREY)
-        for at, label in enumerate(labels)
-    ]
-    caption = f"mu, delta, G and the largest excess over {shown(curve.setting)}"
-    desc = "; ".join(
-        f"{number(row.get('value'))}: "
-        + ", ".join(f"{name} {number(row.get(name))}" for name, _ in SERIES_OF)
-        for row in curve.rows
-    )
-    drawn = curves(
-        f"vary-{place}-plot",
-        caption,
-        desc,
-        lines,
-        across=across,
-        up=up,
-        labels=(shown(curve.setting), "lower is better"),
-        extra=extra,
-    )
-    head = (shown(curve.setting), "mu", "delta", "G", "Largest excess", "95 % bounds", "Worth")
-    rows = tuple(
-        (
-            number(row.get("value")),
-            *(number(row.get(name)) for name, _ in SERIES_OF),
-            NONE if row.get("lower") is None else between((row["lower"], row["upper"])),
-            number(row.get("worth")),
-        )
-        for row in curve.rows
-    )
-    return Figure(
-        f"fig-vary-{place}",
-        caption,
-        (drawn,),
-        PageTable(caption, head, rows, numbers=frozenset(range(1, 7))),
-    )
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

@@ -376,15 +376,6 @@ class SettingChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettingCurve:
-    """mu, delta, G and the largest excess over one setting, all others as they are in `base`: one row a value."""
-
-    setting: str = ""
-    base: CandidateSettings = field(default_factory=CandidateSettings)
-    rows: tuple[dict[str, Any], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class FrontierAbout:
     """What was searched: columns, sizes of parts, purposes, and sentences on what the parting of people costs."""
 
@@ -416,8 +407,8 @@ class FrontierResult:
         The purposes, the first that by which settings are chosen unless another is named.
     limits, choice
         What was allowed, and what was chosen under it; None where nothing was asked for.
-    changes, curves
-        Which setting moved what between the chosen and its neighbours on the front; and curves of one setting at a time.
+    changes
+        Which setting moved what between the chosen and its neighbours on the front.
     confirm
         A function that measures a candidate on the people whom the search never saw; None where the result was read from its JSON.
     """
@@ -429,7 +420,6 @@ class FrontierResult:
     limits: Limits = field(default_factory=Limits)
     choice: FrontierChoice | None = None
     changes: tuple[SettingChange, ...] = ()
-    curves: tuple[SettingCurve, ...] = ()
     run: RunFacts = field(default_factory=RunFacts, compare=False)
     confirm: Any = field(default=None, compare=False)
 
@@ -494,7 +484,6 @@ class FrontierResult:
             "limits",
             "choice",
             "changes",
-            "curves",
         )
         plain = {name: to_plain(getattr(self, name)) for name in parts}
         if self.choice is not None and self.choice.state is not None:
@@ -535,7 +524,6 @@ class FrontierResult:
             changes=from_plain(
                 tuple[SettingChange, ...], data.get("changes") or (), what="'changes'"
             ),
-            curves=from_plain(tuple[SettingCurve, ...], data.get("curves") or (), what="'curves'"),
         )
 
     def named(self, original: str | None) -> FrontierResult:

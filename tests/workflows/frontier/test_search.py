@@ -148,4 +148,3 @@ def test_a_promise_has_budgets_and_nothing_that_recodes() -> None:
     assert {one.epsilon for one in space.grid()} == {1.0, 3.0}
     assert all((one.rare, one.bins) == (3, 20) for one in space.grid())
     assert any(one.epsilon == 3.0 for one in space.neighbours(CandidateSettings(epsilon=1.0)))
-    assert space.values("epsilon") == (1.0, 3.0)

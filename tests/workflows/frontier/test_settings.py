@@ -29,8 +29,6 @@ from .conftest import quick
         ({"epsilons": (1.0, None), "choose": "private"}, "'none' is no epsilon"),
         ({"choose": "public"}, "name --epsilons too"),
         ({"choose": "dice"}, "Unknown way to choose 'dice'"),
-        ({"vary": ("colour",)}, "Unknown setting to vary 'colour'"),
-        ({"vary": ("epsilon",)}, "--vary epsilon needs budgets"),
         ({"worth": "beauty"}, "Unknown worth 'beauty'"),
         ({"keys": ()}, "at least one key"),
         ({"attackers": ("magic",)}, "magic"),

@@ -35,7 +35,6 @@ from ...report.frontier_result import (
     FrontierResult,
     Limits,
     SettingChange,
-    SettingCurve,
 )
 from ...synth import BayesNet
 from ...table import Table
@@ -48,7 +47,6 @@ from .choice import Confirmer, changes_of, choice_sentence, public_candidate
 from .evaluate import FrontierStudy, parted
 from .search import BATCH, next_candidates
 from .settings import Choosing, FrontierSettings, minutes
-from .vary import curve_of
 
 QUICK_SEARCH = 24
 """Settings that are tried where neither a budget nor a number is given."""
@@ -71,7 +69,6 @@ def frontier(
     choose: Choosing | None = None,
     budget: str | float | None = None,
     evaluations: int | None = None,
-    vary: Sequence[str] = (),
     holdout: Any = None,
     schema: SchemaLike | None = None,
     person: str | None = None,
@@ -103,8 +100,6 @@ def frontier(
         Budgets of promises to try, with None for no promise, and how the choice is then made: see `FrontierSettings`.
     budget, evaluations
         How long to search: a time, as "10min", or a number of settings; 24 unless given.
-    vary
-        Settings to draw a curve of, one at a time.
     attackers, tests
         Of the battery: see `RiskSettings`.
     explain
@@ -139,7 +134,6 @@ def frontier(
         choose=choose,
         seconds=minutes(budget) if isinstance(budget, str) else budget,
         evaluations=evaluations,
-        vary=names_of(vary, "vary"),
         attackers=None if attackers is None else names_of(attackers, "attackers"),
         tests=None if tests is None else names_of(tests, "tests"),
         explain=explain,
@@ -214,7 +208,7 @@ def run_frontier(
     2. Measure the references.
     3. Try settings until the time or the number is used up, or a hand stops it.
     4. Choose, and confirm on people the search never saw.
-    5. Say which setting moved what, and draw curves of single settings.
+    5. Say which setting moved what.
     """
     start = time.perf_counter()
     run.progress("reading", -1)
@@ -241,7 +235,6 @@ def run_frontier(
     confirmer = Confirmer(study, run.progress, kept.looks, kept.write)
     choice: FrontierChoice | None = None
     changes: tuple[SettingChange, ...] = ()
-    curves: tuple[SettingCurve, ...] = ()
     if not stopped.startswith(STOPPED):
         choice = _choice(study, confirmer, kept)
         changes = (
@@ -249,7 +242,6 @@ def run_frontier(
             if choice is not None and settings.explain
             else ()
         )
-        curves = tuple(_curve(study, name, choice, run) for name in settings.vary)
     detectable = next(
         (one.risk.detectable for one in kept.evaluations if one.risk.detectable is not None), None
     )
@@ -281,7 +273,6 @@ def run_frontier(
         limits=settings.limits,
         choice=choice,
         changes=changes,
-        curves=curves,
         run=replace(RunFacts(seconds=seconds), **run.facts),
         confirm=None if settings.private else confirmer,
     )
@@ -373,14 +364,6 @@ def _choice(
     if settings.limits.max_auc is not None:
         kept.replace(confirmer.with_aucs(kept.evaluations, settings.limits, worth))
     return confirmer(kept.evaluations, settings.limits, worth)
-
-
-def _curve(
-    study: FrontierStudy, name: str, choice: FrontierChoice | None, run: RunOptions
-) -> SettingCurve:
-    base = CandidateSettings() if choice is None or choice.candidate is None else choice.candidate
-    run.progress(f"varying {name}", -1)
-    return curve_of(study, name, base, progress=run.progress)
 
 
 EVALUATIONS = "evaluations.json"

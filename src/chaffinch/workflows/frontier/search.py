@@ -223,12 +223,6 @@ class Space:
                 out.append(at)
         return out
 
-    def values(self, name: str) -> tuple[Any, ...]:
-        """Return the values over which a setting is varied."""
-        return (
-            tuple(e for e in self.epsilons if e is not None) if name == "epsilon" else LADDERS[name]
-        )
-
 
 BATCH = 4
 """Candidates that are chosen at once, whatever the number of threads: so that no result depends on that."""

@@ -22,9 +22,6 @@ CHOICES = get_args(Choosing)
 HEADLINE = ("tvd_2", "phi_k", "tvd_3", "pmse")
 """The measures of worth where no purpose is named."""
 
-VARIED = ("parents", "leaf", "smoothing", "rare", "bins", "epsilon")
-"""The settings that can be varied one at a time."""
-
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -49,8 +46,6 @@ class FrontierSettings:
         that looks at no figure ("public"); by a private selection that is charged ("private"); or not at all ("none").
     seconds, evaluations
         How long to search: a time, or a number of settings. The same number and seed give the same result.
-    vary
-        Settings to draw a curve of.
     attackers, tests, resamples
         The battery of the search: see `RiskSettings`.
     share
@@ -72,7 +67,6 @@ class FrontierSettings:
     choose: Choosing | None = None
     seconds: float | None = None
     evaluations: int | None = None
-    vary: tuple[str, ...] = ()
     attackers: tuple[str, ...] | None = None
     tests: tuple[str, ...] | None = None
     resamples: int = 200
@@ -99,13 +93,6 @@ class FrontierSettings:
         for epsilon in self.epsilons:
             if epsilon is not None and not (isfinite(epsilon) and epsilon > 0):
                 raise InputError(f"An epsilon must be a number above 0, or none. Got {epsilon:g}.")
-        for name in self.vary:
-            if name not in VARIED:
-                raise unknown_name("setting to vary", name, VARIED)
-        if "epsilon" in self.vary and not self.private:
-            raise InputError(
-                "--vary epsilon needs budgets to vary over: name them, as --epsilons 10,3,1."
-            )
         if self.worth is not None and self.worth not in self.worths:
             raise unknown_name("worth", self.worth, self.worths)
         self._check_choice()
