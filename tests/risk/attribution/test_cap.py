@@ -148,14 +148,18 @@ def two_tables(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     return draw(rows), draw(rows)
 
 
-def arrays(rows: Sequence[Row], d: int) -> tuple[np.ndarray, np.ndarray]:
-    keys = np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, d)
-    return keys, np.array([row[1] for row in rows], dtype=np.int64)
+def coded(tables: Sequence[Sequence[Row]]) -> list[np.ndarray]:
+    """Return keys and values of people and source, as `match` takes them."""
+    d = len([*tables[0], *tables[1], ((0,), 0)][0][0])
+    out = []
+    for rows in tables:
+        out.append(np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, d))
+        out.append(np.array([row[1] for row in rows], dtype=np.int64))
+    return out
 
 
 def matched(people: Sequence[Row], source: Sequence[Row]) -> Match:
-    d = len((list(people) + list(source) + [((0,), 0)])[0][0])
-    return match(*arrays(people, d), *arrays(source, d))
+    return match(*coded((people, source)))
 
 
 def at(found: Match, tau: float) -> dict[str, float | None]:

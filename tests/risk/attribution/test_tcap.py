@@ -21,19 +21,7 @@ from chaffinch.risk.attribution.tcap import (
     weap,
 )
 
-Row = tuple[tuple[int, ...], int]
-
-
-def hand(text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return keys and values of 'A:1 B:2 | A:1', people left of the bar, source right."""
-    out = []
-    for side in text.split("|"):
-        pairs = [cell.split(":") for cell in side.split()]
-        out += [
-            np.array([[ord(k)] for k, _ in pairs], dtype=int).reshape(-1, 1),
-            np.array([int(v) for _, v in pairs], dtype=int),
-        ]
-    return tuple(out)  # type: ignore[return-value]
+from .test_cap import Row, coded, hand, two_tables
 
 
 @pytest.mark.parametrize(
@@ -167,22 +155,6 @@ def slow_tcap(people: Sequence[Row], source: Sequence[Row], tau: float) -> dict[
         "matched": matched,
     }
     return {name: mean(scores) for name, scores in {**found, "conditional": conditional}.items()}
-
-
-@st.composite
-def two_tables(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
-    d = draw(st.integers(1, 3))
-    rows = st.lists(st.tuples(st.tuples(*[st.integers(0, 2)] * d), st.integers(0, 3)), max_size=20)
-    return draw(rows), draw(rows)
-
-
-def coded(tables: tuple[list[Row], list[Row]]) -> list[np.ndarray]:
-    d = len((tables[0] + tables[1] + [((0,), 0)])[0][0])
-    out = []
-    for rows in tables:
-        out.append(np.array([row[0] for row in rows], dtype=np.int64).reshape(-1, d))
-        out.append(np.array([row[1] for row in rows], dtype=np.int64))
-    return out
 
 
 def close(expected: dict[str, float | None]) -> dict[str, object]:
