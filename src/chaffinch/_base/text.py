@@ -134,15 +134,15 @@ def count_noun(n: Any, noun: str, nouns: str = "") -> str:
     return f"{shown_number} {noun if shown_number == '1' else nouns or f'{noun}s'}"
 
 
-def capital(words: str) -> str:
-    """Return words as they begin a sentence: the first letter large, the others as they are.
+def capital(phrase: str) -> str:
+    """Return a phrase as it begins a sentence: the first letter large, the others as they are.
 
     Examples
     --------
     >>> capital("no excess of R² found"), capital("")
     ('No excess of R² found', '')
     """
-    return words[:1].upper() + words[1:]
+    return phrase[:1].upper() + phrase[1:]
 
 
 def shown(name: Any, most: int = MOST) -> str:
