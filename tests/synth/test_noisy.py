@@ -29,7 +29,6 @@ from chaffinch.synth.noisy import (
     nonnegative,
     private_model,
     raked,
-    shrunk,
 )
 from chaffinch.table import Column, Schema
 
@@ -350,16 +349,6 @@ def test_single_columns_agree_on_the_total_weighted_by_precision():
     assert [m.sum() for m in margins] == pytest.approx([104.0, 104.0])
     margins, total = margins_of([np.array([-5.0, -7.0])], [1.0])
     assert (total, margins[0].min() >= 0, margins[0].sum()) == (1.0, True, 1.0)
-
-
-def test_noise_is_held_back_and_what_is_certain_is_taken():
-    model = np.array([50.0, 50.0])
-    assert shrunk(model + np.array([1.0, -1.0]), model, 5.0) == pytest.approx(model), (
-        "less than noise: the model"
-    )
-    far = model + np.array([100.0, 0.0])
-    assert shrunk(far, model, 5.0)[0] == pytest.approx(150.0), "twenty deviations out: as measured"
-    assert (shrunk(np.array([-90.0, 5.0]), np.array([1.0, 1.0]), 1.0) >= 0).all()
 
 
 def test_the_error_of_a_table_by_hand():

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_at_least
 from .._base.compiled import compiled
 from .._base.errors import InputError, unknown_name
 from .code_entropies import bump, count_log_count, in_threads, padded, scratch, spread_of_sets, walk
@@ -55,8 +56,8 @@ def family_scores(
     """
     if score not in ("I", "R", "F"):
         raise unknown_name("score", score, ("I", "R", "F"))
-    if most_rows is not None and most_rows < 0:
-        raise InputError(f"most_rows must be at least 0. Got {most_rows}.")
+    if most_rows is not None:
+        check_at_least("most_rows", most_rows, 0)
     if getattr(counter, "weight", None) is not None:
         raise InputError("Scores on counts need whole counts. Count without weights.")
     n = counter.n_rows

@@ -30,9 +30,6 @@ _ROUNDS = 3
 
 SIGMAS = np.geomspace(1e-2, 1e7, 46)
 
-_CERTAIN = 3.0
-"""Standard deviations beyond which a deviation from the model is taken as it is."""
-
 Counts = NDArray[np.float64]
 
 Target = tuple[tuple[int, ...], Counts]
@@ -198,23 +195,6 @@ def of_total(table: Counts, total: float) -> Counts:
     """Return the nearest table without negative counts that has a total."""
     shifted = nonnegative(table + (total - table.sum()) / table.size)
     return shifted if shifted.sum() > 0 else np.full_like(table, total / table.size)
-
-
-def shrunk(noisy: Counts, model: Counts, std: float) -> Counts:
-    """Return a table between what was measured and what a model expects, nearer to the model where noise could explain the difference.
-
-    Differences are taken to vary in proportion to the model's count, by as much as they do beyond noise over the whole table (empirical
-    Bayes); a cell that lies far outside the noise is taken as measured.
-    """
-    gap = noisy - model
-    spread = max(float((gap**2).sum()) - gap.size * std**2, 0.0) / max(float(model.sum()), 1.0)
-    varying = spread * model
-    both = (
-        varying + std**2
-    )  # 0 where nothing is expected and, at a huge epsilon, noise is below what a double holds
-    weight = np.divide(varying, both, out=np.zeros_like(both), where=both > 0)
-    weight = np.where(np.abs(gap) > _CERTAIN * std, 1.0, weight)
-    return np.maximum(model + weight * gap, 0.0)
 
 
 def raked(table: Counts, targets: Sequence[Target], *, rounds: int) -> Counts:

@@ -586,7 +586,11 @@ class Panel(Settings):
             raise InputError(
                 "A panel is not weighted yet: take the role weight away, and the weights are a column like others."
             )
-        _check_names(self.rows, table.schema)
+        self.rows.rules(table.schema.names)  # raises for columns that the table does not have
+        if (order := table.schema.only("order")) is not None and order in self.sensitive:
+            raise InputError(
+                f"Column '{order}' orders the rows of a person: it cannot be sensitive."
+            )
         rng = generator(seed)
         sequences = sequences_of(table)
         progress("learning first rows", -1)
@@ -605,13 +609,6 @@ class Panel(Settings):
             learnt_rows=table.n_rows,
             origin=table.look,
         )
-
-
-def _check_names(rows: BayesNet, schema: Schema) -> None:
-    """Raise for columns that the table does not have, or that are no part of a network."""
-    rows.rules(schema.names)
-    if (order := schema.only("order")) is not None and order in rows.sensitive:
-        raise InputError(f"Column '{order}' orders the rows of a person: it cannot be sensitive.")
 
 
 def _step_settings(rows: BayesNet, dynamics: Dynamics, names: Sequence[str]) -> BayesNet:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from .._base.checks import check_whole
 from .._base.errors import InputError, TooLargeError, unknown_name
 from .._base.runtime import Progress, silent
 from .._base.seeds import Seed, generator
@@ -134,13 +135,8 @@ class PrivBayes(PureMethod):
         if not (np.isfinite(self.theta) and self.theta > 0):
             raise InputError(f"theta must be above 0. Got {self.theta}.")
         for name, least in (("parents", 0), ("most_candidates", 1)):
-            value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int) or value < least
-            ):
-                raise InputError(
-                    f"{name} must be a whole number of at least {least}. Got {value!r}."
-                )
+            if (value := getattr(self, name)) is not None:
+                check_whole(name, value, least)
 
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:

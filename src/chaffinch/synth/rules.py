@@ -679,8 +679,11 @@ def _solver(relation: Equality, free: Sequence[str]) -> Solver:
 
     def solve(rows: Mapping[str, _Cells], *, exact: bool) -> None:
         there = np.logical_and.reduce([rows[name].present for name in relation.columns])
-        widths = np.stack([_widths(rows[name], abs(factors.get(name, 1.0))) for name in free])
-        chosen = widths.argmax(axis=0)
+        widths = []
+        for name in free:
+            low, high, _ = code_ranges(rows[name].column)
+            widths.append((high - low)[rows[name].codes] * abs(factors.get(name, 1.0)))
+        chosen = np.stack(widths).argmax(axis=0)
         for i, name in enumerate(free):
             where = there & (chosen == i)
             if not where.any():
@@ -718,11 +721,6 @@ def _force(order: Order, rows: Mapping[str, _Cells]) -> None:
         + (np.sign(part.factor) * step if order.strict else 0.0),
         exact=False,
     )
-
-
-def _widths(cells: _Cells, factor: float) -> NDArray[np.float64]:
-    low, high, _ = code_ranges(cells.column)
-    return np.asarray((high - low)[cells.codes] * factor)
 
 
 def _written(table: Table, columns: Mapping[str, _Cells]) -> Table:

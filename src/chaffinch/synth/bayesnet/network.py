@@ -16,6 +16,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.errors import InputError, listed, unknown_name
 
 Item = TypeVar("Item", int, str)
@@ -296,8 +297,7 @@ def _check(names: tuple[str, ...], constraints: Constraints) -> None:
         constraints.root,
     )
     require, forbid = constraints.require, constraints.forbid
-    if most < 1:
-        raise InputError(f"parents must be at least 1. Got {most}.")
+    check_at_least("parents", most, 1)
     if constraints.protect not in get_args(Protect):
         raise unknown_name("way to protect", constraints.protect, get_args(Protect))
     mentioned = [

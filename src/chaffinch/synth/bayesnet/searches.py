@@ -30,6 +30,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.compiled import compiled
 from ..._base.errors import InputError
 from ...counts.counter import Counter
@@ -316,7 +317,10 @@ def _local(
     block = np.empty(d, dtype=np.int64)
     for b, columns in enumerate(rules.blocks):
         block[list(columns)] = b
-    starts = [_tree_order(pairs, rules)] + [_random_order(rules, rng) for _ in range(STARTS - 1)]
+    starts = [_tree_order(pairs, rules)]
+    for _ in range(STARTS - 1):
+        parts = [columns if rules.fixed else rng.permutation(columns) for columns in rules.blocks]
+        starts.append(np.concatenate(parts).astype(np.int64))
     best_order, best_value = starts[0], -np.inf
     for attempt in range(STARTS if rules.fixed else STARTS + KICKS):
         order = starts[attempt].copy() if attempt < STARTS else _kicked(best_order, block, rng)
@@ -345,13 +349,6 @@ def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
             left = np.delete(left, at)
             links = np.where(rules.allowed[:, new], np.maximum(links, pairs[:, new]), links)
     return np.array(order, dtype=np.int64)
-
-
-def _random_order(rules: Rules, rng: np.random.Generator) -> NDArray[np.int64]:
-    parts = [
-        np.array(columns) if rules.fixed else rng.permutation(columns) for columns in rules.blocks
-    ]
-    return np.concatenate(parts).astype(np.int64)
 
 
 def _kicked(
@@ -571,8 +568,7 @@ class Evolution:
             )
         if self.mutation is not None and not 0 <= self.mutation <= 1:
             raise InputError(f"mutation must lie between 0 and 1. Got {self.mutation}.")
-        if self.generations < 0:
-            raise InputError(f"generations must be at least 0. Got {self.generations}.")
+        check_at_least("generations", self.generations, 0)
 
 
 def genetic_search(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.checks import check_at_least
 from ..._base.errors import InputError, unknown_name
 from ..._base.runtime import Progress, silent
 from ..._base.seeds import Seed, generator
@@ -144,12 +145,17 @@ class BayesNet(Settings):
             if value is not None:
                 object.__setattr__(self, name, tuple(value))
         for name in ("require", "forbid"):
-            if (edges := tuple(_edge(edge) for edge in getattr(self, name))) != getattr(self, name):
+            given = getattr(self, name)
+            for edge in given:
+                if isinstance(edge, str) or len(edge) != 2:
+                    raise InputError(f"An edge is a pair (parent, child). Got {edge!r}.")
+            edges = tuple((parent, child) for parent, child in given)
+            if edges != given:  # what is a tuple stays itself: scikit-learn's clone asks for it
                 object.__setattr__(self, name, edges)
         if isinstance(self.parents, bool) or not isinstance(self.parents, int | np.integer | None):
             raise InputError(f"parents must be a whole number of at least 1. Got {self.parents!r}.")
-        if self.parents is not None and self.parents < 1:
-            raise InputError(f"parents must be at least 1. Got {self.parents}.")
+        if self.parents is not None:
+            check_at_least("parents", self.parents, 1)
         self.check_draw()
         if self.epsilon is not None:
             self._check_private()
@@ -394,12 +400,6 @@ class BayesNet(Settings):
                     )
             parents.append(chosen)
         return parents
-
-
-def _edge(edge: Edge) -> Edge:
-    if isinstance(edge, str) or len(edge) != 2:
-        raise InputError(f"An edge is a pair (parent, child). Got {edge!r}.")
-    return (edge[0], edge[1])
 
 
 def _network(rules: Rules, parents: Sequence[Sequence[int]], *, label: str | None) -> Network:

@@ -149,13 +149,13 @@ class TreeTable:
         """The weights of all leaves together."""
         return float(self.totals[self.splits < 0].sum())
 
-    @property
-    def _tree(self) -> tuple[NDArray[np.generic], ...]:
-        return self.splits, self.below, self.first_sides, self.sides
-
     def leaves(self, parents: Sequence[NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
         """Return the leaf of each row, given the codes of the parents."""
-        return np.asarray(_leaves(_stacked(parents, n_rows), n_rows, *self._tree))
+        stacked = np.empty((len(parents), n_rows), dtype=np.uint32)
+        for row, codes in zip(stacked, parents, strict=True):
+            row[:] = codes
+        tree = (self.splits, self.below, self.first_sides, self.sides)
+        return np.asarray(_leaves(stacked, n_rows, *tree))
 
     def probabilities(
         self, codes: NDArray[np.integer], parents: Sequence[NDArray[np.integer]]
@@ -234,14 +234,6 @@ class TreeSampler:
         leaves = self.table.leaves(parents, n_rows)
         order, starts, numbers = rows_by_group(leaves, len(self.table.splits), ties, rng)
         return self.draw(parents, systematic_uniforms(order, starts, rng.random(len(numbers))))
-
-
-def _stacked(parents: Sequence[NDArray[np.integer]], n_rows: int) -> NDArray[np.uint32]:
-    return (
-        np.stack([np.asarray(codes, dtype=np.uint32) for codes in parents])
-        if parents
-        else np.empty((0, n_rows), dtype=np.uint32)
-    )
 
 
 @compiled

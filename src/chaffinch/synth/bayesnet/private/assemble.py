@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...._base.errors import InputError
 from ....counts.marginal import Marginal
+from ....counts.plan import Columns
 from ....privacy.counter import PrivateCounter
 from ...noisy import Counts, Target, conditional_target, raked
 from ..network import Rules
@@ -34,7 +35,6 @@ from .links import Gaps, std_of
 if TYPE_CHECKING:
     from ..settings import BayesNet
 
-Clique = tuple[int, ...]
 
 NOISY = 0.01
 """The mean error of single columns, if all were spent on them, beyond which columns get few parents."""
@@ -76,16 +76,16 @@ def searched_parents(
     counter: PrivateCounter,
     rules: Rules,
     gaps: Gaps,
-    triples: Sequence[Clique],
+    triples: Sequence[Columns],
     rng: np.random.Generator,
-) -> dict[int, Clique]:
+) -> dict[int, Columns]:
     """Return the parents that a search finds on the distances of pairs, each less what its noise would cost.
 
     How noisy tables will be depends on how many there are: the search is run again on the number of the last. The columns of a
     triple that is to be measured are linked before all others: an interaction needs all three together, whatever their pairs tell.
     """
     edges = rules.d * min(rules.most, rules.d - 1)
-    parents: dict[int, Clique] = {}
+    parents: dict[int, Columns] = {}
     for _ in range(3):
         sigma = std_of(counter.ledger.left / max(edges, 1), counter.unit, pure=counter.pure)
         matrix = np.zeros((rules.d, rules.d))
@@ -118,7 +118,7 @@ def _worthwhile(
     matrix: NDArray[np.float64],
     sizes: Sequence[int],
     rules: Rules,
-) -> Clique:
+) -> Columns:
     """The parents that are worth it, strongest first, as many as keep the table small; those that must be come before all."""
     must = rules.required[child]
     strengths = {p: float(matrix[child, p]) for p in chosen if matrix[child, p] > 0}
@@ -151,8 +151,11 @@ class PairScores:
 
 
 def oriented(
-    parents: Mapping[int, Clique], matrix: NDArray[np.float64], sizes: tuple[int, ...], rules: Rules
-) -> dict[int, Clique]:
+    parents: Mapping[int, Columns],
+    matrix: NDArray[np.float64],
+    sizes: tuple[int, ...],
+    rules: Rules,
+) -> dict[int, Columns]:
     """Return the same links, turned such that fewer parents of one column are not linked to each other.
 
     `matrix` holds the strengths of links. Nothing is turned where rules say anything about directions, or where a column
@@ -178,7 +181,7 @@ def oriented(
     return best
 
 
-def unlinked_parents(parents: Mapping[int, Clique]) -> int:
+def unlinked_parents(parents: Mapping[int, Columns]) -> int:
     """Return how many pairs of parents of one column are not linked to each other.
 
     Examples
@@ -195,14 +198,14 @@ def unlinked_parents(parents: Mapping[int, Clique]) -> int:
 
 def _from(
     start: int, links: NDArray[np.float64], sizes: tuple[int, ...], most: int
-) -> dict[int, Clique] | None:
+) -> dict[int, Columns] | None:
     """The links as an order tells that goes on with the column most linked to those before it; None if a column had too many parents."""
     linked = (links > 0).astype(np.float64)
     # The number of links decides, then their strength to those before, then to all.
     strongest = max(float(links.sum()), 1e-300)
     near = links.sum(axis=1) / strongest / len(links)
     waiting = np.ones(len(links), dtype=bool)
-    out: dict[int, Clique] = {}
+    out: dict[int, Columns] = {}
     for _ in range(len(links)):
         column = start if not out else int(np.argmax(np.where(waiting, near, -1.0)))
         before = np.flatnonzero(linked[column] * ~waiting).tolist()
@@ -219,7 +222,7 @@ class Assembled:
     """The columns in order, their parents (strongest first), the tables, and a sample to draw on."""
 
     order: tuple[int, ...]
-    parents: tuple[Clique, ...]
+    parents: tuple[Columns, ...]
     tables: tuple[Marginal, ...]
     sample: NetworkSample
 
@@ -234,11 +237,11 @@ class NetworkSample:
 
     n_rows: int
     rng: np.random.Generator
-    parents: dict[int, Clique] = field(default_factory=dict)
+    parents: dict[int, Columns] = field(default_factory=dict)
     tables: dict[int, Marginal] = field(default_factory=dict)
     _codes: dict[int, NDArray[np.uint32]] = field(default_factory=dict)
 
-    def add(self, column: int, parents: Clique, table: Marginal) -> None:
+    def add(self, column: int, parents: Columns, table: Marginal) -> None:
         """Take in the table of a column, whose parents have theirs already."""
         self.parents[column], self.tables[column] = parents, table
 
@@ -251,14 +254,14 @@ class NetworkSample:
             self._codes[column] = sampler.draw(given, uniform)
         return self._codes[column]
 
-    def counts(self, columns: Clique) -> Counts:
+    def counts(self, columns: Columns) -> Counts:
         """Return the table of some columns, in rows of the sample."""
         sizes = [self.tables[c].sizes[-1] for c in columns]
         return (
             np.bincount(self._key(columns), minlength=prod(sizes)).reshape(sizes).astype(np.float64)
         )
 
-    def _key(self, columns: Clique) -> NDArray[np.int64]:
+    def _key(self, columns: Columns) -> NDArray[np.int64]:
         key = np.zeros(self.n_rows, dtype=np.int64)
         for c in columns:
             key = key * self.tables[c].sizes[-1] + self.column(c)
@@ -281,7 +284,7 @@ def spread_evenly(key: NDArray[np.int64], rng: np.random.Generator) -> NDArray[n
     return np.minimum(uniform, 1 - 1e-16)
 
 
-def limited(strengths: Mapping[int, float], child: int, sizes: Sequence[int], most: int) -> Clique:
+def limited(strengths: Mapping[int, float], child: int, sizes: Sequence[int], most: int) -> Columns:
     """Return the strongest parents, as many as are allowed and as keep the child's table small."""
     chosen: list[int] = []
     cells = sizes[child]
@@ -295,9 +298,9 @@ def limited(strengths: Mapping[int, float], child: int, sizes: Sequence[int], mo
 def assemble(
     rules: Rules,
     order: Sequence[int],
-    parents: Mapping[int, Clique],
+    parents: Mapping[int, Columns],
     margins: Sequence[Counts],
-    tables: Mapping[Clique, Counts],
+    tables: Mapping[Columns, Counts],
     rng: np.random.Generator,
 ) -> Assembled:
     """Return the network of some parents, with tables that agree with what was estimated.
@@ -320,9 +323,9 @@ def assemble(
 
 def _table(
     child: int,
-    chosen: Clique,
+    chosen: Columns,
     margins: Sequence[Counts],
-    tables: Mapping[Clique, Counts],
+    tables: Mapping[Columns, Counts],
     sample: NetworkSample,
 ) -> Counts:
     own = margins[child]
@@ -361,9 +364,9 @@ def _settled(table: Counts, of_parents: Counts, own: Counts) -> Counts:
 
 
 def _parents_table(
-    chosen: Clique,
+    chosen: Columns,
     margins: Sequence[Counts],
-    tables: Mapping[Clique, Counts],
+    tables: Mapping[Columns, Counts],
     sample: NetworkSample,
 ) -> Counts:
     """The joint table of some columns that have their tables already, in records."""

@@ -23,6 +23,7 @@ import numpy as np
 from ...._base.runtime import Progress, silent
 from ...._base.seeds import Seed, generator
 from ....counts.marginal import Marginal
+from ....counts.plan import Columns
 from ....privacy.counter import PrivateCounter
 from ....privacy.ledger import Plan
 from ....privacy.relation import Unit
@@ -62,7 +63,6 @@ from .measurements import Measurements
 if TYPE_CHECKING:
     from ..settings import BayesNet
 
-Clique = tuple[int, ...]
 
 _REST = 1e-9
 """The part of a budget that rounding may leave: nothing is measured with it."""
@@ -188,7 +188,7 @@ def _learn(
     rng: np.random.Generator,
 ) -> tuple[Assembled, Gaps | None]:
     gaps = _gaps(counter, rules, shares, known) if shares.distances else None
-    triples: list[Clique] = []
+    triples: list[Columns] = []
     if settings.network is not None:
         parents = dict(enumerate(settings.given_parents(rules)))
     elif gaps is None:
@@ -199,7 +199,9 @@ def _learn(
     links = dict.fromkeys(
         tuple(sorted((child, p))) for child, chosen in parents.items() for p in chosen
     )
-    cliques = [*links, *(t for t in triples if _inside(t, parents))]
+    # A triple is measured where one of its columns has the two others as parents.
+    inside = [t for t in triples if any(set(t) <= {child, *parents[child]} for child in t)]
+    cliques = [*links, *inside]
     if cliques:
         _measure(counter, cliques, known)
     elif counter.ledger.left > _REST * counter.ledger.total:
@@ -229,7 +231,7 @@ def _interactions(
     known: Measurements,
     pairs: Gaps,
     rng: np.random.Generator,
-) -> list[Clique]:
+) -> list[Columns]:
     """Triples that are farther from independence than all of their pairs together: an interaction that no pair shows."""
     triples = triples_of(rules, counter.schema.sizes, rng) if shares.triples else []
     if not triples:
@@ -253,12 +255,7 @@ def _interactions(
     return worth(interactions, counter.ledger.left, counter, most=rules.d)
 
 
-def _inside(triple: Clique, parents: dict[int, Clique]) -> bool:
-    """Whether one of three columns has the two others as parents."""
-    return any(set(triple) <= {child, *parents[child]} for child in triple)
-
-
-def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: Measurements) -> None:
+def _measure(counter: PrivateCounter, cliques: Sequence[Columns], known: Measurements) -> None:
     """Measure tables with all that is left and estimate them."""
     names = counter.schema.names
     models = [product_of(clique, known.margins, known.total) for clique in cliques]

@@ -16,12 +16,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from ....counts.plan import Columns
 from ....privacy.counter import NoisyTable, PrivateCounter
 from ....privacy.relation import Unit
 from ...noisy import Counts, cells_of, column_noise, error_at, error_curve, product_of
 from ..network import Rules
-
-Clique = tuple[int, ...]
 
 DISTANCES, DISTANCES_PURE = 0.06, 0.1
 """The shares of distances of pairs, with a delta and under pure epsilon."""
@@ -170,7 +169,7 @@ def amounts_for(models: Sequence[Counts], amount: float, *, pure: bool) -> list[
 class Candidates:
     """Cliques, and what they would be if their columns were independent; `stds` is the noise of a cell of each single column."""
 
-    cliques: Sequence[Clique]
+    cliques: Sequence[Columns]
     margins: Sequence[Counts]
     stds: Sequence[float]
     total: float
@@ -193,7 +192,7 @@ class Gaps:
     `excess` is by how much the noisy distances lie above what noise in the model explains.
     """
 
-    cliques: Sequence[Clique]
+    cliques: Sequence[Columns]
     values: NDArray[np.float64]
     std: float
     curves: Sequence[NDArray[np.float64]]
@@ -210,7 +209,7 @@ class Gaps:
         return float(self.values[i]) - error_at(self.curves[i], sigma)
 
 
-def possible_pairs(sizes: Sequence[int]) -> list[Clique]:
+def possible_pairs(sizes: Sequence[int]) -> list[Columns]:
     """Return the pairs that are small enough to be measured."""
     return [
         pair
@@ -219,10 +218,10 @@ def possible_pairs(sizes: Sequence[int]) -> list[Clique]:
     ]
 
 
-def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> list[Clique]:
+def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> list[Columns]:
     """Return triples in which some column may have the two others as parents; where they are many, some drawn blindly."""
 
-    def fits(triple: Clique) -> bool:
+    def fits(triple: Columns) -> bool:
         return (
             any(all(rules.allowed[child, p] for p in triple if p != child) for child in triple)
             and cells_of(sizes, triple) <= MOST_TRIPLE_CELLS
@@ -321,7 +320,7 @@ def bar_of(many: int, std: float, alarms: float, *, pure: bool) -> float:
     return std * (log(0.5 / chance) / 2**0.5 if pure else NormalDist().inv_cdf(1 - chance))
 
 
-def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, most: int) -> list[Clique]:
+def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, most: int) -> list[Columns]:
     """Return the cliques that are for sure worth measuring, if an amount were for them alone, best first."""
     chosen: list[int] = []
     for _ in range(4):  # fewer tables have less noise each: settle the number

@@ -24,11 +24,10 @@ from functools import lru_cache
 import numpy as np
 
 from ...._base.compiled import compiled
+from ....counts.plan import Columns
 from ....privacy.counter import NoisyTable
 from ....table.schema import NUMERIC_KINDS, Column, Schema
 from ...noisy import Counts, of_total, product_of, raked
-
-Clique = tuple[int, ...]
 
 _LEAST_STD = 1e-9
 """Noise below what a double holds, at a huge epsilon, counts as this much."""
@@ -63,8 +62,8 @@ class Measurements:
     margins: list[Counts] = field(default_factory=list)
     stds: list[float] = field(default_factory=list)
     total: float = 0.0
-    tables: dict[Clique, Counts] = field(default_factory=dict)
-    _noisy: list[tuple[Clique, Counts, float]] = field(default_factory=list)
+    tables: dict[Columns, Counts] = field(default_factory=dict)
+    _noisy: list[tuple[Columns, Counts, float]] = field(default_factory=list)
 
     @classmethod
     def of(cls, schema: Schema) -> Measurements:
@@ -72,7 +71,7 @@ class Measurements:
         columns = [schema[name] for name in schema.names]
         return cls(schema.sizes, tuple(in_order(column) for column in columns))
 
-    def add(self, cliques: Sequence[Clique], noisy: Sequence[NoisyTable]) -> None:
+    def add(self, cliques: Sequence[Columns], noisy: Sequence[NoisyTable]) -> None:
         """Take in measured tables, and estimate single columns anew, and links that were measured."""
         for clique, table in zip(cliques, noisy, strict=True):
             self._noisy.append(
@@ -118,7 +117,7 @@ class Measurements:
         )
         return of_total(even + gap, self.total)
 
-    def _link(self, clique: Clique, factors: Mapping[int, Sequence[LevelFactor]]) -> Counts:
+    def _link(self, clique: Columns, factors: Mapping[int, Sequence[LevelFactor]]) -> Counts:
         """A measured link: independent columns, and what the table tells beyond them, with its noise held back."""
         model = product_of(clique, self.margins, self.total)
         measured = [(counts, std**-2) for columns, counts, std in self._noisy if columns == clique]
