@@ -1,11 +1,18 @@
 """Learners by name: against scikit-learn called by hand, one class, convergence, threads."""
 
+import datetime as dt
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn import metrics
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -15,19 +22,32 @@ from sklearn.linear_model import (
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
+import chaffinch
+from chaffinch._base.seeds import child
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.stats.learners import (
     CLASSIFIERS,
     REGRESSORS,
+    Encoder,
+    accuracy,
+    auc,
     chosen_models,
+    confusion,
     fit,
     is_random,
     is_svm,
+    numbers_of,
+    precision_recall_f2,
+    r2_rmse,
+    split,
+    standardised,
+    subsample,
     work,
 )
+from chaffinch.table.align import align
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(150, 4)).round(1)  # rounded: ties between neighbours
@@ -250,3 +270,232 @@ def test_naive_bayes_without_anything_to_learn_says_the_most_frequent_class():
     nothing = [np.full(3, np.nan), np.full(3, 7.0), np.zeros(3, dtype=np.int64)]
     assert naive_bayes(nothing, labels, [feature[:2] for feature in nothing]).tolist() == [2, 2]
     assert naive_bayes(nothing, labels, [feature[:0] for feature in nothing]).tolist() == []
+
+
+def mixed(n: int = 60) -> pa.Table:
+    rng = np.random.default_rng(3)
+    return pa.table(
+        {
+            "size": rng.normal(size=n).round(3),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "glad": rng.random(n) < 0.5,
+            "day": [
+                dt.date(2020, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 300, n)
+            ],
+            "person": [f"p{i}" for i in range(n)],
+        }
+    )
+
+
+def test_codes_stand_in_the_order_of_levels_and_numbers_as_they_are() -> None:
+    data = mixed()
+    table = chaffinch.read(data)
+    encoder = Encoder.of([table])
+    matrix = encoder.matrix(table)
+    assert encoder.owners == ("size", "colour", "glad", "day")  # the identifier is no feature
+    assert matrix[:, 0].tolist() == data["size"].to_pylist()
+    assert matrix[:, 1].tolist() == [
+        ["blue", "green", "red"].index(word) for word in data["colour"].to_pylist()
+    ]
+    assert matrix[:, 2].tolist() == [float(value) for value in data["glad"].to_pylist()]
+    assert matrix[:, 3].tolist() == [
+        (day - dt.date(1970, 1, 1)).days for day in data["day"].to_pylist()
+    ]
+    assert encoder.scaled.all()
+
+
+def test_onehot_has_an_indicator_for_each_level_and_scales_numbers_alone() -> None:
+    table = chaffinch.read(mixed())
+    encoder = Encoder.of([table], ["colour", "size", "glad"], encoding="onehot")
+    matrix = encoder.matrix(table)
+    truth = OneHotEncoder(sparse_output=False).fit_transform(
+        np.array(table.data["colour"].to_pylist()).reshape(-1, 1)
+    )
+    assert encoder.owners == ("colour",) * 3 + ("size",) + ("glad",) * 2
+    assert np.array_equal(matrix[:, :3], truth)
+    assert encoder.scaled.tolist() == [False, False, False, True, False, False]
+
+
+def test_levels_that_one_table_lost_keep_their_features() -> None:
+    first, second = align(
+        chaffinch.read(pa.table({"a": ["x", "y", "z"] * 20, "b": ["p", "q"] * 30})),
+        pa.table({"a": ["z", "new"] * 10, "b": ["p", "p"] * 10}),
+    )
+    encoder = Encoder.of([first, second], encoding="onehot")
+    assert encoder.matrix(second)[:2].tolist() == [
+        [0, 0, 1, 0, 1, 0],
+        [0, 0, 0, 1, 1, 0],
+    ]  # x y z (other) | p q
+    assert encoder.matrix(first).shape[1] == 6
+
+
+def test_missing_numbers_are_nan_with_an_indicator_also_where_another_table_lacks_them() -> None:
+    full = pa.table({"n": np.arange(60) * 1.5, "c": ["a", None, "b"] * 20})
+    holes = pa.table(
+        {"n": [None if i % 5 == 0 else i * 1.5 for i in range(60)], "c": ["a", "b", "a"] * 20}
+    )
+    first, second = align(chaffinch.read(full), holes)
+    encoder = Encoder.of([first, second])
+    assert encoder.owners == ("n", "n", "c")
+    assert not encoder.matrix(first)[:, 1].any()
+    there = encoder.matrix(second)
+    assert np.isnan(there[::5, 0]).all()
+    assert (there[::5, 1] == 1).all()
+    assert there[:, 1].sum() == 12
+    assert encoder.matrix(first)[:3, 2].tolist() == [0, 2, 1]  # a, missing after all levels, b
+
+
+def test_declared_missing_codes_are_missing_numbers(tmp_path) -> None:
+    schema = tmp_path / "s.toml"
+    values = [float(i) for i in range(40)] + [-8.0] * 12 + [99.0] * 12
+    path = tmp_path / "t.csv"
+    path.write_text("n,c\n" + "\n".join(f"{v},{'ab'[i % 2]}" for i, v in enumerate(values)) + "\n")
+    schema.write_text(
+        'format = "chaffinch-schema"\nversion = 1\n[columns.n]\nkind = "float"\nmissing = [-8, 99]\n[columns.c]\nkind = "categorical"\n'
+    )
+    table = chaffinch.read(path, schema=schema)
+    numbers = numbers_of(table, "n")
+    assert np.isnan(numbers[40:]).all()
+    assert numbers[:40].tolist() == values[:40]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    arrays(np.float64, (12, 3), elements=st.one_of(st.floats(-1e6, 1e6), st.just(float("nan")))),
+    arrays(np.float64, (5, 3), elements=st.one_of(st.floats(-1e6, 1e6), st.just(float("nan")))),
+)
+def test_scaling_is_that_of_imputer_then_scaler(train: np.ndarray, test: np.ndarray) -> None:
+    test[:, np.isnan(train).all(axis=0)] = (
+        0  # what no training record has says nothing: ours is 0 there
+    )
+    pieces = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()).fit(train)
+    ours = standardised(train, test)
+    for found, wanted in zip(ours, (pieces.transform(train), pieces.transform(test)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_features_that_are_not_scaled_stay_and_inputs_are_left_alone() -> None:
+    train = np.array([[1.0, 0.0], [3.0, 1.0]])
+    before = train.copy()
+    (found,) = standardised(train, scaled=np.array([True, False]))
+    assert found.tolist() == [[-1, 0], [1, 1]]
+    assert np.array_equal(train, before)
+
+
+def test_rows_of_a_table_keep_values_and_codes_together() -> None:
+    table = chaffinch.read(mixed())
+    part = table.take(np.array([5, 1, 7]))
+    assert part.data["colour"].to_pylist() == [table.data["colour"][i].as_py() for i in (5, 1, 7)]
+    assert part.code("colour").tolist() == table.code("colour")[[5, 1, 7]].tolist()
+
+
+def test_columns_that_are_no_features_are_refused() -> None:
+    table = chaffinch.read(mixed())
+    with pytest.raises(
+        UnknownNameError, match=r"Unknown encoding 'one-hot'. Did you mean 'onehot'"
+    ):
+        Encoder.of([table], encoding="one-hot")
+    with pytest.raises(UnknownNameError, match=r"Unknown column 'coluor'. Did you mean 'colour'"):
+        Encoder.of([table], ["coluor"])
+    with pytest.raises(InputError, match="need one schema"):
+        Encoder.of([table, chaffinch.read(pa.table({"a": ["x", "y"] * 9, "b": ["x", "y"] * 9}))])
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60).map(
+    np.array
+)
+
+
+def test_the_credit_card_row_of_the_paper() -> None:
+    # P0 table VII, random forest on the original: TN 56848, FP 2, FN 32, TP 80.
+    precision, recall, f2 = precision_recall_f2(np.array([[56848, 2], [32, 80]]), positive=1)
+    assert precision == pytest.approx(80 / 82)
+    assert recall == pytest.approx(80 / 112)
+    assert f2 == pytest.approx(5 * precision * recall / (4 * precision + recall))
+
+
+@settings(max_examples=60, deadline=None)
+@given(PAIRS)
+def test_confusion_and_its_scores_are_those_of_scikit_learn(pairs: np.ndarray) -> None:
+    truth, predicted = pairs.T
+    counts = confusion(truth, predicted, 4)
+    assert np.array_equal(counts, metrics.confusion_matrix(truth, predicted, labels=range(4)))
+    assert accuracy(counts) == pytest.approx(metrics.accuracy_score(truth, predicted))
+    for positive, labels in [(None, np.unique(truth)), (2, [2])]:
+        wanted = metrics.precision_recall_fscore_support(
+            truth, predicted, beta=2, labels=labels, average="macro", zero_division=0
+        )
+        assert precision_recall_f2(counts, positive) == pytest.approx(wanted[:3])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=40))
+def test_auc_is_the_share_of_pairs_in_order(items: list[tuple[int, bool]]) -> None:
+    inside = [score for score, positive in items if positive]
+    outside = [score for score, positive in items if not positive]
+    found = auc(np.array([s for s, _ in items], dtype=float), np.array([p for _, p in items]))
+    if not inside or not outside:
+        assert found is None
+    else:
+        pairs = [(a > b) + 0.5 * (a == b) for a in inside for b in outside]
+        assert found == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_r2_and_rmse_are_those_of_scikit_learn_also_where_the_truth_does_not_vary() -> None:
+    rng = np.random.default_rng(1)
+    truth, predicted = rng.normal(size=30), rng.normal(size=30)
+    for wanted, found in [(truth, predicted), (np.ones(5), np.ones(5)), (np.ones(5), np.zeros(5))]:
+        r2, rmse = r2_rmse(wanted, found)
+        assert r2 == pytest.approx(metrics.r2_score(wanted, found))
+        assert rmse == pytest.approx(metrics.root_mean_squared_error(wanted, found))
+
+
+LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=80).map(np.array)
+
+
+@settings(max_examples=80, deadline=None)
+@given(LABELS, st.floats(0.05, 0.95), st.integers(0, 99))
+def test_a_split_has_each_row_once_and_both_parts_have_each_class_with_two_records(
+    labels, share, seed
+) -> None:
+    train, test = split(labels, len(labels), share, np.random.default_rng(seed))
+    assert sorted([*train, *test]) == list(range(len(labels)))
+    for level, size in zip(*np.unique(labels, return_counts=True), strict=True):
+        tested = int((labels[test] == level).sum())
+        wanted = min(max(round(size * share), 1), size - 1)  # a single record trains
+        assert tested == wanted
+
+
+@settings(max_examples=80, deadline=None)
+@given(LABELS, st.integers(1, 90), st.integers(0, 99))
+def test_a_subsample_has_the_asked_size_and_every_class_near_its_share(labels, most, seed) -> None:
+    rows = subsample(labels, len(labels), most, np.random.default_rng(seed))
+    assert len(rows) == min(most, len(labels)) == len(np.unique(rows))
+    levels, sizes = np.unique(labels, return_counts=True)
+    if most >= len(levels):
+        kept = np.array([(labels[rows] == level).sum() for level in levels])
+        exact = sizes * min(1.0, most / len(labels))
+        assert (kept >= 1).all()
+        # Largest remainders stay within one record; classes lifted to one take at most one each from the others.
+        assert (np.abs(kept - exact) <= len(levels)).all()
+        if (exact >= 1).all():
+            assert (np.abs(kept - exact) < 1).all()
+
+
+def test_subsamples_are_random_in_each_class() -> None:
+    labels = np.repeat([0, 1], [900, 100])
+    hits = np.zeros(1000)
+    for seed in range(400):
+        hits[subsample(labels, 1000, 100, np.random.default_rng(seed))] += 1
+    # Each record is kept with chance 0.1: 40 of 400, sd 6. Five sd and 1000 records: fails about once in 1,700 seeds if right.
+    assert np.abs(hits - 40).max() < 5.5 * 6
+
+
+def test_children_of_a_seed_differ_and_leave_it_alone() -> None:
+    root = np.random.SeedSequence(5)
+    draws = {tuple(child(root, *key).generate_state(2)) for key in [(0,), (1,), (0, 0), (0, 1)]}
+    assert len(draws) == 4
+    assert root.n_children_spawned == 0
+    assert np.array_equal(
+        child(root, 2).generate_state(4), np.random.SeedSequence(5).spawn(3)[2].generate_state(4)
+    )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chaffinch.stats.rates import ClassStatistic
+from chaffinch.stats.rates import ClassStatistic, Scores, class_means
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -97,3 +97,55 @@ def test_classes_without_weight_count_no_one() -> None:
     statistic = ClassStatistic(np.array([0.0, 2.0]))
     assert statistic.value(([0, 0, 1], [1, 1, 0])) == 0.0
     assert statistic.value(([0, 0], [1, 1])) is None
+
+
+def test_sums_of_classes_are_those_of_a_loop():
+    rng = np.random.default_rng(1)
+    classes, right = rng.integers(0, 4, 12), rng.random(12)
+    unit = np.argsort(classes, kind="stable")
+    starts = np.append(np.searchsorted(classes[unit], np.arange(4)), 12)
+    weight, seen = np.array([1.0, 2.0, 0.5, 3.0]), np.append(0.0, 1 - 0.5 ** np.arange(1.0, 40))
+    counts = rng.integers(0, 3, (5, 12)).astype(float)
+    above, below = np.empty(5), np.empty(5)
+    class_means(counts, unit, right[unit], starts, weight, seen, above, below)
+    for draw in range(5):
+        total = counted = 0.0
+        for k in range(4):
+            here = counts[draw, classes == k]
+            if here.sum():
+                share = weight[k] * seen[int(here.sum())]
+                total += share * (here @ right[classes == k]) / here.sum()
+                counted += share
+        np.testing.assert_allclose([above[draw], below[draw]], [total, counted])
+
+
+def test_value_is_the_ratio_of_sums() -> None:
+    assert Scores([0.2, 0.4, 9.0], [1, 1, 2]).value == pytest.approx(2.4)
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_no_weight_is_no_value(n: int) -> None:
+    empty = Scores(np.zeros(n), np.zeros(n))
+    assert empty.value is None
+    assert empty.n_people == n
+    assert "undefined" in repr(empty)
+
+
+def test_scores_are_frozen_copies() -> None:
+    given = np.ones(2)
+    scores = Scores(given, given)
+    given[0] = 5.0
+    assert scores.value == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        scores.numerator[0] = 2.0
+
+
+def test_repr_holds_no_small_count() -> None:
+    assert repr(Scores([1.0] * 7, [1] * 7)) == "Scores(1, people: <10)"
+
+
+def test_errors() -> None:
+    with pytest.raises(ValueError, match="same people"):
+        Scores([1.0], [1, 1])
+    with pytest.raises(ValueError, match="one number for each person"):
+        Scores([[1.0]], [1])

@@ -1,5 +1,8 @@
 """Pruned trees isolate nobody, predict as trees that never had the rest, and keep scikit-learn working."""
 
+from dataclasses import replace
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +18,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from chaffinch import trees
 from chaffinch._base.errors import InputError
 from chaffinch.trees import prune, read_model
+from chaffinch.trees.attack import safe_values
+from chaffinch.trees.prune import certain_sides, groups_are_safe, guesses, sides_are_safe, unnamed
 from chaffinch.trees.tree import recounted
 
 
@@ -261,3 +266,191 @@ def test_regression_without_data_leaves_no_side_to_one_record():
     assert prune(DecisionTreeRegressor(max_depth=1, min_samples_leaf=400).fit(x, y)).sides == "size"
     with pytest.raises(InputError, match=r"keep must be one of safe, most\. Got 'all'"):
         prune(model, keep="all")
+
+
+def many_classes(seed, n=900, classes=9):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4)).round(1)
+    y = np.clip(
+        np.digitize(x[:, 0] + x[:, 1] + rng.normal(size=n), np.linspace(-3, 3, classes - 1)),
+        0,
+        classes - 1,
+    )
+    return x, y
+
+
+@settings(max_examples=200, deadline=None)
+@given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any), m=st.integers(2, 5))
+def test_what_is_told_together_is_enough_and_no_more_than_needed(counts, m):
+    counts = np.array(counts)
+    together = unnamed(counts, counts / counts.sum(), m)
+    few = (counts > 0) & (counts < m)
+    if together is None:
+        # No group of two or more classes without the largest has all the few, and enough records.
+        rest = np.delete(counts, np.argmax(counts))
+        assert few.any()
+        assert counts.max() < m or rest.sum() < m or len(rest) < 2
+    elif not few.any():
+        assert not together.any()
+    else:
+        assert together[few].all()
+        assert together[counts == 0].all()
+        assert not together[np.argmax(counts)]
+        assert together.sum() >= 2
+        assert counts[together].sum() >= m
+
+
+@pytest.mark.parametrize("m", [2, 5])
+def test_most_keeps_more_and_predicts_as_the_tree_did(m):
+    for seed in range(3):
+        x, y = many_classes(seed)
+        model = DecisionTreeClassifier(random_state=0, min_samples_leaf=5).fit(x, y)
+        safe, most = prune(model, at_least=m), prune(model, at_least=m, keep="most")
+        assert most.leaves[1] > 2 * safe.leaves[1]
+        assert most.keep == "most"
+        shares = most.model.predict_proba(x)
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+        # Each leaf predicts what the largest class of its records is: what the node it was predicted.
+        codes = np.searchsorted(model.classes_, y)
+        leaf_of = most.model.apply(x)
+        for leaf in np.unique(leaf_of):
+            counts = np.bincount(codes[leaf_of == leaf], minlength=len(model.classes_))
+            told = shares[leaf_of == leaf][0]
+            assert counts[told.argmax()] == counts.max()
+            # Second opinion from the data: shares that are told one by one are of m records, all others are one number.
+            few = (counts > 0) & (counts < m)
+            if few.any():
+                group = told == told[few][0]
+                assert group[few].all()
+                assert group[counts == 0].all()
+                assert counts[group].sum() >= m
+                assert (counts[~group] >= m).all()
+
+
+def test_two_classes_have_nothing_to_be_told_together_with():
+    x, y = many_classes(0, classes=2)
+    model = DecisionTreeClassifier(random_state=0).fit(x, y)
+    assert prune(model, keep="most").leaves == prune(model).leaves
+
+
+def test_a_file_that_tells_a_small_class_apart_is_not_safe():
+    x, y = many_classes(1)
+    done = prune(
+        DecisionTreeClassifier(random_state=0, min_samples_leaf=5).fit(x, y),
+        at_least=3,
+        keep="most",
+    )
+    assert groups_are_safe(done.after, done.after, 3)
+    tree = done.after.trees[0]
+    shares = tree.counts / np.maximum(tree.counts.sum(axis=2, keepdims=True), 1)
+    assert not groups_are_safe(
+        replace(done.after, trees=(replace(tree, value=shares),)), done.after, 3
+    )
+    tried, right = guesses(done.after, 3)
+    leaves = tree.counts[tree.leaves, 0]
+    assert right == ((leaves > 0) & (leaves < 3)).sum()
+    assert right < tried
+
+
+def test_forests_and_several_outputs():
+    x, y = many_classes(2)
+    both = np.column_stack([y, (x[:, 2] > 0) + (x[:, 3] > 0)])
+    done = prune(
+        DecisionTreeClassifier(random_state=0, min_samples_leaf=9).fit(x, both),
+        at_least=2,
+        keep="most",
+    )
+    assert groups_are_safe(done.after, done.after, 2)
+    forest = RandomForestClassifier(3, random_state=0, min_samples_leaf=9).fit(x, y)
+    done = prune(forest, at_least=2, keep="most", columns=x.T, labels=[y])
+    assert groups_are_safe(done.after, done.after, 2)
+    assert len(read_model(done.model).trees) == 3
+
+
+def skewed(seed, n=400, outputs=1, tail=np.inf):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3)).round(1)
+    y = np.exp(
+        x[:, :1]
+        + (
+            rng.normal(size=(n, outputs))
+            if tail == np.inf
+            else rng.standard_t(tail, size=(n, outputs))
+        )
+    )
+    return x, y if outputs > 1 else y[:, 0]
+
+
+@pytest.mark.parametrize("leaf", [1, 2, 7, 25])
+@pytest.mark.parametrize(("outputs", "tail"), [(1, np.inf), (2, np.inf), (1, 2), (2, 2)])
+def test_the_sides_hold_at_least_as_many_records_as_is_said(leaf, outputs, tail):
+    # With two degrees of freedom labels span twenty orders of magnitude: rounding must not be taken for equality.
+    for seed in range(4):
+        x, y = skewed(seed, outputs=outputs, tail=tail)
+        tree = read_model(
+            DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0).fit(x, y)
+        ).trees[0]
+        above, below = certain_sides(tree)
+        labels = y.reshape(len(y), -1)
+        for node, rows in enumerate(tree.rows(x.T)):
+            over = (labels[rows] > tree.value[node, :, 0]).sum(axis=0)
+            assert (above[node] <= over).all()
+            assert (below[node] <= len(rows) - over).all()
+        for m in (2, 5):
+            real = safe_values(tree, x.T, list(labels.T), m)
+            assert real[sides_are_safe(tree, m)].all()
+
+
+def test_fully_grown_trees_tell_every_side_exactly():
+    _, y = skewed(1)
+    tree = read_model(
+        DecisionTreeRegressor(random_state=0).fit(np.arange(400.0)[:, None], y)
+    ).trees[0]
+    above, _ = certain_sides(tree)
+    column = [np.arange(400.0)]
+    for node, rows in enumerate(tree.rows(column)):
+        if tree.left[node] >= 0:
+            assert above[node, 0] == (y[rows] > tree.value[node, 0, 0]).sum()
+
+
+def test_cantelli_is_reached():
+    # Second opinion: of all 5 labels from a grid with the mean and variance of (0, 0, 0, 0, 5), none has fewer on the mean's side of t.
+    labels = np.array([0.0, 0.0, 0.0, 0.0, 5.0])
+    v, mean = labels.var(), labels.mean()
+    for t in (0.0, 0.5, 2.0, 4.0):
+        d = mean - t
+        sure = max(1, 5 - int(np.floor(5 * v / (v + d * d) + 1e-9)))
+        real = [
+            sum(y > t for y in some) if d > 0 else sum(y <= t for y in some)
+            for some in combinations_with_replacement(np.linspace(-3, 7, 21), 5)
+            if abs(np.mean(some) - mean) < 1e-9 and abs(np.var(some) - v) < 1e-9
+        ]
+        assert real
+        assert min(real) >= sure
+
+
+def test_a_leaf_alone_is_never_certain():
+    x, y = skewed(2)
+    tree = read_model(DecisionTreeRegressor(min_samples_leaf=40, random_state=0).fit(x, y)).trees[0]
+    assert not sides_are_safe(tree, 2)[tree.leaves].any()
+    assert sides_are_safe(tree, 2)[0]
+
+
+def test_where_variances_are_not_known_nothing_is_said():
+    x, y = skewed(3)
+    weights = np.random.default_rng(0).random(len(y))
+    models = [
+        DecisionTreeRegressor(criterion="absolute_error", max_depth=3).fit(x, y),
+        DecisionTreeRegressor(criterion="poisson", max_depth=3).fit(x, y),
+        DecisionTreeRegressor(max_depth=3).fit(x, y, sample_weight=weights),
+        RandomForestRegressor(1, max_depth=3).fit(x, y),
+    ]
+    for model in models:
+        assert sides_are_safe(read_model(model).trees[0], 2) is None
+
+
+def test_equal_labels_have_one_side():
+    x = np.repeat([[0.0], [1.0]], 6, axis=0)
+    tree = read_model(DecisionTreeRegressor().fit(x, np.repeat([1.1, 4.3], 6))).trees[0]
+    assert sides_are_safe(tree, 3).all()
+    assert sides_are_safe(tree, 4).tolist() == [True, False, False]

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, listed
+from .._base.checks import check_at_least
+from .._base.errors import listed
 from ..table.schema import Schema
 from .ledger import Plan
 
@@ -236,8 +237,7 @@ def expect(
     >>> expectation.verdict.value, round(expectation.column_noise, 2), round(expectation.column_error, 4)
     ('single columns only', 2.8, 0.0034)
     """
-    if rows < 0:
-        raise InputError(f"rows must be at least 0. Got {rows}.")
+    check_at_least("rows", rows, 0)
     noise = _Noise(plan)
     levels = np.asarray(sizes, dtype=np.float64)
     d = len(levels)

@@ -20,7 +20,7 @@ r), so that p is largest at c = 0, r + k = w; there concavity gives 2 g(w/2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor, isfinite, log, log1p, log2, prod
@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.checks import check_at_least
 from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError, unknown_name
 from ..counts.counter import Counter
 from ..counts.families import Family, family_scores
@@ -122,7 +123,7 @@ class PrivateCounter:
     def check_rows(self, declared: int) -> None:
         """Raise unless the table has as many rows as declared; only where the relation makes the number public."""
         counter = self._open()
-        if not self.unit.replaced or self.unit.rows_per_person > 1:
+        if not self.unit.rows_public:
             raise PrivacyError(
                 "The number of rows is private under this relation: it cannot be compared."
             )
@@ -196,15 +197,10 @@ class PrivateCounter:
             sensitivity(score, self.unit, rows=rows, child_size=child, parent_cells=cells)
             for child, cells in shapes
         )
-        what, noise = (
-            f"choice of one of {len(families):,} families",
-            f"score {score} on counts, sensitivity {widest:.4g}",
-        )
-        self.ledger.charge(
-            self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise)
-        )
-        epsilon = self.ledger.budget.choice_epsilon(amount, mechanism, after=self.ledger.left)
-        capped = None if self.unit.replaced and self.unit.rows_per_person == 1 else rows
+        what = f"choice of one of {len(families):,} families"
+        noise = f"score {score} on counts, sensitivity {widest:.4g}"
+        choose = self._charge_choice(what, amount, why, mechanism, noise)
+        capped = None if self.unit.rows_public else rows
         new = [family for family in families if (score, capped, family) not in self._scores]
         if new:
             for family, value in zip(
@@ -213,10 +209,7 @@ class PrivateCounter:
                 self._scores[score, capped, family] = float(value)
         values = np.array([self._scores[score, capped, family] for family in families])
         scores, step = integer_scores(values, widest)
-        draw = (
-            self._noise.exponential if mechanism == "exponential" else self._noise.permute_and_flip
-        )
-        return draw(scores, 2 * step / epsilon)
+        return choose(scores, step)
 
     def distances(
         self,
@@ -270,20 +263,15 @@ class PrivateCounter:
         mechanism: Mechanism = "permute-and-flip" if self.pure else "exponential"
         what = f"choice of {picks:,} of {len(cliques):,} tables, one after the other"
         noise = f"distance from the model, sensitivity {self._distance_jump / _DISTANCE_STEPS:.4g}"
-        self.ledger.charge(
-            self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise)
-        )
-        part = amount / picks
-        epsilon = self.ledger.budget.choice_epsilon(part, mechanism, after=self.ledger.left)
+        choose = self._charge_choice(what, amount, why, mechanism, noise, picks=picks)
         scores = _distance_steps(counter, cliques, models)
         scores -= np.ceil(np.asarray(handicaps, dtype=np.float64) * _DISTANCE_STEPS).astype(
             np.int64
         )
-        draw = self._noise.permute_and_flip if self.pure else self._noise.exponential
         left = np.arange(len(cliques))
         out: list[int] = []
         for _ in range(picks):
-            at = draw(scores[left], 2 * self._distance_jump / epsilon)
+            at = choose(scores[left], self._distance_jump)
             out.append(int(left[at]))
             left = np.delete(left, at)
         return out
@@ -312,15 +300,8 @@ class PrivateCounter:
         jump = self.unit.l1 * len(workload)
         what = f"choice of one of {len(candidates):,} released tables"
         noise = f"distance of {len(workload):,} tables of counts, sensitivity {jump}"
-        self.ledger.charge(
-            self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise)
-        )
-        epsilon = self.ledger.budget.choice_epsilon(amount, mechanism, after=self.ledger.left)
-        scores = -_workload_distances(counter, workload, candidates)
-        draw = (
-            self._noise.exponential if mechanism == "exponential" else self._noise.permute_and_flip
-        )
-        return draw(scores, 2 * jump / epsilon)
+        choose = self._charge_choice(what, amount, why, mechanism, noise)
+        return choose(-_workload_distances(counter, workload, candidates), jump)
 
     def workload_distance(
         self, workload: Sequence[Sequence[str]], candidate: Counter, amount: float, *, why: str
@@ -386,6 +367,24 @@ class PrivateCounter:
 
     def _charge_noise(self, what: str, amount: float, why: str, std: float) -> None:
         self.ledger.charge(self.ledger.budget.noise_charge(what, why, amount, std))
+
+    def _charge_choice(
+        self,
+        what: str,
+        amount: float,
+        why: str,
+        mechanism: Mechanism,
+        noise: str,
+        *,
+        picks: int = 1,
+    ) -> Callable[[NDArray[np.int64], float], int]:
+        """Charge for one or more choices, and return what makes one of them: from scores, and how far one person can move each."""
+        budget = self.ledger.budget
+        self.ledger.charge(budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
+        epsilon = budget.choice_epsilon(amount / picks, mechanism, after=self.ledger.left)
+        exponential = mechanism == "exponential"
+        draw = self._noise.exponential if exponential else self._noise.permute_and_flip
+        return lambda scores, jump: draw(scores, 2 * jump / epsilon)
 
     def _noisy(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return (
@@ -458,14 +457,13 @@ def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_ce
         ("child_size", child_size, 1),
         ("parent_cells", parent_cells, 1),
     ):
-        if value < least:
-            raise InputError(f"{name} must be at least {least}. Got {value}.")
+        check_at_least(name, value, least)
     if score == "F" and child_size != 2:
         raise InputError(
             f"F is defined for a child of 2 declared levels. Got {child_size}. Use R or I."
         )
     shorter, m = min(child_size, parent_cells), unit.rows_per_person
-    if unit.replaced and m == 1:
+    if unit.rows_public:
         return UP * {"I": _information_replaced, "R": _r_replaced, "F": _f}[score](rows, shorter)
     single = {"I": _information_added, "R": _r_added, "F": _f}[score](rows, shorter)
     return UP * single * m * (2 if unit.replaced else 1)

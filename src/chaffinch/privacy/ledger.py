@@ -29,6 +29,7 @@ from itertools import repeat
 from math import ceil, exp, floor, fsum, isclose, isfinite, log10, nextafter, pi, sqrt
 from typing import Any, Literal, get_args
 
+from .._base.checks import check_whole
 from .._base.errors import (
     BudgetError,
     ChaffinchError,
@@ -379,10 +380,7 @@ class Step:
     times: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
-            raise InputError(
-                f"times of a planned charge must be a whole number of at least 1. Got {self.times!r}."
-            )
+        check_whole("times of a planned charge", self.times, 1)
 
     def on(self, what: str) -> Charge:
         """Return the charge for one touch, naming what it touches."""

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from .._base.checks import check_whole
 from .._base.errors import FileError, InputError, listed
 from ..table.codes import Codes
 from ..table.encode import missing_words
@@ -395,8 +396,7 @@ def keep_rows(
     >>> keep_rows(["ann", "bob", "ann", "ann", None, None], 2).tolist()
     [0, 1, 2, 4, 5]
     """
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"rows_per_person must be a whole number of at least 1. Got {most!r}.")
+    check_whole("rows_per_person", most, 1)
     persons = person_numbers(ids)
     order = np.argsort(persons, kind="stable")
     sorted_persons = persons[order]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal, get_args
 
+from .._base.checks import check_whole
 from .._base.errors import InputError, unknown_name
 
 Neighbours = Literal["add-remove", "replace-one"]
@@ -42,11 +43,7 @@ class Unit:
     def __post_init__(self) -> None:
         if self.neighbours not in NEIGHBOURS:
             raise unknown_name("neighbour relation", self.neighbours, NEIGHBOURS)
-        whole = isinstance(self.rows_per_person, int) and not isinstance(self.rows_per_person, bool)
-        if not whole or self.rows_per_person < 1:
-            raise InputError(
-                f"rows_per_person must be a whole number of at least 1. Got {self.rows_per_person!r}."
-            )
+        check_whole("rows_per_person", self.rows_per_person, 1)
         if not isinstance(self.by_person, bool):
             raise InputError(f"by_person must be true or false. Got {self.by_person!r}.")
 
@@ -63,6 +60,11 @@ class Unit:
     def replaced(self) -> bool:
         """Whether the relation exchanges a record, so that the number of records is public."""
         return self.neighbours == "replace-one"
+
+    @property
+    def rows_public(self) -> bool:
+        """Whether the number of rows is: one is exchanged for one, and no person has more."""
+        return self.replaced and self.rows_per_person == 1
 
     @property
     def l1(self) -> int:

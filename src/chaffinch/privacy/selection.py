@@ -61,6 +61,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from .._base.checks import check_whole
 from .._base.errors import InputError, PrivacyError, unknown_name
 from .._base.seeds import Seed, seed_sequence
 from ..counts.counter import Counter
@@ -87,8 +88,7 @@ class Stopping:
     shape: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        if isinstance(self.one_in, bool) or not isinstance(self.one_in, int) or self.one_in < 2:
-            raise InputError(f"one_in must be a whole number of at least 2. Got {self.one_in!r}.")
+        check_whole("one_in", self.one_in, 2)
         try:
             shape = Fraction(self.shape)
         except (TypeError, ValueError, OverflowError):
@@ -184,10 +184,7 @@ def stopping_for(candidates: int, *, tried: float = 0.9, shape: Fraction | float
     >>> stopping_for(8, tried=0.8).one_in  # 1 - (1 - 1/8) g / (g + (1 - g) / 8) at g = 1/28
     28
     """
-    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
-        raise InputError(
-            f"The number of candidates must be a whole number of at least 1. Got {candidates!r}."
-        )
+    check_whole("The number of candidates", candidates, 1)
     if not 0 < tried < 1:
         raise InputError(
             f"The chance that a candidate is tried must lie between 0 and 1. Got {tried}."
@@ -405,10 +402,7 @@ def plan_selection(
     >>> once.way, round(once.fit_cost, 3), many.way, round(many.fit_cost, 3)
     ('each once', 0.45, 'repeated', 0.3)
     """
-    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
-        raise InputError(
-            f"The number of candidates must be a whole number of at least 1. Got {candidates!r}."
-        )
+    check_whole("The number of candidates", candidates, 1)
     if way is not None and way not in WAYS:
         raise unknown_name("way of selecting", way, WAYS)
     if not 0 < choice_share < 1:

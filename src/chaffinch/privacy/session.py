@@ -141,9 +141,9 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
     _check_persons(schema.persons, unit)
     unit = unit.for_persons(schema.persons)
     if not schema.sealed:
-        check_declared(schema, delta=budget.delta or 0.0, rows_public=_rows_public(unit))
+        check_declared(schema, delta=budget.delta or 0.0, rows_public=unit.rows_public)
         schema = _declared_part(schema) if wanted_columns(schema) else declared_schema(schema)
-    if _rows_public(unit) and schema.rows is None:
+    if unit.rows_public and schema.rows is None:
         raise PrivacyError(
             f"A private fit needs a declared domain, and the schema lacks: {ROWS_NEEDED}."
         )
@@ -250,7 +250,7 @@ def _promised(
     declared = declared_of(source, schema)
     promised = promised_schema(declared, person=person, rows_per_person=rows_per_person)
     delta = None if budget is None else budget.delta or 0.0
-    rows_public = unit is not None and _rows_public(unit)
+    rows_public = unit is not None and unit.rows_public
     check_declared(promised, delta=delta, rows_public=rows_public, source=shown_source(source))
     warn_if_parsed(source, declared, person)
     return with_sign(promised, decimal)
@@ -332,7 +332,7 @@ def public_rows(counter: PrivateCounter) -> tuple[int, RowsHow]:
     declared = counter.schema.rows
     if declared is None:
         return counter.rows(ROWS_SHARE * counter.ledger.total, why="number of rows"), "measured"
-    if _rows_public(counter.unit):
+    if counter.unit.rows_public:
         counter.check_rows(declared)
     return declared, "declared"
 
@@ -352,10 +352,6 @@ def _rows_charge(budget: Budget, unit: Unit) -> Charge:
     amount, person = ROWS_SHARE * budget.total, unit.rows_per_person
     _, std = budget.noise(amount, l1=person, l2=float(person))
     return budget.noise_charge("number of rows", "number of rows", amount, std)
-
-
-def _rows_public(unit: Unit) -> bool:
-    return unit.replaced and unit.rows_per_person == 1
 
 
 def _check_persons(persons: int, unit: Unit) -> None:

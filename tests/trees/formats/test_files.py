@@ -11,7 +11,7 @@ import pytest
 from sklearn import ensemble as forests
 from sklearn import tree as trees
 
-from chaffinch.errors import FileError, MissingExtraError
+from chaffinch._base.errors import FileError, MissingExtraError
 from chaffinch.trees.formats.files import open_model, write_model
 from chaffinch.trees.formats.from_sklearn import read_model
 from chaffinch.trees.formats.plain import plain_ensemble, plain_text

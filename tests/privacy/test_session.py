@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import chaffinch
+from chaffinch import Column, Schema
 from chaffinch._base.errors import BudgetError, InputError, PrivacyError
 from chaffinch.counts import MemoryCounter
+from chaffinch.errors import ParsedDataWarning
 from chaffinch.privacy.discover import gaussian_tail, noise_law, threshold
 from chaffinch.privacy.ledger import Budget
+from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.project import create_project
 from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.session import (
@@ -21,14 +28,17 @@ from chaffinch.privacy.session import (
     DISCOVERY_SHARE,
     ROWS_SHARE,
     Undiscovered,
+    changed_by_parsing,
+    discovery_price,
     open_private,
+    open_unread,
     opening_of,
     promised_schema,
     public_rows,
+    reads_as_another,
 )
 from chaffinch.synth import BayesNet, FieldGroups, Network, PrivBayes
 from chaffinch.synth.privbayes import VARIANTS
-from chaffinch.table import Column, Schema
 
 ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
 COLUMNS = (
@@ -383,3 +393,168 @@ def test_a_budget_too_small_for_what_is_asked_is_refused_by_the_ledger():
     counter = open_private(chaffinch.prepare(data(), schema(60)), Budget(0.1), ADD, seed=1)
     with pytest.raises(BudgetError, match=r"0\.2 asked, 0\.1 left of 0\.1"):
         counter.rows(0.2, why="test")
+
+
+UNIT = Unit("add-remove")
+DECLARED = Column("sex", "categorical", levels=("f", "m"))
+
+
+def price_of(*columns: Column, epsilon: float = 1.0, delta: float = 1e-6):
+    schema = Schema((DECLARED, *columns), public=True, rows=1000).discovering()
+    return discovery_price(opening_of(schema, Budget(epsilon, delta), UNIT))
+
+
+def test_what_is_declared_costs_nothing():
+    assert (
+        discovery_price(
+            opening_of(Schema((DECLARED,), public=True, rows=9), Budget(1.0, 1e-6), UNIT)
+        )
+        is None
+    )
+
+
+def test_shares_add_up_to_what_is_charged():
+    price = price_of(
+        Column("job", "categorical"), Column("age", "integer"), Column("what", "unknown")
+    )
+    assert [column.column for column in price.columns] == ["job", "age", "what"]
+    assert [column.what for column in price.columns] == [
+        ("levels",),
+        ("bounds", "quantiles"),
+        ("kind", "levels"),
+    ]
+    assert sum(column.share for column in price.columns) == pytest.approx(price.share)
+    assert 0 < price.share < 2 * DISCOVERY_SHARE
+    assert price.columns[1].records is None
+    assert 0 < price.delta < 1e-6
+
+
+def test_the_records_that_a_level_needs_are_those_at_which_it_is_found():
+    """A level with twice as many records is found, one with half as many is not; each errs once in 10,000 at most."""
+    schema = Schema((Column("job", "categorical", discover=True),), public=True, rows=1000)
+    budget = Budget(1.0, 1e-6)
+    price = discovery_price(opening_of(schema, budget, UNIT))
+    records = price.columns[0].records
+    assert records is not None
+    words = pa.table({"job": ["often"] * (2 * records) + ["seldom"] * (records // 2)})
+    with open_private(chaffinch.prepare(words, schema), budget, UNIT, seed=1) as counter:
+        assert counter.schema["job"].levels == ("often",)
+
+
+def test_more_columns_and_less_epsilon_cost_more_records():
+    few, many = (
+        price_of(Column("a", "categorical")),
+        price_of(*(Column(name, "categorical") for name in "abcdef")),
+    )
+    tight = price_of(Column("a", "categorical"), epsilon=0.5)
+    assert few.columns[0].records < many.columns[0].records
+    assert few.columns[0].records < tight.columns[0].records
+    said = few.sentences
+    assert f"found if about {few.columns[0].records:,} records or more have it" in said[1]
+    assert said[0].startswith(
+        f"Discovery takes {few.share:.1%} of the budget and a delta of {few.delta:g}, for 1 column: a."
+    )
+    assert few.to_dict()["columns"][0]["records"] == few.columns[0].records
+
+
+CODES = Column("code", "categorical", levels=("01", "02"), other=True)
+COLOURS = Column("colour", "categorical", levels=("red", "10"), other=True)
+SCHEMA = Schema((CODES, COLOURS), public=True)
+TEXT = "code,colour\n01,red\n02,10\n"
+
+
+def read(text, kind):
+    return pd.read_csv(io.StringIO(text)) if kind == "pandas" else pl.read_csv(io.StringIO(text))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_one_record_changes_the_others_before_they_come_here(kind, tmp_path):
+    """The fault that the warning is of, and what it advises: a path has it not."""
+    for through, alike in (("frame", False), ("path", True)):
+        codes = []
+        for text in (TEXT, TEXT + "foo,red\n"):
+            (tmp_path / "in.csv").write_text(text)
+            source = read(text, kind) if through == "frame" else tmp_path / "in.csv"
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                codes.append(chaffinch.prepare(source, SCHEMA).code("code").tolist()[:2])
+            assert [w.category for w in caught] == ([] if alike else [ParsedDataWarning])
+        assert (codes[0] == codes[1]) == alike
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_warning_names_columns_and_the_next_step_whatever_the_data(kind):
+    said = set()
+    for text in (TEXT, TEXT + "foo,red\n", "code,colour\n"):
+        for call in (chaffinch.prepare, open_unread):
+            with pytest.warns(ParsedDataWarning) as caught:
+                call(read(text, kind), SCHEMA)
+            (one,) = caught
+            assert one.filename == __file__
+            said.add(str(one.message))
+    assert len(said) == 1
+    assert f"how {kind} reads the others from a text file" in said.copy().pop()
+    assert ": code. Pass the path of the file" in said.pop()
+
+
+def test_nobody_is_warned_without_reason(tmp_path):
+    (tmp_path / "in.csv").write_text(TEXT)
+    plain = Schema((COLOURS, Column("n", "integer", bounds=(0, 9))), public=True)
+    table = {"code": ["01"], "colour": ["red"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        chaffinch.prepare(tmp_path / "in.csv", SCHEMA)
+        chaffinch.prepare(pa.table(table), SCHEMA)
+        chaffinch.prepare(chaffinch.prepare(pa.table(table), SCHEMA))
+        chaffinch.prepare(pd.DataFrame({"colour": ["red"], "n": [1]}), plain)
+
+
+@pytest.mark.parametrize(
+    ("column", "person", "named"),
+    [
+        (CODES, None, True),
+        (COLOURS, None, False),
+        (Column("c", "categorical", discover=True), None, True),
+        (Column("c", "categorical", type="int64", discover=True), None, False),
+        (Column("c", "categorical", levels=(1, 2)), None, False),
+        (Column("c", "categorical", levels=("yes", "NA")), None, True),
+        (Column("c", "integer", bounds=(0, 9)), None, False),
+        (Column("c", "identifier"), None, False),
+        (Column("c", "identifier"), "c", True),  # 007 and 7 are two persons, or one
+    ],
+)
+def test_columns_are_told_by_their_declarations(column, person, named):
+    assert changed_by_parsing(Schema((column,), public=True), person) == (
+        [column.name] if named else []
+    )
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "red",
+        "10",
+        "-3",
+        "01",
+        "1.5",
+        "1.50",
+        "1e3",
+        "+1",
+        "inf",
+        "nan",
+        "NA",
+        "null",
+        "true",
+        "1_0",
+        " 7",
+    ],
+)
+def test_words_that_read_as_another_are_those_that_pandas_changes(word):
+    """A second opinion: what pandas makes of a column of that word alone, spelled again. A blank before a word is cut off anyhow."""
+    frame = pd.read_csv(io.StringIO(f"a,b\n{word},x\n"))
+    columns = (
+        Column("a", "categorical", levels=(word,), other=True),
+        Column("b", "categorical", levels=("x",)),
+    )
+    changed = prepare(frame, Schema(columns, public=True)).code("a").tolist() != [0]
+    assert reads_as_another(word) == changed or word == " 7"
